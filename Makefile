@@ -1,0 +1,37 @@
+.DEFAULT_GOAL := help
+.PHONY: help install demo test unit check lock clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+install: $(STAMP)  ## make .venv with everything in it; nothing but python3 (3.11 or newer) is needed
+
+$(STAMP): requirements.lock pyproject.toml
+	@PYTHON="$(PYTHON)" sh scripts/install
+	@touch $@
+
+demo: $(STAMP)  ## a broker, a worker and connectors with real data, on this machine
+	$(BIN)/penstock demo
+
+test: $(STAMP)  ## every test; starts its own Kafka broker and Spark
+	$(BIN)/pytest
+
+unit: $(STAMP)  ## the tests that need neither Kafka nor a JVM: seconds
+	$(BIN)/pytest -m "not integration and not slow"
+
+check: $(STAMP)  ## formatting, lint and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+lock:  ## pin the dependencies of pyproject.toml anew (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --all-extras --generate-hashes --no-emit-index-url \
+		--custom-compile-command "make lock" pyproject.toml -o requirements.lock
+
+clean:  ## remove .venv and what tests and builds left here
+	rm -rf .venv build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache spark-warehouse metastore_db derby.log
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
