@@ -1,0 +1,197 @@
+"""Many records as columns: what flows through the pipeline.
+
+A batch is made of lists of equal length, one entry a record. Columns are never changed in place: whoever wants other
+values makes a new list and asks for ``batch.with_(values=...)``, so that columns may be shared between batches and a batch whose
+processing failed half-way can be processed again record by record.
+
+``origin`` is what no transformation may change: where each record came from. ``SourceOrigin`` and ``SinkOrigin`` are
+its two forms; ``select`` and ``split`` keep it in step with the other columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from penstock.api.record import Header, SinkRecord, SourceRecord
+from penstock.api.schema import Schema
+
+NO_HEADERS: tuple[Header, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOrigin:
+    """Per record, the source partition it belongs to and the source offset behind it (see ``SourceRecord``).
+
+    Records of one source partition may share one ``dict`` object; nobody changes these dicts.
+    """
+
+    partitions: list[dict[str, Any]]
+    offsets: list[dict[str, Any]]
+
+    def select(self, rows: Sequence[int]) -> SourceOrigin:
+        return SourceOrigin([self.partitions[i] for i in rows], [self.offsets[i] for i in rows])
+
+
+@dataclass(frozen=True, slots=True)
+class SinkOrigin:
+    """Per record, the topic, partition and offset it was read from, and the type of its timestamp.
+
+    ``timestamp_types`` holds ``CreateTime``, ``LogAppendTime`` or ``NoTimestampType``.
+    """
+
+    topics: list[str]
+    partitions: list[int]
+    offsets: list[int]
+    timestamp_types: list[str]
+
+    def select(self, rows: Sequence[int]) -> SinkOrigin:
+        return SinkOrigin(
+            [self.topics[i] for i in rows],
+            [self.partitions[i] for i in rows],
+            [self.offsets[i] for i in rows],
+            [self.timestamp_types[i] for i in rows],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Columns of equal length. ``topics`` and ``values`` must be given to ``of``; the others have neutral defaults.
+
+    ``partitions``: None lets the producer choose. ``timestamps``: milliseconds since 1970, or None.
+    """
+
+    topics: list[str]
+    partitions: list[int | None]
+    key_schemas: list[Schema | None]
+    keys: list[Any]
+    value_schemas: list[Schema | None]
+    values: list[Any]
+    timestamps: list[int | None]
+    headers: list[tuple[Header, ...]]
+    origin: SourceOrigin | SinkOrigin | None = None
+
+    @classmethod
+    def of(
+        cls,
+        topic: str | list[str],
+        values: list[Any],
+        *,
+        value_schema: Schema | None | list[Schema | None] = None,
+        keys: list[Any] | None = None,
+        key_schema: Schema | None | list[Schema | None] = None,
+        partitions: list[int | None] | None = None,
+        timestamps: list[int | None] | None = None,
+        headers: list[tuple[Header, ...]] | None = None,
+        origin: SourceOrigin | SinkOrigin | None = None,
+    ) -> Batch:
+        """A batch of these values; a topic or schema that is no list counts for every record."""
+        n = len(values)
+        return cls(
+            topic if isinstance(topic, list) else [topic] * n,
+            [None] * n if partitions is None else partitions,
+            key_schema if isinstance(key_schema, list) else [key_schema] * n,
+            [None] * n if keys is None else keys,
+            value_schema if isinstance(value_schema, list) else [value_schema] * n,
+            values,
+            [None] * n if timestamps is None else timestamps,
+            [NO_HEADERS] * n if headers is None else headers,
+            origin,
+        )
+
+    @classmethod
+    def of_source_records(cls, records: Iterable[SourceRecord]) -> Batch:
+        rows = list(records)
+        origin = SourceOrigin([r.source_partition for r in rows], [r.source_offset for r in rows])
+        return cls._of_rows(rows, origin)
+
+    @classmethod
+    def of_sink_records(cls, records: Iterable[SinkRecord]) -> Batch:
+        rows = list(records)
+        origin = SinkOrigin(
+            [r.original_topic or r.topic for r in rows],
+            [r.original_partition if r.original_partition >= 0 else (r.partition or 0) for r in rows],
+            [r.original_offset if r.original_offset >= 0 else r.offset for r in rows],
+            [r.timestamp_type for r in rows],
+        )
+        return cls._of_rows(rows, origin)
+
+    @classmethod
+    def _of_rows(cls, rows: Sequence[SourceRecord] | Sequence[SinkRecord], origin: SourceOrigin | SinkOrigin) -> Batch:
+        return cls(
+            [r.topic for r in rows],
+            [r.partition for r in rows],
+            [r.key_schema for r in rows],
+            [r.key for r in rows],
+            [r.value_schema for r in rows],
+            [r.value for r in rows],
+            [r.timestamp for r in rows],
+            [r.headers for r in rows],
+            origin,
+        )
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def with_(self, **columns: Any) -> Self:
+        """The same batch but for these columns; each must be as long as the batch."""
+        return replace(self, **columns)
+
+    def select(self, rows: Sequence[int]) -> Batch:
+        """The records of these places (from 0), in the order given."""
+        return Batch(
+            [self.topics[i] for i in rows],
+            [self.partitions[i] for i in rows],
+            [self.key_schemas[i] for i in rows],
+            [self.keys[i] for i in rows],
+            [self.value_schemas[i] for i in rows],
+            [self.values[i] for i in rows],
+            [self.timestamps[i] for i in rows],
+            [self.headers[i] for i in rows],
+            None if self.origin is None else self.origin.select(rows),
+        )
+
+    @staticmethod
+    def concat(batches: Sequence[Batch]) -> Batch:
+        """One batch of all records, in order; all must have the same form of origin."""
+        if len(batches) == 1:
+            return batches[0]
+        return Batch.of_rows([row for batch in batches for row in batch.rows()])
+
+    @staticmethod
+    def of_rows(rows: Sequence[SourceRecord | SinkRecord]) -> Batch:
+        if rows and isinstance(rows[0], SinkRecord):
+            return Batch.of_sink_records(rows)  # type: ignore[arg-type]
+        return Batch.of_source_records(rows)  # type: ignore[arg-type]
+
+    def rows(self) -> Iterator[SourceRecord | SinkRecord]:
+        """The records one by one, for plugins that want them so. A batch without an origin gives source records."""
+        for i in range(len(self)):
+            yield self.row(i)
+
+    def row(self, i: int) -> SourceRecord | SinkRecord:
+        common: dict[str, Any] = {
+            "topic": self.topics[i],
+            "partition": self.partitions[i],
+            "key_schema": self.key_schemas[i],
+            "key": self.keys[i],
+            "value_schema": self.value_schemas[i],
+            "value": self.values[i],
+            "timestamp": self.timestamps[i],
+            "headers": self.headers[i],
+        }
+        match self.origin:
+            case SinkOrigin() as o:
+                return SinkRecord(
+                    **common,
+                    offset=o.offsets[i],
+                    timestamp_type=o.timestamp_types[i],
+                    original_topic=o.topics[i],
+                    original_partition=o.partitions[i],
+                    original_offset=o.offsets[i],
+                )
+            case SourceOrigin() as o:
+                return SourceRecord(**common, source_partition=o.partitions[i], source_offset=o.offsets[i])
+            case None:
+                return SourceRecord(**common)

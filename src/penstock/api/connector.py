@@ -1,0 +1,101 @@
+"""Connectors: what divides the work into tasks.
+
+The worker that holds a connector makes one object of its class, calls ``start`` and then ``task_configs``, and again whenever the
+connector asks by ``context.request_task_reconfiguration()``; ``stop`` at the end. All of it happens on a thread of the connector's own.
+Java: ``org.apache.kafka.connect.connector.Connector``, ``SourceConnector`` and ``SinkConnector``.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol
+
+from penstock.api.config import ConfigDef, ConfigValue
+from penstock.api.sink import SinkTask
+from penstock.api.source import SourceTask
+
+
+class ConnectorContext(Protocol):
+    """What the runtime offers to a connector. Its methods may be called from any thread."""
+
+    def request_task_reconfiguration(self) -> None:
+        """Ask the runtime to call ``task_configs`` again and to restart the tasks if the answer differs."""
+
+    def raise_error(self, error: BaseException) -> None:
+        """Report a failure that needs a person: the connector becomes FAILED with this error as its trace."""
+
+
+class Connector:
+    """Base of all connectors; derive from SourceConnector or SinkConnector."""
+
+    java_name: ClassVar[str] = ""
+    context: ConnectorContext
+
+    @classmethod
+    def version(cls) -> str:
+        return "unknown"
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        """The connector's own settings; those that every connector has are added by the runtime."""
+        return ConfigDef()
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        """Check settings before they are accepted; called on an object of its own that is not started.
+
+        By default every setting is checked by itself, as ``config_def`` says. May take its time: the request waits for it.
+        """
+        return self.config_def().validate(config)
+
+    def start(self, config: Mapping[str, str]) -> None:
+        """Called once, before ``task_configs``. ``self.context`` is set. What it raises makes the connector FAILED."""
+
+    def task_class(self) -> type[SourceTask] | type[SinkTask]:
+        raise NotImplementedError
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """One configuration for each task, ``max_tasks`` at most."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """Called once, at the end; also when ``start`` has failed."""
+
+
+class ExactlyOnceSupport(enum.Enum):
+    SUPPORTED = "supported"
+    UNSUPPORTED = "unsupported"
+
+
+class ConnectorTransactionBoundaries(enum.Enum):
+    SUPPORTED = "supported"
+    UNSUPPORTED = "unsupported"
+
+
+class SourceConnector(Connector):
+    """Base of connectors that bring records into Kafka."""
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
+        """Whether this connector, so configured, can be exactly once; None if its author does not say (KIP-618)."""
+        return None
+
+    def can_define_transaction_boundaries(self, config: Mapping[str, str]) -> ConnectorTransactionBoundaries:
+        """Whether its tasks may begin and end transactions themselves, by ``SourceTaskContext.transaction`` (KIP-618)."""
+        return ConnectorTransactionBoundaries.UNSUPPORTED
+
+    def alter_offsets(
+        self, config: Mapping[str, str], offsets: list[tuple[dict[str, Any] | None, dict[str, Any] | None]]
+    ) -> bool:
+        """Check offsets that a user wants to set, pairs of source partition and source offset (None: forget it) (KIP-875).
+
+        Raises ConnectError for offsets that this connector could not go on from. Called on an object that is not started.
+        """
+        return False
+
+
+class SinkConnector(Connector):
+    """Base of connectors that bring records out of Kafka."""
+
+    def alter_offsets(self, config: Mapping[str, str], offsets: dict[tuple[str, int], int | None]) -> bool:
+        """Check offsets that a user wants to set, by topic and partition; may also change them in the system itself (KIP-875)."""
+        return False

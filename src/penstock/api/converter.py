@@ -1,0 +1,74 @@
+"""Converters: between Connect's data and the bytes of a topic.
+
+The runtime makes one object for each use (key, value, header) in a task, calls ``configure`` once, and then only the
+``*_batch`` methods, from one thread. A converter that only defines the single-record methods works: the batch methods call them.
+Java: ``org.apache.kafka.connect.storage.Converter`` and ``HeaderConverter``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from penstock.api.config import ConfigDef
+from penstock.api.record import Header
+from penstock.api.schema import Schema
+
+SchemaAndValue = tuple[Schema | None, Any]
+
+
+class _Plugin:
+    java_name: ClassVar[str] = ""
+
+    @classmethod
+    def version(cls) -> str:
+        return "unknown"
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        """The settings of this class, without prefix. The runtime validates and documents them."""
+        return ConfigDef()
+
+    def close(self) -> None:
+        """Called once, after the last use."""
+
+
+class Converter(_Plugin):
+    """Base of all key and value converters."""
+
+    def configure(self, config: Mapping[str, str], is_key: bool) -> None:
+        """Called once before any other method. ``config`` holds the settings whose names began with ``key.converter.`` or ``value.converter.``."""
+
+    def from_connect(self, topic: str, headers: Sequence[Header], schema: Schema | None, value: Any) -> bytes | None:
+        """The bytes for one value; None for a null. Raises DataError for a value that it can't express."""
+        raise NotImplementedError
+
+    def to_connect(self, topic: str, headers: Sequence[tuple[str, bytes | None]], data: bytes | None) -> SchemaAndValue:
+        """Schema and value of these bytes. Raises DataError for bytes that it can't read."""
+        raise NotImplementedError
+
+    def from_connect_batch(
+        self, topics: list[str], headers: list[tuple[Header, ...]], schemas: list[Schema | None], values: list[Any]
+    ) -> list[bytes | None]:
+        """``from_connect`` for columns of equal length. Raises as it does; the runtime then finds the culprit record by record."""
+        return [self.from_connect(t, h, s, v) for t, h, s, v in zip(topics, headers, schemas, values, strict=True)]
+
+    def to_connect_batch(
+        self, topics: list[str], headers: list[Sequence[tuple[str, bytes | None]]], data: list[bytes | None]
+    ) -> tuple[list[Schema | None], list[Any]]:
+        """``to_connect`` for columns of equal length: the column of schemas and the column of values."""
+        pairs = [self.to_connect(t, h, d) for t, h, d in zip(topics, headers, data, strict=True)]
+        return [s for s, _ in pairs], [v for _, v in pairs]
+
+
+class HeaderConverter(_Plugin):
+    """Base of all header converters. Most converters are both: Java's ``StringConverter`` is."""
+
+    def configure_header(self, config: Mapping[str, str]) -> None:
+        """Called once before any other method, with the settings whose names began with ``header.converter.``."""
+
+    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
+        raise NotImplementedError
+
+    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> SchemaAndValue:
+        raise NotImplementedError

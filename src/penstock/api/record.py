@@ -1,0 +1,60 @@
+"""One record: what a plugin sees that does not care for batches.
+
+``SourceRecord`` and ``SinkRecord`` are Java's classes of these names. They are immutable; a transformation answers
+with ``record.with_(value=...)``. The runtime itself moves whole batches (see ``batch``) and makes records only for plugins that ask for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
+
+from penstock.api.schema import Schema
+
+
+class Header(NamedTuple):
+    """A header: several of one record may have the same key; their order counts."""
+
+    key: str
+    schema: Schema | None
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What source and sink records have in common. ``timestamp`` is in milliseconds since 1970, None if unknown."""
+
+    topic: str
+    partition: int | None = None
+    key_schema: Schema | None = None
+    key: Any = None
+    value_schema: Schema | None = None
+    value: Any = None
+    timestamp: int | None = None
+    headers: tuple[Header, ...] = ()
+
+    def with_(self, **changes: Any) -> Self:
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRecord(Record):
+    """A record on its way into Kafka, and the position in the source from which reading goes on after it.
+
+    ``source_partition`` says which part of the source it came from (a file, a table), ``source_offset`` where reading
+    goes on behind this record; both are maps of texts to texts, numbers, booleans or None.
+    """
+
+    source_partition: dict[str, Any] = field(default_factory=dict)
+    source_offset: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkRecord(Record):
+    """A record on its way out of Kafka. The ``original_*`` fields tell where it was read, whatever transforms did since."""
+
+    offset: int = -1
+    timestamp_type: str = "NoTimestampType"
+    original_topic: str = ""
+    original_partition: int = -1
+    original_offset: int = -1

@@ -1,0 +1,165 @@
+"""Connect's data model: what a key, a value or a header may be made of.
+
+Values are plain Python: ints, floats, ``str``, ``bytes``, ``list``, and ``dict`` for maps and structs alike; the schema
+that tells them apart travels beside them. A key that is missing from a struct's ``dict`` is null.
+A schema is immutable and may be shared between any number of records and threads; two schemas are equal when all
+that they say is equal. Names, versions and logical types are those of Java's ``org.apache.kafka.connect.data``.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+
+class Type(enum.Enum):
+    INT8 = "int8"
+    INT16 = "int16"
+    INT32 = "int32"
+    INT64 = "int64"
+    FLOAT32 = "float32"
+    FLOAT64 = "float64"
+    BOOLEAN = "boolean"
+    STRING = "string"
+    BYTES = "bytes"
+    ARRAY = "array"
+    MAP = "map"
+    STRUCT = "struct"
+
+    @property
+    def primitive(self) -> bool:
+        return self not in (Type.ARRAY, Type.MAP, Type.STRUCT)
+
+
+NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a struct: its name, its place (from 0) and the schema of its values."""
+
+    name: str
+    index: int
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schema:
+    """What the values beside it are. Use the constants and functions of this module to make one."""
+
+    type: Type
+    optional: bool = False
+    name: str | None = None
+    version: int | None = None
+    doc: str | None = None
+    default: Any = None
+    parameters: Mapping[str, str] = NO_PARAMETERS
+    fields: tuple[Field, ...] = ()
+    key_schema: Schema | None = None
+    value_schema: Schema | None = None
+    _by_name: dict[str, Field] = field(init=False, repr=False, default_factory=dict)
+    _hash: int = field(init=False, repr=False, default=0)
+
+    def __post_init__(self) -> None:
+        self._by_name.update((f.name, f) for f in self.fields)
+        fields = tuple((f.name, f.schema) for f in self.fields)
+        object.__setattr__(
+            self,
+            "_hash",
+            hash((self.type, self.optional, self.name, self.version, fields, self.key_schema, self.value_schema)),
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Schema) or self._hash != other._hash:
+            return False
+        return (
+            self.type is other.type
+            and self.optional == other.optional
+            and self.name == other.name
+            and self.version == other.version
+            and self.doc == other.doc
+            and self.default == other.default
+            and self.parameters == other.parameters
+            and self.fields == other.fields
+            and self.key_schema == other.key_schema
+            and self.value_schema == other.value_schema
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (
+            self.type,
+            self.optional,
+            self.name,
+            self.version,
+            self.doc,
+            self.default,
+            dict(self.parameters),
+            self.fields,
+            self.key_schema,
+            self.value_schema,
+        )
+
+    def field(self, name: str) -> Field | None:
+        """The field of this name, None if there is none (or this is no struct)."""
+        return self._by_name.get(name)
+
+    def __iter__(self) -> Iterator[Field]:
+        return iter(self.fields)
+
+    def with_(self, **changes: Any) -> Schema:
+        """The same schema but for these attributes, e.g. ``INT64.with_(optional=True, default=0)``."""
+        return replace(self, **changes)
+
+
+def _restore(*parts: Any) -> Schema:
+    return Schema(*parts)
+
+
+INT8, INT16, INT32, INT64 = Schema(Type.INT8), Schema(Type.INT16), Schema(Type.INT32), Schema(Type.INT64)
+FLOAT32, FLOAT64 = Schema(Type.FLOAT32), Schema(Type.FLOAT64)
+BOOLEAN, STRING, BYTES = Schema(Type.BOOLEAN), Schema(Type.STRING), Schema(Type.BYTES)
+OPTIONAL_INT8, OPTIONAL_INT16 = Schema(Type.INT8, optional=True), Schema(Type.INT16, optional=True)
+OPTIONAL_INT32, OPTIONAL_INT64 = Schema(Type.INT32, optional=True), Schema(Type.INT64, optional=True)
+OPTIONAL_FLOAT32, OPTIONAL_FLOAT64 = Schema(Type.FLOAT32, optional=True), Schema(Type.FLOAT64, optional=True)
+OPTIONAL_BOOLEAN, OPTIONAL_STRING = Schema(Type.BOOLEAN, optional=True), Schema(Type.STRING, optional=True)
+OPTIONAL_BYTES = Schema(Type.BYTES, optional=True)
+
+
+def struct(*fields: tuple[str, Schema], **attributes: Any) -> Schema:
+    """A struct of these (name, schema) pairs; attributes as of Schema: ``struct(("id", INT64), name="user")``."""
+    return Schema(Type.STRUCT, fields=tuple(Field(n, i, s) for i, (n, s) in enumerate(fields)), **attributes)
+
+
+def array(items: Schema, **attributes: Any) -> Schema:
+    return Schema(Type.ARRAY, value_schema=items, **attributes)
+
+
+def map_of(keys: Schema, values: Schema, **attributes: Any) -> Schema:
+    return Schema(Type.MAP, key_schema=keys, value_schema=values, **attributes)
+
+
+DECIMAL_NAME = "org.apache.kafka.connect.data.Decimal"
+DATE_NAME = "org.apache.kafka.connect.data.Date"
+TIME_NAME = "org.apache.kafka.connect.data.Time"
+TIMESTAMP_NAME = "org.apache.kafka.connect.data.Timestamp"
+
+
+def decimal(scale: int, **attributes: Any) -> Schema:
+    """Decimal numbers with this many digits after the point; values are ``decimal.Decimal``."""
+    return Schema(Type.BYTES, name=DECIMAL_NAME, version=1, parameters={"scale": str(scale)}, **attributes)
+
+
+DATE = Schema(Type.INT32, name=DATE_NAME, version=1)
+"""A day without time or zone; values are ``datetime.date``."""
+TIME = Schema(Type.INT32, name=TIME_NAME, version=1)
+"""A time of day, to the millisecond; values are ``datetime.time`` without a zone."""
+TIMESTAMP = Schema(Type.INT64, name=TIMESTAMP_NAME, version=1)
+"""A moment, to the millisecond; values are ``datetime.datetime`` in UTC."""

@@ -1,0 +1,76 @@
+"""Single message transforms and their predicates, on one record or on a whole batch.
+
+The runtime makes one object for each alias in a task, calls ``configure`` once, then ``apply_batch`` for every batch
+from one thread, and ``close`` at the end. Java: ``org.apache.kafka.connect.transforms.Transformation`` and ``Predicate``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, TypeVar
+
+from penstock.api.batch import Batch
+from penstock.api.config import ConfigDef
+from penstock.api.record import Record
+
+R = TypeVar("R", bound=Record)
+
+
+class Transformation:
+    """Base of all transforms. Define ``apply``, or ``apply_batch`` where whole columns can be handled at once."""
+
+    java_name: ClassVar[str] = ""
+
+    @classmethod
+    def version(cls) -> str:
+        return "unknown"
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        return ConfigDef()
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        """Called once, with the settings whose names began with ``transforms.<alias>.``; raises ConfigError."""
+
+    def apply(self, record: R) -> R | None:
+        """The record to go on with: the same, a changed one, or None to drop it."""
+        raise NotImplementedError
+
+    def apply_batch(self, batch: Batch) -> Batch:
+        """The records to go on with, in order; never changes the columns given.
+
+        May raise for any record of the batch (the runtime then applies it to the records one by one to find which),
+        so it must not change its own state before it can no longer fail.
+        """
+        out = [changed for row in batch.rows() if (changed := self.apply(row)) is not None]
+        return Batch.of_rows(out) if out else batch.select(())
+
+    def close(self) -> None:
+        """Called once, after the last use."""
+
+
+class Predicate:
+    """Base of all predicates: says for which records a transform counts."""
+
+    java_name: ClassVar[str] = ""
+
+    @classmethod
+    def version(cls) -> str:
+        return "unknown"
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        return ConfigDef()
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        """Called once, with the settings whose names began with ``predicates.<alias>.``; raises ConfigError."""
+
+    def test(self, record: Record) -> bool:
+        raise NotImplementedError
+
+    def test_batch(self, batch: Batch) -> list[bool]:
+        """``test`` for every record, in order."""
+        return [self.test(row) for row in batch.rows()]
+
+    def close(self) -> None:
+        """Called once, after the last use."""

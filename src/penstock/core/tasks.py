@@ -1,0 +1,93 @@
+"""What runs, and what is heard of it: names and events of hosted tasks.
+
+A task is run again and again in its life, on this worker or another; each time is a *run*, numbered by the worker
+that starts it. Events carry the run, so that a late word of an earlier run is told apart and ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+
+class TaskId(NamedTuple):
+    """Java's ConnectorTaskId."""
+
+    connector: str
+    task: int
+
+    def __str__(self) -> str:
+        return f"{self.connector}-{self.task}"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEvent:
+    """Something that a run of a task said, or that happened to it."""
+
+    id: TaskId
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskWaiting(TaskEvent):
+    """It can't start yet; ``reason`` is a sentence for its status (Spark is starting, no slot is free). May come several times."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRunning(TaskEvent):
+    """It has started, or resumed, and is at work."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPaused(TaskEvent):
+    """It has started in, or come to, a pause."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFailed(TaskEvent):
+    """It has failed for good; ``trace`` tells why, the root cause included. ``TaskEnded`` follows."""
+
+    trace: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSeen(TaskEvent):
+    """It used this topic for the first time since its start or since the last reset (KIP-558)."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsReported(TaskEvent):
+    """Source offsets to be stored by the worker (standalone mode); pairs of source partition and source offset."""
+
+    offsets: tuple[tuple[dict[str, Any], dict[str, Any]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskMetrics(TaskEvent):
+    """Counters and gauges of the run so far, by Java's names (``source-record-poll-total``, ...)."""
+
+    values: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEnded(TaskEvent):
+    """Nothing of this run is at work any more, anywhere: only now may another run of the task start."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparkReady:
+    """Spark has started (again); tasks that waited for it are being started."""
+
+    slots: int
+
+
+@dataclass(frozen=True, slots=True)
+class SparkDied:
+    """Spark's driver has ended unasked. The tasks that ran on it fail by themselves; it is being started again."""
+
+    reason: str

@@ -1,0 +1,118 @@
+"""What a task is told when it starts, and how it and its worker talk: the seam between the task loops and their host.
+
+The loops of ``source`` and ``sink`` know nothing of Spark. They are given a ``TaskSpec``, report through a ``TaskHost`` and obey a
+``TaskControl``. ``spark.task`` is the host in production; tests run the same loops in a thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol, Self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSpec:
+    """Everything a run of a task needs; plain JSON values only, since it travels over the channel.
+
+    ``config`` is the task's configuration and ``connector_config`` the connector's, references to config providers
+    resolved. ``worker_config`` is the worker's raw properties (converters, client settings, flush interval, ...).
+    """
+
+    connector: str
+    task: int
+    run: int
+    kind: str
+    """``source`` or ``sink``."""
+    task_class: str
+    """``module:QualName`` of the Python class."""
+    config: dict[str, str]
+    connector_config: dict[str, str]
+    worker_config: dict[str, str]
+    paused: bool = False
+    group_id: str = ""
+    """The worker group's id; the first part of transactional ids."""
+    exactly_once: bool = False
+    known_topics: tuple[str, ...] = ()
+    """Topics known as active already (KIP-558); they are not reported again."""
+    track_topics: bool = True
+    offsets: tuple[tuple[dict[str, Any], dict[str, Any], str | None], ...] = ()
+    """Source only: committed (source partition, source offset, base64 of the stored key or None)."""
+    offsets_topic: str | None = None
+    """Source only: where offsets are written, by the task itself; None: they are reported to the host (standalone)."""
+    global_offsets_topic: str | None = None
+    """Source only: the worker's offsets topic, if ``offsets_topic`` is the connector's own; commits are copied to it."""
+    kafka_cluster_id: str = ""
+    plugin_path: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> Self:
+        return cls(
+            **{
+                **document,
+                "known_topics": tuple(document["known_topics"]),
+                "plugin_path": tuple(document["plugin_path"]),
+                "offsets": tuple((p, o, k) for p, o, k in document["offsets"]),
+            }
+        )
+
+
+class TaskHost(Protocol):
+    """Where a task loop reports. Called from the loop's thread; must not block for long."""
+
+    def running(self) -> None:
+        """The task has started, or gone on after a pause."""
+
+    def paused(self) -> None:
+        """The task has come to a pause; nothing is polled or put until it is resumed."""
+
+    def topic_seen(self, topic: str) -> None:
+        """The task used this topic and it was not among the known ones."""
+
+    def store_offsets(self, offsets: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+        """Store source offsets durably (only where ``TaskSpec.offsets_topic`` is None)."""
+
+    def metrics(self, values: dict[str, float]) -> None:
+        """The task's counters and gauges; called every few seconds."""
+
+
+@dataclass(slots=True)
+class TaskControl:
+    """How the host steers a running loop; every method may be called from any thread, any number of times."""
+
+    pausing: bool = False
+    stopping: bool = False
+    resets: int = 0
+    """How often the active topics were reset; the loop forgets what it has seen when this changes."""
+    changed: threading.Event = field(default_factory=threading.Event)
+    """Set whenever something changed; loops wait on it instead of sleeping, and clear it."""
+    on_stop: Callable[[], None] | None = None
+    """Set by the loop: ends a poll that blocks (``SourceTask.stop``). Called once, by ``stop``."""
+    aborted: bool = False
+    """Contact with the worker is lost: end at once and commit nothing more."""
+
+    def pause(self) -> None:
+        self.pausing = True
+        self.changed.set()
+
+    def resume(self) -> None:
+        self.pausing = False
+        self.changed.set()
+
+    def reset_topics(self) -> None:
+        self.resets += 1
+        self.changed.set()
+
+    def stop(self) -> None:
+        first, self.stopping = not self.stopping, True
+        self.changed.set()
+        if first and self.on_stop is not None:
+            self.on_stop()
+
+    def abort(self) -> None:
+        self.aborted = True
+        self.stop()
