@@ -1,0 +1,161 @@
+"""The types of settings: how a text becomes a value, and a value a text again.
+
+Java: ``ConfigDef.Type``, ``ConfigDef.parseType``, ``ConfigDef.convertToString`` and
+``org.apache.kafka.common.config.types.Password``.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from penstock.api.errors import ConfigError
+from penstock.api.text import java_text
+
+# Turns the name of a class, in any spelling that users may use, into what represents it; None if there is no such
+# class.
+ClassLoader = Callable[[str], Any]
+
+_BLANKS = "".join(map(chr, range(33)))  # what String.trim takes away
+_COMMA = re.compile(r"\s*,\s*", re.ASCII)
+_INTEGER = re.compile(r"[+-]?\d+")
+_DOUBLE = re.compile(r"([+-]?)(?:(NaN|Infinity)|((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[fFdD]?)", re.ASCII)
+
+
+class _NoDefault:
+    def __repr__(self) -> str:
+        return "NO_DEFAULT"
+
+
+NO_DEFAULT: Final = _NoDefault()
+
+
+class Password(str):
+    """A secret. It is the text itself, but prints as ``[hidden]``, formatted or not; ``value`` says it."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> str:
+        return str.__str__(self)[:]
+
+    def __str__(self) -> str:
+        return "[hidden]"
+
+    __repr__ = __str__
+
+    def __format__(self, spec: str) -> str:
+        return format("[hidden]", spec)
+
+
+class Type(enum.Enum):
+    BOOLEAN = "BOOLEAN"
+    STRING = "STRING"
+    INT = "INT"
+    SHORT = "SHORT"
+    LONG = "LONG"
+    DOUBLE = "DOUBLE"
+    LIST = "LIST"
+    CLASS = "CLASS"
+    PASSWORD = "PASSWORD"
+
+
+_BITS = {Type.SHORT: 16, Type.INT: 32, Type.LONG: 64}
+_INTEGERS = {
+    Type.SHORT: "a 16-bit integer (short)",
+    Type.INT: "a 32-bit integer",
+    Type.LONG: "a 64-bit integer (long)",
+}
+
+
+def parse_type(name: str, value: Any, type: Type, load: ClassLoader | None = None) -> Any:
+    """The value of this type that a text (or a value already of that type) stands for; null stays None. Raises
+    ConfigError.
+    """
+    if value is None:
+        return None
+    trimmed = value.strip(_BLANKS) if isinstance(value, str) else None
+    match type:
+        case Type.BOOLEAN:
+            return _boolean(name, value, trimmed)
+        case Type.STRING | Type.PASSWORD:
+            if trimmed is None:
+                raise ConfigError(name, value, f"Expected value to be a string, but it was a {_class_of(value)}")
+            if type is Type.STRING:
+                return trimmed
+            return value if isinstance(value, Password) else Password(trimmed)
+        case Type.INT | Type.SHORT | Type.LONG:
+            return _integer(name, value, trimmed, type)
+        case Type.DOUBLE:
+            return _double(name, value, trimmed)
+        case Type.LIST:
+            if trimmed is not None:
+                return _COMMA.split(trimmed) if trimmed else []
+            if isinstance(value, list | tuple):
+                return list(value)
+            raise ConfigError(name, value, "Expected a comma separated list.")
+        case Type.CLASS:
+            return _class(name, value, trimmed, load)
+
+
+def _boolean(name: str, value: Any, trimmed: str | None) -> bool:
+    if isinstance(value, bool):
+        return value
+    match (trimmed or "").lower():
+        case "true":
+            return True
+        case "false":
+            return False
+    raise ConfigError(name, value, "Expected value to be either true or false")
+
+
+def _integer(name: str, value: Any, trimmed: str | None, type: Type) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if trimmed is None:
+        raise ConfigError(name, value, f"Expected value to be {_INTEGERS[type]}, but it was a {_class_of(value)}")
+    if _INTEGER.fullmatch(trimmed):
+        number = int(trimmed)
+        if -(1 << _BITS[type] - 1) <= number < 1 << _BITS[type] - 1:
+            return number
+    raise ConfigError(name, value, f"Not a number of type {type.name}")
+
+
+def _double(name: str, value: Any, trimmed: str | None) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if trimmed is None:
+        raise ConfigError(name, value, f"Expected value to be a double, but it was a {_class_of(value)}")
+    if found := _DOUBLE.fullmatch(trimmed):
+        sign, word, digits = found.groups()
+        return float(sign + (word or digits))
+    raise ConfigError(name, value, "Not a number of type DOUBLE")
+
+
+def _class(name: str, value: Any, trimmed: str | None, load: ClassLoader | None) -> Any:
+    if trimmed is None:
+        return value
+    if load is None:
+        return trimmed
+    found = load(trimmed)
+    if found is None:
+        raise ConfigError(name, value, f"Class {value} could not be found.")
+    return found
+
+
+def _class_of(value: object) -> str:
+    names = {bool: "java.lang.Boolean", int: "java.lang.Long", float: "java.lang.Double"}
+    return names.get(type(value), type(value).__qualname__)
+
+
+def to_text(value: Any, type: Type | None) -> str | None:
+    """The text of a parsed value: lists with commas, classes by name, passwords hidden; None stays None."""
+    if value is None:
+        return None
+    if type is Type.LIST:
+        return ",".join(map(java_text, value))
+    if type is Type.CLASS and not isinstance(value, str):
+        return getattr(value, "java_name", "") or f"{value.__module__}.{value.__qualname__}"
+    return java_text(value)

@@ -1,0 +1,99 @@
+"""The errors that plugins raise and the runtime understands, each with the name that traces show.
+
+Status records, ``GET /connectors/{name}/status`` and dead letter headers name exceptions as Java Connect does, so every
+class carries the Java class it stands for. Java: packages ``org.apache.kafka.connect.errors`` and
+``org.apache.kafka.common.config``.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from penstock.api.text import java_text
+
+_UNSET = object()
+
+
+class KafkaError(Exception):
+    """Base of everything below; raise one of its subclasses."""
+
+    java_name: ClassVar[str] = "org.apache.kafka.common.KafkaException"
+
+
+class ConnectError(KafkaError):
+    """A connector, task or plugin can't go on. The runtime ends it as FAILED with this as its trace."""
+
+    java_name = "org.apache.kafka.connect.errors.ConnectException"
+
+
+class RetriableError(ConnectError):
+    """The same call may succeed later: the runtime makes it again, after a pause."""
+
+    java_name = "org.apache.kafka.connect.errors.RetriableException"
+
+
+class DataError(ConnectError):
+    """A value does not fit its schema, or can't be converted. ``errors.tolerance`` decides what becomes of its record."""
+
+    java_name = "org.apache.kafka.connect.errors.DataException"
+
+
+class SchemaBuilderError(DataError):
+    """A schema that contradicts itself, such as a default of another type or a field named twice."""
+
+    java_name = "org.apache.kafka.connect.errors.SchemaBuilderException"
+
+
+class SchemaProjectorError(DataError):
+    """A value can't be carried over from one schema to another."""
+
+    java_name = "org.apache.kafka.connect.errors.SchemaProjectorException"
+
+
+class SerializationError(KafkaError):
+    """Bytes that a converter can't read, or a value it can't write. Usually the cause of a DataError."""
+
+    java_name = "org.apache.kafka.common.errors.SerializationException"
+
+
+class NotFoundError(ConnectError):
+    """What a request names does not exist."""
+
+    java_name = "org.apache.kafka.connect.errors.NotFoundException"
+
+
+class AlreadyExistsError(ConnectError):
+    """What a request wants to make exists."""
+
+    java_name = "org.apache.kafka.connect.errors.AlreadyExistsException"
+
+
+class IllegalWorkerStateError(ConnectError):
+    """A method of a context was called at a time when it has no meaning."""
+
+    java_name = "org.apache.kafka.connect.errors.IllegalWorkerStateException"
+
+
+class ConfigError(KafkaError):
+    """A setting that can't be used: ``ConfigError(sentence)``, or ``ConfigError(name, value, problem)`` for Java's own
+    wording.
+    """
+
+    java_name = "org.apache.kafka.common.config.ConfigException"
+
+    def __init__(self, name: str, value: object = _UNSET, message: str | None = None) -> None:
+        """With a value: ``Invalid value <value> for configuration <name>: <message>``; without: ``name`` is the whole
+        sentence.
+        """
+        if value is _UNSET:
+            super().__init__(name)
+        else:
+            problem = "" if message is None else f": {message}"
+            super().__init__(f"Invalid value {java_text(value)} for configuration {name}{problem}")
+
+
+def java_name(error: BaseException) -> str:
+    """The class name a trace shows: the Java name, or module and name of a class that has none."""
+    kind = type(error)
+    own: str = getattr(kind, "java_name", "")
+    return own or (kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}")

@@ -1,0 +1,219 @@
+"""Checks of a setting's parsed value, worded as those of Java's ``ConfigDef``.
+
+A validator is any callable of (name, value) that raises ConfigError; its ``str()`` is what documentation says about
+valid values. Those here are immutable and may be shared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.api.errors import ConfigError
+from penstock.api.text import hash_order, java_text
+
+Validator = Callable[[str, Any], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A number between two bounds, either of which may be missing."""
+
+    least: float | None = None
+    most: float | None = None
+
+    def __call__(self, name: str, value: Any) -> None:
+        if value is None:
+            raise ConfigError(name, None, "Value must be non-null")
+        if self.least is not None and value < self.least:
+            raise ConfigError(name, value, f"Value must be at least {java_text(self.least)}")
+        if self.most is not None and value > self.most:
+            raise ConfigError(name, value, f"Value must be no more than {java_text(self.most)}")
+
+    def __str__(self) -> str:
+        bounds = [java_text(self.least)] if self.least is not None else []
+        bounds.append("...")
+        if self.most is not None:
+            bounds.append(java_text(self.most))
+        return f"[{','.join(bounds)}]"
+
+
+def at_least(least: float) -> Range:
+    return Range(least)
+
+
+def between(least: float, most: float) -> Range:
+    return Range(least, most)
+
+
+class ValidString:
+    """One of these texts, in exactly this spelling."""
+
+    def __init__(self, *allowed: str | None) -> None:
+        self.allowed = allowed
+
+    def __call__(self, name: str, value: Any) -> None:
+        if value not in self.allowed:
+            raise ConfigError(name, value, f"String must be one of: {self._listed()}")
+
+    def _listed(self) -> str:
+        return ", ".join(map(java_text, self.allowed))
+
+    def __str__(self) -> str:
+        return f"[{self._listed()}]"
+
+
+class CaseInsensitiveValidString:
+    """One of these texts, in any spelling. They are enumerated as Java's hash set does it."""
+
+    def __init__(self, *allowed: str) -> None:
+        self.allowed = hash_order(text.upper() for text in allowed)
+
+    def __call__(self, name: str, value: Any) -> None:
+        if value is None or value.upper() not in self.allowed:
+            raise ConfigError(name, value, f"String must be one of (case insensitive): {', '.join(self.allowed)}")
+
+    def __str__(self) -> str:
+        return f"(case insensitive) [{', '.join(self.allowed)}]"
+
+
+class ValidList:
+    """A list without duplicates and without empty texts, of these texts if any are given (KIP-1161)."""
+
+    def __init__(self, *allowed: str, empty_allowed: bool = True, null_allowed: bool = False) -> None:
+        self.element = ValidString(*allowed)
+        self.empty_allowed = empty_allowed
+        self.null_allowed = null_allowed
+
+    def __call__(self, name: str, value: Any) -> None:
+        if value is None:
+            if self.null_allowed:
+                return
+            raise ConfigError(f"Configuration '{name}' values must not be null.")
+        if not value and not self.empty_allowed:
+            valid = str(self.element) if self.element.allowed else "any non-empty value"
+            raise ConfigError(f"Configuration '{name}' must not be empty. Valid values include: {valid}")
+        if len(set(value)) != len(value):
+            raise ConfigError(f"Configuration '{name}' values must not be duplicated.")
+        for item in value:
+            if item == "":
+                raise ConfigError(f"Configuration '{name}' values must not be empty.")
+            if self.element.allowed:
+                self.element(name, item)
+
+    def __str__(self) -> str:
+        return str(self.element) if self.element.allowed else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListSize:
+    """A list of so many items at most."""
+
+    most: int
+
+    def __call__(self, name: str, value: Any) -> None:
+        if len(value) > self.most:
+            raise ConfigError(name, value, f"exceeds maximum list size of [{self.most}].")
+
+    def __str__(self) -> str:
+        return f"List containing maximum of {self.most} elements"
+
+
+class NonNull:
+    """Anything but null."""
+
+    def __call__(self, name: str, value: Any) -> None:
+        if value is None:
+            raise ConfigError(name, None, "entry must be non null")
+
+    def __str__(self) -> str:
+        return "non-null string"
+
+
+class NonEmptyString:
+    """Null, or a text with at least one character."""
+
+    def __call__(self, name: str, value: Any) -> None:
+        if value == "":
+            raise ConfigError(name, value, "String must be non-empty")
+
+    def __str__(self) -> str:
+        return "non-empty string"
+
+
+class NonEmptyStringWithoutControlChars:
+    """A name: null (which is reported as missing elsewhere), or a text with characters, none of them a control
+    character.
+    """
+
+    def __call__(self, name: str, value: Any) -> None:
+        if value is None:
+            return
+        if value == "":
+            raise ConfigError(name, value, "String may not be empty")
+        found = [str(ord(c)) for c in value if c < " " or "\x7f" <= c <= "\x9f"]
+        if found:
+            problem = f"String may not contain control sequences but had the following ASCII chars: {', '.join(found)}"
+            raise ConfigError(name, value, problem)
+
+    def __str__(self) -> str:
+        return "non-empty string without ISO control characters"
+
+
+class Matches:
+    """A text that a regular expression describes as a whole; ``compile`` is for dialects other than Python's."""
+
+    def __init__(self, pattern: str, compile: Callable[[str], re.Pattern[str]] = re.compile) -> None:
+        self.pattern = pattern
+        self._compiled = compile(pattern)
+
+    def __call__(self, name: str, value: Any) -> None:
+        if value is None or not self._compiled.fullmatch(value):
+            raise ConfigError(name, value, f"String must match the regular expression {self.pattern}")
+
+    def __str__(self) -> str:
+        return f"text that matches {self.pattern}"
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list whose every item passes another validator."""
+
+    item: Validator
+
+    def __call__(self, name: str, value: Any) -> None:
+        for each in value or ():
+            self.item(name, each)
+
+    def __str__(self) -> str:
+        return f"list of {self.item}"
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """Any function, with the words that documentation uses for what it accepts."""
+
+    check: Validator
+    description: str
+
+    def __call__(self, name: str, value: Any) -> None:
+        self.check(name, value)
+
+    def __str__(self) -> str:
+        return self.description
+
+
+class Composite:
+    """All of several validators; the first complaint counts."""
+
+    def __init__(self, *validators: Validator) -> None:
+        self.validators: Sequence[Validator] = validators
+
+    def __call__(self, name: str, value: Any) -> None:
+        for validator in self.validators:
+            validator(name, value)
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.validators))
