@@ -1,0 +1,150 @@
+"""What the config topic and the status topic hold, as values.
+
+The stores of ``kafka`` decode every record of the two topics to one of these and encode those that are appended. A record changes the
+state of a worker when it is read back, never when it is written. None in place of the content is a tombstone: the key is gone.
+Java: the ``*_V0`` and ``*_V1`` schemas of ``KafkaConfigBackingStore`` and ``KafkaStatusBackingStore``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from penstock.core.tasks import TaskId
+
+TargetStateName = Literal["STARTED", "PAUSED", "STOPPED"]
+StateName = Literal["UNASSIGNED", "RUNNING", "PAUSED", "FAILED", "RESTARTING", "STOPPED", "DESTROYED"]
+
+# -- the config topic
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorConfig:
+    """``connector-<name>``: the connector's configuration as it was given; None: it is deleted."""
+
+    name: str
+    config: dict[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskConfig:
+    """``task-<connector>-<n>``: counts only once a ``TasksCommit`` follows. None, which Java never writes, is ignored as in Java."""
+
+    id: TaskId
+    config: dict[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class TasksCommit:
+    """``commit-<connector>``: the task configurations before it are complete, and so many."""
+
+    connector: str
+    tasks: int
+
+
+@dataclass(frozen=True, slots=True)
+class TargetState:
+    """``target-state-<connector>``: what the connector should be; None: forgotten, at its deletion."""
+
+    connector: str
+    state: TargetStateName | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCount:
+    """``tasks-fencing-<connector>``: the producers of so many tasks may be at work, those of generations before are fenced (KIP-618)."""
+
+    connector: str
+    tasks: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionKey:
+    """``session-key``: what workers sign their requests to each other with (KIP-507)."""
+
+    key: bytes = field(repr=False)
+    algorithm: str
+    created_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class RestartRequest:
+    """``restart-connector-<connector>``: restart it now (KIP-745); without meaning for workers that start later."""
+
+    connector: str
+    include_tasks: bool = False
+    only_failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LoggerLevel:
+    """``logger-cluster-<name>``: every worker sets this level now; without meaning for workers that start later."""
+
+    name: str
+    level: str
+
+
+ConfigTopicRecord = (
+    ConnectorConfig | TaskConfig | TasksCommit | TargetState | TaskCount | SessionKey | RestartRequest | LoggerLevel
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigRecord:
+    """One record of the config topic as it was read, in order.
+
+    ``offset`` is its own; a worker that has read it stands at ``offset + 1``, which is what workers compare in the group protocol.
+    ``record`` is None for one that could not be understood: it changes nothing but that position.
+    """
+
+    offset: int
+    record: ConfigTopicRecord | None
+
+
+# -- the status topic
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorStatus:
+    """``status-connector-<name>``. State None: the connector is gone."""
+
+    name: str
+    state: StateName | None
+    worker_id: str = ""
+    generation: int = 0
+    trace: str | None = None
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStatus:
+    """``status-task-<connector>-<n>``. State None: the task is gone."""
+
+    id: TaskId
+    state: StateName | None
+    worker_id: str = ""
+    generation: int = 0
+    trace: str | None = None
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicStatus:
+    """``status-topic-<topic>:connector-<connector>``: the topic is active for the connector (KIP-558). Task None: no longer."""
+
+    topic: str
+    connector: str
+    task: int | None
+    discovered_ms: int | None = None
+
+
+StatusTopicRecord = ConnectorStatus | TaskStatus | TopicStatus
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRecord:
+    """One record of the status topic as it was read; in order within its partition, as all records of one key are."""
+
+    partition: int
+    offset: int
+    record: StatusTopicRecord
