@@ -56,7 +56,7 @@ class Schema:
     version: int | None = None
     doc: str | None = None
     default: Any = None
-    parameters: Mapping[str, str] = NO_PARAMETERS
+    parameters: Mapping[str, str] = field(default_factory=lambda: NO_PARAMETERS)
     fields: tuple[Field, ...] = ()
     key_schema: Schema | None = None
     value_schema: Schema | None = None
