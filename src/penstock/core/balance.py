@@ -1,0 +1,100 @@
+"""Sets and counts: who gets the next connector or task, and who has too many. The arithmetic of Java's assignor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
+from typing import Generic, TypeVar
+
+from penstock.core.tasks import TaskId
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A set of connectors and tasks."""
+
+    connectors: frozenset[str] = frozenset()
+    tasks: frozenset[TaskId] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.connectors or self.tasks)
+
+    def __sub__(self, other: Work) -> Work:
+        return Work(self.connectors - other.connectors, self.tasks - other.tasks)
+
+    def __or__(self, other: Work) -> Work:
+        return Work(self.connectors | other.connectors, self.tasks | other.tasks)
+
+    def __and__(self, other: Work) -> Work:
+        return Work(self.connectors & other.connectors, self.tasks & other.tasks)
+
+
+@dataclass(slots=True)
+class Load(Generic[T]):
+    """What a member runs of one kind; the dict is an ordered set, as removals are frequent and order is kept."""
+
+    member: str
+    items: dict[T, None]
+
+    def remove(self, items: Iterable[T]) -> dict[T, None]:
+        """Removes ``items`` and returns them as an ordered set."""
+        removed = dict.fromkeys(items)
+        for item in removed:
+            self.items.pop(item, None)
+        return removed
+
+
+def spread(loads: Sequence[Load[T]], items: Iterable[T]) -> None:
+    """Give each item to one of the least loaded members, in turn, by member id where loads are equal."""
+    ordered = sorted(loads, key=lambda load: (len(load.items), load.member))
+    rest = iter(items)
+    level = 0  # this many members have the least load
+    while True:
+        least = len(ordered[0].items)
+        while level < len(ordered) and len(ordered[level].items) <= least:
+            level += 1
+        dealt = list(islice(rest, level))
+        for load, item in zip(ordered, dealt, strict=False):
+            load.items[item] = None
+        if len(dealt) < level:
+            return
+
+
+def excess(loads: Sequence[Load[T]], total: int) -> dict[str, list[T]]:
+    """What each member has beyond its share of ``total``, oldest first; empty if additions alone make it balanced."""
+    share, extras = divmod(total, len(loads))
+    sizes = [len(load.items) for load in loads]
+    if sizes.count(share + 1) == extras and sizes.count(share) + extras == len(loads):
+        return {}
+    result: dict[str, list[T]] = {}
+    for load, size in zip(loads, sizes, strict=True):
+        if size <= share:
+            continue
+        allowed = share
+        if extras > 0:
+            extras -= 1
+            if size == share + 1:
+                continue
+            allowed = share + 1
+        result[load.member] = list(islice(load.items, size - allowed))
+    return result
+
+
+def repeated(collections: Iterable[Iterable[T]]) -> tuple[set[T], set[T]]:
+    """All items, and those that occur more than once."""
+    seen: set[T] = set()
+    twice: set[T] = set()
+    for items in collections:
+        for item in items:
+            (twice if item in seen else seen).add(item)
+    return seen, twice
+
+
+def deal(items: Iterable[T], loads: Iterable[Load[T]], members: Iterable[str]) -> None:
+    """Give the items to these members in turn, whatever their loads."""
+    by_member = {load.member: load for load in loads}
+    for item, id in zip(items, cycle(members), strict=False):
+        by_member[id].items[item] = None

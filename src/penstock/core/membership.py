@@ -1,0 +1,152 @@
+"""The worker's place in its group, as values: who is in it, what each is to run, what the group tells the worker.
+
+Group membership (KIP-415, Java's ``WorkerCoordinator`` and ``WorkerRebalanceListener``) is done by ``kafka.group``; the
+leader's decisions are made by ``core.assignment``. Both speak in these dataclasses, and so does the worker loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from penstock.core.tasks import TaskId
+
+NO_ERROR = 0
+CONFIG_MISMATCH = 1  # the leader knows less of the config topic than another member: catch up and join again
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterConfigSnapshot:
+    """What the leader has to distribute: the config topic's state at ``offset``.
+
+    ``connectors`` maps each connector to the number of its tasks, 0 where their configurations are incomplete.
+    """
+
+    offset: int
+    connectors: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What a member is to run, Java's ExtendedAssignment.
+
+    From the leader ``connectors`` and ``tasks`` are only what is new to the member (all of it in the eager protocol);
+    in a worker's own state, and in ``Joined``, they are everything the member runs. ``delay_ms`` is the time until the
+    member should join again, 0 for none. A failed assignment (``error`` is not 0) changes nothing.
+    """
+
+    connectors: tuple[str, ...] = ()
+    tasks: tuple[TaskId, ...] = ()
+    revoked_connectors: tuple[str, ...] = ()
+    revoked_tasks: tuple[TaskId, ...] = ()
+    delay_ms: int = 0
+    leader: str = ""
+    leader_url: str = ""
+    offset: int = -1
+    error: int = NO_ERROR
+    version: int = 2
+
+    @property
+    def failed(self) -> bool:
+        return self.error != NO_ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A worker as the leader sees it at the start of a rebalance; ``assignment`` is None if it was assigned nothing."""
+
+    id: str
+    url: str
+    offset: int
+    assignment: Assignment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """Which worker runs what, known to the leader only: REST URLs by connector and by task."""
+
+    connectors: Mapping[str, str] = field(default_factory=dict)
+    tasks: Mapping[TaskId, str] = field(default_factory=dict)
+
+
+# What the group tells the worker. All are delivered from the group's thread, in the order in which they happened.
+
+
+@dataclass(frozen=True, slots=True)
+class Revoked:
+    """Stop these connectors and tasks, then call ``done()``, once, from any thread.
+
+    Comes before the ``Joined`` that revokes them (incremental protocols), or before the worker joins a rebalance
+    (eager: everything it runs). The member neither joins nor delivers anything else about assignments until ``done``
+    is called; it leaves the group if that takes longer than ``rebalance.timeout.ms``.
+    """
+
+    leader: str
+    connectors: tuple[str, ...]
+    tasks: tuple[TaskId, ...]
+    done: Callable[[], None] = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Cut off from the group: stop everything, others may soon be told to run it, then call ``done()``.
+
+    The member joins again, with nothing assigned, once ``done`` has been called and the group can be reached.
+    """
+
+    reason: str
+    connectors: tuple[str, ...]
+    tasks: tuple[TaskId, ...]
+    done: Callable[[], None] = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A rebalance has completed; ``assignment`` is everything to run from now on, if it has not failed.
+
+    ``owners`` is there for the leader only. As in Java the worker answers with ``request_rejoin``: after catching up
+    with the config topic if the assignment failed or its offset is another than the worker's (no rebalance is joined by
+    itself before that if it failed); after starting its work if anything was revoked; and when ``delay_ms`` is over.
+    """
+
+    generation: int
+    member_id: str
+    assignment: Assignment
+    leader: bool
+    owners: Owners | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PollTimeoutExpired:
+    """The worker has not ticked, or not confirmed a revocation, within ``rebalance.timeout.ms``: it has left the group.
+
+    What it runs stays its own until the leader's delay is over; the member joins again once the worker ticks.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorUnknown:
+    """The group's coordinator can't be found for the reason given; the search goes on. Comes once per outage."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorFound:
+    """The coordinator is known (again). Comes after the start, and after each ``CoordinatorUnknown``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Kafka refuses the member (authorization, an unknown protocol, a session timeout out of its range).
+
+    ``reason`` is a sentence. It is tried again at intervals all the same, since an operator may mend it meanwhile.
+    Comes once for each new reason.
+    """
+
+    reason: str
+
+
+GroupEvent = Revoked | Lost | Joined | PollTimeoutExpired | CoordinatorUnknown | CoordinatorFound | Failed
