@@ -1,8 +1,9 @@
 """What the config topic and the status topic hold, as values.
 
-The stores of ``kafka`` decode every record of the two topics to one of these and encode those that are appended. A record changes the
-state of a worker when it is read back, never when it is written. None in place of the content is a tombstone: the key is gone.
-Java: the ``*_V0`` and ``*_V1`` schemas of ``KafkaConfigBackingStore`` and ``KafkaStatusBackingStore``.
+The stores of ``kafka`` decode every record of the two topics to one of these and encode those that are appended. A
+record changes the state of a worker when it is read back, never when it is written. None in place of the content is a
+tombstone: the key is gone. Java: the ``*_V0`` and ``*_V1`` schemas of ``KafkaConfigBackingStore`` and
+``KafkaStatusBackingStore``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ class ConnectorConfig:
 
 @dataclass(frozen=True, slots=True)
 class TaskConfig:
-    """``task-<connector>-<n>``: counts only once a ``TasksCommit`` follows. None, which Java never writes, is ignored as in Java."""
+    """``task-<connector>-<n>``: counts only once a ``TasksCommit`` follows. None, which Java never writes, is ignored
+    as in Java.
+    """
 
     id: TaskId
     config: dict[str, str] | None
@@ -52,7 +55,9 @@ class TargetState:
 
 @dataclass(frozen=True, slots=True)
 class TaskCount:
-    """``tasks-fencing-<connector>``: the producers of so many tasks may be at work, those of generations before are fenced (KIP-618)."""
+    """``tasks-fencing-<connector>``: the producers of so many tasks may be at work, those of generations before are
+    fenced (KIP-618).
+    """
 
     connector: str
     tasks: int
@@ -93,8 +98,8 @@ ConfigTopicRecord = (
 class ConfigRecord:
     """One record of the config topic as it was read, in order.
 
-    ``offset`` is its own; a worker that has read it stands at ``offset + 1``, which is what workers compare in the group protocol.
-    ``record`` is None for one that could not be understood: it changes nothing but that position.
+    ``offset`` is its own; a worker that has read it stands at ``offset + 1``, which is what workers compare in the
+    group protocol. ``record`` is None for one that could not be understood: it changes nothing but that position.
     """
 
     offset: int
@@ -130,7 +135,9 @@ class TaskStatus:
 
 @dataclass(frozen=True, slots=True)
 class TopicStatus:
-    """``status-topic-<topic>:connector-<connector>``: the topic is active for the connector (KIP-558). Task None: no longer."""
+    """``status-topic-<topic>:connector-<connector>``: the topic is active for the connector (KIP-558). Task None: no
+    longer.
+    """
 
     topic: str
     connector: str

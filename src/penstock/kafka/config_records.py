@@ -1,0 +1,174 @@
+"""The config topic's records as bytes: exactly those of Java's ``KafkaConfigBackingStore``.
+
+Keys are plain texts, values JSON objects without schemas; a null value is a tombstone. ``decode`` understands what any
+version of Java Connect wrote and, as Java does, passes over what it does not understand.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+from typing import Any
+
+from penstock.api.text import java_text
+from penstock.core.records import (
+    ConfigTopicRecord,
+    ConnectorConfig,
+    LoggerLevel,
+    RestartRequest,
+    SessionKey,
+    TargetState,
+    TaskConfig,
+    TaskCount,
+    TasksCommit,
+)
+from penstock.core.tasks import TaskId
+from penstock.kafka import java_json
+
+log = logging.getLogger(__name__)
+
+TARGET_STATES = ("STARTED", "PAUSED", "STOPPED")
+
+
+def encode(record: ConfigTopicRecord) -> tuple[bytes, bytes | None]:
+    """Key and value of the record; a value of None is a tombstone."""
+    key, content = _content(record)
+    return key.encode(), None if content is None else java_json.encode(content)
+
+
+def _content(record: ConfigTopicRecord) -> tuple[str, dict[str, Any] | None]:
+    match record:
+        case ConnectorConfig(name, config):
+            return f"connector-{name}", None if config is None else {"properties": config}
+        case TaskConfig(id, config):
+            return f"task-{id}", None if config is None else {"properties": config}
+        case TasksCommit(connector, tasks):
+            return f"commit-{connector}", {"tasks": tasks}
+        case TargetState(connector, None):
+            return f"target-state-{connector}", None
+        case TargetState(connector, state):
+            # Workers before 3.5 know no STOPPED and read the first member only.
+            old = "PAUSED" if state == "STOPPED" else state
+            return f"target-state-{connector}", {"state": old, "state.v2": state}
+        case TaskCount(connector, tasks):
+            return f"tasks-fencing-{connector}", {"task-count": tasks}
+        case SessionKey(key, algorithm, created_ms):
+            encoded = base64.b64encode(key).decode()
+            return "session-key", {"key": encoded, "algorithm": algorithm, "creation-timestamp": created_ms}
+        case RestartRequest(connector, include_tasks, only_failed):
+            return f"restart-connector-{connector}", {"include-tasks": include_tasks, "only-failed": only_failed}
+        case LoggerLevel(name, level):
+            return f"logger-cluster-{name}", {"level": level}
+
+
+def decode(offset: int, key: bytes | None, value: bytes | None) -> ConfigTopicRecord | None:
+    """The record of these bytes; None, after a warning that names offset and key, if they can't be understood."""
+    text = "" if key is None else key.decode(errors="replace")
+    try:
+        return _record(text, None if value is None else java_json.decode(value))
+    except (ValueError, TypeError, KeyError) as e:
+        log.warning("Ignoring the record at offset %d of the config topic, key `%s`: %s", offset, text, e)
+        return None
+
+
+def _record(key: str, content: Any) -> ConfigTopicRecord:
+    # The order counts: `task-` must not take what belongs to a longer prefix, and Java asks in this order.
+    for prefix, read in _READERS.items():
+        if key.startswith(prefix):
+            return read(key[len(prefix) :], content)
+    if key == "session-key":
+        return _session_key(content)
+    raise ValueError("no record of the config topic has such a key")
+
+
+def _connector(name: str, content: Any) -> ConnectorConfig:
+    return ConnectorConfig(name, None if content is None else _properties(content))
+
+
+def _task(id: str, content: Any) -> TaskConfig:
+    return TaskConfig(task_id(id), None if content is None else _properties(content))
+
+
+def _commit(connector: str, content: Any) -> TasksCommit:
+    return TasksCommit(connector, _integer(content, "tasks"))
+
+
+def _target_state(connector: str, content: Any) -> TargetState:
+    if content is None:
+        return TargetState(connector, None)
+    members = _object(content)
+    state = members.get("state.v2")
+    if not isinstance(state, str):
+        state = _string(members, "state")
+    if state not in TARGET_STATES:
+        raise ValueError(f"the target state is `{state}`, which is none of {', '.join(TARGET_STATES)}")
+    return TargetState(connector, state)
+
+
+def _task_count(connector: str, content: Any) -> TaskCount:
+    return TaskCount(connector, _integer(content, "task-count"))
+
+
+def _restart(connector: str, content: Any) -> RestartRequest:
+    members = _object(content)
+    return RestartRequest(connector, members.get("include-tasks") is True, members.get("only-failed") is True)
+
+
+def _logger_level(name: str, content: Any) -> LoggerLevel:
+    return LoggerLevel(name, _string(content, "level"))
+
+
+def _session_key(content: Any) -> SessionKey:
+    key = base64.b64decode(_string(content, "key"), validate=True)
+    return SessionKey(key, _string(content, "algorithm"), _integer(content, "creation-timestamp"))
+
+
+_READERS = {
+    "target-state-": _target_state,
+    "connector-": _connector,
+    "task-": _task,
+    "commit-": _commit,
+    "restart-connector-": _restart,
+    "tasks-fencing-": _task_count,
+    "logger-cluster-": _logger_level,
+}
+
+
+def task_id(text: str) -> TaskId:
+    """The id of ``<connector>-<task>``; raises ValueError if it does not end with a number. Names may hold hyphens."""
+    connector, hyphen, number = text.rstrip("-").rpartition("-")
+    if not hyphen or not number.isdecimal() or int(number) > 2**31 - 1:
+        raise ValueError(f"`{text}` is not the name of a connector, a hyphen and the number of a task")
+    return TaskId(connector, int(number))
+
+
+def _object(content: Any) -> dict[str, Any]:
+    if not isinstance(content, dict):
+        raise TypeError(f"the value should be a JSON object, not {_shown(content)}")
+    return content
+
+
+def _properties(content: Any) -> dict[str, str]:
+    properties = _object(content).get("properties")
+    if not isinstance(properties, dict):
+        raise TypeError(f"`properties` should be a JSON object, not {_shown(properties)}")
+    # A setting of null is as good as none; numbers and booleans, which only a foreign hand writes, become texts.
+    return {k: v if isinstance(v, str) else java_text(v) for k, v in properties.items() if v is not None}
+
+
+def _integer(content: Any, name: str) -> int:
+    value = _object(content).get(name)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"`{name}` should be an integer, not {_shown(value)}")
+    return value
+
+
+def _string(content: Any, name: str) -> str:
+    value = _object(content).get(name)
+    if not isinstance(value, str):
+        raise TypeError(f"`{name}` should be a text, not {_shown(value)}")
+    return value
+
+
+def _shown(value: Any) -> str:
+    return "null" if value is None else f"{type(value).__name__} {str(value)[:60]!r}"

@@ -1,0 +1,108 @@
+"""Source offsets as bytes: exactly those of Java's offset stores, in a topic or in a file.
+
+A key is the JSON list ``["<connector>",{<source partition>}]``, a value the source offset as a JSON object; None, or
+``null``, says that there is none. Java's maps have no order of members, so one partition may be written in several
+ways; ``canonical`` makes them one. Java: ``OffsetStorageWriter``, ``OffsetStorageReaderImpl``, ``OffsetUtils``.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from penstock.api.errors import DataError
+from penstock.kafka import java_json
+
+log = logging.getLogger(__name__)
+
+
+class OffsetKey(NamedTuple):
+    connector: str
+    partition: dict[str, Any]
+
+
+def encode_key(connector: str, partition: Mapping[str, Any]) -> bytes:
+    """The bytes of a key that was never stored before; one that was is written again with its stored bytes."""
+    validate_format(partition)
+    return java_json.encode([connector, dict(partition)])
+
+
+def encode_value(offset: Mapping[str, Any] | None) -> bytes | None:
+    if offset is None:
+        return None
+    validate_format(offset)
+    return java_json.encode(dict(offset))
+
+
+def decode_key(key: bytes | None) -> OffsetKey | None:
+    """Connector and source partition of these bytes; None, after a warning with Java's words, if they can't be
+    understood.
+    """
+    if key is None:
+        log.warning("Ignoring offset partition key with an unexpected null value")
+        return None
+    try:
+        document = java_json.decode(key)
+    except ValueError as e:
+        log.warning("Ignoring offset partition key with unknown serialization. Expected json. %s: %r", e, key[:200])
+        return None
+    match document:
+        case [str(connector), dict(partition)]:
+            return OffsetKey(connector, partition)
+        case [str(), None]:
+            return None
+        case list() if len(document) != 2:
+            problem = f"number of elements. Expected: 2, actual: {len(document)}"
+        case [str(), other]:
+            problem = (
+                f"format for the second element in the partition key list. Expected type: object, actual: {other!r}"
+            )
+        case [other, _]:
+            problem = f"format for the first element in the partition key list. Expected type: text, actual: {other!r}"
+        case _:
+            problem = f"format. Expected type: list, actual: {document!r}"
+    log.warning("Ignoring offset partition key with an unexpected %s", problem)
+    return None
+
+
+def decode_value(value: bytes | None) -> dict[str, Any] | None:
+    """The source offset of these bytes; None for none. Raises DataError if they are no JSON object."""
+    if value is None:
+        return None
+    try:
+        offset = java_json.decode(value)
+    except ValueError as e:
+        raise DataError(f"A stored source offset is no JSON: {value[:200]!r}") from e
+    if offset is not None and not isinstance(offset, dict):
+        raise DataError(f"A stored source offset should be a JSON object, not {value[:200]!r}")
+    return offset
+
+
+def canonical(partition: Mapping[str, Any]) -> bytes:
+    """The same bytes for the same source partition, whatever the order of its members."""
+    return orjson.dumps(partition, default=_base64, option=orjson.OPT_SORT_KEYS)
+
+
+def _base64(value: object) -> str:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    raise TypeError
+
+
+def validate_format(members: Mapping[str, Any]) -> None:
+    """Raise DataError, with Java's words, unless all keys are texts and all values null, texts, numbers, booleans or
+    bytes.
+    """
+    for key, value in members.items():
+        if not isinstance(key, str):
+            raise DataError("Offsets may only use String keys")
+        if value is not None and not isinstance(value, str | int | float | bytes):
+            kind = _KINDS.get(type(value)) or f"class {type(value).__name__}"
+            raise DataError(f"Offsets may only contain primitive types as values, but field {key} contains {kind}")
+
+
+_KINDS = {list: "ARRAY", tuple: "ARRAY", dict: "MAP"}

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from kafka_golden import Golden, golden
+from penstock.core.records import (
+    ConnectorConfig,
+    LoggerLevel,
+    RestartRequest,
+    SessionKey,
+    TargetState,
+    TaskConfig,
+    TaskCount,
+    TasksCommit,
+)
+from penstock.core.tasks import TaskId
+from penstock.kafka.config_records import decode, encode, task_id
+
+
+@pytest.mark.parametrize("record", golden("config"), ids=lambda r: r.key.decode())
+def test_what_java_wrote_is_read_and_written_again_with_the_same_bytes(record: Golden):
+    decoded = decode(0, record.key, record.value)
+    assert decoded is not None
+    assert encode(decoded) == (record.key, record.value)
+
+
+def test_the_kinds_of_records_java_wrote():
+    kinds = {type(decode(0, r.key, r.value)) for r in golden("config")}
+    assert kinds == {
+        ConnectorConfig,
+        TaskConfig,
+        TasksCommit,
+        TargetState,
+        TaskCount,
+        SessionKey,
+        RestartRequest,
+        LoggerLevel,
+    }
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "record"),
+    [
+        ("connector-a-b", '{"properties":{"x":"1"}}', ConnectorConfig("a-b", {"x": "1"})),
+        ("connector-a", None, ConnectorConfig("a", None)),
+        ("connector-a", "null", ConnectorConfig("a", None)),
+        ("connector-a", '{"properties":{"n":1,"b":true,"none":null}}', ConnectorConfig("a", {"n": "1", "b": "true"})),
+        ("task-a-b-12", '{"properties":{}}', TaskConfig(TaskId("a-b", 12), {})),
+        ("commit-a", '{"tasks":3}', TasksCommit("a", 3)),
+        ("target-state-a", '{"state":"PAUSED","state.v2":"STOPPED"}', TargetState("a", "STOPPED")),
+        ("target-state-a", '{"state":"PAUSED"}', TargetState("a", "PAUSED")),
+        ("target-state-a", '{"state":"PAUSED","state.v2":7}', TargetState("a", "PAUSED")),
+        ("target-state-a", None, TargetState("a", None)),
+        ("tasks-fencing-a", '{"task-count":2}', TaskCount("a", 2)),
+        ("restart-connector-a", "{}", RestartRequest("a", include_tasks=False, only_failed=False)),
+        ("restart-connector-a", '{"only-failed":true,"include-tasks":"x"}', RestartRequest("a", False, True)),
+        ("logger-cluster-org.a", '{"level":"WARN"}', LoggerLevel("org.a", "WARN")),
+    ],
+)
+def test_decode(key: str, value: str | None, record: object):
+    assert decode(0, key.encode(), None if value is None else value.encode()) == record
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("unknown-a", "{}"),
+        ("connector-a", "not json"),
+        ("connector-a", ""),
+        ("connector-a", "[1]"),
+        ("connector-a", '{"properties":[]}'),
+        ("task-a", '{"properties":{}}'),
+        ("task-a-b", '{"properties":{}}'),
+        ("commit-a", None),
+        ("commit-a", '{"tasks":"3"}'),
+        ("commit-a", '{"tasks":true}'),
+        ("target-state-a", '{"state":"ASLEEP"}'),
+        ("target-state-a", "{}"),
+        ("tasks-fencing-a", "{}"),
+        ("session-key", None),
+        ("session-key", '{"key":"!","algorithm":"x","creation-timestamp":1}'),
+        ("session-key", '{"key":"aaaa","algorithm":"x","creation-timestamp":"1"}'),
+        ("restart-connector-a", None),
+        ("logger-cluster-a", '{"level":null}'),
+    ],
+)
+def test_garbage_is_passed_over_with_a_warning_that_names_offset_and_key(
+    key: str, value: str | None, caplog: pytest.LogCaptureFixture
+):
+    with caplog.at_level(logging.WARNING):
+        assert decode(17, key.encode(), None if value is None else value.encode()) is None
+    assert f"offset 17 of the config topic, key `{key}`" in caplog.text
+
+
+def test_a_missing_key_is_garbage(caplog: pytest.LogCaptureFixture):
+    assert decode(3, None, b"{}") is None
+    assert "offset 3" in caplog.text
+
+
+def test_stopped_is_written_so_that_old_workers_pause():
+    assert encode(TargetState("a", "STOPPED"))[1] == b'{"state":"PAUSED","state.v2":"STOPPED"}'
+
+
+@pytest.mark.parametrize(("text", "id"), [("a-0", TaskId("a", 0)), ("-a--7", TaskId("-a-", 7))])
+def test_task_id(text: str, id: TaskId):
+    assert task_id(text) == id
+
+
+@pytest.mark.parametrize("text", ["a", "a-", "a-x", "a-99999999999", "7"])
+def test_what_is_no_task_id(text: str):
+    with pytest.raises(ValueError, match="is not the name of a connector"):
+        task_id(text)

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+
+from penstock.api.errors import DataError
+from penstock.kafka import java_json
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (None, "null"),
+        (True, "true"),
+        (-(2**63), "-9223372036854775808"),
+        (1e10, "1.0E10"),
+        (2.5, "2.5"),
+        (float("nan"), '"NaN"'),
+        (float("-inf"), '"-Infinity"'),
+        ("a/b", '"a/b"'),
+        ('\x00\x1f\x7f\b\f\n\r\t"\\', '"\\u0000\\u001F\x7f\\b\\f\\n\\r\\t\\"\\\\"'),
+        ("\\u00ab é\u2028", '"\\\\u00ab é\u2028"'),
+        ("\U0001f600", '"\\uD83D\\uDE00"'),
+        ({"a": [1, {}], "b": ()}, '{"a":[1,{}],"b":[]}'),
+        (b"\xff", '"/w=="'),
+    ],
+)
+def test_encode(value: object, written: str):
+    assert java_json.encode(value) == written.encode()
+
+
+def test_what_json_can_not_hold():
+    with pytest.raises(DataError, match="A value of type object"):
+        java_json.encode({"a": object()})

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+
+from kafka_golden import Golden, golden
+from penstock.api.errors import DataError
+from penstock.kafka.offset_records import canonical, decode_key, decode_value, encode_key, encode_value
+
+
+@pytest.mark.parametrize("record", golden("offset"), ids=lambda r: r.key.decode())
+def test_what_java_wrote_is_read_and_written_again_with_the_same_bytes(record: Golden):
+    key = decode_key(record.key)
+    assert key is not None
+    assert key.connector == "golden-src"
+    assert encode_key(*key) == record.key
+    assert encode_value(decode_value(record.value)) == record.value
+
+
+def test_the_order_of_members_makes_no_difference_to_the_canonical_form():
+    assert canonical({"b": 1, "a": [{"y": 1, "x": 2}]}) == canonical({"a": [{"x": 2, "y": 1}], "b": 1})
+    assert canonical({"a": 1}) != canonical({"a": "1"})
+
+
+def test_bytes_are_written_in_base64():
+    assert encode_key("c", {"p": b"\x00\xff"}) == b'["c",{"p":"AP8="}]'
+    assert canonical({"p": b"\x00\xff"}) == canonical({"p": "AP8="})
+
+
+@pytest.mark.parametrize(
+    ("key", "problem"),
+    [
+        (None, "unexpected null value"),
+        (b"{", "unknown serialization. Expected json"),
+        (b"{}", "unexpected format"),
+        (b"[]", "unexpected number of elements. Expected: 2, actual: 0"),
+        (b"[1,{}]", "first element"),
+        (b'["c",7]', "second element"),
+    ],
+)
+def test_keys_that_are_passed_over(key: bytes | None, problem: str, caplog: pytest.LogCaptureFixture):
+    assert decode_key(key) is None
+    assert problem in caplog.text
+
+
+def test_a_key_without_a_partition_is_passed_over_in_silence(caplog: pytest.LogCaptureFixture):
+    assert decode_key(b'["c",null]') is None
+    assert not caplog.records
+
+
+def test_values_that_are_no_offsets():
+    assert decode_value(None) is None
+    assert decode_value(b"null") is None
+    with pytest.raises(DataError, match="no JSON"):
+        decode_value(b"x")
+    with pytest.raises(DataError, match="JSON object"):
+        decode_value(b"[1]")
+
+
+def test_offsets_hold_texts_and_primitive_values_only():
+    with pytest.raises(DataError, match=r"^Offsets may only use String keys$"):
+        encode_value({1: 2})  # type: ignore[dict-item]
+    with pytest.raises(
+        DataError, match=r"^Offsets may only contain primitive types as values, but field l contains ARRAY$"
+    ):
+        encode_key("c", {"l": []})
