@@ -1,0 +1,8 @@
+"""What comes with Penstock and is not Python: a Java, jars, and a Kafka broker for demo, tests and development."""
+
+from penstock.embedded.broker import Broker
+from penstock.embedded.home import EmbeddedError, home
+from penstock.embedded.jars import jars
+from penstock.embedded.java import java_home
+
+__all__ = ["Broker", "EmbeddedError", "home", "jars", "java_home"]

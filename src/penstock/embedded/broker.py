@@ -1,0 +1,238 @@
+"""A real Kafka broker on this machine, for demo, tests and development. Not for production: nothing is replicated."""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from penstock.embedded.home import EmbeddedError, folder, writing
+from penstock.embedded.jars import jars
+from penstock.embedded.java import java
+from penstock.embedded.server import LOGGING, explanation, port_taken, properties_text, server_properties
+
+FREE_TO_START = 100 * 2**20
+START_SECONDS = 90
+STOP_SECONDS = 15
+
+# The shell becomes the JVM. What it leaves behind reads a pipe that nobody writes to: the pipe ends when its owner
+# dies, however it dies, and then the JVM is ended. (PR_SET_PDEATHSIG would fire when the starting *thread* ends, and
+# is Linux only. Descriptor 3, since a shell gives /dev/null to what it runs in the background.)
+_LEASHED = (
+    'exec 3<&0; { cat <&3; kill -TERM $$; sleep 10; kill -KILL $$; } >/dev/null 2>&1 & exec 3<&- </dev/null; exec "$@"'
+)
+
+
+class Broker:
+    """A broker whose data, settings and log lie in ``data_dir``; without one, in a scratch folder, gone afterwards.
+
+    ``port`` 0 takes a free one. ``extra`` are further server properties; see ``server_properties``. Used as a context
+    manager, or ``start()`` and ``stop()``. It never outlives this process, however that ends, unless ``leash`` is
+    false. Raises EmbeddedError.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path | str | None = None,
+        port: int = 0,
+        *,
+        extra: Mapping[str, str] | None = None,
+        leash: bool = True,
+        free_to_start: int = FREE_TO_START,
+    ) -> None:
+        self._scratch = data_dir is None
+        self.directory = Path(tempfile.mkdtemp(prefix="penstock-kafka-") if data_dir is None else data_dir).absolute()
+        self._wanted_port = port
+        self._extra = dict(extra or {})
+        self._leash = leash
+        self._free_to_start = free_to_start
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = port
+
+    @property
+    def bootstrap(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def __enter__(self) -> Broker:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Returns when the broker answers. A scratch folder is removed when it does not get that far."""
+        try:
+            self._prepare()
+            # A free port may be taken between asking for it and binding it.
+            for attempts_left in (2, 1, 0):
+                self.port, controller_port = ports(self._wanted_port)
+                failure = self._attempt(controller_port)
+                if failure is None:
+                    return
+                if self._wanted_port or not attempts_left or failure != port_taken(self.port):
+                    raise EmbeddedError(failure)
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Ends the broker in good order, by force after 15 s; one in a scratch folder has nothing to save: at once."""
+        if self._process is not None:
+            _end(self._process, STOP_SECONDS if not self._scratch else 0)
+            self._process = None
+        if self._scratch:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    @property
+    def _data(self) -> Path:
+        return self.directory / "data"
+
+    def _prepare(self) -> None:
+        folder(self._data)
+        if holds_lock(self._data):
+            raise EmbeddedError(f"Another broker uses {self.directory}: stop it first, or choose another folder.")
+        free = shutil.disk_usage(self.directory).free
+        if free < self._free_to_start:
+            raise EmbeddedError(
+                f"No space is left on the disk of {self.directory}: {free / 2**20:.0f} MB are free, and a broker needs "
+                f"{self._free_to_start / 2**20:.0f} MB to start; free some, or choose another folder for its data."
+            )
+        self._java = java()
+        self._classpath = os.pathsep.join(str(jar) for jar in jars("kafka"))
+
+    def _attempt(self, controller_port: int) -> str | None:
+        """Starts once; the sentence that says why it failed, or None when the broker answers."""
+        settings = server_properties(self._data, self.port, controller_port, self._extra)
+        log, console = self.directory / "broker.log", self.directory / "console.log"
+        with writing(self.directory):
+            (self.directory / "server.properties").write_text(properties_text(settings))
+            (self.directory / "log4j2.xml").write_text(LOGGING.format(log=log))
+            output = console.open("wb")
+        before = log.stat().st_size if log.exists() else 0
+
+        def failure() -> str:
+            logged = log.read_bytes()[before:] if log.exists() else b""
+            return explanation((console.read_bytes() + logged).decode(errors="replace"), self.directory, self.port)
+
+        with output:
+            if not (self._data / "meta.properties").exists():
+                cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[:22].replace("-", "A")
+                arguments = ("format", "--cluster-id", cluster, "--config", str(self.directory / "server.properties"))
+                command = self._command("kafka.tools.StorageTool", *arguments, heap="128m")
+                if subprocess.run(
+                    command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False
+                ).returncode:
+                    return failure()
+            command = self._command("kafka.Kafka", str(self.directory / "server.properties"), heap="1g", initial="512m")
+            if self._leash:
+                command = ["/bin/sh", "-c", _LEASHED, "leash", *command]
+            # A session of its own: Ctrl-C at the terminal is its owner's to handle.
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE if self._leash else subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        give_up = time.monotonic() + START_SECONDS
+        while time.monotonic() < give_up:
+            if self._process.poll() is not None:
+                _end(self._process, 0)
+                return failure()
+            if answers(self.port):
+                return None
+            time.sleep(0.05)
+        return f"The broker did not answer within {START_SECONDS} s (its log is {log})."
+
+    def _command(self, main: str, *arguments: str, heap: str, initial: str = "64m") -> list[str]:
+        return [
+            str(self._java.executable),
+            *(f"-Xms{initial}", f"-Xmx{heap}", "-XX:+UseSerialGC", "-Djava.awt.headless=true"),
+            f"-Dlog4j2.configurationFile={self.directory / 'log4j2.xml'}",
+            *("-cp", self._classpath, main, *arguments),
+        ]
+
+
+def _end(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Ends the JVM and what the leash left in its session. Its id can't belong to anybody else while that is there."""
+    try:
+        if seconds and process.poll() is None:
+            process.terminate()
+            process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        pass
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+    if process.stdin:
+        process.stdin.close()
+
+
+def ports(wanted: int) -> tuple[int, int]:
+    """The broker's port (``wanted``, or a free one for 0) and a free one for the controller. Raises EmbeddedError."""
+    with socket.socket() as ours, socket.socket() as controllers:
+        # As Java does on POSIX: connections of a predecessor that are not quite over are no hindrance.
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            ours.bind(("127.0.0.1", wanted))
+            ours.listen()
+        except PermissionError as e:
+            raise EmbeddedError(f"Port {wanted} is reserved for the system: choose one above 1023.") from e
+        except OverflowError as e:
+            raise EmbeddedError(
+                f"There is no port {wanted}: choose one from 1024 to 65535, or 0 for a free one."
+            ) from e
+        except OSError as e:
+            raise EmbeddedError(port_taken(wanted)) from e
+        controllers.bind(("127.0.0.1", 0))
+        return ours.getsockname()[1], controllers.getsockname()[1]
+
+
+def answers(port: int) -> bool:
+    """Whether a broker on ``port`` of this machine answers a metadata request and names at least one live broker."""
+    # Api 3 (Metadata), version 0, correlation id 1, no client id, one topic filter: a name that nobody creates.
+    name = b"penstock.not.a.topic/"
+    body = struct.pack(">hhihih", 3, 0, 1, -1, 1, len(name)) + name
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
+            connection.sendall(struct.pack(">i", len(body)) + body)
+            answer = connection.recv(12, socket.MSG_WAITALL)
+    except OSError:
+        return False
+    return len(answer) == 12 and struct.unpack(">iii", answer)[2] > 0
+
+
+def holds_lock(data: Path) -> bool:
+    """Whether a live broker works in ``data``: Kafka keeps a lock on the file ``.lock`` there."""
+    try:
+        with (data / ".lock").open("r+") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False

@@ -1,0 +1,54 @@
+"""Penstock's cache folder on this machine, and the error of everything that is kept or run from it.
+
+Java Connect comes with a Kafka distribution; Penstock is a wheel, so what is not Python (jars, a broker's data, a Java
+launcher) is put here when it is first needed, and is found here from then on.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class EmbeddedError(Exception):
+    """What stands in the way, as one sentence for the person at the terminal: the value, and what would be right."""
+
+
+def home() -> Path:
+    """``$PENSTOCK_HOME``, else ``$XDG_CACHE_HOME/penstock``, else ``~/.cache/penstock``. Not created here."""
+    if own := os.environ.get("PENSTOCK_HOME"):
+        return Path(own).expanduser().absolute()
+    if cache := os.environ.get("XDG_CACHE_HOME"):
+        return Path(cache).expanduser().absolute() / "penstock"
+    return Path.home() / ".cache" / "penstock"
+
+
+def folder(path: Path) -> Path:
+    """Creates ``path`` with its parents and returns it. Raises EmbeddedError when that can't be done."""
+    with writing(path):
+        path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Around everything that writes to ``path``: the system's refusal becomes a sentence that names it."""
+    try:
+        yield
+    except OSError as e:
+        raise EmbeddedError(refusal(e, path)) from e
+
+
+def refusal(e: OSError, path: Path) -> str:
+    match e.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return f"No space is left on the disk of {path}: free some, or choose another folder."
+        case errno.EACCES | errno.EPERM | errno.EROFS:
+            return f"{path} can't be written by this user: make it writable, or choose another folder (PENSTOCK_HOME)."
+        case errno.EEXIST | errno.ENOTDIR:
+            return f"{path} can't be a folder, since a file is in the way: move it, or choose another folder."
+        case _:
+            return f"{path} can't be written: {e.strerror}."

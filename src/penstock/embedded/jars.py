@@ -1,0 +1,107 @@
+"""The jars that no wheel carries, from Maven Central, each pinned by version and checksum.
+
+They are fetched with Ivy, which lies in the PySpark wheel, so no Maven is needed. The lists ``*.jars`` beside this file
+are complete: no POM is read, nothing is resolved, the same bytes arrive everywhere or the start fails.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from penstock.embedded import ivy, maven
+from penstock.embedded.home import EmbeddedError, folder, home, writing
+from penstock.embedded.java import Java, java
+from penstock.embedded.progress import progress
+
+SETS = ("kafka", "spark-kafka")
+
+
+@dataclass(frozen=True, slots=True)
+class Jar:
+    sha256: str
+    group: str
+    artifact: str
+    version: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.artifact}-{self.version}.jar"
+
+    def is_intact(self, directory: Path) -> bool:
+        """Whether its file is in ``directory`` with the pinned checksum."""
+        try:
+            with (directory / self.name).open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest() == self.sha256
+        except FileNotFoundError:
+            return False
+
+
+def jars(name: str, directory: Path | None = None) -> list[Path]:
+    """The files of a jar set (``kafka``: a broker; ``spark-kafka``: Spark's Kafka source), fetched when missing.
+
+    Every file is verified, a damaged one fetched again. Safe in several processes at once; no network once cached.
+    Raises EmbeddedError.
+    """
+    wanted = pinned(name)
+    directory = directory or home() / "jars"
+    if any(not jar.is_intact(directory) for jar in wanted):
+        with lock(folder(directory) / ".lock"):
+            if missing := [jar for jar in wanted if not jar.is_intact(directory)]:
+                fetch(missing, directory, java())
+    return [directory / jar.name for jar in wanted]
+
+
+def pinned(name: str) -> list[Jar]:
+    """The list of a jar set, as shipped in this package."""
+    lines = files("penstock.embedded").joinpath(f"{name}.jars").read_text("utf-8").splitlines()
+    rows = [line.split() for line in lines if line and not line.startswith("#")]
+    return [Jar(sha256, *coordinates.split(":")) for sha256, coordinates in rows]
+
+
+@contextmanager
+def lock(path: Path) -> Iterator[None]:
+    """Held by one process at a time; the system lets go of it when its holder dies."""
+    with writing(path), path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def fetch(wanted: list[Jar], directory: Path, runtime: Java, repository: str | None = None) -> None:
+    """Downloads ``wanted`` beside ``directory`` and moves in what matches its checksum. The caller holds the lock."""
+    repository = repository or maven.repository()
+    with writing(directory):
+        scratch = Path(tempfile.mkdtemp(prefix=".fetch-", dir=directory))
+    try:
+        with progress(f"Fetching {len(wanted)} jars from {repository}", len(wanted)) as advance:
+            modules = [(jar.group, jar.artifact, jar.version) for jar in wanted]
+            output = ivy.download(modules, scratch, runtime, repository, advance)
+        for jar in wanted:
+            if not (scratch / jar.name).is_file():
+                raise EmbeddedError(_not_fetched(jar, directory, repository, output))
+            if not jar.is_intact(scratch):
+                raise EmbeddedError(
+                    f"{repository} served {jar.name} with another checksum than the pinned sha256 {jar.sha256}: "
+                    "it was not kept; ask whoever runs that repository, or set PENSTOCK_MAVEN_REPOSITORY to another."
+                )
+            with writing(directory):
+                (scratch / jar.name).replace(directory / jar.name)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _not_fetched(jar: Jar, directory: Path, repository: str, output: str) -> str:
+    if "No space left on device" in output:
+        return f"No space is left on the disk of {directory}: free some, or choose another folder (PENSTOCK_HOME)."
+    state = "is damaged" if (directory / jar.name).exists() else "is missing"
+    return (
+        f"{jar.name} {state} in {directory} and could not be fetched from {repository}: {maven.reason(output)}; "
+        "a network is needed once (PENSTOCK_MAVEN_REPOSITORY names another repository)."
+    )

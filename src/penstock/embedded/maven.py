@@ -1,0 +1,109 @@
+"""Where jars come from and how this machine reaches it: Maven's conventions, as far as a download needs them.
+
+The default is Maven Central. A mirror in the user's ``~/.m2/settings.xml``, the usual proxy variables and
+``SSL_CERT_FILE`` are honoured, since Java by itself knows none of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import ssl
+import struct
+import urllib.request
+from pathlib import Path
+from urllib.parse import urlsplit
+from xml.etree import ElementTree
+
+from penstock.embedded.java import Java
+
+CENTRAL = "https://repo1.maven.org/maven2/"
+
+
+def repository(settings: Path | None = None) -> str:
+    """``$PENSTOCK_MAVEN_REPOSITORY``, else the mirror that Maven's ``settings`` name, else Central. Ends in a slash."""
+    url = (
+        os.environ.get("PENSTOCK_MAVEN_REPOSITORY")
+        or mirror(settings or Path.home() / ".m2" / "settings.xml")
+        or CENTRAL
+    )
+    return url.rstrip("/") + "/"
+
+
+def mirror(settings: Path) -> str | None:
+    """The url of the first ``<mirror>`` that covers Central; None without one, or without a readable file."""
+    try:
+        root = ElementTree.parse(settings).getroot()
+    except (OSError, ElementTree.ParseError):
+        return None
+    for entry in root.iterfind("{*}mirrors/{*}mirror"):
+        covered = {word.strip() for word in (entry.findtext("{*}mirrorOf") or "").split(",")}
+        if covered & {"*", "external:*", "central"} and "!central" not in covered:
+            return (entry.findtext("{*}url") or "").strip() or None
+    return None
+
+
+def jvm_options(scratch: Path, runtime: Java) -> list[str]:
+    """System properties that let a JVM reach the network as this process would; they may name a file in ``scratch``."""
+    options = proxy_options(urllib.request.getproxies())
+    # The wheel's Java trusts the public authorities only, not those that this machine's owner has added.
+    own = os.environ.get("SSL_CERT_FILE") or runtime.bundled
+    if own and (certificates := ssl.create_default_context().get_ca_certs(binary_form=True)):
+        store = scratch / "trusted.jks"
+        store.write_bytes(trust_store(certificates))
+        options += [f"-Djavax.net.ssl.trustStore={store}", "-Djavax.net.ssl.trustStoreType=JKS"]
+    return options
+
+
+def proxy_options(proxies: dict[str, str]) -> list[str]:
+    """Java's properties for the proxies of ``urllib.request.getproxies()``."""
+    options = []
+    for scheme in ("http", "https"):
+        if url := proxies.get(scheme):
+            parts = urlsplit(url if "//" in url else f"//{url}")
+            options += [f"-D{scheme}.proxyHost={parts.hostname}", f"-D{scheme}.proxyPort={parts.port or 80}"]
+    if options and (direct := proxies.get("no")):
+        hosts = (host.strip() for host in direct.split(","))
+        options.append(
+            "-Dhttp.nonProxyHosts=" + "|".join(f"*{host}" if host.startswith(".") else host for host in hosts if host)
+        )
+    return options
+
+
+def trust_store(certificates: list[bytes]) -> bytes:
+    """A Java key store (format JKS, version 2, without a password) of DER ``certificates``."""
+    entries = b"".join(
+        struct.pack(">I", 2)
+        + _utf(f"ca-{i}")
+        + struct.pack(">Q", 0)
+        + _utf("X.509")
+        + struct.pack(">I", len(der))
+        + der
+        for i, der in enumerate(certificates)
+    )
+    body = struct.pack(">III", 0xFEEDFEED, 2, len(certificates)) + entries
+    # A digest of the password, this constant and the store; Java does not look at it when given no password.
+    return body + hashlib.sha1(b"Mighty Aphrodite" + body).digest()
+
+
+def _utf(text: str) -> bytes:
+    data = text.encode()
+    return struct.pack(">H", len(data)) + data
+
+
+def reason(output: str) -> str:
+    """Why Ivy failed, in a few words, from all that it printed."""
+    host = re.search(r"UnknownHostException: ([^\s;]+)|Host ([^\s]+) not found", output)
+    if host:
+        return f"the host {host[1] or host[2]} is not known"
+    for pattern in (
+        r"(PKIX path [^\n;]+)",
+        r"((?:Connection|connect) (?:refused|timed out|reset))",
+        r"(HTTP response status: \d+)",
+    ):
+        if said := re.search(pattern, output):
+            return said[1].strip()
+    if "not found" in output.lower():
+        return "it is not there"
+    return next((line.strip() for line in reversed(output.splitlines()) if line.strip()), "Ivy said nothing")

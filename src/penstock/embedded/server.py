@@ -1,0 +1,92 @@
+"""What a single-node broker is told, and what its log says when it can't start. Pure text, no process.
+
+A combined KRaft node (KIP-833): broker and controller in one JVM. Replication factors are 1 and a rebalance starts at
+once, since nobody waits for other brokers or members here; everything else is Kafka's default.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+LOGGING = """\
+<Configuration status="ERROR">
+  <Appenders>
+    <RollingFile name="log" fileName="{log}" filePattern="{log}.%i">
+      <PatternLayout pattern="[%d] %p %m (%c)%n"/>
+      <SizeBasedTriggeringPolicy size="20 MB"/>
+      <DefaultRolloverStrategy max="2"/>
+    </RollingFile>
+  </Appenders>
+  <Loggers>
+    <Logger name="org.apache.kafka.common.config" level="WARN"/>
+    <Logger name="kafka.request.logger" level="WARN"/>
+    <Root level="INFO"><AppenderRef ref="log"/></Root>
+  </Loggers>
+</Configuration>
+"""
+
+_APPENDED = ("listeners", "advertised.listeners", "listener.security.protocol.map")
+
+
+def server_properties(data: Path, port: int, controller_port: int, extra: Mapping[str, str]) -> dict[str, str]:
+    """The broker's settings. ``extra`` wins, except for the three that list listeners: there it is added to ours."""
+    here = "127.0.0.1"
+    settings = {
+        "node.id": "1",
+        "process.roles": "broker,controller",
+        "listeners": f"PLAINTEXT://{here}:{port},CONTROLLER://{here}:{controller_port}",
+        "advertised.listeners": f"PLAINTEXT://{here}:{port}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "PLAINTEXT",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.voters": f"1@{here}:{controller_port}",
+        "log.dirs": str(data),
+        "num.partitions": "1",
+        "default.replication.factor": "1",
+        "min.insync.replicas": "1",
+        "offsets.topic.replication.factor": "1",
+        "offsets.topic.num.partitions": "5",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "transaction.state.log.num.partitions": "5",
+        "share.coordinator.state.topic.replication.factor": "1",
+        "share.coordinator.state.topic.min.isr": "1",
+        "share.coordinator.state.topic.num.partitions": "5",
+        "group.initial.rebalance.delay.ms": "0",
+    }
+    added = {key: f"{settings[key]},{value}" for key, value in extra.items() if key in _APPENDED}
+    return {**settings, **extra, **added}
+
+
+def properties_text(settings: Mapping[str, str]) -> str:
+    """A ``.properties`` file; backslashes and line breaks in values survive."""
+    escaped = {key: value.replace("\\", "\\\\").replace("\n", "\\n") for key, value in settings.items()}
+    return "".join(f"{key}={value}\n" for key, value in escaped.items())
+
+
+def explanation(log: str, directory: Path, port: int) -> str:
+    """Why the broker did not start, in one sentence, from what it logged since then."""
+    if "No space left on device" in log:
+        return (
+            f"No space is left on the disk of {directory}: free some, or choose another folder for the broker's data."
+        )
+    if "Address already in use" in log:
+        return port_taken(port)
+    if "Failed to acquire lock on file .lock" in log:
+        return f"Another broker uses {directory}: stop it first, or choose another folder."
+    if re.search(r"OutOfMemoryError|Could not reserve enough space|insufficient memory|Cannot allocate memory", log):
+        return "There is not enough memory for a broker, which needs about 1 GB: stop something else first."
+    if bad := re.search(r"ConfigException: (Invalid value .+|Missing required .+|Unknown .+)", log):
+        return f"The broker refused its settings: {bad[1]}."
+    lines = [line for line in log.splitlines() if line.strip() and not line.startswith("\tat ")]
+    errors = [line for line in lines if re.search(r"\b(ERROR|FATAL)\b|Exception|^Error", line)]
+    said = (errors or lines or ["it logged nothing"])[-1].strip()
+    return f"The broker did not start: {said} (its log is {directory / 'broker.log'})."
+
+
+def port_taken(port: int) -> str:
+    return (
+        f"Port {port} of this machine is taken: stop what listens there, or choose another port (0 takes a free one)."
+    )
