@@ -1,0 +1,107 @@
+"""What integration tests do with a broker: make topics, write records, read everything that is there."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+READ_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record as it lies in a topic; text stands for its UTF-8 bytes when written."""
+
+    value: bytes | str | None = None
+    key: bytes | str | None = None
+    partition: int = -1
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    timestamp: int = 0
+    offset: int = -1
+
+
+class Kafka:
+    """A broker at ``bootstrap``, for tests. Names of topics are made up, so that tests don't meet."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+        self.admin = AdminClient({"bootstrap.servers": bootstrap})
+
+    def create_topic(
+        self, name: str | None = None, partitions: int = 1, config: Mapping[str, str] | None = None
+    ) -> str:
+        """Returns the topic's name, one of its own if none is given, when it can be used."""
+        name = name or f"t-{uuid.uuid4().hex[:12]}"
+        self.admin.create_topics([NewTopic(name, partitions, 1, config=dict(config or {}))])[name].result()
+        return name
+
+    def delete_topic(self, name: str) -> None:
+        self.admin.delete_topics([name])[name].result()
+
+    def topics(self) -> set[str]:
+        return set(self.admin.list_topics(timeout=READ_SECONDS).topics)
+
+    def produce(self, topic: str, records: Iterable[Record | bytes | str | None]) -> None:
+        """Writes ``records``, bare values among them, and returns when the broker has them all."""
+        producer = Producer({"bootstrap.servers": self.bootstrap, "partitioner": "murmur2_random", "linger.ms": 1})
+        failed: list[KafkaError] = []
+        for record in records:
+            record = record if isinstance(record, Record) else Record(record)
+            producer.produce(
+                topic,
+                record.value,
+                record.key,
+                partition=record.partition,
+                headers=list(record.headers),
+                timestamp=record.timestamp,
+                on_delivery=lambda error, _: failed.append(error) if error else None,
+            )
+        left = producer.flush(READ_SECONDS)
+        assert (left, failed) == (0, [])
+
+    def read_all(self, topic: str, isolation: str = "read_committed") -> list[Record]:
+        """Every record of ``topic`` that a consumer with this isolation level sees now, partition by partition."""
+        settings = {
+            "bootstrap.servers": self.bootstrap,
+            "group.id": f"read-all-{uuid.uuid4().hex}",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "isolation.level": isolation,
+            "fetch.wait.max.ms": 20,
+        }
+        consumer = Consumer(settings)
+        try:
+            partitions = consumer.list_topics(topic, timeout=READ_SECONDS).topics[topic].partitions
+            unread = set(partitions)
+            found: dict[int, list[Record]] = {partition: [] for partition in sorted(partitions)}
+            consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in found])
+            while unread:
+                message = consumer.poll(READ_SECONDS)
+                assert message is not None, f"{topic}: partitions {sorted(unread)} gave nothing for {READ_SECONDS} s"
+                if message.error() is None:
+                    found[message.partition()].append(_record(message))
+                elif message.error().code() == KafkaError._PARTITION_EOF:
+                    unread.discard(message.partition())
+                else:
+                    raise AssertionError(f"{topic}: {message.error()}")
+            return [record for partition in found.values() for record in partition]
+        finally:
+            consumer.close()
+
+    def values(self, topic: str, isolation: str = "read_committed") -> list[bytes | None]:
+        return [record.value for record in self.read_all(topic, isolation)]
+
+
+def _record(message: Message) -> Record:
+    return Record(
+        message.value(),
+        message.key(),
+        message.partition(),
+        tuple(message.headers() or ()),
+        message.timestamp()[1],
+        message.offset(),
+    )
