@@ -1,8 +1,8 @@
 """Many records as columns: what flows through the pipeline.
 
 A batch is made of lists of equal length, one entry a record. Columns are never changed in place: whoever wants other
-values makes a new list and asks for ``batch.with_(values=...)``, so that columns may be shared between batches and a batch whose
-processing failed half-way can be processed again record by record.
+values makes a new list and asks for ``batch.with_(values=...)``, so that columns may be shared between batches and a
+batch whose processing failed half-way can be processed again record by record.
 
 ``origin`` is what no transformation may change: where each record came from. ``SourceOrigin`` and ``SinkOrigin`` are
 its two forms; ``select`` and ``split`` keep it in step with the other columns.

@@ -1,8 +1,9 @@
 """Connectors: what divides the work into tasks.
 
-The worker that holds a connector makes one object of its class, calls ``start`` and then ``task_configs``, and again whenever the
-connector asks by ``context.request_task_reconfiguration()``; ``stop`` at the end. All of it happens on a thread of the connector's own.
-Java: ``org.apache.kafka.connect.connector.Connector``, ``SourceConnector`` and ``SinkConnector``.
+The worker that holds a connector makes one object of its class, calls ``start`` and then ``task_configs``, and again
+whenever the connector asks by ``context.request_task_reconfiguration()``; ``stop`` at the end. All of it happens on a
+thread of the connector's own. Java: ``org.apache.kafka.connect.connector.Connector``, ``SourceConnector`` and
+``SinkConnector``.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Connector:
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         """Check settings before they are accepted; called on an object of its own that is not started.
 
-        By default every setting is checked by itself, as ``config_def`` says. May take its time: the request waits for it.
+        By default every setting is checked by itself, as ``config_def`` says. May take its time: the request waits
+        for it.
         """
         return self.config_def().validate(config)
 
@@ -80,15 +82,19 @@ class SourceConnector(Connector):
         return None
 
     def can_define_transaction_boundaries(self, config: Mapping[str, str]) -> ConnectorTransactionBoundaries:
-        """Whether its tasks may begin and end transactions themselves, by ``SourceTaskContext.transaction`` (KIP-618)."""
+        """Whether its tasks may begin and end transactions themselves, by ``SourceTaskContext.transaction``
+        (KIP-618).
+        """
         return ConnectorTransactionBoundaries.UNSUPPORTED
 
     def alter_offsets(
         self, config: Mapping[str, str], offsets: list[tuple[dict[str, Any] | None, dict[str, Any] | None]]
     ) -> bool:
-        """Check offsets that a user wants to set, pairs of source partition and source offset (None: forget it) (KIP-875).
+        """Check offsets that a user wants to set, pairs of source partition and source offset (None: forget it)
+        (KIP-875).
 
-        Raises ConnectError for offsets that this connector could not go on from. Called on an object that is not started.
+        Raises ConnectError for offsets that this connector could not go on from. Called on an object that is not
+        started.
         """
         return False
 
@@ -97,5 +103,8 @@ class SinkConnector(Connector):
     """Base of connectors that bring records out of Kafka."""
 
     def alter_offsets(self, config: Mapping[str, str], offsets: dict[tuple[str, int], int | None]) -> bool:
-        """Check offsets that a user wants to set, by topic and partition; may also change them in the system itself (KIP-875)."""
+        """Check offsets that a user wants to set, by topic and partition.
+
+        May also change them in the system itself (KIP-875).
+        """
         return False

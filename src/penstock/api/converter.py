@@ -1,8 +1,8 @@
 """Converters: between Connect's data and the bytes of a topic.
 
 The runtime makes one object for each use (key, value, header) in a task, calls ``configure`` once, and then only the
-``*_batch`` methods, from one thread. A converter that only defines the single-record methods works: the batch methods call them.
-Java: ``org.apache.kafka.connect.storage.Converter`` and ``HeaderConverter``.
+``*_batch`` methods, from one thread. A converter that only defines the single-record methods works: the batch methods
+call them. Java: ``org.apache.kafka.connect.storage.Converter`` and ``HeaderConverter``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ class Converter(_Plugin):
     """Base of all key and value converters."""
 
     def configure(self, config: Mapping[str, str], is_key: bool) -> None:
-        """Called once before any other method. ``config`` holds the settings whose names began with ``key.converter.`` or ``value.converter.``."""
+        """Called once before any other method.
+
+        ``config`` holds the settings whose names began with ``key.converter.`` or ``value.converter.``.
+        """
 
     def from_connect(self, topic: str, headers: Sequence[Header], schema: Schema | None, value: Any) -> bytes | None:
         """The bytes for one value; None for a null. Raises DataError for a value that it can't express."""
@@ -50,7 +53,10 @@ class Converter(_Plugin):
     def from_connect_batch(
         self, topics: list[str], headers: list[tuple[Header, ...]], schemas: list[Schema | None], values: list[Any]
     ) -> list[bytes | None]:
-        """``from_connect`` for columns of equal length. Raises as it does; the runtime then finds the culprit record by record."""
+        """``from_connect`` for columns of equal length.
+
+        Raises as it does; the runtime then finds the culprit record by record.
+        """
         return [self.from_connect(t, h, s, v) for t, h, s, v in zip(topics, headers, schemas, values, strict=True)]
 
     def to_connect_batch(

@@ -1,7 +1,8 @@
 """One record: what a plugin sees that does not care for batches.
 
 ``SourceRecord`` and ``SinkRecord`` are Java's classes of these names. They are immutable; a transformation answers
-with ``record.with_(value=...)``. The runtime itself moves whole batches (see ``batch``) and makes records only for plugins that ask for them.
+with ``record.with_(value=...)``. The runtime itself moves whole batches (see ``batch``) and makes records only for
+plugins that ask for them.
 """
 
 from __future__ import annotations
@@ -51,7 +52,10 @@ class SourceRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkRecord(Record):
-    """A record on its way out of Kafka. The ``original_*`` fields tell where it was read, whatever transforms did since."""
+    """A record on its way out of Kafka.
+
+    The ``original_*`` fields tell where it was read, whatever transforms did since.
+    """
 
     offset: int = -1
     timestamp_type: str = "NoTimestampType"

@@ -1,8 +1,8 @@
 """Sink tasks: what brings records out of Kafka.
 
-The runtime makes one object, sets ``context``, calls ``start``, then ``open`` with the partitions it was assigned, ``put`` with the
-records, ``pre_commit`` before offsets are committed, ``close`` when partitions are taken away, and ``stop``; all from one thread.
-Java: ``org.apache.kafka.connect.sink.SinkTask``.
+The runtime makes one object, sets ``context``, calls ``start``, then ``open`` with the partitions it was assigned,
+``put`` with the records, ``pre_commit`` before offsets are committed, ``close`` when partitions are taken away, and
+``stop``; all from one thread. Java: ``org.apache.kafka.connect.sink.SinkTask``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ class TopicPartition(NamedTuple):
 
 class ErrantRecordReporter(Protocol):
     def report(self, record: SinkRecord, error: BaseException) -> None:
-        """Hand over a record that can't be written: it goes where ``errors.*`` say. Raises if errors are not tolerated."""
+        """Hand over a record that can't be written.
+
+        It goes where ``errors.*`` say. Raises if errors are not tolerated.
+        """
 
 
 class SinkTaskContext(Protocol):
@@ -71,20 +74,26 @@ class SinkTask:
     def put(self, records: Sequence[SinkRecord]) -> None:
         """Take these records, in order per partition. Called also with no records, so that time can be noticed.
 
-        Raises RetriableError to be given the same records again; anything else ends the task as FAILED. Records need not be
-        durable when it returns: ``flush`` (or ``pre_commit``) tells that.
+        Raises RetriableError to be given the same records again; anything else ends the task as FAILED. Records need
+        not be durable when it returns: ``flush`` (or ``pre_commit``) tells that.
         """
         raise NotImplementedError
 
     def put_batch(self, batch: Batch) -> None:
-        """``put`` for columns (with a ``SinkOrigin``); what the runtime really calls. By default makes records and calls ``put``."""
+        """``put`` for columns (with a ``SinkOrigin``).
+
+        What the runtime really calls. By default makes records and calls ``put``.
+        """
         self.put(list(batch.rows()))  # type: ignore[arg-type]
 
     def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Make durable what was put; ``offsets`` are those that are about to be committed (of the next record each)."""
 
     def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        """Called every ``offset.flush.interval.ms`` and before partitions are closed; answer with what is safe to commit."""
+        """Called every ``offset.flush.interval.ms`` and before partitions are closed.
+
+        Answer with what is safe to commit.
+        """
         self.flush(offsets)
         return offsets
 
@@ -93,5 +102,3 @@ class SinkTask:
 
     def stop(self) -> None:
         """Called once, at the end, after ``close``."""
-
-

@@ -1,7 +1,8 @@
 """Source tasks: what brings records into Kafka.
 
-The runtime makes one object, sets ``context``, calls ``start`` once, then ``poll`` again and again from one thread, and ``stop`` from
-another thread (so that a ``poll`` that blocks can be ended). Java: ``org.apache.kafka.connect.source.SourceTask``.
+The runtime makes one object, sets ``context``, calls ``start`` once, then ``poll`` again and again from one thread,
+and ``stop`` from another thread (so that a ``poll`` that blocks can be ended). Java:
+``org.apache.kafka.connect.source.SourceTask``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ class TransactionContext(Protocol):
     """Lets a task say where transactions end, with ``transaction.boundary=connector`` (KIP-618)."""
 
     def commit_transaction(self, after: SourceRecord | None = None) -> None:
-        """Commit after the next batch that ``poll`` gives; or, given a record of that batch, right after that record."""
+        """Commit after the next batch that ``poll`` gives.
+
+        Or, given a record of that batch, right after that record.
+        """
 
     def abort_transaction(self, after: SourceRecord | None = None) -> None:
         """Throw away what was sent since the last commit, after the next batch or right after the given record of it."""
@@ -59,35 +63,50 @@ class SourceTask:
         return "unknown"
 
     def start(self, config: Mapping[str, str]) -> None:
-        """Called once before ``poll``, ``self.context`` being set. Open what is read and go to ``context.offset_reader``'s place."""
+        """Called once before ``poll``, ``self.context`` being set.
+
+        Open what is read and go to ``context.offset_reader``'s place.
+        """
 
     def poll(self) -> Sequence[SourceRecord] | Batch | None:
         """The next records, as a list or as columns (with a ``SourceOrigin``); None or nothing if there are none now.
 
-        Called again at once after records; after nothing, the runtime waits a moment by itself unless ``idle`` says otherwise. It may block,
-        but must return soon after ``stop``. Raises RetriableError to be called again, anything else to end the task as FAILED.
+        Called again at once after records; after nothing, the runtime waits a moment by itself unless ``idle`` says
+        otherwise. It may block, but must return soon after ``stop``. Raises RetriableError to be called again,
+        anything else to end the task as FAILED.
         """
         raise NotImplementedError
 
     def idle(self) -> float:
-        """How many seconds to wait after a ``poll`` that gave nothing; asked after each of them. A task never sleeps itself."""
+        """How many seconds to wait after a ``poll`` that gave nothing.
+
+        Asked after each of them. A task never sleeps itself.
+        """
         return 0.1
 
     def commit(self) -> None:
-        """Called after offsets have been committed, if the task wants to tell its source; its errors are logged only."""
+        """Called after offsets have been committed, if the task wants to tell its source.
+
+        Its errors are logged only.
+        """
 
     def commit_record(self, record: SourceRecord, topic: str, partition: int, offset: int) -> None:
-        """Called for each record that Kafka has acknowledged, in order, or that was filtered or skipped (then with offset -1).
+        """Called for each record that Kafka has acknowledged, in order, or that was filtered or skipped (then with
+        offset -1).
 
         Overriding it costs a callback per record; leave it alone if you can.
         """
 
     def settings_for_new_topic(self, settings: TopicSettings) -> TopicSettings | None:
-        """Called when the runtime is about to create a topic for this task's records, with what the rules say (KIP-158).
+        """Called when the runtime is about to create a topic for this task's records, with what the rules say
+        (KIP-158).
 
         Answer with the settings to use (changed as wanted); None leaves the creation to the broker.
         """
         return settings
 
     def stop(self) -> None:
-        """Called once, from another thread, when the task is to end; also if ``start`` failed. ``poll`` may be at work meanwhile."""
+        """Called once, from another thread, when the task is to end.
+
+        Also if ``start`` failed. ``poll`` may be at work meanwhile.
+        """

@@ -1,7 +1,8 @@
 """The settings of a topic that is about to be created for a source connector (KIP-158).
 
-The runtime fills one in from the connector's rules and gives it to ``SourceTask.settings_for_new_topic``, which may change or
-veto it. Getters are attributes of Kafka's names; setters return the object, so that they can be chained as in the document.
+The runtime fills one in from the connector's rules and gives it to ``SourceTask.settings_for_new_topic``, which may
+change or veto it. Getters are attributes of Kafka's names; setters return the object, so that they can be chained as
+in the document.
 """
 
 from __future__ import annotations

@@ -31,7 +31,10 @@ class TaskEvent:
 
 @dataclass(frozen=True, slots=True)
 class TaskWaiting(TaskEvent):
-    """It can't start yet; ``reason`` is a sentence for its status (Spark is starting, no slot is free). May come several times."""
+    """It can't start yet.
+
+    ``reason`` is a sentence for its status (Spark is starting, no slot is free). May come several times.
+    """
 
     reason: str
 

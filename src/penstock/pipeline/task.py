@@ -1,7 +1,8 @@
 """What a task is told when it starts, and how it and its worker talk: the seam between the task loops and their host.
 
-The loops of ``source`` and ``sink`` know nothing of Spark. They are given a ``TaskSpec``, report through a ``TaskHost`` and obey a
-``TaskControl``. ``spark.task`` is the host in production; tests run the same loops in a thread.
+The loops of ``source`` and ``sink`` know nothing of Spark. They are given a ``TaskSpec``, report through a
+``TaskHost`` and obey a ``TaskControl``. ``spark.task`` is the host in production; tests run the same loops in a
+thread.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ class TaskSpec:
     offsets_topic: str | None = None
     """Source only: where offsets are written, by the task itself; None: they are reported to the host (standalone)."""
     global_offsets_topic: str | None = None
-    """Source only: the worker's offsets topic, if ``offsets_topic`` is the connector's own; commits are copied to it."""
+    """Source only.
+
+    The worker's offsets topic, if ``offsets_topic`` is the connector's own; commits are copied to it.
+    """
     kafka_cluster_id: str = ""
     plugin_path: tuple[str, ...] = ()
 

@@ -1,0 +1,129 @@
+"""Requests that change connectors.
+
+Each a flow that ends in records of the config topic (Java: AbstractHerder, DistributedHerder).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from penstock.core import actions, reads, reconfiguration, requests
+from penstock.core import messages as m
+from penstock.core.exactly_once import append, fence
+from penstock.core.flow import Flow, Until
+from penstock.core.records import ConfigTopicRecord, ConnectorConfig, LoggerLevel, TargetState, TargetStateName
+from penstock.core.session_keys import check_signature
+from penstock.core.state import STOPPED
+from penstock.core.topic_tracking import check_allowed
+
+if TYPE_CHECKING:
+    from penstock.core.herder import Herder
+
+
+def create(herder: Herder, request: m.CreateConnector) -> Flow:
+    """201 with the connector; 409 if there is one of this name."""
+    return (
+        yield from _put(herder, request.name, request.config, request.initial_state, request.initial_offsets, False)
+    )
+
+
+def put_config(herder: Herder, request: m.PutConfig) -> Flow:
+    """200, or 201 for a new connector."""
+    return (yield from _put(herder, request.name, request.config, None, None, True))
+
+
+def patch_config(herder: Herder, request: m.PatchConfig) -> Flow:
+    yield from requests.as_leader(herder)
+    config: dict[str, str | None] = {**requests.known(herder, request.name), **request.patch}
+    kept = {key: value for key, value in config.items() if value is not None}
+    return (yield from _put(herder, request.name, kept, None, None, True))
+
+
+def _put(
+    herder: Herder,
+    name: str,
+    config: Mapping[str, str | None],
+    state: TargetStateName | None,
+    offsets: tuple[tuple[dict[str, object] | None, dict[str, object] | None], ...] | None,
+    replace: bool,
+) -> Flow:
+    problems = yield actions.Validate(config)
+    if problems is not None:
+        raise m.Refused(400, problems)
+    checked = {key: value for key, value in config.items() if value is not None}
+    yield from requests.as_leader(herder)
+    exists = name in herder.state.connectors
+    if exists and not replace:
+        raise m.Refused(409, f"Connector {name} already exists")
+    if offsets is not None:
+        yield actions.WriteOffsets(name, checked, offsets)
+    records: list[ConfigTopicRecord] = [] if state is None else [TargetState(name, state)]
+    yield from append(herder, *records, ConnectorConfig(name, checked))
+    shown = reads.info(herder, name, checked)
+    return m.Reply(200 if exists else 201, shown)
+
+
+def delete(herder: Herder, request: m.DeleteConnector) -> Flow:
+    """Tombstones for the connector and its target state; its status and topics go when its work has ended."""
+    yield from requests.as_leader(herder)
+    requests.known(herder, request.name)
+    yield from append(herder, ConnectorConfig(request.name, None), TargetState(request.name, None))
+    requests.forget_gone(herder)
+    return m.Reply(204)
+
+
+def set_target_state(herder: Herder, request: m.SetTargetState) -> Flow:
+    """Pause and resume: any worker may write these."""
+    requests.known(herder, request.name, "Unknown connector {}")
+    yield actions.AppendConfig((TargetState(request.name, request.state),), as_leader=False)
+    return m.Reply(202)
+
+
+def stop(herder: Herder, request: m.StopConnector) -> Flow:
+    """Its tasks are taken back before the state is written.
+
+    A crash between leaves a running connector that has none yet.
+    """
+    requests.known(herder, request.name, "Unknown connector {}")
+    yield from requests.as_leader(herder)
+    requests.known(herder, request.name, "Unknown connector {}")
+    yield from reconfiguration.write(herder, request.name, [])
+    yield actions.AppendConfig((TargetState(request.name, STOPPED),), as_leader=False)
+    return m.Reply(204)
+
+
+def reset_topics(herder: Herder, request: m.ResetTopics) -> Flow:
+    """KIP-558. Any worker writes the tombstones; also for a connector that is gone."""
+    check_allowed(herder.settings.topic_tracking, herder.settings.allow_topics_reset, reset=True)
+    gone = herder.statuses.topics.tombstones(request.name)
+    if gone:
+        herder.emit(actions.AppendStatus(tuple(gone)))
+    yield Until(lambda: True, 0, "")
+    return m.Reply(200)
+
+
+def set_cluster_logger(herder: Herder, request: m.SetClusterLogger) -> Flow:
+    """KIP-976; any worker may write it."""
+    yield actions.AppendConfig((LoggerLevel(request.name, request.level),), as_leader=False)
+    return m.Reply(204)
+
+
+def put_task_configs(herder: Herder, request: m.PutTaskConfigs) -> Flow:
+    """From a worker whose connector has made new task configurations."""
+    check_signature(request.signature, herder.state.session_key, herder.settings.verification_algorithms)
+    yield from requests.as_leader(herder)
+    requests.known(herder, request.name)
+    yield from reconfiguration.write(herder, request.name, list(request.configs))
+    return m.Reply(204)
+
+
+def fence_tasks(herder: Herder, request: m.FenceTasks) -> Flow:
+    """From a worker that is about to start tasks of a new generation (KIP-618)."""
+    check_signature(request.signature, herder.state.session_key, herder.settings.verification_algorithms)
+    yield from requests.as_leader(herder)
+    config = requests.known(herder, request.name)
+    if herder.plugins.kind(config) != "source":
+        raise m.Refused(400, f"Connector {request.name} is not a source connector")
+    yield from fence(herder, request.name)
+    return m.Reply(200)

@@ -1,0 +1,95 @@
+"""What happens to the herder, beside what tasks (``tasks``) and the group (``membership``) say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.core.messages import Request
+from penstock.core.records import ConfigRecord, StatusTopicRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """A client's request; answered exactly once, by ``Answer(number, …)``."""
+
+    number: int
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """The outcome of an ``Ask``: a value, or what it failed with."""
+
+    token: int
+    value: Any = None
+    error: BaseException | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CaughtUp:
+    """Config and status topic have been read up to where they ended when the worker started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time has passed: at least up to what ``wake_at`` said."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShutDown:
+    """The worker is to end: stop all work, answer no more requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorEvent:
+    """Something that a run of a connector on this worker said."""
+
+    name: str
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorRunning(ConnectorEvent):
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorPaused(ConnectorEvent):
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorStopped(ConnectorEvent):
+    """It has reached the state STOPPED: it is there, but does nothing."""
+
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorFailed(ConnectorEvent):
+    trace: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReconfigurationWanted(ConnectorEvent):
+    """The connector called ``request_task_reconfiguration``."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorEnded(ConnectorEvent):
+    """Nothing of this run is at work any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigRead:
+    """The next records of the config topic, in order."""
+
+    entries: tuple[ConfigRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRead:
+    """The next records of the status topic, in order for each key."""
+
+    records: tuple[StatusTopicRecord, ...]

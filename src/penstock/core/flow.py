@@ -1,0 +1,98 @@
+"""Flows: work of several steps, written top to bottom, in a machine that does nothing itself.
+
+A flow is a generator. It yields an ``Ask`` and is sent the outcome (or has the error raised in it), or it yields an
+``Until`` and goes on when its condition holds; a flow that runs into the deadline of an ``Until`` has
+``TimeoutError`` raised in it. ``Flows`` keeps those that wait. Everything happens inside the herder's ``handle``: no
+threads, no clock, and the same events lead to the same actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from penstock.core.actions import Action, Ask
+from penstock.core.events import Completed
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """Go on as soon as ``holds()``; TimeoutError with ``what`` as its text after ``timeout_ms``."""
+
+    holds: Callable[[], bool]
+    timeout_ms: int
+    what: str
+
+
+Flow = Generator[Ask | Until, Any, Any]
+Done = Callable[[Any, BaseException | None], None]
+
+
+@dataclass(slots=True)
+class _Waiting:
+    flow: Flow
+    done: Done
+    until: Until
+    deadline: int
+
+
+class Flows:
+    """The flows that are under way. ``emit`` takes the actions that they ask for."""
+
+    def __init__(self, emit: Callable[[Action], None]) -> None:
+        self._emit = emit
+        self._asked: dict[int, tuple[Flow, Done]] = {}
+        self._waiting: list[_Waiting] = []
+        self._token = 0
+        self.now = 0
+
+    def start(self, flow: Flow, done: Done) -> None:
+        """Run a flow to its first wait; ``done(result, error)`` is called once when it ends, perhaps at once."""
+        self._step(flow, done, None, None)
+
+    def completed(self, event: Completed) -> None:
+        """Go on with the flow that asked; unknown tokens are ignored."""
+        flow, done = self._asked.pop(event.token, (None, None))
+        if flow is not None and done is not None:
+            self._step(flow, done, event.value, event.error)
+
+    def advance(self) -> None:
+        """Go on with every flow whose condition holds now or whose time is over; until nothing changes."""
+        moved = True
+        while moved:
+            moved = False
+            for waiting in list(self._waiting):
+                if waiting not in self._waiting:
+                    continue
+                if waiting.until.holds():
+                    self._waiting.remove(waiting)
+                    self._step(waiting.flow, waiting.done, None, None)
+                    moved = True
+                elif self.now >= waiting.deadline:
+                    self._waiting.remove(waiting)
+                    self._step(waiting.flow, waiting.done, None, TimeoutError(waiting.until.what))
+                    moved = True
+
+    def next_deadline(self) -> int | None:
+        return min((w.deadline for w in self._waiting), default=None)
+
+    def _step(self, flow: Flow, done: Done, value: Any, error: BaseException | None) -> None:
+        while True:
+            try:
+                wish = flow.send(value) if error is None else flow.throw(error)
+            except StopIteration as end:
+                done(end.value, None)
+                return
+            except Exception as failure:
+                done(None, failure)
+                return
+            value = error = None
+            if isinstance(wish, Ask):
+                self._token += 1
+                self._asked[self._token] = (flow, done)
+                self._emit(replace(wish, token=self._token))
+                return
+            if not wish.holds():
+                self._waiting.append(_Waiting(flow, done, wish, self.now + wish.timeout_ms))
+                return

@@ -1,0 +1,152 @@
+"""What is told of connectors and tasks that run here, and what that means for their status (Java.
+
+The Listener methods of AbstractHerder).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from penstock.core import actions
+from penstock.core.events import (
+    ConnectorEnded,
+    ConnectorEvent,
+    ConnectorFailed,
+    ConnectorPaused,
+    ConnectorRunning,
+    ConnectorStopped,
+    ReconfigurationWanted,
+)
+from penstock.core.records import ConnectorStatus, TaskStatus
+from penstock.core.tasks import (
+    OffsetsReported,
+    TaskEnded,
+    TaskEvent,
+    TaskFailed,
+    TaskId,
+    TaskMetrics,
+    TaskPaused,
+    TaskRunning,
+    TaskWaiting,
+    TopicSeen,
+)
+from penstock.core.work import ConnectorRun, Phase, TaskRun
+
+if TYPE_CHECKING:
+    from penstock.core.herder import Herder
+
+VANISHED = (
+    "org.apache.kafka.connect.errors.ConnectException: The task ended without being asked to and without saying why; "
+    "its process may have been killed\n"
+)
+
+
+def on_connector(herder: Herder, event: ConnectorEvent) -> None:
+    run = herder.work.connector(event.name, event.run)
+    if run is None:
+        return
+    match event:
+        case ConnectorRunning(version=version):
+            _connector_is(herder, run, Phase.RUNNING, "RUNNING", version)
+            herder.reconfigure(run.name)
+        case ConnectorPaused(version=version):
+            _connector_is(herder, run, Phase.PAUSED, "PAUSED", version)
+        case ConnectorStopped(version=version):
+            _connector_is(herder, run, Phase.PAUSED, "STOPPED", version)
+        case ConnectorFailed(trace=trace):
+            _connector_is(herder, run, Phase.FAILED, "FAILED", None, trace)
+        case ReconfigurationWanted():
+            herder.reconfigure(run.name)
+        case ConnectorEnded():
+            if run.phase is Phase.STOPPING:
+                put_connector(herder, run.name, "UNASSIGNED", safe=True)
+            herder.work.ended(run)
+
+
+def _connector_is(
+    herder: Herder, run: ConnectorRun, phase: Phase, state: str, version: str | None, trace: str | None = None
+) -> None:
+    if run.phase is Phase.STOPPING:
+        return
+    run.phase = phase
+    put_connector(herder, run.name, state, version=version, trace=trace, safe=state == "FAILED")
+
+
+def put_connector(
+    herder: Herder, name: str, state: str, *, version: str | None = None, trace: str | None = None, safe: bool = False
+) -> None:
+    """Write the connector's status.
+
+    Its tombstone if it has been deleted; nothing if ``safe`` and another has taken over.
+    """
+    connector = herder.state.connectors.get(name)
+    if connector is None:
+        if name in herder.statuses.connectors:
+            herder.emit(actions.AppendStatus((ConnectorStatus(name, None),)))
+        return
+    version = version or herder.plugins.version(connector.config)
+    status = ConnectorStatus(name, state, herder.settings.worker_id, herder.generation, trace, version)  # type: ignore[arg-type]
+    if not (safe and herder.statuses.superseded(status)):
+        herder.emit(actions.AppendStatus((status,)))
+
+
+def on_task(herder: Herder, event: TaskEvent) -> None:
+    task = herder.work.task(event.id, event.run)
+    if task is None:
+        return
+    match event:
+        case TaskRunning():
+            _task_is(herder, task, Phase.RUNNING, "RUNNING")
+        case TaskPaused():
+            _task_is(herder, task, Phase.PAUSED, "PAUSED")
+        case TaskWaiting(reason=reason):
+            if task.phase is Phase.STARTING:
+                put_task(herder, task.id, "UNASSIGNED", trace=reason, safe=True)
+        case TaskFailed(trace=trace):
+            if task.phase is Phase.STOPPING:
+                herder.log("WARNING", f"Task {task.id} failed while it was being stopped:\n{trace}")
+            else:
+                task.phase = Phase.FAILED
+                put_task(herder, task.id, "FAILED", trace=trace, safe=True)
+        case TaskEnded():
+            _task_ended(herder, task)
+        case TopicSeen(topic=topic):
+            if herder.settings.topic_tracking and task.id.connector in herder.state.connectors:
+                record = herder.statuses.topics.discover(task.id.connector, topic, task.id.task, herder.now)
+                if record is not None:
+                    herder.emit(actions.AppendStatus((record,)))
+        case OffsetsReported() | TaskMetrics():
+            pass  # the worker's own affair
+
+
+def _task_is(herder: Herder, task: TaskRun, phase: Phase, state: str) -> None:
+    if task.phase is Phase.STARTING or task.phase in (Phase.RUNNING, Phase.PAUSED):
+        task.phase = phase
+        put_task(herder, task.id, state)
+
+
+def _task_ended(herder: Herder, task: TaskRun) -> None:
+    match task.phase:
+        case Phase.STOPPING:
+            put_task(herder, task.id, "UNASSIGNED", safe=True)
+        case Phase.FAILED:
+            pass
+        case Phase.STARTING | Phase.RUNNING | Phase.PAUSED | Phase.PREPARING:
+            task.phase = Phase.FAILED
+            put_task(herder, task.id, "FAILED", trace=VANISHED, safe=True)
+        case _ as never:
+            assert_never(never)
+    herder.work.ended(task)
+
+
+def put_task(herder: Herder, id: TaskId, state: str, *, trace: str | None = None, safe: bool = False) -> None:
+    """As ``put_connector``. A task that its connector no longer has is gone, too."""
+    connector = herder.state.connectors.get(id.connector)
+    if connector is None or id.task >= len(connector.task_configs):
+        if herder.statuses.task(id) is not None:
+            herder.emit(actions.AppendStatus((TaskStatus(id, None),)))
+        return
+    version = herder.plugins.version(connector.config)
+    status = TaskStatus(id, state, herder.settings.worker_id, herder.generation, trace, version)  # type: ignore[arg-type]
+    if not (safe and herder.statuses.superseded(status)):
+        herder.emit(actions.AppendStatus((status,)))

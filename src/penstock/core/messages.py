@@ -1,0 +1,272 @@
+"""What clients ask of a worker, and what they are answered: one frozen dataclass a request.
+
+The HTTP layer parses a request into one of these and renders the ``Reply``; it knows nothing else of the control
+plane. Names of connectors are as given by the user. Who answers: ``LocalRequest`` the worker at once, ``ReadRequest``
+the herder from its state, and all others the herder by a flow that may write to the config topic. ``Elsewhere`` means
+that another worker must answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.core.records import TargetStateName
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Base of all requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRequest(Request):
+    """Answered without the state of the cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest(Request):
+    """Answered at once from what this worker has read; never waits for a rebalance."""
+
+
+# -- of this worker alone
+
+
+@dataclass(frozen=True, slots=True)
+class GetRoot(LocalRequest):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class ListPlugins(LocalRequest):
+    connectors_only: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class GetPluginConfig(LocalRequest):
+    plugin: str
+
+
+@dataclass(frozen=True, slots=True)
+class ValidateConfig(LocalRequest):
+    plugin: str
+    config: dict[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ListLoggers(LocalRequest):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class GetLogger(LocalRequest):
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetLogger(LocalRequest):
+    """Set a level on this worker (KIP-495)."""
+
+    name: str
+    level: str
+
+
+# -- reading the cluster's state
+
+
+@dataclass(frozen=True, slots=True)
+class GetHealth(ReadRequest):
+    """KIP-1017."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListConnectors(ReadRequest):
+    expand: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GetConnector(ReadRequest):
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class GetConfig(ReadRequest):
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class GetTasks(ReadRequest):
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class GetStatus(ReadRequest):
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class GetTaskStatus(ReadRequest):
+    name: str
+    task: int
+
+
+@dataclass(frozen=True, slots=True)
+class GetTopics(ReadRequest):
+    """KIP-558."""
+
+    name: str
+
+
+# -- changing it
+
+
+@dataclass(frozen=True, slots=True)
+class CreateConnector(Request):
+    """``initial_state``: STARTED, PAUSED or STOPPED, None if not given (KIP-980)."""
+
+    name: str
+    config: dict[str, str | None]
+    initial_state: TargetStateName | None = None
+    initial_offsets: tuple[tuple[dict[str, Any] | None, dict[str, Any] | None], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PutConfig(Request):
+    name: str
+    config: dict[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class PatchConfig(Request):
+    """None removes a setting (KIP-477)."""
+
+    name: str
+    patch: dict[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteConnector(Request):
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetTargetState(Request):
+    """Pause (PAUSED) or resume (STARTED)."""
+
+    name: str
+    state: TargetStateName
+
+
+@dataclass(frozen=True, slots=True)
+class StopConnector(Request):
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RestartConnector(Request):
+    """KIP-745."""
+
+    name: str
+    include_tasks: bool = False
+    only_failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RestartTask(Request):
+    name: str
+    task: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResetTopics(Request):
+    """KIP-558."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class GetOffsets(Request):
+    """KIP-875. No ReadRequest: it reads Kafka, which may take its time."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AlterOffsets(Request):
+    """KIP-875; pairs of partition and offset, as given in JSON."""
+
+    name: str
+    offsets: tuple[tuple[dict[str, Any] | None, dict[str, Any] | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ResetOffsets(Request):
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetClusterLogger(Request):
+    """Set a level on every worker (KIP-976)."""
+
+    name: str
+    level: str
+
+
+# -- from worker to worker
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The headers ``X-Connect-Authorization`` (decoded) and ``X-Connect-Request-Signature-Algorithm`` over this body
+    (KIP-507).
+    """
+
+    body: bytes
+    signature: bytes | None
+    algorithm: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PutTaskConfigs(Request):
+    name: str
+    configs: tuple[dict[str, str], ...]
+    signature: Signature
+
+
+@dataclass(frozen=True, slots=True)
+class FenceTasks(Request):
+    """KIP-618."""
+
+    name: str
+    signature: Signature
+
+
+# -- answers
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """``body`` is what becomes JSON; None: no body at all."""
+
+    status: int
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The worker at this URL must answer; None if it is not known for the moment."""
+
+    url: str | None
+
+
+class Refused(Exception):
+    """A request that is not carried out; becomes Connect's ``{"error_code", "message"}`` with this HTTP status."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
+
+    def reply(self) -> Reply:
+        return Reply(self.status, {"error_code": self.status, "message": self.message})

@@ -1,0 +1,53 @@
+"""Reading, altering and resetting a connector's offsets (KIP-875)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.core import actions, requests
+from penstock.core import messages as m
+from penstock.core.exactly_once import fence
+from penstock.core.flow import Flow
+from penstock.core.state import STOPPED
+
+if TYPE_CHECKING:
+    from penstock.core.herder import Herder
+
+Offsets = tuple[tuple[dict[str, object] | None, dict[str, object] | None], ...]
+
+
+def read(herder: Herder, request: m.GetOffsets) -> Flow:
+    config = requests.known(herder, request.name)
+    offsets = yield actions.ReadOffsets(request.name, config)
+    return m.Reply(200, {"offsets": offsets})
+
+
+def alter(herder: Herder, request: m.AlterOffsets) -> Flow:
+    return (yield from _write(herder, request.name, request.offsets))
+
+
+def reset(herder: Herder, request: m.ResetOffsets) -> Flow:
+    return (yield from _write(herder, request.name, None))
+
+
+def _write(herder: Herder, name: str, offsets: Offsets | None) -> Flow:
+    """With exactly once, tasks that may still be at work somewhere are fenced off first."""
+    yield from requests.as_leader(herder)
+    yield actions.ReadConfigToEnd()
+    config = _stopped(herder, name)
+    if herder.settings.exactly_once and herder.plugins.kind(config) == "source":
+        yield from fence(herder, name)
+        config = _stopped(herder, name)
+    message = yield actions.WriteOffsets(name, config, offsets)
+    return m.Reply(200, {"message": message})
+
+
+def _stopped(herder: Herder, name: str) -> dict[str, str]:
+    config = requests.known(herder, name)
+    if herder.state.target_state(name) != STOPPED or herder.state.tasks(name):
+        raise m.Refused(
+            400,
+            "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the "
+            f"specified connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint",
+        )
+    return config

@@ -1,0 +1,133 @@
+"""Carrying out restarts: of a connector with its tasks by a record (KIP-745), of one connector or one task directly.
+
+``carry_out`` is what the KIP asks of each worker: from the first stop to the last start nothing else is processed but
+reads, and what is heard of connectors, tasks and the topics; heartbeats are the group thread's and go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from penstock.core import actions, reads, requests
+from penstock.core import messages as m
+from penstock.core.flow import Flow, Until
+from penstock.core.happenings import put_connector, put_task
+from penstock.core.records import RestartRequest
+from penstock.core.restart import RESTARTING, RestartPlan
+from penstock.core.tasks import TaskId
+from penstock.core.work import Phase
+
+if TYPE_CHECKING:
+    from penstock.core.herder import Herder
+
+
+def restart_connector(herder: Herder, request: m.RestartConnector) -> Flow:
+    """204 for the connector alone, whatever its state.
+
+    Else 202 with the status in which the targeted instances say RESTARTING.
+    """
+    yield from requests.settled(herder)
+    requests.known(herder, request.name, "Unknown connector: {}")
+    if not (request.include_tasks or request.only_failed):
+        return (yield from _restart_one(herder, request.name))
+    yield from requests.as_leader(herder)
+    requests.known(herder, request.name, "Unknown connector: {}")
+    wanted = RestartRequest(request.name, request.include_tasks, request.only_failed)
+    plan = plan_for(herder, wanted)
+    shown = None if plan is None else planned_status(herder, plan)
+    yield actions.AppendConfig((wanted,), as_leader=False)
+    if shown is None:
+        raise m.Refused(404, f"Status for connector {request.name} not found")
+    return m.Reply(202, shown)
+
+
+def restart_task(herder: Herder, request: m.RestartTask) -> Flow:
+    yield from requests.settled(herder)
+    requests.known(herder, request.name, "Unknown connector: {}")
+    id = TaskId(request.name, request.task)
+    if herder.state.task_config(id) is None:
+        raise m.Refused(404, f"Unknown task: {id}")
+    return (yield from _restart_one(herder, id))
+
+
+def _restart_one(herder: Herder, what: str | TaskId) -> Flow:
+    """Stop it, await that, let it start again; by the worker that has it."""
+    if not herder.work.assigned(what):
+        raise requests.ElsewhereError(_owner(herder, what) if herder.is_leader else herder.leader_url)
+    yield from _stop(herder, [what])
+    herder.work.release([what])
+    herder.work.reconcile()
+    if not isinstance(what, TaskId):
+
+        def decided() -> bool:
+            run = herder.work.connectors.get(what)
+            return run is None or run.phase is not Phase.STARTING
+
+        yield Until(decided, herder.settings.request_timeout_ms, f"The start of connector {what} is not over yet.")
+        run = herder.work.connectors.get(what)
+        if run is not None and run.phase is Phase.FAILED:
+            raise m.Refused(500, f"Failed to start connector: {what}")
+    return m.Reply(204)
+
+
+def _owner(herder: Herder, what: str | TaskId) -> str | None:
+    if herder.owners is None:
+        return None
+    return herder.owners.tasks.get(what) if isinstance(what, TaskId) else herder.owners.connectors.get(what)
+
+
+def _stop(herder: Herder, instances: Sequence[str | TaskId]) -> Flow:
+    herder.work.hold(instances)
+    herder.work.reconcile()
+    yield Until(lambda: herder.work.idle(instances), 2**53, "")
+    herder.work.forget(instances)
+
+
+def plan_for(herder: Herder, request: RestartRequest) -> RestartPlan | None:
+    """None if nothing is known of the connector's state."""
+    connector = herder.statuses.connectors.get(request.connector)
+    if connector is None:
+        return None
+    return RestartPlan.of(request, connector, herder.statuses.tasks_of(request.connector))
+
+
+def planned_status(herder: Herder, plan: RestartPlan) -> dict[str, object]:
+    """The connector's status as it is answered: with RESTARTING for what the plan restarts."""
+    shown = reads.status(herder, plan.request.connector)
+    if plan.restart_connector:
+        shown["connector"] = {**shown["connector"], "state": RESTARTING}
+    chosen = {id.task for id in plan.tasks}
+    shown["tasks"] = [{**t, "state": RESTARTING} if t["id"] in chosen else t for t in shown["tasks"]]
+    return shown
+
+
+def carry_out(herder: Herder, request: RestartRequest) -> None:
+    """Plan from the present state and restart what of it is assigned to this worker."""
+    plan = plan_for(herder, request)
+    if plan is None or request.connector not in herder.state.connectors:
+        herder.log("INFO", f"Nothing to restart of connector {request.connector}: no status is known")
+        return
+    tasks = [id for id in plan.tasks if herder.work.assigned(id)]
+    restart_connector = plan.restart_connector and herder.work.assigned(request.connector)
+    instances: list[str | TaskId] = [*([request.connector] if restart_connector else []), *tasks]
+    if not instances:
+        return
+    herder.exclusive = True
+
+    def flow() -> Flow:
+        yield from _stop(herder, instances)
+        if restart_connector:
+            put_connector(herder, request.connector, RESTARTING)
+        for id in tasks:
+            put_task(herder, id, RESTARTING)
+        herder.work.release(instances)
+        herder.work.reconcile()
+
+    def done(_: object, error: BaseException | None) -> None:
+        herder.exclusive = False
+        herder.work.release(instances)
+        if error is not None:
+            herder.log("ERROR", f"Restart of connector {request.connector} failed: {error}")
+
+    herder.start(flow(), done)

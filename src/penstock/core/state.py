@@ -1,0 +1,116 @@
+"""What the config topic says, as of one place in it (Java: KafkaConfigBackingStore and ClusterConfigState).
+
+Rule 1: this state changes by ``replay`` alone, one record after the other, so that every worker that has read as far
+holds the same. A connector's task configurations count only once they are committed: ``task-`` records are kept aside
+until a ``commit-`` record says how many they are; where some are missing the connector is inconsistent and has no
+tasks until it is given them again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from penstock.core.membership import ClusterConfigSnapshot
+from penstock.core.records import (
+    ConfigRecord,
+    ConnectorConfig,
+    SessionKey,
+    TargetState,
+    TaskConfig,
+    TaskCount,
+    TasksCommit,
+)
+from penstock.core.tasks import TaskId
+
+STARTED: Final = "STARTED"
+PAUSED: Final = "PAUSED"
+STOPPED: Final = "STOPPED"
+
+
+@dataclass(slots=True)
+class Connector:
+    """One connector. ``task_configs`` are the committed ones, by number of the task."""
+
+    config: dict[str, str]
+    task_configs: list[dict[str, str]] = field(default_factory=list)
+    tasks_position: int = -1
+    """Behind the ``commit-`` record of the task configurations."""
+    applied_config: dict[str, str] | None = None
+    """The configuration that the task configurations were made from; None if that is not known."""
+    inconsistent: bool = False
+
+
+@dataclass(slots=True)
+class ClusterState:
+    position: int = 0
+    """Behind the last record read, as workers tell each other."""
+    connectors: dict[str, Connector] = field(default_factory=dict)
+    target_states: dict[str, str] = field(default_factory=dict)
+    task_counts: dict[str, int] = field(default_factory=dict)
+    """The last ``tasks-fencing-`` record of each connector; outlives the connector (KIP-618)."""
+    pending_fencing: set[str] = field(default_factory=set)
+    """Connectors whose tasks were committed after their last ``tasks-fencing-`` record."""
+    session_key: SessionKey | None = None
+    layout_position: int = 0
+    """Behind the last record that changed which connectors and tasks there are to be distributed."""
+    _uncommitted: dict[str, dict[int, dict[str, str]]] = field(default_factory=dict)
+
+    def replay(self, entry: ConfigRecord) -> None:
+        """Take the next record; records of other kinds than these only move the position."""
+        self.position = entry.offset + 1
+        match entry.record:
+            case ConnectorConfig(name, None):
+                if self.connectors.pop(name, None) is not None:
+                    self.layout_position = self.position
+                self._uncommitted.pop(name, None)
+                self.target_states.pop(name, None)
+            case ConnectorConfig(name, dict() as config):
+                known = self.connectors.get(name)
+                if known is None:
+                    self.connectors[name] = Connector(config)
+                    self.layout_position = self.position
+                else:
+                    known.config = config
+            case TargetState(name, None):
+                self.target_states.pop(name, None)
+            case TargetState(name, str() as state):
+                self.target_states[name] = state
+            case TaskConfig(id, None):
+                self._uncommitted.get(id.connector, {}).pop(id.task, None)
+            case TaskConfig(id, dict() as config):
+                self._uncommitted.setdefault(id.connector, {})[id.task] = config
+            case TasksCommit(name, count):
+                self._commit(name, count)
+            case TaskCount(name, count):
+                self.task_counts[name] = count
+                self.pending_fencing.discard(name)
+            case SessionKey() as key:
+                self.session_key = key
+
+    def _commit(self, name: str, count: int) -> None:
+        configs = self._uncommitted.pop(name, {})
+        self.pending_fencing.add(name)
+        connector = self.connectors.get(name)
+        if connector is None:  # compaction may leave the tasks of a deleted connector behind
+            return
+        connector.inconsistent = any(i not in configs for i in range(count))
+        connector.task_configs = [] if connector.inconsistent else [configs[i] for i in range(count)]
+        connector.applied_config = connector.config
+        connector.tasks_position = self.layout_position = self.position
+
+    def target_state(self, name: str) -> str:
+        return self.target_states.get(name, STARTED)
+
+    def tasks(self, name: str) -> list[TaskId]:
+        connector = self.connectors.get(name)
+        return [] if connector is None else [TaskId(name, i) for i in range(len(connector.task_configs))]
+
+    def task_config(self, id: TaskId) -> dict[str, str] | None:
+        connector = self.connectors.get(id.connector)
+        if connector is None or id.task >= len(connector.task_configs):
+            return None
+        return connector.task_configs[id.task]
+
+    def snapshot(self) -> ClusterConfigSnapshot:
+        return ClusterConfigSnapshot(self.position, {n: len(c.task_configs) for n, c in self.connectors.items()})

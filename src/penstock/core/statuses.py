@@ -1,0 +1,49 @@
+"""What the status topic says: the state of every connector and task, and the active topics (Java:
+KafkaStatusBackingStore).
+
+Changes by ``replay`` alone. Several workers write: the last record of a key counts, and a worker that only winds
+something up (``safe`` writes in Java) looks first whether somebody else has taken over since, by ``superseded``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from penstock.core.records import ConnectorStatus, StatusTopicRecord, TaskStatus, TopicStatus
+from penstock.core.tasks import TaskId
+from penstock.core.topic_tracking import ActiveTopics
+
+
+@dataclass(slots=True)
+class Statuses:
+    connectors: dict[str, ConnectorStatus] = field(default_factory=dict)
+    tasks: dict[str, dict[int, TaskStatus]] = field(default_factory=dict)
+    topics: ActiveTopics = field(default_factory=ActiveTopics)
+
+    def replay(self, record: StatusTopicRecord) -> None:
+        match record:
+            case ConnectorStatus(name, None):
+                self.connectors.pop(name, None)
+            case ConnectorStatus(name):
+                self.connectors[name] = record
+            case TaskStatus(id, None):
+                tasks = self.tasks.get(id.connector, {})
+                tasks.pop(id.task, None)
+                if not tasks:
+                    self.tasks.pop(id.connector, None)
+            case TaskStatus(id):
+                self.tasks.setdefault(id.connector, {})[id.task] = record
+            case TopicStatus():
+                self.topics.replay(record)
+
+    def task(self, id: TaskId) -> TaskStatus | None:
+        return self.tasks.get(id.connector, {}).get(id.task)
+
+    def tasks_of(self, connector: str) -> list[TaskStatus]:
+        """In order of their numbers."""
+        return [status for _, status in sorted(self.tasks.get(connector, {}).items())]
+
+    def superseded(self, status: ConnectorStatus | TaskStatus) -> bool:
+        """Whether another worker has written of this instance in a later generation than this status is of."""
+        last = self.connectors.get(status.name) if isinstance(status, ConnectorStatus) else self.task(status.id)
+        return last is not None and last.worker_id != status.worker_id and last.generation > status.generation

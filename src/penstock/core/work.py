@@ -1,0 +1,228 @@
+"""What runs on this worker: brings it into line with what the group assigned and the config topic says.
+
+``reconcile`` compares what should run with what does and asks for the difference; it is called after every event that
+may have changed either, and calling it once more changes nothing. A task's run follows the commit of its
+configuration: when the connector's tasks are committed again, its tasks stop, and start anew only under an assignment
+that was made in view of that commit, so that tasks of the old and the new generation are not at work together.
+Nothing starts before its predecessor has ended.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from penstock.core import actions
+from penstock.core.membership import Assignment
+from penstock.core.state import PAUSED, STOPPED, ClusterState
+from penstock.core.statuses import Statuses
+from penstock.core.tasks import TaskId
+
+
+class Phase(enum.Enum):
+    PREPARING = "preparing"
+    """A task that waits for the old generation to be fenced off (KIP-618)."""
+    STARTING = "starting"
+    RUNNING = "running"
+    PAUSED = "paused"
+    FAILED = "failed"
+    STOPPING = "stopping"
+
+
+@dataclass(slots=True)
+class ConnectorRun:
+    name: str
+    run: int
+    config: dict[str, str]
+    target: str
+    phase: Phase = Phase.STARTING
+    ended: bool = False
+    """Nothing of it is at work any more; only a failed one is kept after that."""
+    reconfiguring: bool = False
+    reconfigure_again: bool = False
+
+
+@dataclass(slots=True)
+class TaskRun:
+    id: TaskId
+    run: int
+    position: int
+    """Of the commit of its configuration."""
+    paused: bool
+    phase: Phase = Phase.STARTING
+    ended: bool = False
+
+
+@dataclass(slots=True)
+class Work:
+    state: ClusterState
+    statuses: Statuses
+    emit: Callable[[actions.Action], None]
+    prepare: Callable[[str], None]
+    """Called with a connector whose tasks must not start before ``prepared`` is told of it."""
+    must_prepare: Callable[[str], bool]
+    assigned_connectors: set[str] = field(default_factory=set)
+    assigned_tasks: set[TaskId] = field(default_factory=set)
+    assigned_position: int = -1
+    connectors: dict[str, ConnectorRun] = field(default_factory=dict)
+    tasks: dict[TaskId, TaskRun] = field(default_factory=dict)
+    held: set[str | TaskId] = field(default_factory=set)
+    """What must not run for the moment, because it is being restarted."""
+    dirty: bool = False
+    _runs: int = 0
+
+    # -- what should run
+
+    def assign(self, assignment: Assignment) -> None:
+        self.assigned_connectors = set(assignment.connectors) - set(assignment.revoked_connectors)
+        self.assigned_tasks = set(assignment.tasks) - set(assignment.revoked_tasks)
+        self.assigned_position = assignment.offset
+        self.dirty = True
+
+    def revoke(self, connectors: Iterable[str], tasks: Iterable[TaskId]) -> None:
+        self.assigned_connectors -= set(connectors)
+        self.assigned_tasks -= set(tasks)
+        self.dirty = True
+
+    def assigned(self, what: str | TaskId) -> bool:
+        return what in self.assigned_tasks if isinstance(what, TaskId) else what in self.assigned_connectors
+
+    def hold(self, what: Iterable[str | TaskId]) -> None:
+        """Stop these and keep them stopped until ``release``."""
+        self.held |= set(what)
+        self.dirty = True
+
+    def release(self, what: Iterable[str | TaskId]) -> None:
+        self.held -= set(what)
+        self.dirty = True
+
+    def idle(self, what: Iterable[str | TaskId]) -> bool:
+        """Whether nothing of these is at work."""
+        return all(self._idle(x) for x in what)
+
+    def _idle(self, what: str | TaskId) -> bool:
+        run = self.tasks.get(what) if isinstance(what, TaskId) else self.connectors.get(what)
+        return run is None or run.ended
+
+    def forget(self, what: Iterable[str | TaskId]) -> None:
+        """Drop these, which are idle: a failed one is kept until then."""
+        for x in what:
+            if isinstance(x, TaskId):
+                self.tasks.pop(x, None)
+            else:
+                self.connectors.pop(x, None)
+
+    # -- bringing it about
+
+    def reconcile(self) -> None:
+        if not self.dirty:
+            return
+        self.dirty = False
+        for connector in list(self.connectors.values()):
+            self._tend_connector(connector)
+        for task in list(self.tasks.values()):
+            self._tend_task(task)
+        for name in sorted(self.assigned_connectors - self.connectors.keys() - self.held):
+            if name in self.state.connectors:
+                self._start_connector(name)
+        for id in sorted(self.assigned_tasks - self.tasks.keys() - self.held):
+            if self._may_run(id):
+                self._start_task(id)
+
+    def _tend_connector(self, run: ConnectorRun) -> None:
+        known = self.state.connectors.get(run.name)
+        wanted = run.name in self.assigned_connectors and run.name not in self.held
+        if not wanted or known is None or known.config is not run.config:
+            self._stop_connector(run)
+        elif run.phase not in (Phase.STOPPING, Phase.FAILED) and run.target != self.state.target_state(run.name):
+            run.target = self.state.target_state(run.name)
+            self.emit(actions.ChangeConnectorState(run.name, run.run, run.target))
+
+    def _stop_connector(self, run: ConnectorRun) -> None:
+        if run.ended:
+            del self.connectors[run.name]
+        elif run.phase is not Phase.STOPPING:
+            run.phase = Phase.STOPPING
+            self.emit(actions.StopConnectorRun(run.name, run.run))
+
+    def _start_connector(self, name: str) -> None:
+        self._runs += 1
+        config, target = self.state.connectors[name].config, self.state.target_state(name)
+        self.connectors[name] = ConnectorRun(name, self._runs, config, target)
+        self.emit(actions.StartConnector(name, self._runs, config, target))
+
+    def _may_run(self, id: TaskId) -> bool:
+        connector = self.state.connectors.get(id.connector)
+        return (
+            connector is not None
+            and id in self.assigned_tasks
+            and id not in self.held
+            and id.task < len(connector.task_configs)
+            and connector.tasks_position <= self.assigned_position
+            and self.state.target_state(id.connector) != STOPPED
+        )
+
+    def _tend_task(self, task: TaskRun) -> None:
+        if not self._may_run(task.id) or task.position != self.state.connectors[task.id.connector].tasks_position:
+            if task.ended or task.phase is Phase.PREPARING:
+                del self.tasks[task.id]
+                self.dirty = True
+            elif task.phase is not Phase.STOPPING:
+                task.phase = Phase.STOPPING
+                self.emit(actions.StopTask(task.id))
+            return
+        paused = self.state.target_state(task.id.connector) == PAUSED
+        if paused != task.paused and task.phase in (Phase.STARTING, Phase.RUNNING, Phase.PAUSED):
+            task.paused = paused
+            self.emit(actions.PauseTask(task.id) if paused else actions.ResumeTask(task.id))
+
+    def _start_task(self, id: TaskId) -> None:
+        self._runs += 1
+        connector = self.state.connectors[id.connector]
+        task = TaskRun(id, self._runs, connector.tasks_position, self.state.target_state(id.connector) == PAUSED)
+        self.tasks[id] = task
+        if self.must_prepare(id.connector):
+            task.phase = Phase.PREPARING
+            self.prepare(id.connector)
+        else:
+            self._launch(task)
+
+    def _launch(self, task: TaskRun) -> None:
+        task.phase = Phase.STARTING
+        task.paused = self.state.target_state(task.id.connector) == PAUSED
+        connector = self.state.connectors[task.id.connector]
+        topics = tuple(self.statuses.topics.of(task.id.connector))
+        config = connector.task_configs[task.id.task]
+        self.emit(actions.StartTask(task.id, task.run, config, connector.config, task.paused, topics))
+
+    def prepared(self, connector: str) -> None:
+        """The tasks of this connector that waited may start."""
+        for task in list(self.tasks.values()):
+            if task.id.connector == connector and task.phase is Phase.PREPARING:
+                if self._may_run(task.id) and not self.must_prepare(connector):
+                    self._launch(task)
+                else:
+                    del self.tasks[task.id]
+                    self.dirty = True
+
+    # -- what is heard of it
+
+    def connector(self, name: str, run: int) -> ConnectorRun | None:
+        """The run of this number, if it is the present one."""
+        known = self.connectors.get(name)
+        return known if known is not None and known.run == run else None
+
+    def task(self, id: TaskId, run: int) -> TaskRun | None:
+        known = self.tasks.get(id)
+        return known if known is not None and known.run == run else None
+
+    def ended(self, run: ConnectorRun | TaskRun) -> None:
+        """It is at work no more; forget it unless it is kept as failed."""
+        run.ended = True
+        self.dirty = True
+        if run.phase is not Phase.FAILED:
+            if isinstance(run, ConnectorRun):
+                del self.connectors[run.name]
+            else:
+                del self.tasks[run.id]
