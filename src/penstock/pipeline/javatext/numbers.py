@@ -1,0 +1,77 @@
+"""Numbers as Java prints them: ``Double.toString`` and ``Float.toString`` of Java 17.
+
+Java 19 came to print the shortest digits in all cases (JDK-4511638). Java 17, which is what most workers run on, prints
+integral numbers beyond the precision of their type with one digit more, which is kept here: ``6.0E13f`` is
+``6.0000001E13``.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+_FLOAT32 = Struct(">f")
+_INFINITY = float("inf")
+_LONG_LIMIT = 2.0**63
+_DOUBLE_BITS, _FLOAT_BITS = 53, 24
+_DOUBLE_EXACT, _FLOAT_EXACT = 2.0**_DOUBLE_BITS, 2.0**_FLOAT_BITS
+
+
+def double_text(value: float) -> str:
+    """``Double.toString(value)``: ``1.0``, ``0.001``, ``1.0E10``, ``NaN``, ``-Infinity``."""
+    size = abs(value)
+    if 1e-3 <= size < 1e7 or size == 0:
+        return repr(value)
+    if _DOUBLE_EXACT <= size < _LONG_LIMIT:
+        return _integral(value, _DOUBLE_BITS)
+    return _scientific(value)
+
+
+def float_text(value: float) -> str:
+    """``Float.toString`` of the number of 32 bits that is nearest to this one."""
+    value = float32(value)
+    size = abs(value)
+    if size == 0 or size == _INFINITY or value != value:
+        return double_text(value)
+    if _FLOAT_EXACT <= size < _LONG_LIMIT:
+        return _integral(value, _FLOAT_BITS)
+    for digits in (6, 7, 8, 9):
+        shortest = float(f"{value:.{digits}g}")
+        if float32(shortest) == value:
+            break
+    if 1e-3 <= size < 1e7:
+        return repr(shortest)
+    return _scientific(shortest)
+
+
+def float32(value: float) -> float:
+    """The nearest number of 32 bits, infinite beyond their range, as Java's cast to ``float``."""
+    try:
+        return _FLOAT32.unpack(_FLOAT32.pack(value))[0]  # type: ignore[no-any-return]
+    except OverflowError:
+        return _INFINITY if value > 0 else -_INFINITY
+
+
+def _scientific(value: float) -> str:
+    if value != value:
+        return "NaN"
+    if abs(value) == _INFINITY:
+        return "Infinity" if value > 0 else "-Infinity"
+    mantissa, _, exponent = repr(abs(value)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = whole + fraction
+    significant = digits.lstrip("0")
+    point = int(exponent or 0) + len(whole) - 1 - (len(digits) - len(significant))
+    significant = significant.rstrip("0")
+    return f"{'-' if value < 0 else ''}{significant[0]}.{significant[1:] or '0'}E{point}"
+
+
+def _integral(value: float, bits: int) -> str:
+    """Whole numbers beyond what ``bits`` can tell apart: only the digits that all of this size lose are rounded off."""
+    number = int(abs(value))
+    spare = number.bit_length() - bits - 2
+    lost = len(str(1 << spare)) - 1 if spare > 1 else 0
+    if lost:
+        number, rest = divmod(number, 10**lost)
+        number += rest >= 10**lost // 2
+    digits = str(number)
+    return f"{'-' if value < 0 else ''}{digits[0]}.{digits[1:].rstrip('0') or '0'}E{len(digits) + lost - 1}"

@@ -1,0 +1,437 @@
+"""Java's regular expressions (``java.util.regex``) in terms of Python's ``re``.
+
+Everything that the two dialects spell differently is translated: quoting by ``\\Q...\\E``, nested character classes
+with unions and intersections, POSIX and Unicode classes, flags in the middle, what ``.`` and ``$`` take for the end of
+a line. What can't be expressed (lookbehinds of variable width, ``\\G``, ``\\X``, ``(?U)``) is refused with a
+PatternError, as are patterns that Java refuses, with Java's description.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from penstock.api.errors import ConfigError
+from penstock.pipeline.javatext.charclass import (
+    ESCAPED_CLASSES,
+    CharSet,
+    property_class,
+    show_class,
+)
+
+_LINE_ENDS = r"\n\r\x85\u2028\u2029"
+_END = rf"(?=(?:\r\n|[{_LINE_ENDS}])?\Z)"
+_MULTILINE_END = rf"(?:(?=[{_LINE_ENDS}])(?<!\r(?=\n))|\Z)"
+_MULTILINE_START = rf"(?:(?<![\s\S])|(?<=[{_LINE_ENDS}])(?<!\r(?=\n))(?!\Z))"
+_ESCAPED_CHARACTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
+_FLAGS = "idmsuxU"
+
+
+class PatternError(ConfigError):
+    """A pattern that Java, or this translation, refuses; its text is that of ``PatternSyntaxException.getMessage``."""
+
+    java_name = "java.util.regex.PatternSyntaxException"
+
+    def __init__(self, description: str, index: int, pattern: str) -> None:
+        where = f" near index {index}" if index >= 0 else ""
+        pointer = f"\n{' ' * index}^" if 0 <= index < len(pattern) else ""
+        super().__init__(f"{description}{where}\n{pattern}{pointer}")
+
+
+@lru_cache(256)
+def compile_regex(pattern: str) -> re.Pattern[str]:
+    """The Python pattern that matches what Java's ``Pattern.compile(pattern)`` matches; raises PatternError (a
+    ConfigError).
+    """
+    translated = _Translation(pattern).translated()
+    try:
+        return re.compile(translated, re.ASCII)
+    except (re.error, OverflowError, RecursionError) as error:
+        reason = error.msg if isinstance(error, re.error) else str(error)
+        raise PatternError(f"Not supported here ({reason})", -1, pattern) from None
+
+
+def full_match(pattern: re.Pattern[str], text: str) -> bool:
+    """``Matcher.matches``: does the pattern describe the whole text?"""
+    return pattern.fullmatch(text) is not None
+
+
+class _Translation:
+    """One pass over a Java pattern. ``flags`` are those in force at the current place."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.i = 0
+        self.out: list[str] = []
+        self.flags: frozenset[str] = frozenset()
+        self.groups = 0
+        self.names: set[str] = set()
+
+    def translated(self) -> str:
+        self._alternatives()
+        if self.i < len(self.pattern):
+            raise self._error("Unmatched closing ')'", self.i - 1)
+        return "".join(self.out)
+
+    def _error(self, description: str, index: int | None = None) -> PatternError:
+        return PatternError(description, self.i if index is None else index, self.pattern)
+
+    def _peek(self, ahead: int = 0) -> str:
+        return self.pattern[self.i + ahead : self.i + ahead + 1]
+
+    def _take(self) -> str:
+        char = self._peek()
+        self.i += 1
+        return char
+
+    def _alternatives(self) -> None:
+        """Everything up to the end of the pattern or the ``)`` of the group it stands in."""
+        outer = self.flags
+        open_flags = False
+        while (char := self._peek()) and char != ")":
+            if char == "|":
+                self.i += 1
+                self.out.append(")|" if open_flags else "|")
+                open_flags = self._open_flags(outer)
+            elif (found := self._inline_flags()) is not None:
+                if open_flags:
+                    self.out.append(")")
+                self.flags = found
+                open_flags = self._open_flags(outer)
+            else:
+                self._piece()
+        if open_flags:
+            self.out.append(")")
+        self.flags = outer
+
+    def _open_flags(self, outer: frozenset[str]) -> bool:
+        """Python scopes flags by groups: open one where case counts otherwise than in the group around."""
+        if ("i" in self.flags) == ("i" in outer) and ("u" in self.flags) == ("u" in outer):
+            return False
+        self.out.append(self._flag_group(self.flags))
+        return True
+
+    @staticmethod
+    def _flag_group(flags: frozenset[str]) -> str:
+        if "i" not in flags:
+            return "(?-i:"
+        return "(?iu:" if "u" in flags else "(?i:"
+
+    def _inline_flags(self) -> frozenset[str] | None:
+        """The flags in force after ``(?i)`` and the like, which is consumed; None if there is something else here."""
+        match = re.compile(r"\(\?([A-Za-z]*)(?:-([A-Za-z]*))?\)").match(self.pattern, self.i)
+        if match is None:
+            return None
+        self.i = match.end()
+        return self._changed_flags(match[1], match[2] or "", match.start(1))
+
+    def _changed_flags(self, on: str, off: str, index: int) -> frozenset[str]:
+        for flag in on + off:
+            if flag not in _FLAGS:
+                raise self._error("Unknown inline modifier", index)
+            if flag == "U":
+                raise self._error("The flag U is not supported here", index)
+        return (self.flags | set(on)) - set(off)
+
+    def _piece(self) -> None:
+        """One atom and its quantifier."""
+        char = self._peek()
+        if "x" in self.flags and (char in " \t\n\x0b\f\r" or char == "#"):
+            self._comment()
+            return
+        if char in "*+?":
+            raise self._error(f"Dangling meta character '{char}'")
+        if char == "{":
+            raise self._error("Illegal repetition")
+        self.i += 1
+        match char:
+            case "(":
+                self._group()
+            case "[":
+                self.out.append(self._class())
+            case "\\":
+                if self._escape():
+                    return
+            case ".":
+                self.out.append(self._dot())
+            case "^":
+                self.out.append(_MULTILINE_START if "m" in self.flags else r"\A")
+            case "$":
+                self.out.append(_MULTILINE_END if "m" in self.flags else _END)
+            case _:
+                self.out.append(re.escape(char))
+        self._quantifier()
+
+    def _comment(self) -> None:
+        if self._take() == "#":
+            while self._peek() and self._peek() not in "\n\r\x85\u2028\u2029":
+                self.i += 1
+
+    def _dot(self) -> str:
+        if "s" in self.flags:
+            return r"[\s\S]"
+        return r"[^\n]" if "d" in self.flags else f"[^{_LINE_ENDS}]"
+
+    def _quantifier(self) -> None:
+        if "x" in self.flags:
+            while self._peek() and (self._peek() in " \t\n\x0b\f\r" or self._peek() == "#"):
+                self._comment()
+        char = self._peek()
+        if not char or char not in "*+?{":
+            return
+        if char == "{":
+            match = re.compile(r"\{(\d+)(,(\d*))?").match(self.pattern, self.i)
+            if match is None:
+                raise self._error("Illegal repetition")
+            if self.pattern[match.end() : match.end() + 1] != "}":
+                raise self._error("Unclosed counted closure", match.end())
+            if match[3] and int(match[3]) < int(match[1]):
+                raise self._error("Illegal repetition range", match.end() - 1)
+            self.i = match.end() + 1
+            self.out.append(match[0] + "}")
+        else:
+            self.i += 1
+            self.out.append(char)
+        if self._peek() and self._peek() in "?+":
+            self.out.append(self._take())
+        if self._peek() and self._peek() in "*+?":
+            raise self._error(f"Dangling meta character '{self._peek()}'")
+
+    def _group(self) -> None:
+        """What follows a ``(``."""
+        opening = self._opening()
+        self.out.append(opening)
+        outer, self.flags = self.flags, self._group_flags
+        self._alternatives()
+        self.flags = outer
+        if self._take() != ")":
+            raise self._error("Unclosed group", len(self.pattern))
+        self.out.append(")")
+
+    def _opening(self) -> str:
+        self._group_flags = self.flags
+        if self._peek() != "?":
+            self.groups += 1
+            return "("
+        for simple in ("?:", "?=", "?!", "?>", "?<=", "?<!"):
+            if self.pattern.startswith(simple, self.i):
+                self.i += len(simple)
+                return "(" + simple
+        if self._peek(1) == "<":
+            self.i += 2
+            name = self._group_name()
+            if name in self.names:
+                raise self._error(f"Named capturing group <{name}> is already defined")
+            self.names.add(name)
+            self.groups += 1
+            return f"(?P<{name}>"
+        match = re.compile(r"\?([A-Za-z]*)(?:-([A-Za-z]*))?:").match(self.pattern, self.i)
+        if match is None:
+            description = "Unknown inline modifier" if self._peek(1).isalpha() else "Unknown group type"
+            raise self._error(description if self._peek(1) else "Unclosed group", self.i + 1)
+        self._group_flags = self._changed_flags(match[1], match[2] or "", match.start(1))
+        self.i = match.end()
+        same = ("i" in self._group_flags) == ("i" in self.flags) and ("u" in self._group_flags) == ("u" in self.flags)
+        return "(?:" if same else self._flag_group(self._group_flags)
+
+    def _group_name(self) -> str:
+        match = re.compile(r"([A-Za-z][A-Za-z0-9]*)(>?)").match(self.pattern, self.i)
+        if match is None:
+            raise self._error("capturing group name does not start with a Latin letter")
+        if not match[2]:
+            raise self._error("named capturing group is missing trailing '>'", match.end())
+        self.i = match.end()
+        return match[1]
+
+    def _escape(self) -> bool:
+        """What follows a ``\\``; True if no quantifier can refer to it (a quotation without characters)."""
+        char = self._peek()
+        if not char:
+            raise self._error("Unexpected internal error")
+        if char == "Q":
+            return self._quotation()
+        if (found := self._escaped_class()) is not None:
+            self.out.append(show_class(found))
+            return False
+        self.i += 1
+        match char:
+            case "A":
+                self.out.append(r"\A")
+            case "z":
+                self.out.append(r"\Z")
+            case "Z":
+                self.out.append(_END)
+            case "b" | "B":
+                self.out.append("\\" + char)
+            case "R":
+                self.out.append(r"(?:\r\n|[\n\x0b\f\r\x85\u2028\u2029])")
+            case "G" | "X" | "N":
+                raise self._error(f"\\{char} is not supported here", self.i - 1)
+            case "E":
+                return True
+            case "k":
+                self._named_reference()
+            case _ if char in "123456789":
+                self._reference(int(char))
+            case _:
+                self.i -= 1
+                self.out.append(re.escape(self._escaped_character()))
+        return False
+
+    def _quotation(self) -> bool:
+        end = self.pattern.find("\\E", self.i)
+        text = self.pattern[self.i + 1 : end if end >= 0 else len(self.pattern)]
+        self.i = end + 2 if end >= 0 else len(self.pattern)
+        self.out.append(re.escape(text[:-1]))
+        if text:
+            self.out.append(re.escape(text[-1]))
+        return not text
+
+    def _named_reference(self) -> None:
+        if self._take() != "<":
+            raise self._error(r"\k is not followed by '<' for named capturing group")
+        name = self._group_name()
+        if name not in self.names:
+            raise self._error(f"named capturing group <{name}> does not exist")
+        self.out.append(f"(?P={name})")
+
+    def _reference(self, group: int) -> None:
+        while self._peek() and self._peek() in "0123456789" and group * 10 + int(self._peek()) <= self.groups:
+            group = group * 10 + int(self._take())
+        if group > self.groups:
+            self.out.append("(?!)")
+        else:
+            self.out.append(f"(?:\\{group})")
+
+    def _escaped_class(self) -> CharSet | None:
+        """The set of ``\\d``, ``\\p{Alpha}`` and the like at this place (behind the backslash), consumed; None if there
+        is none.
+        """
+        char = self._peek()
+        if char in ESCAPED_CLASSES:
+            self.i += 1
+            return ESCAPED_CLASSES[char]
+        if char not in ("p", "P"):
+            return None
+        self.i += 1
+        name = self._take()
+        if name == "{":
+            end = self.pattern.find("}", self.i)
+            if end < 0:
+                raise self._error("Unclosed character family", len(self.pattern) - 1)
+            name = self.pattern[self.i : end]
+            self.i = end + 1
+            if not name:
+                raise self._error("Empty character family", self.i - 1)
+        found = property_class(name)
+        if found is None:
+            raise self._error(f"Unknown character property name {{{name}}}", self.i - 1)
+        return found if char == "p" else found.negated()
+
+    def _escaped_character(self) -> str:
+        """The one character that an escape stands for, which is consumed from behind its backslash."""
+        char = self._take()
+        if char in _ESCAPED_CHARACTERS:
+            return _ESCAPED_CHARACTERS[char]
+        match char:
+            case "0":
+                return chr(int(self._digits(r"[0-3]?[0-7]{1,2}", "Illegal octal escape sequence"), 8))
+            case "x" if self._peek() == "{":
+                self.i += 1
+                code = int(self._digits(r"[0-9A-Fa-f]+", "Illegal hexadecimal escape sequence"), 16)
+                if self._take() != "}":
+                    raise self._error("Unclosed hexadecimal escape sequence")
+                if code > 0x10FFFF:
+                    raise self._error("Hexadecimal codepoint is too big")
+                return chr(code)
+            case "x":
+                return chr(int(self._digits(r"[0-9A-Fa-f]{2}", "Illegal hexadecimal escape sequence"), 16))
+            case "u":
+                return self._unicode()
+            case "c":
+                if not self._peek():
+                    raise self._error("Illegal control escape sequence")
+                return chr(ord(self._take()) ^ 64)
+        if char.isascii() and char.isalpha():
+            raise self._error("Illegal/unsupported escape sequence", self.i - 1)
+        return char
+
+    def _unicode(self) -> str:
+        code = int(self._digits(r"[0-9A-Fa-f]{4}", "Illegal Unicode escape sequence"), 16)
+        low = re.compile(r"\\u([dD][c-fC-F][0-9A-Fa-f]{2})").match(self.pattern, self.i)
+        if 0xD800 <= code < 0xDC00 and low is not None:
+            self.i = low.end()
+            code = 0x10000 + ((code - 0xD800) << 10) + int(low[1], 16) - 0xDC00
+        return chr(code)
+
+    def _digits(self, form: str, description: str) -> str:
+        match = re.compile(form).match(self.pattern, self.i)
+        if match is None:
+            raise self._error(description)
+        self.i = match.end()
+        return match[0]
+
+    def _class(self) -> str:
+        return show_class(self._class_set())
+
+    def _class_set(self) -> CharSet:
+        """The set described behind a ``[``, up to and with its ``]``."""
+        negated = self._peek() == "^"
+        self.i += negated
+        result: CharSet | None = None
+        current: CharSet | None = None
+        while True:
+            char = self._peek()
+            if not char:
+                raise self._error("Unclosed character class", len(self.pattern) - 1)
+            if char == "]" and (result is not None or current is not None):
+                self.i += 1
+                break
+            if self.pattern.startswith("&&", self.i):
+                while self._peek() == "&":
+                    self.i += 1
+                if current is not None:
+                    result = current if result is None else result & current
+                current = None
+                continue
+            item = self._class_item()
+            if item is not None:
+                current = item if current is None else current | item
+        if result is None:
+            result = current
+        elif current is not None:
+            result &= current
+        assert result is not None
+        return result.negated() if negated else result
+
+    def _class_item(self) -> CharSet | None:
+        char = self._take()
+        if char == "[":
+            return self._class_set()
+        if "x" in self.flags and char in " \t\n\x0b\f\r":
+            return None
+        if char == "\\":
+            if self._peek() == "Q":
+                end = self.pattern.find("\\E", self.i)
+                text = self.pattern[self.i + 1 : end if end >= 0 else len(self.pattern)]
+                self.i = end + 2 if end >= 0 else len(self.pattern)
+                return CharSet.of(*((ord(c), ord(c)) for c in text)) if text else None
+            if self._peek() == "E":
+                self.i += 1
+                return None
+            if (found := self._escaped_class()) is not None:
+                return found
+            char = self._escaped_character()
+        if self._peek() == "-" and self._peek(1) and self._peek(1) not in "][":
+            self.i += 1
+            last = self._take()
+            if last == "\\":
+                last = self._escaped_character()
+            if last < char:
+                raise self._error("Illegal character range", self.i - 1)
+            return self._with_case(CharSet.of((ord(char), ord(last))))
+        return self._with_case(CharSet.of((ord(char), ord(char))))
+
+    def _with_case(self, chars: CharSet) -> CharSet:
+        """With both cases of ASCII letters where case does not count: a negated set must not hold the other case."""
+        return chars.with_both_cases() if "i" in self.flags else chars

@@ -1,0 +1,169 @@
+"""Values as Java prints them: ``String.valueOf`` of Connect's data, which StringConverter writes and FileStreamSink
+prints.
+
+Structs leave out null fields (``Struct{a=1,b=x}``), maps and lists are those of ``java.util``, logical dates are
+printed by ``java.util.Date.toString`` in UTC. What Java prints of a byte array is the address of the object; here it is
+a checksum, so that equal bytes print equally.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+from zlib import crc32
+
+from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
+from penstock.pipeline.javatext.numbers import double_text, float_text
+
+Printer = Callable[[Any], str]
+
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def to_string(schema: Schema | None, value: Any) -> str:
+    """``String.valueOf(value)`` of a value with this schema, or of a schemaless one; ``null`` for None."""
+    if value is None:
+        return "null"
+    return _text(value) if schema is None else printer(schema)(value)
+
+
+def to_strings(schemas: Sequence[Schema | None], values: Sequence[Any]) -> list[str]:
+    """``to_string`` of columns of equal length."""
+    if not values:
+        return []
+    first = schemas[0]
+    if schemas.count(first) == len(schemas):
+        show = printer(first)
+        if show is _same and None not in values:
+            return list(values)
+        return ["null" if value is None else show(value) for value in values]
+    return [to_string(schema, value) for schema, value in zip(schemas, values, strict=True)]
+
+
+def printer(schema: Schema | None) -> Printer:
+    """The function that prints values of this schema, none of them null."""
+    if schema is None:
+        return _text
+    show = _printers.get(schema)
+    if show is None:
+        if len(_printers) > 1000:
+            _printers.clear()
+        show = _printers[schema] = _compile(schema)
+    return show
+
+
+_printers: dict[Schema, Printer] = {}
+
+
+def _same(value: str) -> str:
+    return value
+
+
+def _boolean(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _bytes(value: bytes) -> str:
+    return f"[B@{crc32(value):x}"
+
+
+def _null(_: None) -> str:
+    return "null"
+
+
+def _timestamp(value: dt.datetime) -> str:
+    """``java.util.Date.toString``: the same for days, times and timestamps."""
+    day, month = _DAYS[value.weekday()], _MONTHS[value.month - 1]
+    return f"{day} {month} {value.day:02d} {value.hour:02d}:{value.minute:02d}:{value.second:02d} UTC {value.year:04d}"
+
+
+def _date(value: dt.date) -> str:
+    return f"{_DAYS[value.weekday()]} {_MONTHS[value.month - 1]} {value.day:02d} 00:00:00 UTC {value.year:04d}"
+
+
+def _time(value: dt.time) -> str:
+    return f"Thu Jan 01 {value.hour:02d}:{value.minute:02d}:{value.second:02d} UTC 1970"
+
+
+def _list(value: Sequence[Any]) -> str:
+    return f"[{', '.join([_text(item) for item in value])}]"
+
+
+def _map(value: dict[Any, Any]) -> str:
+    return f"{{{', '.join([f'{_text(k)}={_text(v)}' for k, v in value.items()])}}}"
+
+
+_BY_CLASS: dict[type, Printer] = {
+    str: _same,
+    int: str,
+    float: double_text,
+    bool: _boolean,
+    type(None): _null,
+    dict: _map,
+    list: _list,
+    tuple: _list,
+    bytes: _bytes,
+    bytearray: _bytes,
+    memoryview: _bytes,
+    Decimal: str,
+    dt.datetime: _timestamp,
+    dt.date: _date,
+    dt.time: _time,
+}
+
+
+def _text(value: Any) -> str:
+    return _BY_CLASS.get(type(value), str)(value)
+
+
+_BY_TYPE: dict[Type, Printer] = {
+    Type.INT8: str,
+    Type.INT16: str,
+    Type.INT32: str,
+    Type.INT64: str,
+    Type.FLOAT32: float_text,
+    Type.FLOAT64: double_text,
+    Type.BOOLEAN: _boolean,
+    Type.STRING: _same,
+    Type.BYTES: _bytes,
+}
+
+_LOGICAL = frozenset((DECIMAL_NAME, DATE_NAME, TIME_NAME, TIMESTAMP_NAME))
+
+
+def _compile(schema: Schema) -> Printer:
+    if schema.name in _LOGICAL:
+        return _text
+    match schema.type:
+        case Type.STRUCT:
+            fields = [(field.name, field.name + "=", printer(field.schema)) for field in schema.fields]
+
+            def struct(value: dict[str, Any]) -> str:
+                get = value.get
+                shown = [label + show(item) for name, label, show in fields if (item := get(name)) is not None]
+                return f"Struct{{{','.join(shown)}}}"
+
+            return struct
+        case Type.ARRAY:
+            show_item = printer(schema.value_schema)
+
+            def array(value: Sequence[Any]) -> str:
+                return f"[{', '.join(['null' if item is None else show_item(item) for item in value])}]"
+
+            return array
+        case Type.MAP:
+            show_key, show_value = printer(schema.key_schema), printer(schema.value_schema)
+
+            def mapping(value: dict[Any, Any]) -> str:
+                entries = [
+                    f"{'null' if k is None else show_key(k)}={'null' if v is None else show_value(v)}"
+                    for k, v in value.items()
+                ]
+                return f"{{{', '.join(entries)}}}"
+
+            return mapping
+        case primitive:
+            return _BY_TYPE[primitive]
