@@ -57,7 +57,7 @@ def hash_code(value: str) -> int:
 
 
 def hash_order(values: Iterable[str], capacity: int = 16) -> list[str]:
-    """These texts in the order in which a ``HashSet`` or ``HashMap`` goes over them that they were put into one by one."""
+    """These texts in the order in which a ``HashSet`` or ``HashMap`` into which they were put goes over them."""
     unique = list(dict.fromkeys(values))
     while len(unique) > capacity * 3 // 4:
         capacity *= 2

@@ -1,0 +1,141 @@
+"""What validation says about a whole configuration, as ``PUT /connector-plugins/{plugin}/config/validate`` answers it.
+
+Java: ``ConfigInfos``, ``ConfigInfo`` and ``ConfigValueInfo`` of ``runtime.rest.entities``, and the functions of
+``AbstractHerder`` that make them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from penstock.api.config import ConfigKey, ConfigKeyInfo, ConfigValue, Type, to_text
+
+HINT = "You can also find the above list of errors at the endpoint `/connector-plugins/{connectorType}/config/validate`"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigValueInfo:
+    """The value of one setting, as text."""
+
+    name: str
+    value: str | None
+    recommended_values: tuple[str | None, ...]
+    errors: tuple[str, ...]
+    visible: bool
+
+    @classmethod
+    def of(cls, found: ConfigValue, type: Type | None, prefix: str = "") -> ConfigValueInfo:
+        each = Type.STRING if type is Type.LIST else type
+        return cls(
+            prefix + found.name,
+            to_text(found.value, type),
+            tuple(to_text(value, each) for value in found.recommended_values),
+            tuple(found.errors),
+            found.visible,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "value": self.value,
+            "recommended_values": list(self.recommended_values),
+            "errors": list(self.errors),
+            "visible": self.visible,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigInfo:
+    """Definition and value of one setting; a setting that nothing defines has no definition."""
+
+    definition: ConfigKeyInfo | None
+    value: ConfigValueInfo | None
+
+    def as_given(self, given: Mapping[str, str | None]) -> ConfigInfo:
+        if self.value is None or self.value.name not in given:
+            return self
+        return replace(self, value=replace(self.value, value=given[self.value.name]))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "definition": None if self.definition is None else self.definition.to_json(),
+            "value": None if self.value is None else self.value.to_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigInfos:
+    """All of them, in order. ``error_count`` is Java's: a client's setting with several errors counts once."""
+
+    name: str
+    error_count: int
+    groups: tuple[str, ...]
+    configs: tuple[ConfigInfo, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "error_count": self.error_count,
+            "groups": list(self.groups),
+            "configs": [info.to_json() for info in self.configs],
+        }
+
+    @property
+    def errors(self) -> list[str]:
+        return [error for info in self.configs if info.value is not None for error in info.value.errors]
+
+    @property
+    def message(self) -> str | None:
+        """Why a connector with this configuration is refused; None if it is not."""
+        if not self.error_count:
+            return None
+        first = f"Connector configuration is invalid and contains the following {self.error_count} error(s):"
+        return "\n".join([first, *self.errors, HINT])
+
+    def as_given(self, resolved: Mapping[str, str | None], raw: Mapping[str, str | None]) -> ConfigInfos:
+        """With the user's own references to config providers in place of the values that they stand for."""
+        given = {key: raw[key] for key in resolved if key in raw and raw[key] != resolved[key]}
+        return replace(self, configs=tuple(info.as_given(given) for info in self.configs)) if given else self
+
+    def plus(self, others: Iterable[ConfigInfos | None]) -> ConfigInfos:
+        """With further ones behind these."""
+        parts = [self, *(other for other in others if other is not None)]
+        return ConfigInfos(
+            self.name,
+            sum(part.error_count for part in parts),
+            tuple(dict.fromkeys(group for part in parts for group in part.groups)),
+            tuple(info for part in parts for info in part.configs),
+        )
+
+
+def connector_infos(
+    name: str, keys: Mapping[str, ConfigKey], values: Iterable[ConfigValue], groups: Iterable[str]
+) -> ConfigInfos:
+    """Of the connector itself: values without a definition first, then the definitions in order."""
+    found, configs, errors = {}, [], 0
+    for value in values:
+        found[value.name] = value
+        if value.name not in keys:
+            configs.append(ConfigInfo(None, ConfigValueInfo.of(value, None)))
+            errors += len(value.errors)
+    for key in keys.values():
+        named = found.get(key.name)
+        if named is not None:
+            errors += len(named.errors)
+        configs.append(ConfigInfo(key.info(), None if named is None else ConfigValueInfo.of(named, key.type)))
+    return ConfigInfos(name, errors, tuple(groups), tuple(configs))
+
+
+def prefixed_infos(keys: Mapping[str, ConfigKey], values: Iterable[ConfigValue], prefix: str) -> ConfigInfos:
+    """Of a converter or a client, whose settings carry a prefix: in the order of the values."""
+    configs, groups, errors = [], [], 0
+    for value in values:
+        key = keys.get(value.name)
+        if key is not None and key.group is not None:
+            groups.append(key.group)
+        errors += bool(value.errors)
+        shown = ConfigValueInfo.of(value, None if key is None else key.type, prefix)
+        configs.append(ConfigInfo(None if key is None else key.info(prefix), shown))
+    return ConfigInfos("", errors, tuple(dict.fromkeys(groups)), tuple(configs))

@@ -1,0 +1,74 @@
+"""A rule by which topics are created for a source connector, in the words that both spellings of KIP-158 share.
+
+``topic_creation.py`` has the spelling that Kafka shipped, ``creation_draft.py`` that of the draft.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.api.config import Type, parse_type
+from penstock.api.errors import ConfigError
+
+PREFIX = "topic.creation."
+RULES = "topic.creation"
+GROUPS = "topic.creation.groups"
+DEFAULT = "default"
+BROKER_DEFAULT = -1
+
+Props = Mapping[str, str | None]
+# Compiles a regular expression of Java's dialect; raises ValueError (or re.error) with a description of what is wrong.
+Compile = Callable[[str], re.Pattern[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopicSpec:
+    """A topic to be created; -1 is the broker's own default."""
+
+    name: str
+    partitions: int
+    replication_factor: int
+    configs: dict[str, str]
+    rule_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Settings for the topics that match: some ``include`` matches the whole name, and no ``exclude`` does."""
+
+    name: str
+    include: tuple[re.Pattern[str], ...]
+    exclude: tuple[re.Pattern[str], ...]
+    partitions: int
+    replication_factor: int
+    configs: Mapping[str, str]
+
+    def matches(self, topic: str) -> bool:
+        return _any_match(self.include, topic) and not _any_match(self.exclude, topic)
+
+
+def _any_match(patterns: tuple[re.Pattern[str], ...], topic: str) -> bool:
+    return any(pattern.fullmatch(topic) for pattern in patterns)
+
+
+def names_in(config: Props, key: str) -> list[str]:
+    return list(dict.fromkeys(parse_type(key, config.get(key), Type.LIST) or []))
+
+
+def topic_configs(config: Props, prefix: str, own: tuple[str, ...]) -> dict[str, str]:
+    names = ((key.removeprefix(prefix), value) for key, value in config.items() if key.startswith(prefix))
+    return {name: value for name, value in names if name not in own and value is not None}
+
+
+def check_partitions(name: str, value: Any) -> None:
+    if value != BROKER_DEFAULT and value < 1:
+        raise ConfigError(name, value, "Number of partitions must be positive, or -1 to use the broker's default")
+
+
+def check_replication_factor(name: str, value: Any) -> None:
+    if value != BROKER_DEFAULT and value < 1:
+        problem = "Replication factor must be positive and not larger than the number of brokers in the Kafka cluster"
+        raise ConfigError(name, value, f"{problem}, or -1 to use the broker's default")

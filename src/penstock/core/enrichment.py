@@ -1,0 +1,135 @@
+"""The settings of the transforms and predicates that a connector names, added to its definitions under their aliases.
+
+Each alias gets ``transforms.<alias>.type``, ``.plugin.version``, ``.predicate`` and ``.negate`` (KIP-585), and all
+settings of the class itself, in a group of its own. Java: ``ConnectorConfig.enrich`` and ``EnrichablePlugin``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.api.config import ConfigDef, Importance, Type, Width, parse_type
+from penstock.api.errors import ConfigError
+from penstock.api.validators import Described
+from penstock.core.catalog import Catalog, Kind, PluginClass
+from penstock.core.connector_config import PREDICATES, TRANSFORMS
+from penstock.core.converter_config import require_kind
+from penstock.core.recommenders import Classes, Fixed
+
+Props = Mapping[str, str | None]
+
+
+def enrich(config: ConfigDef, catalog: Catalog, props: Props) -> ConfigDef:
+    """These definitions with those of all aliases. A class that can't be used adds only its ``type`` and
+    ``plugin.version``.
+    """
+    enriched = ConfigDef(config)
+    _Aliases("transforms", TRANSFORMS, Kind.TRANSFORMATION, catalog, props).define_all(enriched)
+    _Aliases("predicates", PREDICATES, Kind.PREDICATE, catalog, props).define_all(enriched)
+    return enriched
+
+
+@dataclass(frozen=True, slots=True)
+class _Aliases:
+    """The aliases of one kind of plugin, listed in the setting ``key``."""
+
+    key: str
+    group: str
+    kind: Kind
+    catalog: Catalog
+    props: Props
+
+    def define_all(self, config: ConfigDef) -> None:
+        for alias in dict.fromkeys(parse_type(self.key, self.props.get(self.key), Type.LIST) or []):
+            self._define(config, alias)
+
+    def _define(self, config: ConfigDef, alias: str) -> None:
+        prefix, group = f"{self.key}.{alias}.", f"{self.group}: {alias}"
+        type_key, version_key = f"{prefix}type", f"{prefix}plugin.version"
+        what = self.kind.name.lower()
+        named = self.props.get(type_key)
+        found = None if named is None else self.catalog.load(named.strip())
+        version = found.version if found and self.kind in found.kinds else None
+
+        def check_type(name: str, value: Any) -> None:
+            self._check_negate(prefix)
+            if value is not None:
+                require_kind(value, self.kind)
+                self.catalog.require(value, self.props.get(version_key))
+
+        def check_version(name: str, value: Any) -> None:
+            if value is not None and found is not None and self.kind in found.kinds:
+                self.catalog.require(found, value)
+
+        config.define(
+            type_key,
+            Type.CLASS,
+            validator=Described(check_type, f"valid configs for {alias} {what}"),
+            importance=Importance.HIGH,
+            documentation=f"Class for the '{alias}' {what}.",
+            group=group,
+            order_in_group=0,
+            width=Width.LONG,
+            display_name=f"{self.kind.interface} type for {alias}",
+            recommender=Classes(self.catalog, self.kind),
+        )
+        config.define(
+            version_key,
+            Type.STRING,
+            version,
+            validator=Described(check_version, f"valid version for {alias} {what}"),
+            importance=Importance.HIGH,
+            documentation=f"Version of the '{alias}' {what}.",
+            group=group,
+            order_in_group=1,
+            width=Width.LONG,
+            display_name=f"{self.kind.interface} version for {alias}",
+            recommender=Fixed(() if version is None else (version,)),
+        )
+        own = None if found is None else self._own(found, type_key)
+        if own is not None:
+            config.embed(prefix, group, 2, own)
+
+    def _own(self, found: PluginClass, type_key: str) -> ConfigDef | None:
+        """The settings of the class and the implicit ones, which hide settings of the class of the same name."""
+        if self.kind not in found.kinds:
+            return None
+        own = implicit() if self.kind is Kind.TRANSFORMATION else ConfigDef()
+        try:
+            defined = found.config_def()
+        except Exception as error:
+            problem = f"Error getting config definition from {self.kind.interface}: {error}"
+            raise ConfigError(type_key, str(found), problem) from error
+        for key in defined.keys.values():
+            if key.name not in own.keys:
+                own.add(key)
+        return own
+
+    def _check_negate(self, prefix: str) -> None:
+        negate, predicate = f"{prefix}negate", f"{prefix}predicate"
+        if self.kind is Kind.TRANSFORMATION and negate in self.props and predicate not in self.props:
+            problem = f"but there is no config '{predicate}' defining a predicate to be negated."
+            raise ConfigError(f"Config '{negate}' was provided {problem}")
+
+
+def implicit() -> ConfigDef:
+    """What every transform has beside its own settings."""
+    return (
+        ConfigDef()
+        .define(
+            "predicate",
+            Type.STRING,
+            None,
+            importance=Importance.MEDIUM,
+            documentation="The alias of a predicate used to determine whether to apply this transformation.",
+        )
+        .define(
+            "negate",
+            Type.BOOLEAN,
+            False,
+            importance=Importance.MEDIUM,
+            documentation="Whether the configured predicate should be negated.",
+        )
+    )

@@ -1,0 +1,87 @@
+"""Which client settings a connector may override, by the worker's ``connector.client.config.override.policy``
+(KIP-458).
+
+Java: ``ConnectorClientConfigOverridePolicy`` and its implementations in ``org.apache.kafka.connect.connector.policy``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from penstock.api.config import ConfigDef, ConfigValue, parse_type
+from penstock.api.errors import ConfigError
+from penstock.api.text import hash_order
+from penstock.core.config_infos import ConfigInfos, prefixed_infos
+
+PRODUCER = "producer.override."
+ADMIN = "admin.override."
+CONSUMER = "consumer.override."
+
+
+class OverridePolicy(Protocol):
+    """Judges the overrides of one client (settings without their prefix): one value for each, errors in it."""
+
+    def validate(self, overrides: Mapping[str, Any]) -> list[ConfigValue]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """Allows the settings of these names; None is all."""
+
+    policy: str
+    names: frozenset[str] | None
+
+    def validate(self, overrides: Mapping[str, Any]) -> list[ConfigValue]:
+        return [self._judge(name, overrides[name]) for name in hash_order(overrides)]
+
+    def _judge(self, name: str, value: Any) -> ConfigValue:
+        judged = ConfigValue(name, value)
+        if self.names is not None and name not in self.names:
+            judged.add_error(
+                f"The '{self.policy}' policy does not allow '{name}' to be overridden in the connector configuration."
+            )
+        return judged
+
+
+ALL = Allow("All", None)
+NONE = Allow("None", frozenset())
+PRINCIPAL = Allow("Principal", frozenset({"sasl.jaas.config", "sasl.mechanism", "security.protocol"}))
+_PACKAGE = "org.apache.kafka.connect.connector.policy."
+_SUFFIX = "ConnectorClientConfigOverridePolicy"
+
+
+def override_policy(name: str, allowlist: list[str]) -> OverridePolicy:
+    """The built-in policy of this name: ``All``, ``None``, ``Principal``, ``Allowlist``, or the class names of Java."""
+    match name.removeprefix(_PACKAGE).removesuffix(_SUFFIX):
+        case "All":
+            return ALL
+        case "None":
+            return NONE
+        case "Principal":
+            return PRINCIPAL
+        case "Allowlist":
+            return Allow("Allowlist", frozenset(allowlist))
+    raise ConfigError("connector.client.config.override.policy", name, "There are All, None, Principal and Allowlist")
+
+
+def judge_overrides(
+    policy: OverridePolicy, props: Mapping[str, str | None], prefix: str, settings: ConfigDef
+) -> ConfigInfos:
+    """What the policy says about one client's settings; those that the client knows must also be of its types."""
+    overrides: dict[str, Any] = {}
+    unusable: dict[str, str] = {}
+    for key, value in props.items():
+        if key.startswith(prefix) and len(key) > len(prefix):
+            name = key.removeprefix(prefix)
+            known = settings.keys.get(name)
+            try:
+                overrides[name] = value if known is None else parse_type(key, value, known.type)
+            except ConfigError as error:
+                overrides[name], unusable[name] = None, str(error)
+    judged = policy.validate(overrides)
+    for found in judged:
+        if found.name in unusable:
+            found.add_error(unusable[found.name])
+    return prefixed_infos(settings.keys, judged, prefix)

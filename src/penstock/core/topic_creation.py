@@ -1,0 +1,139 @@
+"""Which topics are created for a source connector, and how: the rules of ``topic.creation.*`` settings (KIP-158).
+
+There are two spellings. The shipped one, here, has ``topic.creation.groups``,
+``.include`` and ``.exclude``, and a group ``default`` that matches all; its mistakes end the connector at start, as in
+Java (``TopicCreationConfig``, ``TopicCreationGroup``). The draft has ``topic.creation=<rules>`` and ``.regex``, no
+default, and its mistakes are refused at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from penstock.api.config import ConfigDef, Type
+from penstock.api.errors import ConfigError
+from penstock.api.validators import Described, NonNull, Validator
+from penstock.core.creation_draft import check_draft, draft_rule
+from penstock.core.creation_rules import (
+    DEFAULT,
+    GROUPS,
+    PREFIX,
+    RULES,
+    Compile,
+    NewTopicSpec,
+    Props,
+    Rule,
+    check_partitions,
+    check_replication_factor,
+    names_in,
+    topic_configs,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicCreation:
+    """The rules of one connector, the first that matches counts. Without rules topics are left to the broker."""
+
+    rules: tuple[Rule, ...] = ()
+
+    @classmethod
+    def from_config(cls, config: Props, compile: Compile = re.compile) -> Self:
+        """The rules of this configuration. Raises ConfigError, in Java's words for the shipped spelling."""
+        if RULES in config:
+            if problems := check_draft(config, compile):
+                raise ConfigError(next(error for value in problems for error in value.errors))
+            return cls(tuple(draft_rule(config, name, compile) for name in names_in(config, RULES)))
+        if any(key.startswith(PREFIX) for key in config):
+            return cls(tuple(_shipped_rules(config, compile)))
+        return cls()
+
+    def rule_for(self, topic: str) -> Rule | None:
+        return next((rule for rule in self.rules if rule.matches(topic)), None)
+
+    def spec_for(self, topic: str) -> NewTopicSpec | None:
+        """How to create this topic; None to leave it to the broker."""
+        rule = self.rule_for(topic)
+        if rule is None:
+            return None
+        return NewTopicSpec(topic, rule.partitions, rule.replication_factor, dict(rule.configs), rule.name)
+
+
+def uses_topic_creation(config: Props) -> bool:
+    """Whether the connector asks for topics to be created, in either spelling."""
+    return RULES in config or any(key.startswith(PREFIX) for key in config)
+
+
+# -- the shipped spelling
+
+_SHIPPED = ("include", "exclude", "replication.factor", "partitions")
+
+
+def _shipped_rules(config: Props, compile: Compile) -> Iterator[Rule]:
+    default_prefix = f"{PREFIX}{DEFAULT}."
+    default = _parse_group(config, default_prefix, _default_def())
+    for name in names_in(config, GROUPS):
+        if name != DEFAULT:
+            prefix = f"{PREFIX}{name}."
+            own = _parse_group(config, prefix, _group_def(default, _check_patterns(compile)))
+            yield Rule(
+                name,
+                tuple(map(compile, own["include"])),
+                tuple(map(compile, own["exclude"])),
+                own["partitions"],
+                own["replication.factor"],
+                topic_configs(config, prefix, _SHIPPED),
+            )
+    yield Rule(
+        DEFAULT,
+        (re.compile(".*", re.DOTALL),),
+        (),
+        default["partitions"],
+        default["replication.factor"],
+        topic_configs(config, default_prefix, _SHIPPED),
+    )
+
+
+def _parse_group(config: Props, prefix: str, child: ConfigDef) -> dict[str, Any]:
+    parsed = ConfigDef().embed(prefix, prefix, 0, child).parse(config)
+    return {name.removeprefix(prefix): value for name, value in parsed.items()}
+
+
+def _default_def() -> ConfigDef:
+    """The default group: its sizes must be given, its patterns are of no effect."""
+    return (
+        ConfigDef()
+        .define("include", Type.LIST, ".*", NonNull(), order_in_group=1)
+        .define("exclude", Type.LIST, [], NonNull(), order_in_group=2)
+        .define("replication.factor", Type.SHORT, validator=check_replication_factor, order_in_group=3)
+        .define("partitions", Type.INT, validator=check_partitions, order_in_group=4)
+    )
+
+
+def _group_def(default: Mapping[str, Any], check_patterns: Validator) -> ConfigDef:
+    return (
+        ConfigDef()
+        .define("include", Type.LIST, [], check_patterns, order_in_group=1)
+        .define("exclude", Type.LIST, [], check_patterns, order_in_group=2)
+        .define(
+            "replication.factor",
+            Type.SHORT,
+            default["replication.factor"],
+            check_replication_factor,
+            order_in_group=3,
+        )
+        .define("partitions", Type.INT, default["partitions"], check_partitions, order_in_group=4)
+    )
+
+
+def _check_patterns(compile: Compile) -> Validator:
+    def check(name: str, value: Any) -> None:
+        for pattern in value:
+            try:
+                compile(pattern)
+            except (ValueError, re.error) as error:
+                raise ConfigError(name, value, f"Syntax error in regular expression: {error}") from error
+
+    return Described(check, "regular expressions")

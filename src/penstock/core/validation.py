@@ -1,0 +1,170 @@
+"""Whether a connector may be created with a configuration: all checks that need no Kafka.
+
+Java: ``AbstractHerder.validateConnectorConfig`` and what ``DistributedHerder`` adds to it; the order of checks and of
+answers is theirs. The only foreign code called here are methods of the connector, which may take their time: call this
+on a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from penstock.api.config import ConfigKeyInfo, ConfigValue
+from penstock.api.connector import Connector
+from penstock.api.errors import ConfigError, ConnectError
+from penstock.api.text import hash_order, java_text
+from penstock.core.catalog import CONNECTORS, LISTED, Catalog, Kind, PluginClass
+from penstock.core.client_settings import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
+from penstock.core.config_infos import ConfigInfos, connector_infos, prefixed_infos
+from penstock.core.connector_config import CONNECTOR_CLASS, CONNECTOR_VERSION, NAME, common_config
+from penstock.core.converter_config import converter_defaults
+from penstock.core.enrichment import enrich
+from penstock.core.messages import Refused
+from penstock.core.overrides import ADMIN, CONSUMER, PRODUCER, judge_overrides
+from penstock.core.sink_config import DLQ_TOPIC, check_topics, sink_config
+from penstock.core.source_checks import check_source
+from penstock.core.source_config import OFFSETS_TOPIC, source_config
+from penstock.core.topic_creation import uses_topic_creation
+from penstock.core.worker_rules import WorkerRules
+
+Props = Mapping[str, str | None]
+NULL_VALUE = "Null value can not be supplied as the configuration value."
+
+
+def connector_class(catalog: Catalog, props: Props) -> PluginClass:
+    """The class that a configuration names. Raises Refused if it names none, or one that there is not."""
+    name = props.get(CONNECTOR_CLASS)
+    if name is None:
+        shown = ", ".join(f"{key}={java_text(props[key])}" for key in hash_order(props))
+        raise Refused(400, f"Connector config {{{shown}}} contains no connector type")
+    try:
+        return catalog.connector(name)
+    except ConnectError as error:
+        raise Refused(400, str(error)) from error
+
+
+def plugin_config(catalog: Catalog, name: str) -> list[ConfigKeyInfo] | None:
+    """The body of ``GET /connector-plugins/{name}/config``; None if there is no such plugin."""
+    found = catalog.load(name)
+    if found is None:
+        return None
+    if not any(kind in found.kinds for kind in LISTED):
+        valid = "Valid types are sink, source, converter, header_converter, transformation, predicate."
+        raise Refused(400, f"Invalid plugin class {name}. {valid}")
+    keys = dict(found.config_def().keys)
+    if any(kind in found.kinds for kind in CONNECTORS):
+        common = common_config(found.version)
+        base = source_config(common) if Kind.SOURCE in found.kinds else sink_config(common)
+        for key in base.keys.values():
+            keys.setdefault(key.name, key)
+    return [key.info() for key in keys.values()]
+
+
+def validate_connector(
+    catalog: Catalog, props: Props, connector: Connector, worker: WorkerRules, raw: Props | None = None
+) -> ConfigInfos:
+    """Everything that is to be said about a configuration.
+
+    ``props`` has references to config providers resolved; with ``raw`` the values are shown as the user gave them.
+    ``connector`` is an object of the class that ``connector_class`` found, never started. Raises Refused, and whatever
+    the connector's ``validate`` raises.
+    """
+    found = connector_class(catalog, props)
+    name = props[CONNECTOR_CLASS] or ""
+    try:
+        catalog.require(found, props.get(CONNECTOR_VERSION))
+    except ConfigError as error:
+        return _wrong_version(catalog, props, name, found, str(error))
+    common = common_config(found.version, converter_defaults(catalog, props, worker.converters), catalog)
+    source = Kind.SOURCE in found.kinds
+    config = enrich(source_config(common) if source else sink_config(common, worker.compile), catalog, props)
+    values = config.validate_all(props, catalog.load)
+    if source:
+        check_source(props, values, connector, worker)
+    else:
+        check_topics(props, values, worker.compile)
+        _check_group(props, values, worker)
+    _check_nulls(props, values)
+    converters = [_converter_infos(catalog, props, values, key) for key in ("header", "key", "value")]
+    own = found.config_def()
+    judged = connector.validate(cast(Mapping[str, str], props))  # nulls included, as in Java
+    infos = connector_infos(
+        name,
+        {**config.keys, **own.keys},
+        [*(values[key] for key in hash_order(values)), *judged],
+        dict.fromkeys([*config.groups, *own.groups]),
+    )
+    infos = infos.plus([*_override_infos(props, source, worker), *converters])
+    return infos if raw is None else infos.as_given(props, raw)
+
+
+def _converter_infos(catalog: Catalog, props: Props, values: Mapping[str, ConfigValue], use: str) -> ConfigInfos | None:
+    """The converter's own settings, if the connector names a converter and nothing is wrong with it so far."""
+    key, version_key = f"{use}.converter", f"{use}.converter.plugin.version"
+    chosen, version = values[key], values[version_key]
+    named = props.get(key)
+    if named is None or chosen.errors or version.errors:
+        return None
+    found = catalog.load(named.strip())
+    if found is None:
+        return None
+    try:
+        catalog.require(found, props.get(version_key))
+    except ConfigError as error:
+        chosen.add_error(str(error))
+        version.add_error(str(error))
+        return None
+    try:
+        config = found.config_def()
+    except Exception as error:
+        chosen.add_error(f"Failed to load ConfigDef from {use} converter: {error}")
+        return None
+    prefix = f"{key}."
+    own = {name.removeprefix(prefix): value for name, value in props.items() if name.startswith(prefix)}
+    return prefixed_infos(config.keys, config.validate({"converter.type": use, **own}, catalog.load), prefix)
+
+
+def _override_infos(props: Props, source: bool, worker: WorkerRules) -> list[ConfigInfos]:
+    """What the override policy says, for the clients that the connector has."""
+    distributed = worker.group_id is not None
+    queue = bool((props.get(DLQ_TOPIC) or "").strip())
+    own_offsets = source and distributed and (worker.exactly_once or bool((props.get(OFFSETS_TOPIC) or "").strip()))
+    clients = []
+    if source or queue:
+        clients.append((PRODUCER, PRODUCER_SETTINGS))
+    if not source or own_offsets:
+        clients.append((CONSUMER, CONSUMER_SETTINGS))
+    if own_offsets or (uses_topic_creation(props) if source else queue):
+        clients.append((ADMIN, ADMIN_SETTINGS))
+    return [judge_overrides(worker.policy, props, prefix, settings) for prefix, settings in clients]
+
+
+def _wrong_version(catalog: Catalog, props: Props, name: str, found: PluginClass, problem: str) -> ConfigInfos:
+    """Only the settings that every connector has can be judged if the connector is of another version."""
+    config = common_config(found.version, catalog=catalog)
+    values = config.validate_all(props, catalog.load)
+    for key in (CONNECTOR_CLASS, CONNECTOR_VERSION):
+        values[key].add_error(problem)
+    _check_nulls(props, values)
+    return connector_infos(name, config.keys, (values[key] for key in hash_order(values)), config.groups)
+
+
+def _check_nulls(props: Props, values: dict[str, ConfigValue]) -> None:
+    for key in hash_order(props):
+        if props[key] is None:
+            values.setdefault(key, ConfigValue(key)).add_error(NULL_VALUE)
+
+
+def _check_group(props: Props, values: dict[str, ConfigValue], worker: WorkerRules) -> None:
+    """A sink's consumers must not join the group of the workers."""
+    if worker.group_id is None:
+        return
+    key = f"{CONSUMER}group.id"
+    if key in props:
+        own = values.setdefault(key, ConfigValue(key, props[key]))
+        if props[key] == worker.group_id:
+            own.add_error(f"Consumer group {props[key]} conflicts with Connect worker group {worker.group_id}")
+    elif worker.group_id == f"connect-{values[NAME].value}":
+        named = f"Consumer group for sink connector named {values[NAME].value}"
+        values[NAME].add_error(f"{named} conflicts with Connect worker group {worker.group_id}")

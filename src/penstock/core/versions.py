@@ -1,0 +1,96 @@
+"""Versions of plugins and ranges of them, in Maven's notation, which ``*.plugin.version`` settings use (KIP-891).
+
+A plain version means exactly that one; ``latest`` or nothing means any. Java:
+``PluginUtils.connectorVersionRequirement`` and Maven's ``VersionRange``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Self
+
+from penstock.api.errors import ConfigError
+
+_QUALIFIERS = {name: rank for rank, name in enumerate(["alpha", "beta", "milestone", "rc", "snapshot", "", "sp"])}
+_SHORT = {"a": "alpha", "b": "beta", "m": "milestone", "cr": "rc", "ga": "", "final": "", "release": ""}
+_PART = re.compile(r"\d+|[a-z]+")
+_RANGE = re.compile(r"([\[(])([^\[\]()]*)([\])])")
+
+
+def version_key(version: str) -> tuple[tuple[int, int, str], ...]:
+    """What to sort versions by: numbers by value, ``alpha`` < ``beta`` < ``rc`` < ``snapshot`` < release < ``sp`` <
+    others.
+    """
+    key: list[tuple[int, int, str]] = []
+    for part in _PART.findall(version.lower()):
+        if part.isdigit():
+            key.append((2, int(part), ""))
+        else:
+            name = _SHORT.get(part, part)
+            rank = _QUALIFIERS.get(name)
+            key.append((0, rank - 5, "") if rank is not None else (1, 0, name))
+    while key and key[-1] in ((2, 0, ""), (0, 0, "")):
+        key.pop()
+    return (*key, (0, 0, ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Restriction:
+    """One interval; a bound of None is open."""
+
+    low: str | None
+    low_included: bool
+    high: str | None
+    high_included: bool
+
+    def contains(self, version: str) -> bool:
+        key = version_key(version)
+        if self.low is not None:
+            low = version_key(self.low)
+            if key < low or (key == low and not self.low_included):
+                return False
+        if self.high is not None:
+            high = version_key(self.high)
+            if key > high or (key == high and not self.high_included):
+                return False
+        return True
+
+    def __str__(self) -> str:
+        start, end = "[" if self.low_included else "(", "]" if self.high_included else ")"
+        return f"{start}{self.low or ''},{self.high or ''}{end}"
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRange:
+    """One interval or several."""
+
+    restrictions: tuple[Restriction, ...]
+
+    @classmethod
+    def parse(cls, text: str | None) -> Self | None:
+        """None for any version. Raises ConfigError for a text that is no range."""
+        if text is None or text.strip() in ("", "latest"):
+            return None
+        text = text.strip()
+        if not any(c in text for c in "[]()"):
+            return cls((Restriction(text, True, text, True),))
+        found = list(_RANGE.finditer(text))
+        if not found or "".join(match[0] for match in found) != re.sub(r"(?<=[\])]),(?=[\[(])", "", text):
+            raise ConfigError(
+                f"`{text}` is no version and no range of versions; right are `1.2`, `[1.0,2.0)`, `[1.5,)` or `latest`"
+            )
+        return cls(tuple(_restriction(start, inner, end) for start, inner, end in (match.groups() for match in found)))
+
+    def contains(self, version: str) -> bool:
+        return any(restriction.contains(version) for restriction in self.restrictions)
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.restrictions))
+
+
+def _restriction(start: str, inner: str, end: str) -> Restriction:
+    low, comma, high = (part.strip() for part in inner.partition(","))
+    if not comma:
+        return Restriction(low, True, low, True)
+    return Restriction(low or None, start == "[", high or None, end == "]")
