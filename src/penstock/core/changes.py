@@ -126,4 +126,4 @@ def fence_tasks(herder: Herder, request: m.FenceTasks) -> Flow:
     if herder.plugins.kind(config) != "source":
         raise m.Refused(400, f"Connector {request.name} is not a source connector")
     yield from fence(herder, request.name)
-    return m.Reply(200)
+    return m.Reply(204)

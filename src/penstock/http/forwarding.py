@@ -1,0 +1,47 @@
+"""Passing a request on to the worker that must answer it, two hops at most (Java: HerderRequestHandler).
+
+The first worker adds ``forward=true``, the second ``forward=false``; a worker that is told false and still is not the
+right one answers 409: a rebalance is going on, the client may try again.
+"""
+
+from __future__ import annotations
+
+import httpx
+from starlette.requests import Request
+from starlette.responses import Response
+
+from penstock.core.messages import Refused
+
+KEPT = ("content-type", "authorization")
+RELAYED = ("content-type", "location")
+
+
+class Forwarding:
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self._client = client
+
+    async def to(self, url: str | None, request: Request) -> Response:
+        """Raises Refused with 409 if the other worker is not known, or this is one hop too many.
+
+        500 if it can't be reached.
+        """
+        forward = request.query_params.get("forward")
+        if forward is not None and forward.lower() != "true":
+            raise Refused(409, "Cannot complete request because of a conflicting operation (e.g. worker rebalance)")
+        if not url:
+            raise Refused(
+                409,
+                "Cannot complete request momentarily due to no known leader URL, likely because a rebalance was underway.",
+            )
+        query = [(k, v) for k, v in request.query_params.multi_items() if k != "forward"]
+        query.append(("forward", "true" if forward is None else "false"))
+        target = httpx.URL(url.rstrip("/") + request.scope["raw_path"].decode("latin-1"), params=query)
+        headers = {name: request.headers[name] for name in KEPT if name in request.headers}
+        try:
+            answer = await self._client.request(request.method, target, content=await request.body(), headers=headers)
+        except httpx.HTTPError as error:
+            raise Refused(
+                500, f"IO Error trying to forward REST request to {url}: {error or type(error).__name__}"
+            ) from None
+        relayed = {name: answer.headers[name] for name in RELAYED if name in answer.headers}
+        return Response(answer.content, answer.status_code, relayed)
