@@ -1,0 +1,137 @@
+"""Which settings Connect gives its clients, as Java's settings: Connect's own, then the worker's, then the connector's.
+
+Connectors' clients take ``producer.``, ``consumer.`` and ``admin.`` settings of the worker and the overrides of the
+connector, in this order; the worker's own clients take the worker's settings without a prefix. Java:
+``Worker.baseProducerConfigs``, ``baseConsumerConfigs``, ``adminConfigs``, ``exactlyOnceSourceTaskProducerConfigs``, and
+the three ``Kafka…BackingStore``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from penstock.kafka.security import SECURITY
+from penstock.kafka.settings_map import ADMIN, CONSUMER, PRODUCER
+
+log = logging.getLogger(__name__)
+
+Settings = Mapping[str, str]
+
+_INT_MAX = str(2**31 - 1)
+_PREFIXES = ("producer.", "consumer.", "admin.")
+
+
+def bootstrap_servers(worker: Settings) -> str:
+    return worker.get("bootstrap.servers", "localhost:9092")
+
+
+def connector_producer(worker: Settings, connector: Settings, client_id: str) -> dict[str, str]:
+    """The settings of the producer of a connector's task."""
+    return {
+        "bootstrap.servers": bootstrap_servers(worker),
+        "enable.idempotence": "false",
+        "acks": "all",
+        "max.in.flight.requests.per.connection": "1",
+        "delivery.timeout.ms": _INT_MAX,
+        "client.id": client_id,
+        **with_prefix(worker, "producer."),
+        **with_prefix(connector, "producer.override."),
+    }
+
+
+def transactional_producer(worker: Settings, connector: Settings, client_id: str, id: str) -> dict[str, str]:
+    """The settings of the producer of a task with exactly once (KIP-618)."""
+    given = {**with_prefix(worker, "producer."), **with_prefix(connector, "producer.override.")}
+    settings = connector_producer(worker, connector, client_id)
+    for name in ("enable.idempotence", "max.in.flight.requests.per.connection"):
+        if name not in given:
+            # Connect's own values are for producers without idempotence, which keeps the order by itself.
+            del settings[name]
+    why = "for connectors when exactly-once source support is enabled"
+    ensure(settings, "enable.idempotence", "true", why)
+    ensure(settings, "transactional.id", id, why)
+    return settings
+
+
+def connector_consumer(
+    worker: Settings, connector: Settings, client_id: str, group_id: str | None = None
+) -> dict[str, str]:
+    """The settings of a connector's consumer. Its group is ``connect-<name>`` unless overridden, or ``group_id``."""
+    return {
+        "group.id": group_id or f"connect-{connector.get('name', '')}",
+        "client.id": client_id,
+        "bootstrap.servers": bootstrap_servers(worker),
+        "enable.auto.commit": "false",
+        "auto.offset.reset": "earliest",
+        **with_prefix(worker, "consumer."),
+        **with_prefix(connector, "consumer.override."),
+    }
+
+
+def connector_admin(worker: Settings, connector: Settings, client_id: str) -> dict[str, str]:
+    """The settings of a connector's admin client; here the worker's settings without a prefix count as well."""
+    return {
+        "bootstrap.servers": bootstrap_servers(worker),
+        "client.id": client_id,
+        **_known(worker, "admin"),
+        **with_prefix(worker, "admin."),
+        **with_prefix(connector, "admin.override."),
+    }
+
+
+def internal(worker: Settings, client: str, client_id: str) -> dict[str, str]:
+    """The settings of one of the worker's own clients, a ``producer``, ``consumer`` or ``admin``."""
+    own = {"bootstrap.servers": bootstrap_servers(worker), **_known(worker, client), "client.id": client_id}
+    match client:
+        case "producer":
+            own |= {"acks": "all", "max.in.flight.requests.per.connection": "1", "delivery.timeout.ms": _INT_MAX}
+            own["enable.idempotence"] = "false"
+        case "consumer":
+            own |= {"auto.offset.reset": "earliest", "enable.auto.commit": "false"}
+            own.setdefault("group.id", client_id)
+    return own
+
+
+def consumer_group(worker: Settings, connector: Settings) -> str:
+    """The group in which a sink connector commits its offsets."""
+    return connector_consumer(worker, connector, "")["group.id"]
+
+
+def max_poll_records(worker: Settings, connector: Settings) -> int | None:
+    """How many records a sink task wants at most at once; None if nobody said so."""
+    given = connector_consumer(worker, connector, "").get("max.poll.records")
+    return None if given is None else int(given)
+
+
+def with_prefix(settings: Settings, prefix: str) -> dict[str, str]:
+    """The settings whose names begin so, without it."""
+    return {name[len(prefix) :]: value for name, value in settings.items() if name.startswith(prefix)}
+
+
+def ensure(settings: dict[str, str], name: str, value: str, why: str) -> None:
+    """Set what must be so, with a warning if somebody wanted it otherwise."""
+    given = settings.get(name, value)
+    if given.lower() != value.lower():
+        log.warning(
+            "The value '%s' for the '%s' property will be ignored as it cannot be overridden %s. "
+            "The value '%s' will be used instead.",
+            given,
+            name,
+            why,
+            value,
+        )
+    settings[name] = value
+
+
+_TABLES = {"producer": PRODUCER, "consumer": CONSUMER, "admin": ADMIN}
+
+
+def _known(worker: Settings, client: str) -> dict[str, str]:
+    """Of the worker's own settings those that such a client knows; most others are Connect's."""
+    table = _TABLES[client]
+    return {
+        name: value
+        for name, value in worker.items()
+        if (name in table or name in SECURITY) and not name.startswith(_PREFIXES)
+    }
