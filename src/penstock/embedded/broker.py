@@ -7,8 +7,6 @@ import fcntl
 import os
 import shutil
 import signal
-import socket
-import struct
 import subprocess
 import tempfile
 import time
@@ -17,10 +15,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
-from penstock.embedded.home import EmbeddedError, folder, writing
+from penstock.embedded.home import EmbeddedError, folder, refusal, writing
 from penstock.embedded.jars import jars
 from penstock.embedded.java import java
-from penstock.embedded.server import LOGGING, explanation, port_taken, properties_text, server_properties
+from penstock.embedded.ports import answers, ports
+from penstock.embedded.server import LOGGING, disk_full, explanation, port_taken, properties_text, server_properties
 
 FREE_TO_START = 100 * 2**20
 START_SECONDS = 90
@@ -59,6 +58,10 @@ class Broker:
         self._free_to_start = free_to_start
         self._process: subprocess.Popen[bytes] | None = None
         self.port = port
+        self._data = self.directory / "data"
+        self._settings = self.directory / "server.properties"
+        self._log = self.directory / "broker.log"
+        self._console = self.directory / "console.log"
 
     @property
     def bootstrap(self) -> str:
@@ -105,10 +108,6 @@ class Broker:
         if self._scratch:
             shutil.rmtree(self.directory, ignore_errors=True)
 
-    @property
-    def _data(self) -> Path:
-        return self.directory / "data"
-
     def _prepare(self) -> None:
         folder(self._data)
         if holds_lock(self._data):
@@ -125,46 +124,68 @@ class Broker:
     def _attempt(self, controller_port: int) -> str | None:
         """Starts once; the sentence that says why it failed, or None when the broker answers."""
         settings = server_properties(self._data, self.port, controller_port, self._extra)
-        log, console = self.directory / "broker.log", self.directory / "console.log"
         with writing(self.directory):
-            (self.directory / "server.properties").write_text(properties_text(settings))
-            (self.directory / "log4j2.xml").write_text(LOGGING.format(log=log))
-            output = console.open("wb")
-        before = log.stat().st_size if log.exists() else 0
+            self._settings.write_text(properties_text(settings))
+            (self.directory / "log4j2.xml").write_text(LOGGING.format(log=self._log))
+            self._console.write_bytes(b"")
+        before = self._log.stat().st_size if self._log.exists() else 0
+        if self._formatted() or self._format():
+            self._launch()
+            if self._answered():
+                return None
+        return self._failure(before)
 
-        def failure() -> str:
-            logged = log.read_bytes()[before:] if log.exists() else b""
-            return explanation((console.read_bytes() + logged).decode(errors="replace"), self.directory, self.port)
+    def _formatted(self) -> bool:
+        try:
+            return "node.id=" in (self._data / "meta.properties").read_text()
+        except FileNotFoundError:
+            return False
 
-        with output:
-            if not (self._data / "meta.properties").exists():
-                cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[:22].replace("-", "A")
-                arguments = ("format", "--cluster-id", cluster, "--config", str(self.directory / "server.properties"))
-                command = self._command("kafka.tools.StorageTool", *arguments, heap="128m")
-                if subprocess.run(
-                    command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False
-                ).returncode:
-                    return failure()
-            command = self._command("kafka.Kafka", str(self.directory / "server.properties"), heap="1g", initial="512m")
-            if self._leash:
-                command = ["/bin/sh", "-c", _LEASHED, "leash", *command]
+    def _format(self) -> bool:
+        """Prepares the empty data folder, as Kafka wants it done once. Its exit status says less than what it wrote."""
+        # What an interrupted attempt may have left; there is nothing else yet.
+        for name in ("meta.properties", "bootstrap.checkpoint"):
+            (self._data / name).unlink(missing_ok=True)
+        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[:22].replace("-", "A")
+        arguments = ("format", "--cluster-id", cluster, "--config", str(self._settings))
+        command = self._command("kafka.tools.StorageTool", *arguments, heap="128m")
+        with self._console.open("ab") as output:
+            subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False)
+        return self._formatted()
+
+    def _launch(self) -> None:
+        command = self._command("kafka.Kafka", str(self._settings), heap="1g", initial="512m")
+        leash = ["/bin/sh", "-c", _LEASHED, "leash"] if self._leash else []
+        with self._console.open("ab") as output:
             # A session of its own: Ctrl-C at the terminal is its owner's to handle.
             self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE if self._leash else subprocess.DEVNULL,
+                [*leash, *command],
+                stdin=subprocess.PIPE if leash else subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
             )
+
+    def _answered(self) -> bool:
         give_up = time.monotonic() + START_SECONDS
-        while time.monotonic() < give_up:
-            if self._process.poll() is not None:
-                _end(self._process, 0)
-                return failure()
+        while self.running and time.monotonic() < give_up:
             if answers(self.port):
-                return None
+                return True
             time.sleep(0.05)
-        return f"The broker did not answer within {START_SECONDS} s (its log is {log})."
+        return False
+
+    def _failure(self, before: int) -> str:
+        """Why it does not answer; ``before`` is where its log ended when it was started. Ends what still runs of it."""
+        if self._process is not None:
+            late = self.running
+            _end(self._process, 0)
+            self._process = None
+            if late:
+                return f"The broker did not answer within {START_SECONDS} s (its log is {self._log})."
+        if shutil.disk_usage(self.directory).free < 2**20:  # then the log may not say so
+            return disk_full(self.directory)
+        logged = self._log.read_bytes()[before:] if self._log.exists() else b""
+        return explanation((self._console.read_bytes() + logged).decode(errors="replace"), self.directory, self.port)
 
     def _command(self, main: str, *arguments: str, heap: str, initial: str = "64m") -> list[str]:
         return [
@@ -192,47 +213,15 @@ def _end(process: subprocess.Popen[bytes], seconds: float) -> None:
         process.stdin.close()
 
 
-def ports(wanted: int) -> tuple[int, int]:
-    """The broker's port (``wanted``, or a free one for 0) and a free one for the controller. Raises EmbeddedError."""
-    with socket.socket() as ours, socket.socket() as controllers:
-        # As Java does on POSIX: connections of a predecessor that are not quite over are no hindrance.
-        ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            ours.bind(("127.0.0.1", wanted))
-            ours.listen()
-        except PermissionError as e:
-            raise EmbeddedError(f"Port {wanted} is reserved for the system: choose one above 1023.") from e
-        except OverflowError as e:
-            raise EmbeddedError(
-                f"There is no port {wanted}: choose one from 1024 to 65535, or 0 for a free one."
-            ) from e
-        except OSError as e:
-            raise EmbeddedError(port_taken(wanted)) from e
-        controllers.bind(("127.0.0.1", 0))
-        return ours.getsockname()[1], controllers.getsockname()[1]
-
-
-def answers(port: int) -> bool:
-    """Whether a broker on ``port`` of this machine answers a metadata request and names at least one live broker."""
-    # Api 3 (Metadata), version 0, correlation id 1, no client id, one topic filter: a name that nobody creates.
-    name = b"penstock.not.a.topic/"
-    body = struct.pack(">hhihih", 3, 0, 1, -1, 1, len(name)) + name
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
-            connection.sendall(struct.pack(">i", len(body)) + body)
-            answer = connection.recv(12, socket.MSG_WAITALL)
-    except OSError:
-        return False
-    return len(answer) == 12 and struct.unpack(">iii", answer)[2] > 0
-
-
 def holds_lock(data: Path) -> bool:
     """Whether a live broker works in ``data``: Kafka keeps a lock on the file ``.lock`` there."""
     try:
         with (data / ".lock").open("r+") as file:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     except BlockingIOError:
         return True
+    except OSError as e:
+        raise EmbeddedError(refusal(e, data)) from e
     return False

@@ -51,9 +51,9 @@ def download(
         *("-settings", str(scratch / "settings.xml"), "-ivy", str(scratch / "ivy.xml")),
         *("-cache", str(scratch / "cache"), "-retrieve", str(scratch / "[artifact]-[revision].[ext]")),
     ]
-    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    nothing, pipe, same = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
     lines = []
-    with subprocess.Popen(command, text=True, errors="replace", **pipes) as process:
+    with subprocess.Popen(command, stdin=nothing, stdout=pipe, stderr=same, text=True, errors="replace") as process:
         for line in process.stdout or ():
             lines.append(line.rstrip())
             if "[SUCCESSFUL ]" in line:

@@ -44,18 +44,21 @@ class Jar:
             return False
 
 
-def jars(name: str, directory: Path | None = None) -> list[Path]:
+def jars(name: str) -> list[Path]:
     """The files of a jar set (``kafka``: a broker; ``spark-kafka``: Spark's Kafka source), fetched when missing.
 
     Every file is verified, a damaged one fetched again. Safe in several processes at once; no network once cached.
     Raises EmbeddedError.
     """
-    wanted = pinned(name)
-    directory = directory or home() / "jars"
+    return ensure(pinned(name), home() / "jars")
+
+
+def ensure(wanted: list[Jar], directory: Path) -> list[Path]:
+    """The files of ``wanted`` in ``directory``, as ``jars`` promises."""
     if any(not jar.is_intact(directory) for jar in wanted):
         with lock(folder(directory) / ".lock"):
             if missing := [jar for jar in wanted if not jar.is_intact(directory)]:
-                fetch(missing, directory, java())
+                fetch(missing, directory, java(), maven.repository())
     return [directory / jar.name for jar in wanted]
 
 
@@ -69,14 +72,15 @@ def pinned(name: str) -> list[Jar]:
 @contextmanager
 def lock(path: Path) -> Iterator[None]:
     """Held by one process at a time; the system lets go of it when its holder dies."""
-    with writing(path), path.open("w") as file:
+    with writing(path):
+        file = path.open("w")
+    with file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def fetch(wanted: list[Jar], directory: Path, runtime: Java, repository: str | None = None) -> None:
+def fetch(wanted: list[Jar], directory: Path, runtime: Java, repository: str) -> None:
     """Downloads ``wanted`` beside ``directory`` and moves in what matches its checksum. The caller holds the lock."""
-    repository = repository or maven.repository()
     with writing(directory):
         scratch = Path(tempfile.mkdtemp(prefix=".fetch-", dir=directory))
     try:

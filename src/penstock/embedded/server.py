@@ -69,9 +69,7 @@ def properties_text(settings: Mapping[str, str]) -> str:
 def explanation(log: str, directory: Path, port: int) -> str:
     """Why the broker did not start, in one sentence, from what it logged since then."""
     if "No space left on device" in log:
-        return (
-            f"No space is left on the disk of {directory}: free some, or choose another folder for the broker's data."
-        )
+        return disk_full(directory)
     if "Address already in use" in log:
         return port_taken(port)
     if "Failed to acquire lock on file .lock" in log:
@@ -84,6 +82,10 @@ def explanation(log: str, directory: Path, port: int) -> str:
     errors = [line for line in lines if re.search(r"\b(ERROR|FATAL)\b|Exception|^Error", line)]
     said = (errors or lines or ["it logged nothing"])[-1].strip()
     return f"The broker did not start: {said} (its log is {directory / 'broker.log'})."
+
+
+def disk_full(directory: Path) -> str:
+    return f"No space is left on the disk of {directory}: free some, or choose another folder for the broker's data."
 
 
 def port_taken(port: int) -> str:
