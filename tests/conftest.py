@@ -10,6 +10,10 @@ import pytest
 from support import Kafka
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rewrite", action="store_true", help="write what comes of the scenarios today into their files")
+
+
 @pytest.fixture(scope="session")
 def bootstrap() -> Iterator[str]:
     """``host:port`` of a running broker. Other tests use it too: make up names, expect foreign topics."""
