@@ -1,0 +1,101 @@
+"""Stories of whole clusters, told in ``scenarios/*.txt``: commands, a line ``----``, and what came of them.
+
+``pytest tests/core/test_scenarios.py --rewrite`` writes what comes of them today into the files. Commit such changes
+only if you understand what caused them and want them.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.core import messages as m
+from penstock.core.tasks import TaskId
+from simulation import Cluster
+
+FOLDER = Path(__file__).parent / "scenarios"
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.txt")), ids=lambda p: p.stem)
+def test_scenario(path: Path, request: pytest.FixtureRequest) -> None:
+    given = path.read_text()
+    told = tell(given)
+    if request.config.getoption("--rewrite"):
+        path.write_text(told)
+        return
+    assert told == given
+
+
+def tell(text: str) -> str:
+    """The same story with what comes of its commands today."""
+    out: list[str] = []
+    lines: list[str] = []
+    cluster = Cluster(lines.append)
+    for block in text.rstrip("\n").split("\n\n"):
+        commands = block.split("\n----")[0].split("\n")
+        lines.clear()
+        for command in commands:
+            if not command.startswith("#"):
+                cluster = run(cluster, command, lines)
+        said = [] if all(c.startswith("#") for c in commands) else ["----", *lines]
+        out.append("\n".join([*commands, *said]))
+    return "\n\n".join(out) + "\n"
+
+
+def run(cluster: Cluster, command: str, lines: list[str]) -> Cluster:
+    verb, *words = shlex.split(command)
+    options: dict[str, Any] = dict(w.split("=", 1) for w in words if "=" in w)
+    plain = [w for w in words if "=" not in w]
+    match verb, plain:
+        case "cluster", []:
+            delay = int(options.pop("max_delay_ms", 0))
+            cluster = Cluster(lines.append, **{k: v == "true" for k, v in options.items()})
+            cluster.max_delay_ms = delay
+        case "start", [name]:
+            cluster.start(name)
+        case "kill", [name]:
+            cluster.kill(name)
+        case "cut-off", [name]:
+            cluster.cut_off(name)
+        case "create", [worker, name]:
+            cluster.ask(worker, m.CreateConnector(name, {"connector.class": "Source", **options}))
+        case "put", [worker, name]:
+            cluster.ask(worker, m.PutConfig(name, {"connector.class": "Source", **options}))
+        case "delete", [worker, name]:
+            cluster.ask(worker, m.DeleteConnector(name))
+        case "pause", [worker, name]:
+            cluster.ask(worker, m.SetTargetState(name, "PAUSED"))
+        case "resume", [worker, name]:
+            cluster.ask(worker, m.SetTargetState(name, "STARTED"))
+        case "stop", [worker, name]:
+            cluster.ask(worker, m.StopConnector(name))
+        case "restart", [worker, name]:
+            wanted = {k: v == "true" for k, v in options.items()}
+            cluster.ask(worker, m.RestartConnector(name, **wanted))
+        case "restart-task", [worker, name, task]:
+            cluster.ask(worker, m.RestartTask(name, int(task)))
+        case "status", [worker, name]:
+            cluster.ask(worker, m.GetStatus(name))
+        case "topics", [worker, name]:
+            cluster.ask(worker, m.GetTopics(name))
+        case "reset-topics", [worker, name]:
+            cluster.ask(worker, m.ResetTopics(name))
+        case "fail", [name, task, why]:
+            cluster.fail(TaskId(name, int(task)), why)
+        case "use", [name, task, topic]:
+            cluster.use_topic(TaskId(name, int(task)), topic)
+        case "slow", [worker, name, task]:
+            cluster.workers[worker].slow.add(TaskId(name, int(task)))
+        case "end", [worker, name, task]:
+            from penstock.core.tasks import TaskEnded
+
+            id = TaskId(name, int(task))
+            cluster.tell(worker, TaskEnded(id, cluster.workers[worker].herder.work.tasks[id].run))
+        case "time", [milliseconds]:
+            cluster.pass_time(int(milliseconds))
+        case _:
+            raise ValueError(f"unknown command: {command}")
+    return cluster
