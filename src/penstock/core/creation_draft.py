@@ -68,7 +68,7 @@ def _check_rule(config: Props, prefix: str, compile: Compile) -> Iterator[Config
     def check_regex(name: str, value: Any) -> None:
         try:
             compile(value)
-        except (ValueError, re.error) as error:
+        except (ConfigError, ValueError, re.error) as error:
             raise ConfigError(name, value, f"Syntax error in regular expression: {error}") from error
 
     rules: tuple[tuple[str, Type, Validator, bool], ...] = (

@@ -20,7 +20,7 @@ DEFAULT = "default"
 BROKER_DEFAULT = -1
 
 Props = Mapping[str, str | None]
-# Compiles a regular expression of Java's dialect; raises ValueError (or re.error) with a description of what is wrong.
+# Compiles a regular expression of Java's dialect; raises ConfigError (or ValueError) with Java's description.
 Compile = Callable[[str], re.Pattern[str]]
 
 

@@ -96,6 +96,10 @@ class _Aliases:
         """The settings of the class and the implicit ones, which hide settings of the class of the same name."""
         if self.kind not in found.kinds:
             return None
+        try:
+            self.catalog.require(found, self.props.get(type_key.removesuffix("type") + "plugin.version"))
+        except ConfigError:
+            return None
         own = implicit() if self.kind is Kind.TRANSFORMATION else ConfigDef()
         try:
             defined = found.config_def()

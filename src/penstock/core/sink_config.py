@@ -20,7 +20,8 @@ TOPICS = "topics"
 TOPICS_REGEX = "topics.regex"
 DLQ_TOPIC = "errors.deadletterqueue.topic.name"
 
-# Compiles a regular expression of Java's dialect; raises ValueError with Java's description of what is wrong.
+# Compiles a regular expression of Java's dialect; raises ConfigError (or ValueError) with Java's description of what is
+# wrong.
 Compile = Callable[[str], re.Pattern[str]]
 
 
@@ -94,7 +95,7 @@ def _valid_regex(compile: Compile) -> Callable[[str, Any], None]:
         if value is not None:
             try:
                 compile(value)
-            except (ValueError, re.error) as error:
+            except (ConfigError, ValueError, re.error) as error:
                 raise ConfigError(name, value, f"Invalid regex: {error}") from error
 
     return check

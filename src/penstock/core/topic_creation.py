@@ -133,7 +133,7 @@ def _check_patterns(compile: Compile) -> Validator:
         for pattern in value:
             try:
                 compile(pattern)
-            except (ValueError, re.error) as error:
+            except (ConfigError, ValueError, re.error) as error:
                 raise ConfigError(name, value, f"Syntax error in regular expression: {error}") from error
 
     return Described(check, "regular expressions")

@@ -44,6 +44,17 @@ def connector_class(catalog: Catalog, props: Props) -> PluginClass:
         raise Refused(400, str(error)) from error
 
 
+def check_request(plugin: str, props: Props) -> None:
+    """Raises Refused if a validation request for this plugin carries the configuration of another one."""
+    included = props.get(CONNECTOR_CLASS)
+    if included is not None and not _pruned(included).endswith(_pruned(plugin)):
+        raise Refused(400, f"Included connector type {included} does not match request type {plugin}")
+
+
+def _pruned(name: str) -> str:
+    return name.removesuffix("Connector") or name
+
+
 def plugin_config(catalog: Catalog, name: str) -> list[ConfigKeyInfo] | None:
     """The body of ``GET /connector-plugins/{name}/config``; None if there is no such plugin."""
     found = catalog.load(name)

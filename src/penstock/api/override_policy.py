@@ -1,0 +1,35 @@
+"""Policies on which client settings connectors may override, ``connector.client.config.override.policy`` (KIP-458).
+
+Java: ``ConnectorClientConfigOverridePolicy``. The built-in ones need no class: ``All``, ``None``, ``Principal``,
+``Allowlist``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from penstock.api.config import ConfigDef, ConfigValue
+
+
+class ClientOverridePolicy:
+    """Base of policies of one's own."""
+
+    java_name: ClassVar[str] = ""
+
+    @classmethod
+    def version(cls) -> str:
+        return "unknown"
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        return ConfigDef()
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        """Called once, with all of the worker's settings."""
+
+    def validate(self, overrides: Mapping[str, Any]) -> list[ConfigValue]:
+        """Judge the overrides of one client of a connector, without their prefix: one value for each, errors added to
+        those refused.
+        """
+        raise NotImplementedError

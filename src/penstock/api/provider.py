@@ -1,0 +1,39 @@
+"""Config providers: where settings such as ``${file:/etc/secrets.properties:password}`` take their values from
+(KIP-297).
+
+Workers name them in ``config.providers``; the runtime makes one object for each name. Java: ``ConfigProvider``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import ClassVar
+
+from penstock.api.config import ConfigDef
+
+
+class ConfigProvider:
+    """Base of all config providers."""
+
+    java_name: ClassVar[str] = ""
+
+    @classmethod
+    def version(cls) -> str:
+        return "unknown"
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        return ConfigDef()
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        """Called once, with the settings named ``config.providers.<name>.param.*``, without prefix; raises ConfigError."""
+
+    def get(self, path: str, keys: Collection[str] | None = None) -> dict[str, str]:
+        """The values at this path: of these keys as far as they are there, or all of them.
+
+        Called whenever a configuration is resolved, from any thread. ``path`` is empty in ``${name:key}``.
+        """
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Called once, after the last use."""

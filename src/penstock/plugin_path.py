@@ -1,0 +1,163 @@
+"""The classes that installed distributions and the folders of ``plugin.path`` offer.
+
+An entry of ``plugin.path`` is a folder that holds plugins, each of them a ``.py`` file, a package, a wheel, or a folder
+that ``pip install --target`` filled; the entry may also be one of these itself. In an installed distribution the entry
+points of group ``penstock.plugins`` say what to load; in loose modules and packages every plugin class that ``__all__``
+lists, or that is defined there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import inspect
+import logging
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+GROUP = "penstock.plugins"
+BUILT_IN = (
+    "penstock.connectors",
+    "penstock.pipeline.converters",
+    "penstock.pipeline.transforms",
+    "penstock.pipeline.predicates",
+    "penstock.providers",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A plugin class, the full name that configurations call it by, and where it is from."""
+
+    cls: Any
+    name: str
+    location: str
+
+
+def find_classes(plugin_path: Iterable[str], bases: tuple[type, ...]) -> list[Found]:
+    """All plugin classes, built-in ones first. What can't be imported is logged with one sentence and left out."""
+    found: dict[type, Found] = {}
+    for source, location in _sources(plugin_path):
+        try:
+            classes = list(_classes(source(), bases))
+        except BaseException as error:  # a module may raise anything when it is imported, SystemExit included
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            log.error("A plugin of %s is left out, since %s can't be loaded: %r", location, source.name, error)
+            continue
+        for cls in classes:
+            found.setdefault(cls, Found(cls, full_name(cls), location))
+    return list(found.values())
+
+
+def full_name(cls: type) -> str:
+    """The class's own ``java_name``, or module and name; an inherited one is that of another plugin."""
+    return cls.__dict__.get("java_name") or f"{cls.__module__}.{cls.__qualname__}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Something to be imported: a module, or ``module:attribute``."""
+
+    name: str
+    file: Path | None = None
+
+    def __call__(self) -> Any:
+        module, _, attribute = self.name.partition(":")
+        loaded: Any = importlib.import_module(module)
+        origin = getattr(loaded, "__file__", None)
+        if self.file is not None and (
+            origin is None or Path(origin).resolve() not in (self.file, self.file / "__init__.py")
+        ):
+            raise ImportError(f"another module has its name, {module}: {origin or 'a part of Python'}")
+        for part in filter(None, attribute.split(".")):
+            loaded = getattr(loaded, part)
+        return loaded
+
+
+def _sources(plugin_path: Iterable[str]) -> Iterator[tuple[_Source, str]]:
+    for name in BUILT_IN:
+        yield _Source(name), "classpath"
+    for point in importlib.metadata.entry_points(group=GROUP):
+        if point.value not in BUILT_IN:
+            yield _Source(point.value), "classpath"
+    for entry in plugin_path:
+        path = Path(entry).expanduser()
+        if not path.exists():
+            log.error("The folder `%s` of plugin.path does not exist", path)
+            continue
+        for plugin in _unpacked(path):
+            yield from _sources_of(plugin)
+
+
+def _unpacked(entry: Path) -> Iterator[Path]:
+    """The plugins in an entry of ``plugin.path``: the entry itself, or what is in it."""
+    if entry.is_file() or _distributions(entry) or (entry / "__init__.py").exists():
+        yield entry
+        return
+    for child in sorted(entry.iterdir()):
+        if child.name.startswith((".", "_")):
+            continue
+        if child.suffix == ".jar":
+            log.error("`%s` is left out: connectors are written in Python here, jars can't be used", child)
+        elif child.suffix in (".py", ".whl", ".zip"):
+            yield child
+        elif child.is_dir():
+            jars = any(child.glob("*.jar"))
+            if jars:
+                log.error("`%s` is left out: connectors are written in Python here, jars can't be used", child)
+            elif _distributions(child) or (child / "__init__.py").exists():
+                yield child
+            else:
+                yield from (each for each in sorted(child.glob("*.py")) if not each.name.startswith("_"))
+                yield from (each.parent for each in sorted(child.glob("*/__init__.py")))
+
+
+def _sources_of(plugin: Path) -> Iterator[tuple[_Source, str]]:
+    location = plugin.resolve()
+    installed = _distributions(plugin)
+    if installed:
+        _importable(location)
+        for distribution in installed:
+            for point in distribution.entry_points.select(group=GROUP):
+                yield _Source(point.value), str(location)
+    else:
+        _importable(location.parent)
+        yield _Source(location.stem, location), str(location)
+
+
+def _distributions(path: Path) -> list[importlib.metadata.Distribution]:
+    if path.is_file() and path.suffix not in (".whl", ".zip"):
+        return []
+    return list(importlib.metadata.distributions(path=[str(path.resolve())]))
+
+
+def _importable(folder: Path) -> None:
+    """Behind everything else, so that a plugin's libraries never replace those of the worker."""
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+        importlib.invalidate_caches()
+
+
+def _classes(loaded: Any, bases: tuple[type, ...]) -> Iterator[type]:
+    if isinstance(loaded, type):
+        yield loaded
+        return
+    listed = getattr(loaded, "__all__", None)
+    names = [name for name in vars(loaded) if not name.startswith("_")] if listed is None else listed
+    for name in names:
+        cls = getattr(loaded, name)
+        own = listed is not None or getattr(cls, "__module__", "").split(".")[0] == loaded.__name__.split(".")[0]
+        if (
+            isinstance(cls, type)
+            and own
+            and issubclass(cls, bases)
+            and cls not in bases
+            and not inspect.isabstract(cls)
+        ):
+            yield cls

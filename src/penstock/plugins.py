@@ -1,0 +1,146 @@
+"""Finding the plugin classes, and running what of their code validation needs.
+
+Classes come from entry points of group ``penstock.plugins`` and from the folders of ``plugin.path``; ``plugin_path.py``
+reads those. The names by which configurations call them are the Catalog's matter. Java: ``Plugins``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from penstock.api.config import ConfigDef, ConfigKeyInfo
+from penstock.api.connector import Connector, SinkConnector, SourceConnector
+from penstock.api.converter import Converter, HeaderConverter
+from penstock.api.errors import ConfigError, ConnectError
+from penstock.api.override_policy import ClientOverridePolicy
+from penstock.api.provider import ConfigProvider
+from penstock.api.transform import Predicate, Transformation
+from penstock.core.catalog import CONNECTORS, Catalog, Kind, PluginClass
+from penstock.core.config_infos import ConfigInfos
+from penstock.core.connector_config import CONNECTOR_CLASS
+from penstock.core.overrides import OverridePolicy, override_policy
+from penstock.core.validation import connector_class, plugin_config, validate_connector
+from penstock.core.worker_rules import WorkerRules
+from penstock.plugin_path import Found, find_classes
+
+log = logging.getLogger(__name__)
+
+_BASES: dict[Kind, type] = {
+    Kind.SINK: SinkConnector,
+    Kind.SOURCE: SourceConnector,
+    Kind.CONVERTER: Converter,
+    Kind.HEADER_CONVERTER: HeaderConverter,
+    Kind.TRANSFORMATION: Transformation,
+    Kind.PREDICATE: Predicate,
+    Kind.CONFIG_PROVIDER: ConfigProvider,
+    Kind.OVERRIDE_POLICY: ClientOverridePolicy,
+}
+
+
+class Plugins:
+    """All plugins of this process. A plugin that can't be used is logged and left out; the others are not affected."""
+
+    def __init__(self, plugin_path: Iterable[str] = ()) -> None:
+        found = find_classes(plugin_path, tuple(_BASES.values()))
+        self.catalog = Catalog(each for each in map(_described, found) if each is not None)
+
+    @classmethod
+    def discover(cls, plugin_path: Iterable[str] = ()) -> Plugins:
+        """``plugin_path`` holds folders as the worker's ``plugin.path`` names them."""
+        return cls(plugin_path)
+
+    # -- what the runtime makes objects of
+
+    def resolve(self, kind: str | Kind, name: str) -> type:
+        """The class of this kind that a configuration names. Raises ConfigError, which says what there is."""
+        kind = Kind(kind)
+        found = self.catalog.load(name.strip())
+        if found is not None and kind in found.kinds:
+            cls: type = found.type
+            return cls
+        if found is not None:
+            raise ConfigError(f"Class {found} does not implement the {kind.interface} interface")
+        known = ", ".join(each.java_name for each in self.catalog.of_kind(kind))
+        raise ConfigError(
+            f"Failed to find any class that implements {kind.interface} and which name matches {name}, "
+            f"available plugins are: {known}"
+        )
+
+    def connector(self, config: Mapping[str, str | None]) -> type[Connector]:
+        """The connector class that a connector's configuration names. Raises Refused if there is none."""
+        cls: type[Connector] = connector_class(self.catalog, config).type
+        return cls
+
+    def override_policy(self, name: str, worker_config: Mapping[str, str]) -> OverridePolicy:
+        """The policy that a worker's configuration names. Raises ConfigError."""
+        found = self.catalog.load(name)
+        if found is not None and Kind.OVERRIDE_POLICY in found.kinds:
+            policy: ClientOverridePolicy = found.type()
+            policy.configure(worker_config)
+            return policy
+        allowed = worker_config.get("connector.client.config.override.allowlist") or ""
+        return override_policy(name, [each.strip() for each in allowed.split(",") if each.strip()])
+
+    # -- what the herder asks
+
+    def kind(self, config: Mapping[str, str | None] | None) -> str:
+        """``source``, ``sink``, or ``unknown`` for a class that is not there."""
+        found = self._connector(config)
+        return "unknown" if found is None else next(kind.value for kind in CONNECTORS if kind in found.kinds)
+
+    def version(self, config: Mapping[str, str | None] | None) -> str | None:
+        """The version of the connector's class; None if it is not there."""
+        found = self._connector(config)
+        return None if found is None else found.version
+
+    def _connector(self, config: Mapping[str, str | None] | None) -> PluginClass | None:
+        name = None if config is None else config.get(CONNECTOR_CLASS)
+        try:
+            return None if name is None else self.catalog.connector(name)
+        except ConnectError:
+            return None
+
+    # -- what requests ask
+
+    def listing(self, connectors_only: bool = True) -> list[dict[str, str]]:
+        return self.catalog.listing(connectors_only)
+
+    def config(self, name: str) -> list[ConfigKeyInfo] | None:
+        """All settings of a plugin; None if there is no such plugin. Raises Refused for one that has no settings to
+        show.
+        """
+        return plugin_config(self.catalog, name)
+
+    def validate(
+        self, props: Mapping[str, str | None], rules: WorkerRules, raw: Mapping[str, str | None] | None = None
+    ) -> ConfigInfos:
+        """What is to be said about a connector's configuration; runs the connector's own code, so call it on a thread.
+
+        ``props`` has references to config providers resolved, ``raw`` is what the user gave. Raises Refused, and what
+        the connector raises.
+        """
+        connector: Connector = self.connector(props)()
+        return validate_connector(self.catalog, props, connector, rules, raw)
+
+
+def _described(found: Found) -> PluginClass | None:
+    cls = found.cls
+    kinds = tuple(kind for kind, base in _BASES.items() if issubclass(cls, base))
+    try:
+        version = str(cls.version() or "undefined")
+    except Exception as error:
+        log.error("Plugin %s is left out: its version() raised %r", found.name, error)
+        return None
+    return PluginClass(found.name, kinds, version, _config_def(cls), cls, found.location)
+
+
+def _config_def(cls: Any) -> Any:
+    def config_def() -> ConfigDef:
+        defined = cls.config_def()
+        if not isinstance(defined, ConfigDef):
+            raise ConnectError(f"{cls.__qualname__}.config_def() must return a ConfigDef, not {defined!r}")
+        return defined
+
+    return config_def
