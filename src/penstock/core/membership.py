@@ -104,13 +104,15 @@ class Lost:
 class Joined:
     """A rebalance has completed; ``assignment`` is everything to run from now on, if it has not failed.
 
-    ``owners`` is there for the leader only. As in Java the worker answers with ``request_rejoin``: after catching up
-    with the config topic if the assignment failed or its offset is another than the worker's (no rebalance is joined by
-    itself before that if it failed); after starting its work if anything was revoked; and when ``delay_ms`` is over.
+    ``owners`` is there for the leader only; with ``protocol_version`` 2 requests between workers are signed. As in Java
+    the worker answers with ``request_rejoin``: after catching up with the config topic if the assignment failed (until
+    then no rebalance is joined) or its offset is another than the worker's; after starting its work if anything was
+    revoked; and when ``delay_ms`` is over.
     """
 
     generation: int
     member_id: str
+    protocol_version: int
     assignment: Assignment
     leader: bool
     owners: Owners | None = None

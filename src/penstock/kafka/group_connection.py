@@ -1,0 +1,249 @@
+"""The connection to the group's coordinator, and the leader's part in a rebalance: what kafka-python does for us.
+
+``BaseCoordinator`` speaks the group protocol on a network thread of its own; it asks for what a member offers when it
+joins and, on the leader, for everybody's assignment, and must be answered at once. Both answers come from values at
+hand: the snapshot last published, and the pure ``core.assignment``.
+
+This is the only file that knows kafka-python, whose coordinator is no stable interface.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kafka.coordinator.base import BaseCoordinator
+from kafka.net.compat import KafkaNetClient
+from kafka.structs import MemberState
+
+from kafka import errors
+from penstock.core.assignment import AssignorMemory, Rebalance, assign
+from penstock.core.membership import Assignment, ClusterConfigSnapshot, Owners
+from penstock.kafka.group_protocol import VERSIONS, decode_assignment, decode_metadata, encode_assignment, offers
+
+log = logging.getLogger(__name__)
+# Each of its attempts to connect is a line; what a person must know is said by `kafka.group`, once per change.
+logging.getLogger("kafka").setLevel(logging.CRITICAL)
+
+LEAVE_TIMEOUT_MS = 3_000
+
+REFUSALS = {
+    errors.GroupAuthorizationFailedError: "Not authorized to access group: {group}",
+    errors.InconsistentGroupProtocolError: "The protocol of this worker does not fit the members of group {group}:"
+    " either connect.protocol shares no protocol with theirs, or the group is not one of Connect workers",
+    errors.InvalidSessionTimeoutError: "session.timeout.ms={session_timeout_ms} is not within the range allowed by the"
+    " broker (as configured by group.min.session.timeout.ms and group.max.session.timeout.ms)",
+    errors.InvalidGroupIdError: "group.id={group} is not a valid group id",
+    errors.GroupMaxSizeReachedError: "Group {group} has as many members as the broker's group.max.size allows",
+}
+
+
+class Refused(Exception):
+    """Kafka answers and says no; the message is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """A completed rebalance: what the leader told this member. ``owners`` only if this member is the leader."""
+
+    generation: int
+    member_id: str
+    version: int
+    told: Assignment
+    owners: Owners | None
+
+
+class GroupConnection:
+    """Used by one thread, which sets ``running`` before each ``join``; others only publish snapshots and ask for joins.
+
+    ``changed`` is called from the network's thread whenever the member should join (again).
+    """
+
+    def __init__(
+        self,
+        arguments: Mapping[str, Any],
+        group_id: str,
+        rest_url: str,
+        protocol: str,
+        max_delay_ms: int,
+        changed: Callable[[], None],
+    ) -> None:
+        self.arguments = arguments
+        self.group_id = group_id
+        self.rest_url = rest_url
+        self.protocol = protocol
+        self.max_delay_ms = max_delay_ms
+        self.changed = changed
+        self.snapshot: ClusterConfigSnapshot | None = None
+        self.running: Assignment | None = None
+        self.rejoins_requested = 0
+        self.completed: Membership | None = None
+        self._client: KafkaNetClient | None = None
+        self._bootstrap: Any = None
+        self._coordinator: _Coordinator | None = None
+        self._last_member_id = ""
+        self._last_completed_generation = -1
+        self._offered = ClusterConfigSnapshot(-1)
+        self._rejoins_seen = 0
+        self._memory = AssignorMemory()
+        self._owners: Owners | None = None
+
+    @property
+    def member_id(self) -> str:
+        generation = self._coordinator and self._coordinator.generation_if_stable()
+        return generation.member_id if generation else ""
+
+    @property
+    def generation(self) -> int:
+        generation = self._coordinator and self._coordinator.generation_if_stable()
+        return generation.generation_id if generation else -1
+
+    def open(self, timeout_ms: int) -> bool:
+        """Go on opening for at most this long; False if no bootstrap server has answered yet. Raises Refused."""
+        if self._coordinator is not None:
+            return True
+        if self._client is None:
+            self._client = KafkaNetClient(**self.arguments)
+            self._client._net.start()
+            self._bootstrap = self._client._manager.bootstrap_async()
+        manager = self._client._manager
+        try:
+            manager.run(manager.wait_for, self._bootstrap, timeout_ms)
+        except errors.KafkaTimeoutError:
+            return False
+        except Exception as failure:
+            raise self._refused(failure) from failure
+        self._coordinator = _Coordinator(self, self._client)
+        self._coordinator.reset_generation(self._last_member_id)
+        return True
+
+    def close(self) -> None:
+        """The broker counts this member until it has left or its session is over; ``open`` takes it up again."""
+        if self._coordinator is not None:
+            self._last_member_id = self._coordinator._generation.member_id
+            self._coordinator._close_heartbeat()
+            self._coordinator = None
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    @property
+    def coordinator_known(self) -> bool:
+        return self._coordinator is not None and not self._coordinator.coordinator_unknown()
+
+    @property
+    def unanswered_ms(self) -> int:
+        """Since the last answer to a heartbeat; 0 while none are sent."""
+        coordinator = self._coordinator
+        if coordinator is None or coordinator.state is not MemberState.STABLE:
+            return 0
+        answered = max(coordinator.heartbeat.last_receive, coordinator.joined_at)
+        return int((time.monotonic() - answered) * 1000)
+
+    @property
+    def join_wanted(self) -> bool:
+        return self._coordinator is not None and (
+            self._coordinator.need_rejoin() or self._rejoins_seen != self.rejoins_requested
+        )
+
+    def request_join(self) -> None:
+        """Seen even if a rebalance is being joined at this moment, whose end resets kafka-python's own flag."""
+        self.rejoins_requested += 1
+
+    def worker_is_alive(self) -> None:
+        """Without this the heartbeats stop after ``rebalance.timeout.ms``."""
+        if self._coordinator is not None:
+            try:
+                self._coordinator.poll_heartbeat()
+            except Exception as failure:  # of the loop that sends heartbeats: joining starts another
+                log.warning("Heartbeats to group %s ended: %r", self.group_id, failure)
+                self._coordinator.request_rejoin()
+
+    def join(self, timeout_ms: int) -> Membership | None:
+        """Join, or go on joining, for at most this long; None if there is more to wait for. Raises Refused."""
+        coordinator = self._coordinator
+        assert coordinator is not None
+        self.completed = None
+        coordinator.rejoin_needed = True
+        try:
+            coordinator.ensure_active_group(timeout_ms)
+        except errors.RetriableError as failure:
+            log.debug("Group %s is not joined yet: %r", self.group_id, failure)
+        except Exception as failure:
+            raise self._refused(failure) from failure
+        return self.completed
+
+    def leave(self, reason: str) -> None:
+        if self._coordinator is not None:
+            try:
+                self._coordinator.maybe_leave_group(reason, LEAVE_TIMEOUT_MS)
+            except Exception as failure:
+                log.info("Group %s was not told that this worker leaves it: %r", self.group_id, failure)
+
+    def _refused(self, failure: Exception) -> Refused:
+        if sentence := REFUSALS.get(type(failure)):
+            names = {"group": self.group_id, "session_timeout_ms": self.arguments["session_timeout_ms"]}
+            return Refused(sentence.format_map(names))
+        return Refused(f"Group {self.group_id} could not be joined: {type(failure).__name__}: {failure}")
+
+    # Called from the network's thread.
+
+    def _offers(self) -> list[tuple[str, bytes]]:
+        assert self.snapshot is not None
+        self._rejoins_seen = self.rejoins_requested
+        self._offered = self.snapshot
+        self._owners = None
+        return offers(self.protocol, self.rest_url, self._offered.offset, self.running)
+
+    def _lead(self, leader: str, generation: int, protocol: str, members: Iterable[Any]) -> dict[str, bytes]:
+        version = VERSIONS[protocol]
+        joined = [decode_metadata(member.member_id, bytes(member.metadata)) for member in members]
+        snapshot = self._offered
+        if snapshot.offset < max(member.offset for member in joined):
+            assert self.snapshot is not None
+            snapshot = self.snapshot
+        rebalance = Rebalance(leader, generation, self._last_completed_generation, version, self.max_delay_ms)
+        decision = assign(snapshot, joined, self._memory, time.monotonic_ns() // 1_000_000, rebalance)
+        self._memory = decision.memory
+        self._owners = decision.owners
+        return {id: encode_assignment(assignment, version) for id, assignment in decision.assignments.items()}
+
+    def _joined(self, generation: int, member_id: str, protocol: str, told: bytes) -> None:
+        self._last_completed_generation = generation
+        self.completed = Membership(generation, member_id, VERSIONS[protocol], decode_assignment(told), self._owners)
+
+
+class _Coordinator(BaseCoordinator):
+    """kafka-python's member of the group, with Connect's protocols."""
+
+    def __init__(self, connection: GroupConnection, client: KafkaNetClient) -> None:
+        arguments = dict(connection.arguments, group_id=connection.group_id)
+        super().__init__(client, **arguments, api_version=client._manager.broker_version)
+        self.connection = connection
+        self.joined_at = time.monotonic()
+
+    def protocol_type(self) -> str:
+        return "connect"
+
+    def group_protocols(self) -> list[tuple[str, bytes]]:
+        return self.connection._offers()
+
+    def _perform_assignment(self, leader_id: str, protocol: str, members: Iterable[Any]) -> dict[str, bytes]:
+        return self.connection._lead(leader_id, self._generation.generation_id, protocol, members)
+
+    async def _on_join_complete_async(
+        self, generation: int, member_id: str, protocol: str, member_assignment_bytes: bytes
+    ) -> None:
+        self.joined_at = time.monotonic()
+        self.connection._joined(generation, member_id, protocol, bytes(member_assignment_bytes))
+
+    def request_rejoin(self) -> None:
+        super().request_rejoin()
+        self.connection.changed()
+
+    def reset_generation(self, *args: Any, **kwargs: Any) -> None:
+        super().reset_generation(*args, **kwargs)
+        self.connection.changed()
