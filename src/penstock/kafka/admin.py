@@ -1,0 +1,197 @@
+"""What is asked of brokers: topics, their settings, their ends, the cluster's id.
+
+Functions over an ``AdminClient`` of ``clients``; each waits for its answer, so none is called on the worker's loop. The
+wording of errors is Java's: ``TopicAdmin``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import KafkaError as BrokerError
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
+
+from penstock.api.errors import ConfigError, ConnectError, RetriableError
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+BROKER_DEFAULT = -1
+TIMEOUT = 60.0
+"""Seconds; Java's default.api.timeout.ms."""
+
+# The broker will not say, so what is asked for is taken to be there, or to be made by the broker itself.
+_NOT_ALLOWED = (
+    BrokerError.CLUSTER_AUTHORIZATION_FAILED,
+    BrokerError.TOPIC_AUTHORIZATION_FAILED,
+    BrokerError.UNSUPPORTED_VERSION,
+)
+_UNREACHED = (
+    BrokerError._TIMED_OUT,
+    BrokerError._TRANSPORT,
+    BrokerError._ALL_BROKERS_DOWN,
+    BrokerError._RESOLVE,
+    BrokerError.REQUEST_TIMED_OUT,
+    BrokerError.NOT_CONTROLLER,
+    BrokerError.LEADER_NOT_AVAILABLE,
+    BrokerError.NOT_LEADER_FOR_PARTITION,
+    BrokerError.COORDINATOR_NOT_AVAILABLE,
+    BrokerError.COORDINATOR_LOAD_IN_PROGRESS,
+    BrokerError.NOT_COORDINATOR,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSpec:
+    """A topic to be made; -1 and settings that are not given are the broker's own defaults."""
+
+    name: str
+    partitions: int = BROKER_DEFAULT
+    replication_factor: int = BROKER_DEFAULT
+    configs: Mapping[str, str] = field(default_factory=dict)
+
+
+class TopicTimeoutError(ConnectError):
+    """The brokers did not answer in time, or have too few of their number at hand; the same call may succeed later."""
+
+
+def code_of(error: BaseException) -> int | None:
+    """The broker's or librdkafka's code behind an error of its client."""
+    if isinstance(error, KafkaException) and error.args and isinstance(error.args[0], BrokerError):
+        return error.args[0].code()
+    return None
+
+
+def is_unreached(error: BaseException) -> bool:
+    """Whether the brokers could not be reached, or not answer now, so that it makes sense to ask again."""
+    return isinstance(error, FutureTimeout | TimeoutError) or code_of(error) in _UNREACHED
+
+
+def sentence(error: BaseException) -> str:
+    """What an error of librdkafka says."""
+    if isinstance(error, KafkaException) and error.args and isinstance(error.args[0], BrokerError):
+        return str(error.args[0].str())
+    return str(error) or type(error).__name__
+
+
+def create_topic(admin: AdminClient, spec: TopicSpec, timeout: float = TIMEOUT) -> bool:
+    """Make the topic; True if it is new, False if it exists or the broker does not let us. Raises ConnectError."""
+    new = NewTopic(spec.name, spec.partitions, spec.replication_factor, config=dict(spec.configs))
+    try:
+        _wait(admin.create_topics([new], operation_timeout=timeout, request_timeout=timeout)[spec.name], timeout)
+    except (KafkaException, FutureTimeout) as e:
+        return _not_created(spec, e)
+    log.info("Created topic %s", _described(spec))
+    return True
+
+
+def _not_created(spec: TopicSpec, error: Exception) -> bool:
+    code = code_of(error)
+    if code == BrokerError.TOPIC_ALREADY_EXISTS:
+        return False
+    if code in _NOT_ALLOWED:
+        log.debug("Topic '%s' can't be created (%s), so it is taken to exist", spec.name, sentence(error))
+        return False
+    if code == BrokerError.INVALID_CONFIG:
+        raise ConnectError(f"Unable to create topic(s) '{spec.name}': {sentence(error)}") from error
+    if is_unreached(error):
+        raise TopicTimeoutError(
+            f"Timed out while checking for or creating topic(s) '{spec.name}'. This could indicate a connectivity "
+            "issue, unavailable topic partitions, or if this is your first use of the topic it may have taken too long "
+            "to create."
+        ) from error
+    failed = f"Error while attempting to create/find topic(s) '{spec.name}'"
+    kind = TopicTimeoutError if code == BrokerError.INVALID_REPLICATION_FACTOR else ConnectError
+    raise kind(failed) from ConnectError(sentence(error))
+
+
+def _described(spec: TopicSpec) -> str:
+    count = "the broker's default number of" if spec.partitions == BROKER_DEFAULT else str(spec.partitions)
+    settings = "".join(f", {name}={value}" for name, value in spec.configs.items())
+    return f"`{spec.name}` with {count} partitions{settings}"
+
+
+def topic_configs(admin: AdminClient, topic: str, timeout: float = TIMEOUT) -> dict[str, str]:
+    """All settings of a topic; none if it does not exist or the broker does not let us see them."""
+    resource = ConfigResource(ResourceType.TOPIC, topic)
+    try:
+        entries = _wait(admin.describe_configs([resource], request_timeout=timeout)[resource], timeout)
+    except KafkaException as e:
+        if code_of(e) in (*_NOT_ALLOWED, BrokerError.UNKNOWN_TOPIC_OR_PART):
+            return {}
+        raise ConnectError(f"Error while attempting to describe the settings of topic '{topic}'") from e
+    return {name: entry.value for name, entry in entries.items() if entry.value is not None}
+
+
+def verify_only_compact(admin: AdminClient, topic: str, setting: str, purpose: str, timeout: float = TIMEOUT) -> None:
+    """Raise ConfigError unless the topic is compacted and nothing else. What can't be seen is taken to be right."""
+    given = topic_configs(admin, topic, timeout).get("cleanup.policy", "")
+    policies = sorted({part.strip().lower() for part in given.split(",")} - {""})
+    if policies in ([], ["compact"]):
+        return
+    raise ConfigError(
+        f"Topic '{topic}' supplied via the '{setting}' property is required to have 'cleanup.policy=compact' to "
+        f"guarantee consistency and durability of {purpose}, but found the topic currently has "
+        f"'cleanup.policy={','.join(policies)}'. Continuing would likely result in eventually losing {purpose} and "
+        f"problems restarting this Connect cluster in the future. Change the '{setting}' property in the Connect "
+        "worker configurations to use a topic with 'cleanup.policy=compact'."
+    )
+
+
+def partition_counts(admin: AdminClient, topics: Iterable[str], timeout: float = TIMEOUT) -> dict[str, int]:
+    """The number of partitions of those of the topics that exist; never makes one. Raises ConnectError."""
+    names = list(dict.fromkeys(topics))
+    counts: dict[str, int] = {}
+    for name, future in admin.describe_topics(TopicCollection(names), request_timeout=timeout).items():
+        try:
+            counts[name] = len(_wait(future, timeout).partitions)
+        except KafkaException as e:
+            if code_of(e) == BrokerError.UNKNOWN_TOPIC_OR_PART:
+                continue
+            if is_unreached(e):
+                raise TopicTimeoutError(f"Timed out while describing topic(s) '{name}': {sentence(e)}") from e
+            raise ConnectError(f"Error while attempting to describe topic(s) '{name}': {sentence(e)}") from e
+    return counts
+
+
+def topic_names(admin: AdminClient, timeout: float = TIMEOUT) -> list[str]:
+    """All topics that the client may see, sorted; raises ConnectError."""
+    try:
+        return sorted(admin.list_topics(timeout=timeout).topics)
+    except KafkaException as e:
+        raise RetriableError(f"Failed to list the topics of the cluster: {sentence(e)}") from e
+
+
+def offsets_at(
+    admin: AdminClient, topic: str, partitions: Iterable[int], spec: OffsetSpec, timeout: float = TIMEOUT
+) -> dict[int, int]:
+    """The offsets of ``OffsetSpec.earliest()`` or ``latest()``, open transactions included; raises KafkaException."""
+    asked = {TopicPartition(topic, partition): spec for partition in partitions}
+    if not asked:
+        return {}
+    futures = admin.list_offsets(asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=timeout)
+    return {where.partition: _wait(future, timeout).offset for where, future in futures.items()}
+
+
+def cluster_id(admin: AdminClient, timeout: float = TIMEOUT) -> str:
+    """The id of the Kafka cluster. Raises ConnectError, with the words that Java's worker ends with."""
+    try:
+        found = admin.list_topics(timeout=timeout).cluster_id
+    except KafkaException as e:
+        raise ConnectError(
+            "Failed to connect to and describe Kafka cluster. Check worker's broker connection and security "
+            f"properties. ({sentence(e)})"
+        ) from e
+    return found or ""
+
+
+def _wait(future: Future[T], timeout: float) -> Any:
+    # librdkafka keeps to its own time-out; the second one is for the case that it does not.
+    return future.result(timeout + 5)

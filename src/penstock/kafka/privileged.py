@@ -1,0 +1,125 @@
+"""The leader's transactional writes to the config topic, so that a leader of old can write no more.
+
+With exactly once (preparing or enabled) only the leader may write most config records, as the producer
+``connect-cluster-<group.id>``. Whoever becomes leader claims that id, which fences the one before. Java:
+``KafkaConfigBackingStore``'s fencable producer (KIP-618).
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable, Mapping, Sequence
+
+from confluent_kafka import KafkaError as BrokerError
+from confluent_kafka import KafkaException, Producer
+
+from penstock.api.errors import ConnectError
+from penstock.kafka.admin import code_of, sentence
+from penstock.kafka.clients import init_transactions, new_producer
+from penstock.kafka.log import LogClosedError, OnDone, Pair
+
+log = logging.getLogger(__name__)
+
+_TIMEOUT = 30.0
+_FENCED = (BrokerError._FENCED, BrokerError.PRODUCER_FENCED, BrokerError.INVALID_PRODUCER_EPOCH)
+
+
+class PrivilegedWriteError(ConnectError):
+    """The records were not written, and this worker may no longer be the leader: it must claim the right anew."""
+
+    java_name = "org.apache.kafka.connect.storage.PrivilegedWriteException"
+
+
+class FencedError(PrivilegedWriteError):
+    """Another worker has claimed the right to write since."""
+
+
+class PrivilegedWriter:
+    """All methods return at once; their work is done in order on a thread of its own, which calls back."""
+
+    def __init__(self, topic: str, producer: Mapping[str, str], transactional_id: str) -> None:
+        """``producer``: Java's settings, as ``client_settings.internal`` gives them."""
+        self.topic = topic
+        self._settings = {
+            **producer,
+            "client.id": f"{producer.get('client.id', '')}-leader",
+            "acks": "all",
+            "enable.idempotence": "true",
+            "max.in.flight.requests.per.connection": "5",
+            "transactional.id": transactional_id,
+        }
+        self._producer: Producer | None = None
+        self._work: queue.SimpleQueue[tuple[Callable[[], None], OnDone] | None] = queue.SimpleQueue()
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name=f"privileged-{topic}", daemon=True)
+        self._thread.start()
+
+    def claim(self, on_done: OnDone) -> None:
+        """Become the only one who may write. Nothing happens if this writer has claimed that and lost it not since."""
+        self._put(self._claim, on_done)
+
+    def append(self, records: Sequence[Pair], on_done: OnDone) -> None:
+        """Write these records in one transaction; fails with FencedError if another has claimed the right since."""
+        self._put(lambda: self._append(records), on_done)
+
+    def relinquish(self) -> None:
+        """Give the right back, after what was appended before."""
+        self._put(self._relinquish, lambda error: None)
+
+    def close(self) -> None:
+        self._closed = True
+        self._work.put(None)
+        self._thread.join(_TIMEOUT)
+
+    def _put(self, work: Callable[[], None], on_done: OnDone) -> None:
+        if self._closed:
+            on_done(LogClosedError(f"The log of topic `{self.topic}` is closed"))
+        else:
+            self._work.put((work, on_done))
+
+    def _run(self) -> None:
+        while (item := self._work.get()) is not None:
+            work, on_done = item
+            try:
+                work()
+            except Exception as e:
+                on_done(e if isinstance(e, ConnectError) else self._failed(e))
+            else:
+                on_done(None)
+        self._relinquish()
+
+    def _claim(self) -> None:
+        if self._producer is not None:
+            return
+        self._producer = new_producer(self._settings, **{"linger.ms": 0})
+        try:
+            init_transactions(self._producer, _TIMEOUT)
+        except KafkaException as e:
+            self._relinquish()
+            raise ConnectError("Failed to create and initialize fencable producer for config topic") from e
+
+    def _append(self, records: Sequence[Pair]) -> None:
+        producer = self._producer
+        if producer is None:
+            raise PrivilegedWriteError("Cannot produce to config topic without claiming write privileges first")
+        producer.begin_transaction()
+        for key, value in records:
+            producer.produce(self.topic, value, key)
+        producer.flush(_TIMEOUT)
+        producer.commit_transaction(_TIMEOUT)
+
+    def _relinquish(self) -> None:
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            producer.purge()
+
+    def _failed(self, error: Exception) -> PrivilegedWriteError:
+        fenced = code_of(error) in _FENCED
+        log.warning("Failed to perform fencable send to config topic: %s", sentence(error))
+        self._relinquish()
+        kind = FencedError if fenced else PrivilegedWriteError
+        failed = kind("Failed to perform fencable send to config topic")
+        failed.__cause__ = error
+        return failed

@@ -1,0 +1,170 @@
+"""The config store and the status store: typed records in and out of their topics.
+
+Records that are read arrive as events, in order, from a thread of the store; what is appended comes back as such an
+event, from this worker as from any other. Java: ``KafkaConfigBackingStore`` and ``KafkaStatusBackingStore`` without
+their state, which is ``core.state``'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from penstock.api.config_types import Type, parse_type
+from penstock.core.records import ConfigRecord, ConfigTopicRecord, StatusRecord, StatusTopicRecord
+from penstock.kafka import config_records, status_records
+from penstock.kafka.admin import TopicSpec
+from penstock.kafka.client_settings import internal, with_prefix
+from penstock.kafka.log import LogClients, LogRecord, LogTopic, OnDone, TopicLog
+from penstock.kafka.privileged import PrivilegedWriter
+
+Settings = Mapping[str, str]
+
+
+def _nothing(error: Exception | None) -> None:
+    pass
+
+
+class ConfigStore:
+    """``start`` once, ``close`` at the end; no method waits, callbacks come from threads of the store."""
+
+    def __init__(
+        self,
+        worker: Settings,
+        on_records: Callable[[list[ConfigRecord]], None],
+        *,
+        on_caught_up: Callable[[], None] = lambda: None,
+        on_failed: Callable[[Exception], None] = lambda error: None,
+        client_id: str = "connect-configs",
+    ) -> None:
+        """``worker``: its raw settings. ``on_caught_up``: once all records that were there at the start were
+        delivered.
+        """
+        support = exactly_once_support(worker)
+        producer = internal(worker, "producer", client_id)
+        clients = LogClients(
+            consumer=internal(worker, "consumer", client_id),
+            producer=producer,
+            admin=internal(worker, "admin", client_id),
+            read_committed=support == "enabled",
+            transactions=support != "disabled",
+        )
+        topic = internal_topic(worker, "config", "connector configurations", partitions=1)
+        self._on_records = on_records
+        self._log = TopicLog(topic, clients, self._decode, on_caught_up=on_caught_up, on_failed=on_failed)
+        self._privileged: PrivilegedWriter | None = None
+        if support != "disabled":
+            id = f"connect-cluster-{worker['group.id']}"
+            self._privileged = PrivilegedWriter(topic.spec.name, producer, id)
+
+    def start(self) -> None:
+        self._log.start()
+
+    def append(
+        self, records: Sequence[ConfigTopicRecord], on_done: OnDone = _nothing, *, privileged: bool = True
+    ) -> None:
+        """Append in this order; with exactly once, privileged ones in one transaction as the leader.
+
+        Any worker may append target states and logger levels, with ``privileged=False``; all others are the leader's. Done
+        with FencedError if another worker is the leader by now.
+        """
+        pairs = [config_records.encode(record) for record in records]
+        if privileged and self._privileged is not None:
+            self._privileged.append(pairs, on_done)
+        else:
+            self._log.append(pairs, on_done)
+
+    def claim_write_privileges(self, on_done: OnDone) -> None:
+        """To be called on becoming leader, before the first privileged append; fences the leader before."""
+        if self._privileged is None:
+            on_done(None)
+        else:
+            self._privileged.claim(on_done)
+
+    def relinquish_write_privileges(self) -> None:
+        if self._privileged is not None:
+            self._privileged.relinquish()
+
+    def read_to_end(self, on_done: OnDone) -> None:
+        """Done when every record that is in the topic now has been delivered."""
+        self._log.read_to_end(on_done)
+
+    def close(self) -> None:
+        if self._privileged is not None:
+            self._privileged.close()
+        self._log.close()
+
+    def _decode(self, records: list[LogRecord]) -> None:
+        decode = config_records.decode
+        self._on_records([ConfigRecord(r.offset, decode(r.offset, r.key, r.value)) for r in records])
+
+
+class StatusStore:
+    """``start`` once, ``close`` at the end; no method waits, callbacks come from threads of the store."""
+
+    def __init__(
+        self,
+        worker: Settings,
+        on_records: Callable[[list[StatusRecord]], None],
+        *,
+        on_caught_up: Callable[[], None] = lambda: None,
+        on_failed: Callable[[Exception], None] = lambda error: None,
+        client_id: str = "connect-statuses",
+    ) -> None:
+        clients = LogClients(
+            consumer=internal(worker, "consumer", client_id),
+            producer=internal(worker, "producer", client_id),
+            admin=internal(worker, "admin", client_id),
+        )
+        topic = internal_topic(worker, "status", "connector and task statuses", partitions=5)
+        self._on_records = on_records
+        self._log = TopicLog(topic, clients, self._decode, on_caught_up=on_caught_up, on_failed=on_failed)
+
+    def start(self) -> None:
+        self._log.start()
+
+    def append(self, records: Sequence[StatusTopicRecord], on_done: OnDone = _nothing) -> None:
+        """Append in this order; tombstones are records without a state, or without a task."""
+        self._log.append([status_records.encode(record) for record in records], on_done)
+
+    def read_to_end(self, on_done: OnDone) -> None:
+        """Done when every record that is in the topic now has been delivered."""
+        self._log.read_to_end(on_done)
+
+    def close(self) -> None:
+        self._log.close()
+
+    def _decode(self, records: list[LogRecord]) -> None:
+        decode = status_records.decode
+        decoded = [(r, decode(r.partition, r.offset, r.key, r.value)) for r in records]
+        events = [StatusRecord(r.partition, r.offset, record) for r, record in decoded if record is not None]
+        if events:
+            self._on_records(events)
+
+
+def internal_topic(worker: Settings, kind: str, purpose: str, partitions: int) -> LogTopic:
+    """The ``config``, ``status`` or ``offset`` topic, as the worker's ``<kind>.storage.*`` settings want it made.
+
+    Settings of the topic may be given as ``<kind>.storage.<topic setting>``; it is compacted whatever they say.
+    """
+    prefix = f"{kind}.storage."
+    given = with_prefix(worker, prefix)
+    own = {"topic", "partitions", "replication.factor", "cleanup.policy", "file.filename"}
+    if kind != "config":
+        partitions = parse_type(f"{prefix}partitions", given.get("partitions", partitions), Type.INT)
+    replication = parse_type(f"{prefix}replication.factor", given.get("replication.factor", 3), Type.INT)
+    configs = {name: value for name, value in given.items() if name not in own}
+    return LogTopic(
+        spec=TopicSpec(given["topic"], partitions, replication, {**configs, "cleanup.policy": "compact"}),
+        setting=f"{prefix}topic",
+        purpose=purpose,
+        single_partition=kind == "config",
+    )
+
+
+def exactly_once_support(worker: Settings) -> str:
+    """``disabled``, ``preparing`` or ``enabled``; the draft's ``exactly.once.source.enabled=true`` is the last
+    (KIP-618).
+    """
+    if worker.get("exactly.once.source.enabled", "").strip().lower() == "true":
+        return "enabled"
+    return worker.get("exactly.once.source.support", "disabled").strip().lower()
