@@ -14,7 +14,7 @@ from penstock.api.config_key import ConfigKey, ConfigKeyInfo, ConfigValue, Impor
 from penstock.api.config_types import NO_DEFAULT, ClassLoader, Password, Type, parse_type, to_text
 from penstock.api.errors import ConfigError
 from penstock.api.text import hash_order
-from penstock.api.validators import Described, Validator
+from penstock.api.validators import Described, Validator, ValidList
 
 __all__ = [
     "NO_DEFAULT",
@@ -140,6 +140,8 @@ class ConfigDef:
             raise ConfigError(f'Missing required configuration "{key.name}" which has no default value.')
         else:
             value = key.default
+        if isinstance(key.validator, ValidList) and isinstance(value, list):
+            value = list(dict.fromkeys(value))  # only validation complains about duplicates
         if key.validator is not None:
             key.validator(key.name, value)
         return value
