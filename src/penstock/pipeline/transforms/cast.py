@@ -1,0 +1,169 @@
+"""Cast: changes the type of fields, or of a whole key or value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.api.batch import Batch
+from penstock.api.config import NO_DEFAULT, ConfigDef, Importance
+from penstock.api.config import Type as SettingType
+from penstock.api.errors import ConfigError, DataError, SchemaBuilderError
+from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
+from penstock.api.text import hash_order
+from penstock.api.validators import Described
+from penstock.pipeline.transforms.casting import OUTPUTS, Caster, caster, refused_output
+from penstock.pipeline.transforms.column import BySchema, ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.maporder import with_keys
+from penstock.pipeline.transforms.settings import replace_null_setting, split
+from penstock.pipeline.transforms.structs import Reader, rebuilt, require_maps, require_structs
+
+PURPOSE = "cast types"
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """The setting ``spec``: the type of the whole value, or types by field."""
+
+    whole: Type | None
+    fields: dict[str, Type]
+
+    @classmethod
+    def parse(cls, mappings: list[str]) -> Spec:
+        """Raises ConfigError."""
+        whole: Type | None = None
+        fields: dict[str, Type] = {}
+        for mapping in mappings:
+            match split(mapping):
+                case [name]:
+                    whole = _type(name.strip())
+                case [field, name]:
+                    fields[field.strip()] = _type(name.strip())
+                case _:
+                    raise ConfigError("renames", mappings, f"Invalid rename mapping: {mapping}")
+        if whole is not None and len(mappings) > 1:
+            raise ConfigError(
+                "Cast transformations that specify a type to cast the entire value to "
+                "may only specify a single cast in their spec"
+            )
+        return cls(whole, fields)
+
+
+def _type(name: str) -> Type:
+    upper = name.upper()
+    if upper not in Type.__members__:
+        # The cause has ended up in the place of the value, and the sentence in that of the setting's name.
+        constant = f"org.apache.kafka.connect.data.Schema.Type.{upper}"
+        raise ConfigError(
+            f"Invalid type found in casting spec: {name}",
+            f"java.lang.IllegalArgumentException: No enum constant {constant}",
+            None,
+        )
+    if Type[upper] not in OUTPUTS:
+        raise ConfigError(refused_output(Type[upper]))
+    return Type[upper]
+
+
+def _check(name: str, value: Any) -> None:
+    if not value:
+        raise ConfigError("Must specify at least one field to cast.")
+    Spec.parse(value)
+
+
+class Cast(ColumnTransform):
+    skips_nulls = True
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        definition = ConfigDef().define(
+            "spec",
+            SettingType.LIST,
+            NO_DEFAULT,
+            Described(_check, "list of colon-delimited pairs, e.g. <code>foo:bar,abc:xyz</code>"),
+            Importance.HIGH,
+            "The fields to cast and their new types, as in <code>field1:type,field2:type</code>; or one type alone, "
+            "for the whole key or value. Types are int8, int16, int32, int64, float32, float64, boolean and string. "
+            "Bytes can be cast to string only, and become base64.",
+        )
+        return replace_null_setting(definition)
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        settings = self.config_def().parse(config)
+        self._spec = Spec.parse(settings["spec"])
+        self._replace_null: bool = settings["replace.null.with.default"]
+        self._wholes = BySchema(self._plan_whole)
+        self._plans = BySchema(self._plan)
+        self._skeletons = with_keys(hash_order(self._spec.fields))
+        self._schemaless = [(name, caster(None, self._spec.fields[name])) for name in hash_order(self._spec.fields)]
+
+    def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
+        if self._spec.whole is not None:
+            target, cast = (None, caster(None, self._spec.whole)) if schema is None else self._wholes[schema]
+            return target, [cast(value) for value in values]
+        if schema is None:
+            require_maps(values, PURPOSE)
+            skeletons = self._skeletons
+            return None, _cast([{**skeletons[tuple(value)], **value} for value in values], self._schemaless)
+        target, casts, read = self._plans[schema]
+        require_structs(schema, values, PURPOSE)
+        return target, _cast([{**value} for value in read(values)], casts)
+
+    def _plan_whole(self, schema: Schema) -> tuple[Schema, Caster]:
+        target = self._spec.whole
+        assert target is not None
+        default = None if schema.default is None else caster(schema, target)(schema.default)
+        if default is not None and schema.name in (DECIMAL_NAME, DATE_NAME, TIME_NAME, TIMESTAMP_NAME):
+            raise SchemaBuilderError("Invalid default value")  # the name stays, and asks for values of its own class
+        changed = Schema(target, schema.optional, schema.name, schema.version, schema.doc, default, schema.parameters)
+        return changed, _first_use(schema, target)
+
+    def _plan(self, schema: Schema) -> tuple[Schema, list[tuple[str, Caster]], Reader]:
+        if schema.type is not Type.STRUCT:
+            raise DataError("Cannot list fields on non-struct type")
+        casts: list[tuple[str, Caster]] = []
+        fields: list[tuple[str, Schema]] = []
+        for field in schema.fields:
+            target = self._spec.fields.get(field.name)
+            if target is None:
+                fields.append((field.name, field.schema))
+                continue
+            default = field.schema.default
+            if default is not None:
+                default = caster(field.schema, target)(default)
+            fields.append((field.name, Schema(target, field.schema.optional, default=default)))
+            casts.append((field.name, _first_use(field.schema, target)))
+        if schema.default is not None:
+            caster(schema, Type.STRING)  # refused: a struct can't be cast, not even as a default
+        return rebuilt(schema, fields, optional=schema.optional), casts, Reader(schema, self._replace_null)
+
+
+def _first_use(schema: Schema, target: Type) -> Caster:
+    """A schema that can't be cast is refused with the first value that is not null."""
+    try:
+        return caster(schema, target)
+    except DataError as error:
+        message = str(error)
+
+        def refuse(value: Any) -> Any:
+            raise DataError(message)
+
+        return refuse
+
+
+def _cast(copies: list[dict[str, Any]], casts: list[tuple[str, Caster]]) -> list[dict[str, Any]]:
+    """The same dicts, with fields cast."""
+    for name, cast in casts:
+        for value in copies:
+            old = value.get(name)
+            if old is not None:
+                value[name] = cast(old)
+    return copies
+
+
+class CastKey(OnKey, Cast):
+    java_name = "org.apache.kafka.connect.transforms.Cast$Key"
+
+
+class CastValue(OnValue, Cast):
+    java_name = "org.apache.kafka.connect.transforms.Cast$Value"

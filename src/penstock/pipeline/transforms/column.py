@@ -1,0 +1,113 @@
+"""What transforms of whole columns have in common: the column they work on, and one pass for each schema in it.
+
+A batch has nearly always one schema in a column, and what a transform does to a struct follows from its schema alone.
+So a transform plans once per schema (see ``BySchema``) and then goes over the values. A batch with several schemas, or
+with nulls that are let through, is taken apart, transformed and put together again in its order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, ClassVar, TypeVar
+
+from penstock.api.batch import Batch
+from penstock.api.schema import Schema
+from penstock.api.transform import Transformation
+
+T = TypeVar("T")
+
+try:
+    VERSION = version("penstock")
+except PackageNotFoundError:  # run from a checkout
+    VERSION = "unknown"
+
+
+class BuiltIn(Transformation):
+    """A transform that ships with Penstock."""
+
+    @classmethod
+    def version(cls) -> str:
+        return VERSION
+
+
+class OnKey:
+    """Mixed into a ColumnTransform: it works on keys."""
+
+    of_key: ClassVar[bool] = True
+
+
+class OnValue:
+    """Mixed into a ColumnTransform: it works on values."""
+
+    of_key: ClassVar[bool] = False
+
+
+class ColumnTransform(BuiltIn):
+    """A transform of keys or of values: derive once, then mix in OnKey and OnValue for Java's two classes."""
+
+    of_key: ClassVar[bool]
+    skips_nulls: ClassVar[bool] = False
+    """Whether a null passes as it is, with its schema."""
+
+    def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
+        """The new schema of values that all have this schema, and the new values, as many and in the same order.
+
+        ``batch`` holds the records of these values. Raises DataError for any of them.
+        """
+        raise NotImplementedError
+
+    def apply_batch(self, batch: Batch) -> Batch:
+        if self.of_key:
+            schemas, values = self._columns(batch, batch.key_schemas, batch.keys)
+            return batch.with_(key_schemas=schemas, keys=values)
+        schemas, values = self._columns(batch, batch.value_schemas, batch.values)
+        return batch.with_(value_schemas=schemas, values=values)
+
+    def _columns(
+        self, batch: Batch, schemas: list[Schema | None], values: list[Any]
+    ) -> tuple[list[Schema | None], list[Any]]:
+        if not values:
+            return schemas, values
+        parts = parts_by_schema(schemas, values, self.skips_nulls)
+        if parts is None:
+            schema, changed = self.change(schemas[0], values, batch)
+            return [schema] * len(values), changed
+        schemas, values = list(schemas), list(values)
+        for rows in parts:
+            schema, changed = self.change(schemas[rows[0]], [values[row] for row in rows], batch.select(rows))
+            for row, value in zip(rows, changed, strict=True):
+                schemas[row], values[row] = schema, value
+        return schemas, values
+
+
+def parts_by_schema(
+    schemas: list[Schema | None], values: list[Any], without_nulls: bool = False
+) -> list[Sequence[int]] | None:
+    """The places of the values of each schema, without those of nulls if wished; None if all values form one part."""
+    # all() is by far the cheapest way to see that no value is null.
+    nulls = without_nulls and not all(values) and None in values
+    if not nulls and schemas.count(schemas[0]) == len(schemas):
+        return None
+    places: dict[Schema | None, list[int]] = {}
+    for row, schema in enumerate(schemas):
+        if not nulls or values[row] is not None:
+            places.setdefault(schema, []).append(row)
+    return list(places.values())
+
+
+class BySchema(dict[Schema, T]):
+    """Plans by schema, made when first asked for: ``plans[schema]``. Equal schemas share a plan; few are kept."""
+
+    LIMIT = 64
+
+    def __init__(self, make: Callable[[Schema], T]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, schema: Schema) -> T:
+        plan = self._make(schema)
+        if len(self) >= self.LIMIT:
+            self.clear()
+        self[schema] = plan
+        return plan

@@ -1,0 +1,69 @@
+"""ExtractField: puts one field in the place of the struct or map it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.api.batch import Batch
+from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.schema import Field, Schema
+from penstock.pipeline.transforms.column import BySchema, ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.field_path import field_at, parse_path, syntax_setting
+from penstock.pipeline.transforms.settings import replace_null_setting
+from penstock.pipeline.transforms.structs import IllegalArgumentError, require_maps, require_structs
+
+PURPOSE = "field extraction"
+ON_THE_WAY = "nested field access"
+
+
+class ExtractField(ColumnTransform):
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        definition = ConfigDef().define(
+            "field", Type.STRING, importance=Importance.MEDIUM, documentation="Name of the field to extract."
+        )
+        return syntax_setting(replace_null_setting(definition))
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        settings = self.config_def().parse(config)
+        self._text: str = settings["field"]
+        self._path = parse_path(self._text, settings["field.syntax.version"])
+        self._replace_null: bool = settings["replace.null.with.default"]
+        self._fields = BySchema(self._fields_on_path)
+
+    def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
+        if schema is None:
+            require_maps(values, PURPOSE, null=True)
+            for step in self._path[:-1]:
+                values = _get(values, step)
+                require_maps(values, ON_THE_WAY, null=True)
+            return None, _get(values, self._path[-1])
+        require_structs(schema, values, PURPOSE, null=True)
+        *way, last = self._fields[schema]
+        for field in way:
+            values = _get(values, field.name, field.schema.default)
+        return last.schema, _get(values, last.name, last.schema.default if self._replace_null else None)
+
+    def _fields_on_path(self, schema: Schema) -> list[Field]:
+        way = [field_at(schema, self._path[:end]) for end in range(1, len(self._path) + 1)]
+        found = [field for field in way if field is not None]
+        if len(found) < len(way):
+            raise IllegalArgumentError(f"Unknown field: {self._text}")
+        return found
+
+
+def _get(values: list[Any], name: str, default: Any = None) -> list[Any]:
+    """One field of every struct or map; null of a null."""
+    found = [None if value is None else value.get(name) for value in values]
+    if default is None:
+        return found
+    return [default if item is None and value is not None else item for item, value in zip(found, values, strict=True)]
+
+
+class ExtractFieldKey(OnKey, ExtractField):
+    java_name = "org.apache.kafka.connect.transforms.ExtractField$Key"
+
+
+class ExtractFieldValue(OnValue, ExtractField):
+    java_name = "org.apache.kafka.connect.transforms.ExtractField$Value"

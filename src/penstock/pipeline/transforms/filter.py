@@ -1,0 +1,13 @@
+"""Filter: drops every record that it is given, so a predicate decides which those are (KIP-585)."""
+
+from __future__ import annotations
+
+from penstock.api.batch import Batch
+from penstock.pipeline.transforms.column import BuiltIn
+
+
+class Filter(BuiltIn):
+    java_name = "org.apache.kafka.connect.transforms.Filter"
+
+    def apply_batch(self, batch: Batch) -> Batch:
+        return batch.select(())

@@ -1,0 +1,44 @@
+"""HoistField: wraps a key or value into a struct or map with one field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.api.batch import Batch
+from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.schema import Schema
+from penstock.pipeline.transforms.column import BySchema, ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.structs import checked_struct, require_value
+
+
+class HoistField(ColumnTransform):
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        return ConfigDef().define(
+            "field",
+            Type.STRING,
+            importance=Importance.MEDIUM,
+            documentation="Name of the only field of the struct or map that is made.",
+        )
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        self._name: str = self.config_def().parse(config)["field"]
+        self._schemas = BySchema(lambda schema: checked_struct([(self._name, schema)]))
+
+    def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
+        name = self._name
+        hoisted = [{name: value} for value in values]
+        if schema is None:
+            return None, hoisted
+        if not schema.optional and not all(values) and None in values:
+            require_value(name, schema, None)
+        return self._schemas[schema], hoisted
+
+
+class HoistFieldKey(OnKey, HoistField):
+    java_name = "org.apache.kafka.connect.transforms.HoistField$Key"
+
+
+class HoistFieldValue(OnValue, HoistField):
+    java_name = "org.apache.kafka.connect.transforms.HoistField$Value"

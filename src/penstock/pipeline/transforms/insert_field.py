@@ -1,0 +1,150 @@
+"""InsertField: adds fields to structs and maps: a fixed text, or the record's topic, partition, offset, timestamp."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.api.batch import Batch, SinkOrigin
+from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.errors import ConfigError, DataError
+from penstock.api.schema import INT32, INT64, STRING, TIMESTAMP, Schema
+from penstock.pipeline.transforms.column import BySchema, ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.maporder import copied, with_keys
+from penstock.pipeline.transforms.moments import moment
+from penstock.pipeline.transforms.settings import replace_null_setting
+from penstock.pipeline.transforms.structs import Reader, rebuilt, require_maps, require_structs
+
+PURPOSE = "field insertion"
+_SCHEMAS = {"topic": STRING, "partition": INT32, "offset": INT64, "timestamp": TIMESTAMP, "static": STRING}
+_ENDING = (
+    "A <code>!</code> at the end of the name makes the field required; <code>?</code>, or nothing, makes it optional."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Insertion:
+    """One field to add: what it holds (a key of the table above), its name and schema."""
+
+    source: str
+    name: str
+    schema: Schema
+
+    @classmethod
+    def parse(cls, source: str, spec: str) -> Insertion:
+        name = spec[:-1] if spec.endswith(("?", "!")) else spec
+        return cls(source, name, _SCHEMAS[source].with_(optional=not spec.endswith("!")))
+
+
+class InsertField(ColumnTransform):
+    skips_nulls = True
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        definition = ConfigDef()
+        for source, words in (
+            ("topic", "the record's topic"),
+            ("partition", "the record's partition; left out while it is not known"),
+            ("offset", "the record's offset, for sink connectors only"),
+            ("timestamp", "the record's timestamp; left out if there is none"),
+            ("static", "the text of <code>static.value</code>"),
+        ):
+            definition.define(
+                f"{source}.field",
+                Type.STRING,
+                None,
+                importance=Importance.MEDIUM,
+                documentation=f"Name of a field for {words}. {_ENDING}",
+            )
+        definition.define(
+            "static.value",
+            Type.STRING,
+            None,
+            importance=Importance.MEDIUM,
+            documentation="The text for the field that <code>static.field</code> names.",
+        )
+        return replace_null_setting(definition)
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        settings = self.config_def().parse(config)
+        specs = {source: settings[f"{source}.field"] for source in _SCHEMAS}
+        self._insertions = [Insertion.parse(source, spec) for source, spec in specs.items() if spec is not None]
+        self._static_value: str = settings["static.value"]
+        if not self._insertions:
+            raise ConfigError("No field insertion configured")
+        if specs["static"] is not None and self._static_value is None:
+            raise ConfigError("static.value", None, f"No value specified for static field: {specs['static']}")
+        replace_null: bool = settings["replace.null.with.default"]
+        self._plans = BySchema(lambda schema: (self._extended(schema), Reader(schema, replace_null)))
+        self._skeletons = with_keys(insertion.name for insertion in self._insertions)
+
+    def _extended(self, schema: Schema) -> Schema:
+        fields = [(field.name, field.schema) for field in schema.fields]
+        return rebuilt(schema, [*fields, *((i.name, i.schema) for i in self._insertions)])
+
+    def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
+        if schema is None:
+            require_maps(values, PURPOSE)
+            return None, self._maps(values, batch)
+        require_structs(schema, values, PURPOSE)
+        extended, read = self._plans[schema]
+        values = read(values)
+        match self._insertions:
+            case [Insertion("static", name)]:
+                text = self._static_value
+                return extended, [{**value, name: text} for value in values]
+            case [one]:
+                name = one.name
+                return extended, [
+                    {**value, name: x} for value, x in zip(values, self._column(one, batch, True), strict=True)
+                ]
+        names = [insertion.name for insertion in self._insertions]
+        rows = zip(*(self._column(insertion, batch, True) for insertion in self._insertions), strict=True)
+        return extended, [
+            {**value, **dict(zip(names, row, strict=True))} for value, row in zip(values, rows, strict=True)
+        ]
+
+    def _maps(self, values: list[dict[Any, Any]], batch: Batch) -> list[dict[Any, Any]]:
+        skeletons = self._skeletons
+        if [insertion.source for insertion in self._insertions] == ["static"]:
+            name, text = self._insertions[0].name, self._static_value
+            return [{**skeletons[tuple(value)], **value, name: text} for value in values]
+        columns = [self._column(insertion, batch, False) for insertion in self._insertions]
+        names = [insertion.name for insertion in self._insertions]
+        inserted = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        if not any(None in column for column in columns):
+            return [{**skeletons[tuple(v)], **v, **put} for v, put in zip(values, inserted, strict=True)]
+        out = []
+        for value, row in zip(values, inserted, strict=True):
+            put = {name: x for name, x in row.items() if x is not None}
+            out.append({**dict.fromkeys(copied(tuple(value), put)), **value, **put})
+        return out
+
+    def _column(self, insertion: Insertion, batch: Batch, with_schema: bool) -> list[Any]:
+        """What is to be inserted, for every record; null where nothing is."""
+        match insertion.source:
+            case "topic":
+                return batch.topics
+            case "partition":
+                return batch.partitions
+            case "offset":
+                if isinstance(batch.origin, SinkOrigin):
+                    return batch.origin.offsets
+                raise DataError(
+                    f"Only SinkRecord supported for [{PURPOSE}], found: org.apache.kafka.connect.source.SourceRecord"
+                )
+            case "timestamp" if with_schema:
+                return [None if time is None else moment(time) for time in batch.timestamps]
+            case "timestamp":
+                return batch.timestamps
+            case _:
+                return [self._static_value] * len(batch)
+
+
+class InsertFieldKey(OnKey, InsertField):
+    java_name = "org.apache.kafka.connect.transforms.InsertField$Key"
+
+
+class InsertFieldValue(OnValue, InsertField):
+    java_name = "org.apache.kafka.connect.transforms.InsertField$Value"

@@ -1,0 +1,127 @@
+"""ReplaceField: leaves fields out, or gives them other names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.api.batch import Batch
+from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.errors import ConfigError, DataError
+from penstock.api.schema import Schema
+from penstock.api.text import hash_order
+from penstock.api.validators import Described, ValidList
+from penstock.pipeline.transforms.column import BySchema, ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.maporder import Keys, buckets, ordered
+from penstock.pipeline.transforms.settings import replace_null_setting, split
+from penstock.pipeline.transforms.structs import Reader, rebuilt, require_maps, require_structs
+
+PURPOSE = "field replacement"
+Pairs = tuple[tuple[Any, Any], ...]
+"""(New name, old name) of the fields that are kept."""
+
+
+def _parse_renames(mappings: list[str]) -> dict[str, str]:
+    renames: dict[str, str] = {}
+    for mapping in mappings:
+        parts = split(mapping)
+        if len(parts) != 2:
+            raise ConfigError("renames", mappings, f"Invalid rename mapping: {mapping}")
+        renames[parts[0]] = parts[1]
+    return renames
+
+
+def _check_renames(name: str, value: Any) -> None:
+    _parse_renames(value)
+
+
+class ReplaceField(ColumnTransform):
+    skips_nulls = True
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        definition = (
+            ConfigDef()
+            .define(
+                "exclude",
+                Type.LIST,
+                [],
+                ValidList(),
+                Importance.MEDIUM,
+                "Names of fields to leave out, even if <code>include</code> names them.",
+            )
+            .define(
+                "include",
+                Type.LIST,
+                [],
+                ValidList(),
+                Importance.MEDIUM,
+                "Names of the fields to keep; if there are none, all are kept.",
+            )
+            .define(
+                "renames",
+                Type.LIST,
+                [],
+                Described(_check_renames, "list of colon-delimited pairs, e.g. <code>foo:bar,abc:xyz</code>"),
+                Importance.MEDIUM,
+                "New names of fields, as in <code>old1:new1,old2:new2</code>.",
+            )
+        )
+        return replace_null_setting(definition)
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        settings = self.config_def().parse(config)
+        self._exclude = frozenset(settings["exclude"])
+        self._include = frozenset(settings["include"])
+        self._renames = _parse_renames(settings["renames"])
+        self._old_names = {self._renames[old]: old for old in hash_order(self._renames)}
+        self._replace_null: bool = settings["replace.null.with.default"]
+        self._plans = BySchema(self._plan)
+        self._pairs: dict[Keys, Pairs] = {}
+
+    def _kept(self, name: str) -> bool:
+        return name not in self._exclude and (not self._include or name in self._include)
+
+    def _plan(self, schema: Schema) -> tuple[Schema, Pairs, Reader]:
+        changed = rebuilt(
+            schema,
+            [
+                (self._renames.get(field.name, field.name), field.schema)
+                for field in schema.fields
+                if self._kept(field.name)
+            ],
+        )
+        # As in Java a field's old name is looked up by the new one, whether or not it was renamed.
+        pairs = tuple((field.name, self._old_names.get(field.name, field.name)) for field in changed.fields)
+        for _, old in pairs:
+            if schema.field(old) is None:
+                raise DataError(f"{old} is not a valid field name")
+        return changed, pairs, Reader(schema, self._replace_null, [old for _, old in pairs])
+
+    def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
+        if schema is None:
+            require_maps(values, PURPOSE)
+            pairs_of = self._pairs_of
+            return None, [{new: value[old] for new, old in pairs_of(tuple(value))} for value in values]
+        require_structs(schema, values, PURPOSE)
+        changed, pairs, read = self._plans[schema]
+        return changed, [{new: value.get(old) for new, old in pairs} for value in read(values)]
+
+    def _pairs_of(self, keys: Keys) -> Pairs:
+        """For schemaless maps with these keys, in the order of the new map."""
+        pairs = self._pairs.get(keys)
+        if pairs is None:
+            found = {self._renames.get(key, key): key for key in keys if self._kept(key)}
+            pairs = tuple((new, found[new]) for new in ordered(found, buckets(len(keys))))
+            if len(self._pairs) > 1000:
+                self._pairs.clear()
+            self._pairs[keys] = pairs
+        return pairs
+
+
+class ReplaceFieldKey(OnKey, ReplaceField):
+    java_name = "org.apache.kafka.connect.transforms.ReplaceField$Key"
+
+
+class ReplaceFieldValue(OnValue, ReplaceField):
+    java_name = "org.apache.kafka.connect.transforms.ReplaceField$Value"

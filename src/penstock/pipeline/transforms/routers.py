@@ -1,0 +1,126 @@
+"""RegexRouter and TimestampRouter: records go to other topics, by the topic's name or by the record's time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.api.batch import Batch
+from penstock.api.config import NO_DEFAULT, ConfigDef, Importance, Type
+from penstock.api.errors import ConfigError, DataError
+from penstock.api.validators import Described
+from penstock.pipeline.javatext import DateFormat, compile_regex, full_match, replace_first
+from penstock.pipeline.transforms.column import BuiltIn
+from penstock.pipeline.transforms.record_text import record_text
+
+
+def _check_regex(name: str, value: Any) -> None:
+    try:
+        compile_regex(value)
+    except ConfigError as error:
+        raise ConfigError(name, value, f"Invalid regex: {error}") from None
+
+
+VALID_REGEX = Described(_check_regex, "valid regex")
+
+
+class RegexRouter(BuiltIn):
+    java_name = "org.apache.kafka.connect.transforms.RegexRouter"
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        return (
+            ConfigDef()
+            .define(
+                "regex",
+                Type.STRING,
+                NO_DEFAULT,
+                VALID_REGEX,
+                Importance.HIGH,
+                "Java regular expression; only topics are changed that it matches as a whole.",
+            )
+            .define(
+                "replacement",
+                Type.STRING,
+                importance=Importance.HIGH,
+                documentation="The new topic, in which <code>$1</code> stands for what the first group matched.",
+            )
+        )
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        settings = self.config_def().parse(config)
+        self._pattern = compile_regex(settings["regex"])
+        self._replacement: str = settings["replacement"]
+        self._routes: dict[str, str] = {}
+
+    def apply_batch(self, batch: Batch) -> Batch:
+        routes = {topic: self._route(topic) for topic in set(batch.topics)}
+        return batch.with_(topics=[routes[topic] for topic in batch.topics])
+
+    def _route(self, topic: str) -> str:
+        route = self._routes.get(topic)
+        if route is None:
+            matches = full_match(self._pattern, topic)
+            route = replace_first(self._pattern, self._replacement, topic) if matches else topic
+            if len(self._routes) > 10_000:
+                self._routes.clear()
+            self._routes[topic] = route
+        return route
+
+
+class TimestampRouter(BuiltIn):
+    java_name = "org.apache.kafka.connect.transforms.TimestampRouter"
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        return (
+            ConfigDef()
+            .define(
+                "topic.format",
+                Type.STRING,
+                "${topic}-${timestamp}",
+                importance=Importance.HIGH,
+                documentation="The new topic; <code>${topic}</code> stands for the old, <code>${timestamp}</code> for "
+                "the record's time.",
+            )
+            .define(
+                "timestamp.format",
+                Type.STRING,
+                "yyyyMMdd",
+                importance=Importance.HIGH,
+                documentation="How the time is written: a pattern of <code>java.text.SimpleDateFormat</code>, in UTC.",
+            )
+        )
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        settings = self.config_def().parse(config)
+        self._topic_format: str = settings["topic.format"]
+        self._format = DateFormat(settings["timestamp.format"])
+        self._unit = finest_unit(settings["timestamp.format"])
+        self._routes: dict[tuple[str, int], str] = {}
+
+    def apply_batch(self, batch: Batch) -> Batch:
+        if None in batch.timestamps:
+            raise DataError(f"Timestamp missing on record: {record_text(batch.row(batch.timestamps.index(None)))}")
+        unit = self._unit
+        units = [time // unit for time in batch.timestamps if time is not None]
+        places = list(zip(batch.topics, units, strict=True))
+        if len(self._routes) > 10_000:
+            self._routes.clear()
+        routes = self._routes
+        for place in set(places):
+            if place not in routes:
+                routes[place] = self._route(*place)
+        return batch.with_(topics=[routes[place] for place in places])
+
+    def _route(self, topic: str, units: int) -> str:
+        routed = self._topic_format.replace("${topic}", topic)
+        return routed.replace("${timestamp}", self._format.format_millis(units * self._unit))
+
+
+def finest_unit(pattern: str) -> int:
+    """The milliseconds within which all moments are written alike with a SimpleDateFormat pattern (or less)."""
+    for letters, unit in (("S", 1), ("s", 1000), ("m", 60_000), ("HkKha", 3_600_000)):
+        if any(letter in pattern for letter in letters):
+            return unit
+    return 86_400_000

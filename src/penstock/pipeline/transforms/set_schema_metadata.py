@@ -1,0 +1,72 @@
+"""SetSchemaMetadata: gives a schema another name or version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.api.batch import Batch
+from penstock.api.config import ConfigDef, Importance
+from penstock.api.config import Type as SettingType
+from penstock.api.errors import ConfigError, DataError
+from penstock.api.schema import Schema, Type
+from penstock.pipeline.transforms.column import BySchema, ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.settings import replace_null_setting
+from penstock.pipeline.transforms.structs import Reader
+
+PURPOSE = "updating schema metadata"
+
+
+class SetSchemaMetadata(ColumnTransform):
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        definition = (
+            ConfigDef()
+            .define(
+                "schema.name",
+                SettingType.STRING,
+                None,
+                importance=Importance.HIGH,
+                documentation="The schema's new name.",
+            )
+            .define(
+                "schema.version",
+                SettingType.INT,
+                None,
+                importance=Importance.HIGH,
+                documentation="The schema's new version.",
+            )
+        )
+        return replace_null_setting(definition)
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        settings = self.config_def().parse(config)
+        changes = {"name": settings["schema.name"], "version": settings["schema.version"]}
+        self._changes = {attribute: value for attribute, value in changes.items() if value is not None}
+        if not self._changes:
+            raise ConfigError("Neither schema name nor version configured")
+        replace_null: bool = settings["replace.null.with.default"]
+        self._plans = BySchema(lambda schema: (self._changed(schema), Reader(schema, replace_null)))
+
+    def _changed(self, schema: Schema) -> Schema:
+        if schema.type is not Type.STRUCT:
+            raise DataError("Cannot list fields on non-struct type")
+        return schema.with_(**self._changes)
+
+    def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
+        if schema is None:
+            if values.count(None) < len(values):
+                raise DataError(f"Schema required for [{PURPOSE}]")
+            return None, values
+        changed, read = self._plans[schema]
+        if all(values) or None not in values:
+            return changed, read(values)
+        return changed, [value if value is None else read.fill(value) for value in values]
+
+
+class SetSchemaMetadataKey(OnKey, SetSchemaMetadata):
+    java_name = "org.apache.kafka.connect.transforms.SetSchemaMetadata$Key"
+
+
+class SetSchemaMetadataValue(OnValue, SetSchemaMetadata):
+    java_name = "org.apache.kafka.connect.transforms.SetSchemaMetadata$Value"

@@ -1,0 +1,145 @@
+"""How structs and maps are read and how their schemas are rebuilt.
+
+Structs are taken to fit their schemas, as those of Java's converters do; what is checked is what a transform itself
+could break. The complaints are those of Java's ``Requirements``, ``SchemaUtil``, ``SchemaBuilder`` and ``Struct``.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+from penstock.api.errors import DataError, SchemaBuilderError
+from penstock.api.schema import Schema, Type, struct
+
+
+class IllegalArgumentError(ValueError):
+    """Java's ``IllegalArgumentException``, where a transform lets it through."""
+
+    java_name = "java.lang.IllegalArgumentException"
+
+
+class NullPointerError(ValueError):
+    """Java's ``NullPointerException``, where a transform runs into it."""
+
+    java_name = "java.lang.NullPointerException"
+
+
+_CLASSES: dict[type, str] = {
+    bool: "java.lang.Boolean",
+    int: "java.lang.Long",
+    float: "java.lang.Double",
+    str: "java.lang.String",
+    bytes: "[B",
+    list: "java.util.ArrayList",
+    dict: "java.util.HashMap",
+    Decimal: "java.math.BigDecimal",
+    datetime.date: "java.util.Date",
+    datetime.time: "java.util.Date",
+    datetime.datetime: "java.util.Date",
+}
+_NUMBER_CLASSES = {
+    Type.INT8: "java.lang.Byte",
+    Type.INT16: "java.lang.Short",
+    Type.INT32: "java.lang.Integer",
+    Type.FLOAT32: "java.lang.Float",
+}
+
+
+def class_name(value: Any, schema: Schema | None = None) -> str:
+    """The Java class of a value, as messages name it, or ``null``. Without a schema numbers are Long and Double."""
+    if value is None:
+        return "null"
+    kind = type(value)
+    if schema is not None:
+        if kind in (int, float) and schema.type in _NUMBER_CLASSES:
+            return _NUMBER_CLASSES[schema.type]
+        if isinstance(value, dict) and schema.type is Type.STRUCT:
+            return "org.apache.kafka.connect.data.Struct"
+    return _CLASSES.get(kind, f"{kind.__module__}.{kind.__qualname__}")
+
+
+def schema_text(schema: Schema) -> str:
+    """A schema as messages show it."""
+    return f"Schema{{{schema.name + ':' if schema.name is not None else ''}{schema.type.name}}}"
+
+
+def require_maps(values: list[Any], purpose: str, *, null: bool = False) -> None:
+    """Raises DataError unless all are maps (or null, if that is allowed)."""
+    if set(map(type, values)) == {dict}:
+        return
+    for value in values:
+        if not isinstance(value, dict) and not (null and value is None):
+            raise DataError(
+                f"Only Map objects supported in absence of schema for [{purpose}], found: {class_name(value)}"
+            )
+
+
+def require_structs(schema: Schema, values: list[Any], purpose: str, *, null: bool = False) -> None:
+    """Raises DataError unless all are structs (or null, if that is allowed)."""
+    if schema.type is Type.STRUCT and set(map(type, values)) == {dict}:
+        return
+    for value in values:
+        if not (isinstance(value, dict) and schema.type is Type.STRUCT) and not (null and value is None):
+            raise DataError(f"Only Struct objects supported for [{purpose}], found: {class_name(value, schema)}")
+
+
+def require_value(name: str, schema: Schema, value: Any) -> None:
+    """Raises DataError for a null in a required field, even if it has a default."""
+    if value is None and not schema.optional:
+        raise DataError(f'Invalid value: null used for required field: "{name}", schema type: {schema.type.name}')
+
+
+def rebuilt(source: Schema, fields: Iterable[tuple[str, Schema]], **changes: Any) -> Schema:
+    """A struct of these fields, required, without a default, with name, version, doc and parameters of another."""
+    return checked_struct(
+        fields,
+        **{
+            "name": source.name,
+            "version": source.version,
+            "doc": source.doc,
+            "parameters": source.parameters,
+            **changes,
+        },
+    )
+
+
+def checked_struct(fields: Iterable[tuple[str, Schema]], **attributes: Any) -> Schema:
+    """A struct of these fields; raises SchemaBuilderError if two have the same name, or one has none."""
+    found: dict[str, Schema] = {}
+    for name, schema in fields:
+        if not name:
+            raise SchemaBuilderError("fieldName cannot be null.")
+        if name in found:
+            raise SchemaBuilderError(f"Cannot create field because of field name duplication {name}")
+        found[name] = schema
+    return struct(*found.items(), **attributes)
+
+
+class Reader:
+    """Reads the structs of one schema: a null gives the field's default, unless ``replace_null`` is off."""
+
+    def __init__(self, schema: Schema, replace_null: bool, only: Iterable[str] | None = None) -> None:
+        """``only``: the fields that are carried over and must be valid then; all by default."""
+        wanted = None if only is None else set(only)
+        with_default = [
+            f for f in schema.fields if f.schema.default is not None and (wanted is None or f.name in wanted)
+        ]
+        self.defaults = {f.name: f.schema.default for f in with_default} if replace_null else {}
+        self._never_null = [] if replace_null else [f for f in with_default if not f.schema.optional]
+
+    def fill(self, value: dict[str, Any]) -> dict[str, Any]:
+        """A copy with defaults in place of nulls. Raises DataError for a null that may be none."""
+        for field in self._never_null:
+            require_value(field.name, field.schema, value.get(field.name))
+        filled = {**self.defaults, **value}
+        for name, default in self.defaults.items():
+            if filled[name] is None:
+                filled[name] = default
+        return filled
+
+    def __call__(self, values: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """``fill`` for all, or the same list if there is nothing to fill or to check."""
+        return list(map(self.fill, values)) if self.defaults or self._never_null else values

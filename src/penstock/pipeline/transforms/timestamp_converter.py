@@ -1,0 +1,147 @@
+"""TimestampConverter: writes moments in another way: text, Unix time, or Connect's Date, Time and Timestamp."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.api.batch import Batch
+from penstock.api.config import NO_DEFAULT, ConfigDef, Importance
+from penstock.api.config import Type as SettingType
+from penstock.api.errors import ConfigError
+from penstock.api.schema import Schema
+from penstock.api.validators import ValidString
+from penstock.pipeline.javatext import DateFormat
+from penstock.pipeline.transforms.column import BySchema, ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.maporder import with_keys
+from penstock.pipeline.transforms.settings import replace_null_setting
+from penstock.pipeline.transforms.structs import Reader, rebuilt, require_maps, require_structs
+from penstock.pipeline.transforms.timestamps import PRECISIONS, Form, Timestamps, form_of_schema, schema_of_form
+
+PURPOSE = "converting timestamp formats"
+
+
+class TimestampConverter(ColumnTransform):
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        definition = (
+            ConfigDef()
+            .define(
+                "field",
+                SettingType.STRING,
+                "",
+                importance=Importance.HIGH,
+                documentation="The field that holds the moment; empty if the whole key or value is one.",
+            )
+            .define(
+                "target.type",
+                SettingType.STRING,
+                NO_DEFAULT,
+                ValidString(*(form.value for form in Form)),
+                Importance.HIGH,
+                "What moments become: string, unix, Date, Time or Timestamp.",
+            )
+            .define(
+                "format",
+                SettingType.STRING,
+                "",
+                importance=Importance.MEDIUM,
+                documentation="How texts are written and read: a pattern of Java's "
+                "<code>java.text.SimpleDateFormat</code>, in UTC.",
+            )
+            .define(
+                "unix.precision",
+                SettingType.STRING,
+                "milliseconds",
+                ValidString(*PRECISIONS),
+                Importance.LOW,
+                "The unit of Unix times, read or written: seconds, milliseconds, microseconds or nanoseconds. "
+                "What is finer than a millisecond is lost.",
+            )
+        )
+        return replace_null_setting(definition)
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        settings = self.config_def().parse(config)
+        self._field: str = settings["field"]
+        self._target = Form(settings["target.type"])
+        pattern: str = settings["format"]
+        if self._target is Form.STRING and not pattern.strip():
+            raise ConfigError("TimestampConverter requires format option to be specified when using string timestamps")
+        self._timestamps = Timestamps(self._target, _format(pattern), settings["unix.precision"])
+        self._replace_null: bool = settings["replace.null.with.default"]
+        self._plans = BySchema(self._plan)
+        self._skeletons = with_keys([self._field])
+
+    def _plan(self, schema: Schema) -> tuple[Schema, Reader]:
+        read = Reader(schema, self._replace_null)
+        fields = [
+            (
+                field.name,
+                schema_of_form(self._target, field.schema.optional) if field.name == self._field else field.schema,
+            )
+            for field in schema.fields
+        ]
+        default = None if schema.default is None else self._converted(schema, [read.fill(schema.default)])[0]
+        return rebuilt(schema, fields, optional=schema.optional, default=default), read
+
+    def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
+        if schema is None:
+            return None, self._maps(values)
+        if not self._field:
+            convert = self._timestamps.converter(form_of_schema(schema))
+            changed = schema_of_form(self._target, schema.optional)
+            return changed, [None if value is None else convert(value) for value in values]
+        require_structs(schema, values, PURPOSE, null=True)
+        changed, read = self._plans[schema]
+        if all(values) or None not in values:
+            return changed, self._converted(schema, read(values))
+        converted = iter(self._converted(schema, read([value for value in values if value is not None])))
+        return changed, [None if value is None else next(converted) for value in values]
+
+    def _converted(self, schema: Schema, values: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        name = self._field
+        field = schema.field(name)
+        if field is None or not values:
+            return values
+        convert = self._timestamps.converter(form_of_schema(field.schema))
+        return [{**value, name: None if (old := value.get(name)) is None else convert(old)} for value in values]
+
+    def _maps(self, values: list[Any]) -> list[Any]:
+        convert, name = self._timestamps.convert_any, self._field
+        if not name:
+            return [None if value is None else convert(value) for value in values]
+        require_maps(values, PURPOSE, null=True)
+        skeletons = self._skeletons
+        return [
+            value
+            if value is None
+            else {
+                **skeletons[tuple(value)],
+                **value,
+                name: None if (old := value.get(name)) is None else convert(old),
+            }
+            for value in values
+        ]
+
+
+def _format(pattern: str) -> DateFormat | None:
+    if not pattern.strip():
+        return None
+    try:
+        return DateFormat(pattern)
+    except ConfigError as error:
+        # The cause has ended up in the place of the value, and the sentence in that of the setting's name.
+        raise ConfigError(
+            f"TimestampConverter requires a SimpleDateFormat-compatible pattern for string timestamps: {pattern}",
+            f"java.lang.IllegalArgumentException: {error}",
+            None,
+        ) from None
+
+
+class TimestampConverterKey(OnKey, TimestampConverter):
+    java_name = "org.apache.kafka.connect.transforms.TimestampConverter$Key"
+
+
+class TimestampConverterValue(OnValue, TimestampConverter):
+    java_name = "org.apache.kafka.connect.transforms.TimestampConverter$Value"

@@ -1,0 +1,162 @@
+"""The five forms of a moment that TimestampConverter knows, and the ways from one to another."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+from collections.abc import Callable
+from typing import Any
+
+from penstock.api.errors import ConnectError, DataError
+from penstock.api.schema import DATE, DATE_NAME, INT64, STRING, TIME, TIME_NAME, TIMESTAMP, TIMESTAMP_NAME, Schema, Type
+from penstock.pipeline.javatext import DateFormat
+from penstock.pipeline.transforms.moments import day, milliseconds, moment, time_of_day
+from penstock.pipeline.transforms.structs import NullPointerError, class_name, schema_text
+
+Convert = Callable[[Any], Any]
+
+
+class Form(enum.Enum):
+    STRING = "string"
+    UNIX = "unix"
+    DATE = "Date"
+    TIME = "Time"
+    TIMESTAMP = "Timestamp"
+
+
+# Units in a millisecond, or milliseconds in a unit where that is a fraction.
+PRECISIONS: dict[str, tuple[int, int]] = {
+    "nanoseconds": (1_000_000, 1),
+    "microseconds": (1000, 1),
+    "milliseconds": (1, 1),
+    "seconds": (1, 1000),
+}
+_SCHEMAS = {
+    Form.STRING: STRING,
+    Form.UNIX: INT64,
+    Form.DATE: DATE,
+    Form.TIME: TIME,
+    Form.TIMESTAMP: TIMESTAMP,
+}
+_BY_NAME = {TIMESTAMP_NAME: Form.TIMESTAMP, DATE_NAME: Form.DATE, TIME_NAME: Form.TIME}
+_DATES = (datetime.date, datetime.time)
+_LONG_MAX = (1 << 63) - 1
+
+
+def schema_of_form(form: Form, optional: bool) -> Schema:
+    return _SCHEMAS[form].with_(optional=optional)
+
+
+def form_of_schema(schema: Schema) -> Form:
+    """Raises ConnectError for a schema that can't be that of a moment."""
+    if schema.name in _BY_NAME:
+        return _BY_NAME[schema.name]
+    if schema.type is Type.STRING:
+        return Form.STRING
+    if schema.type is Type.INT64:
+        return Form.UNIX
+    raise ConnectError(f"Schema {schema_text(schema)} does not correspond to a known timestamp type format")
+
+
+class Timestamps:
+    """Converts moments to one form; texts are read and written with ``format``, Unix times are of this precision."""
+
+    def __init__(self, target: Form, format: DateFormat | None, precision: str) -> None:
+        self._target = target
+        self._format = format
+        self._units, self._per_unit = PRECISIONS[precision]
+        self._converters: dict[Form, Convert] = {form: self._made(form) for form in Form}
+
+    def converter(self, source: Form) -> Convert:
+        """The function for moments of this form, none of them null. It raises DataError."""
+        return self._converters[source]
+
+    def convert_any(self, value: Any) -> Any:
+        """A schemaless value, by its class. Raises DataError."""
+        if isinstance(value, _DATES):
+            source = Form.TIMESTAMP
+        elif type(value) is int:
+            source = Form.UNIX
+        elif isinstance(value, str):
+            source = Form.STRING
+        else:
+            raise DataError(f"TimestampConverter does not support class {class_name(value)} objects as timestamps")
+        return self._converters[source](value)
+
+    def _made(self, source: Form) -> Convert:
+        read, write = self._reader(source), self._writer()
+        if source is Form.STRING and self._target is Form.TIMESTAMP:
+            return self._parsed
+        if source is Form.TIMESTAMP and self._target in (Form.TIMESTAMP, Form.STRING):
+            return self._kept_timestamp
+        return lambda value: write(read(value))
+
+    def _reader(self, source: Form) -> Callable[[Any], int]:
+        """To milliseconds."""
+        match source:
+            case Form.STRING:
+                return lambda text: milliseconds(self._parsed(text))
+            case Form.UNIX:
+                return self._from_unix
+
+        def read(value: Any) -> int:
+            if not isinstance(value, _DATES):
+                raise DataError(f"Expected {source.value} to be a java.util.Date, but found class {class_name(value)}")
+            return milliseconds(value)
+
+        return read
+
+    def _writer(self) -> Callable[[int], Any]:
+        """From milliseconds."""
+        match self._target:
+            case Form.STRING:
+                assert self._format is not None
+                return self._format.format_millis
+            case Form.UNIX:
+                return self._to_unix
+            case Form.DATE:
+                return day
+            case Form.TIME:
+                return time_of_day
+            case Form.TIMESTAMP:
+                return moment
+
+    def _parsed(self, text: Any) -> datetime.datetime:
+        if not isinstance(text, str):
+            raise DataError(f"Expected string timestamp to be a String, but found class {class_name(text)}")
+        if self._format is None:
+            raise NullPointerError(
+                'Cannot invoke "java.text.SimpleDateFormat.parse(String)" because "config.format" is null'
+            )
+        try:
+            return self._format.parse(text)
+        except ValueError:
+            pattern = self._format.pattern
+            raise DataError(f"Could not parse timestamp: value ({text}) does not match pattern ({pattern})") from None
+
+    def _kept_timestamp(self, value: Any) -> Any:
+        if not isinstance(value, _DATES):
+            raise DataError(f"Expected Timestamp to be a java.util.Date, but found class {class_name(value)}")
+        if not isinstance(value, datetime.datetime):
+            value = moment(milliseconds(value))
+        if self._target is Form.TIMESTAMP:
+            return value
+        assert self._format is not None
+        return self._format.format(value)
+
+    def _from_unix(self, time: Any) -> int:
+        if type(time) is not int:
+            raise DataError(f"Expected Unix timestamp to be a Long, but found class {class_name(time)}")
+        return _limited(time * self._per_unit) if self._units == 1 else _towards_zero(time, self._units)
+
+    def _to_unix(self, time: int) -> int:
+        return _limited(time * self._units) if self._per_unit == 1 else _towards_zero(time, self._per_unit)
+
+
+def _towards_zero(value: int, divisor: int) -> int:
+    return value // divisor if value >= 0 else -(-value // divisor)
+
+
+def _limited(value: int) -> int:
+    """Java's ``TimeUnit`` stays within the range of a long."""
+    return max(min(value, _LONG_MAX), -_LONG_MAX - 1)

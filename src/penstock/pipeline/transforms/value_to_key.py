@@ -1,0 +1,78 @@
+"""ValueToKey: makes a new key of fields of the value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from penstock.api.batch import Batch
+from penstock.api.config import NO_DEFAULT, ConfigDef, Importance, Type
+from penstock.api.errors import DataError
+from penstock.api.schema import Schema
+from penstock.api.validators import ValidList
+from penstock.pipeline.transforms.column import BuiltIn, BySchema, parts_by_schema
+from penstock.pipeline.transforms.maporder import buckets, ordered
+from penstock.pipeline.transforms.settings import replace_null_setting
+from penstock.pipeline.transforms.structs import Reader, checked_struct, require_maps, require_structs
+
+PURPOSE = "copying fields from value to key"
+
+
+class ValueToKey(BuiltIn):
+    java_name = "org.apache.kafka.connect.transforms.ValueToKey"
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        definition = ConfigDef().define(
+            "fields",
+            Type.LIST,
+            NO_DEFAULT,
+            ValidList(empty_allowed=False),
+            Importance.HIGH,
+            "Names of the fields of the value that make up the new key, in this order.",
+        )
+        return replace_null_setting(definition)
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        settings = self.config_def().parse(config)
+        self._fields: tuple[str, ...] = tuple(settings["fields"])
+        self._in_map = ordered(self._fields, buckets(len(self._fields)))
+        replace_null: bool = settings["replace.null.with.default"]
+        self._plans = BySchema(lambda schema: (self._key_schema(schema), Reader(schema, replace_null, self._fields)))
+
+    def _key_schema(self, schema: Schema) -> Schema:
+        fields = []
+        for name in self._fields:
+            field = schema.field(name)
+            if field is None:
+                raise DataError(f"Field does not exist: {name}")
+            fields.append((name, field.schema))
+        return checked_struct(fields)
+
+    def apply_batch(self, batch: Batch) -> Batch:
+        values = batch.values
+        if not values:
+            return batch
+        parts = parts_by_schema(batch.value_schemas, values)
+        if parts is None:
+            schema, keys = self._keys(batch.value_schemas[0], values)
+            return batch.with_(key_schemas=[schema] * len(values), keys=keys)
+        return self._in_parts(batch, parts)
+
+    def _in_parts(self, batch: Batch, parts: list[Sequence[int]]) -> Batch:
+        schemas, keys = list(batch.key_schemas), list(batch.keys)
+        for rows in parts:
+            schema, made = self._keys(batch.value_schemas[rows[0]], [batch.values[row] for row in rows])
+            for row, key in zip(rows, made, strict=True):
+                schemas[row], keys[row] = schema, key
+        return batch.with_(key_schemas=schemas, keys=keys)
+
+    def _keys(self, schema: Schema | None, values: list[Any]) -> tuple[Schema | None, list[dict[str, Any]]]:
+        if schema is None:
+            require_maps(values, PURPOSE)
+            names = self._in_map
+            return None, [{name: value.get(name) for name in names} for value in values]
+        require_structs(schema, values, PURPOSE)
+        key_schema, read = self._plans[schema]
+        names = self._fields
+        return key_schema, [{name: value.get(name) for name in names} for value in read(values)]
