@@ -64,7 +64,7 @@ def spread(loads: Sequence[Load[T]], items: Iterable[T]) -> None:
 
 
 def excess(loads: Sequence[Load[T]], total: int) -> dict[str, list[T]]:
-    """What each member has beyond its share of ``total``, oldest first; empty if additions alone make it balanced."""
+    """What each member has beyond its share of ``total``; empty if new items alone bring about the balance."""
     share, extras = divmod(total, len(loads))
     sizes = [len(load.items) for load in loads]
     if sizes.count(share + 1) == extras and sizes.count(share) + extras == len(loads):

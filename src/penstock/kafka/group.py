@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 from penstock.core.membership import (
     Assignment,
@@ -57,7 +58,7 @@ class GroupMember:
     ) -> None:
         if protocol not in OFFERED:
             raise ValueError(f"connect.protocol={protocol} is unknown, it must be one of {', '.join(OFFERED)}")
-        arguments = client_arguments(settings, settings.get("client.id") or f"connect-{rest_url}")
+        arguments = client_arguments(settings, settings.get("client.id") or f"connect-{urlsplit(rest_url).netloc}")
         self.group_id = group_id
         self.protocol_version = VERSIONS[OFFERED[protocol][0]]
         self._bootstrap_servers = settings["bootstrap.servers"]
@@ -142,8 +143,7 @@ class GroupMember:
         self._connection.close()
 
     def _step(self) -> None:
-        if self._connection.open(timeout_ms=STEP_MS):
-            self._refusal = None
+        self._connection.open(timeout_ms=STEP_MS)
         self._watch_broker(_now_ms())
         self._watch_worker(_now_ms())
         if (reason := self._leaving) is not None:
@@ -165,6 +165,7 @@ class GroupMember:
             return
         self._connection.running = self._running
         if (joined := self._connection.join(timeout_ms=STEP_MS)) is not None:
+            self._refusal = None
             self._take_up(joined)
             self._wake.set()
 
@@ -221,10 +222,13 @@ class GroupMember:
             )
             log.warning("%s; it is searched for on and on", reason)
             self._deliver(CoordinatorUnknown(reason))
-            if self._running is not None:
-                running, self._running, self._arrived = self._running, None, None
-                self._deliver(Lost(reason, running.connectors, running.tasks, self._revocation()))
-            self._connection.close()  # a connection that is silent rather than broken would be waited for too long
+            self._lose(reason)
+
+    def _lose(self, reason: str) -> None:
+        self._connection.close()  # a connection that is silent rather than broken would be waited for too long
+        if self._running is not None:
+            running, self._running, self._arrived = self._running, None, None
+            self._deliver(Lost(reason, running.connectors, running.tasks, self._revocation()))
 
     def _watch_worker(self, now_ms: int) -> None:
         silent = now_ms - self._ticked_ms > self._rebalance_timeout_ms
@@ -250,11 +254,11 @@ class GroupMember:
         if not isinstance(failure, Refused):
             log.exception("Membership in group %s failed", self.group_id)
             reason = f"Membership in group {self.group_id} failed: {failure!r}"
-        self._connection.close()
         if reason != self._refusal:
             self._refusal = reason
             log.error("%s; it is tried again every %d s", reason, RETRY_S)
             self._deliver(Failed(reason))
+        self._lose(reason)
 
 
 class _Revocation:

@@ -69,7 +69,7 @@ def security_arguments(settings: Mapping[str, str]) -> dict[str, Any]:
 
 def ssl_context(settings: Mapping[str, str]) -> ssl.SSLContext:
     """PEM in files (``ssl.truststore.location``, ``ssl.keystore.location``) or in the settings themselves."""
-    context = ssl.create_default_context()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.check_hostname = settings.get("ssl.endpoint.identification.algorithm", "https") != ""
     for store in ("truststore", "keystore"):
@@ -80,6 +80,8 @@ def ssl_context(settings: Mapping[str, str]) -> ssl.SSLContext:
         context.load_verify_locations(cadata=certificates)
     elif location := settings.get("ssl.truststore.location"):
         context.load_verify_locations(cafile=location)
+    else:
+        context.load_default_certs()
     password = settings.get("ssl.key.password")
     if chain := settings.get("ssl.keystore.certificate.chain"):
         # OpenSSL reads certificate chains from files only.

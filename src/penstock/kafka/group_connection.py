@@ -26,7 +26,8 @@ from penstock.kafka.group_protocol import VERSIONS, decode_assignment, decode_me
 
 log = logging.getLogger(__name__)
 # Each of its attempts to connect is a line; what a person must know is said by `kafka.group`, once per change.
-logging.getLogger("kafka").setLevel(logging.CRITICAL)
+if (kafka_log := logging.getLogger("kafka")).level == logging.NOTSET:
+    kafka_log.setLevel(logging.CRITICAL)
 
 LEAVE_TIMEOUT_MS = 3_000
 
