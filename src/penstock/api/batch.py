@@ -11,7 +11,8 @@ its two forms; ``select`` and ``split`` keep it in step with the other columns.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import Field, dataclass, fields, replace
+from itertools import chain
 from typing import Any, Self
 
 from penstock.api.record import Header, SinkRecord, SourceRecord
@@ -27,8 +28,8 @@ class SourceOrigin:
     Records of one source partition may share one ``dict`` object; nobody changes these dicts.
     """
 
-    partitions: list[dict[str, Any]]
-    offsets: list[dict[str, Any]]
+    partitions: Sequence[dict[str, Any]]
+    offsets: Sequence[dict[str, Any]]
 
     def select(self, rows: Sequence[int]) -> SourceOrigin:
         return SourceOrigin([self.partitions[i] for i in rows], [self.offsets[i] for i in rows])
@@ -78,9 +79,9 @@ class Batch:
         topic: str | list[str],
         values: list[Any],
         *,
-        value_schema: Schema | None | list[Schema | None] = None,
+        value_schema: Schema | list[Schema | None] | None = None,
         keys: list[Any] | None = None,
-        key_schema: Schema | None | list[Schema | None] = None,
+        key_schema: Schema | list[Schema | None] | None = None,
         partitions: list[int | None] | None = None,
         timestamps: list[int | None] | None = None,
         headers: list[tuple[Header, ...]] | None = None,
@@ -154,10 +155,15 @@ class Batch:
 
     @staticmethod
     def concat(batches: Sequence[Batch]) -> Batch:
-        """One batch of all records, in order; all must have the same form of origin."""
+        """One batch of all records, in order; all must have the same form of origin, and there must be one at least."""
+        batches = [batch for batch in batches if len(batch)] or batches[:1]
         if len(batches) == 1:
             return batches[0]
-        return Batch.of_rows([row for batch in batches for row in batch.rows()])
+        origins = [batch.origin for batch in batches]
+        kind = type(origins[0])
+        origin = None if origins[0] is None else kind(**_joined(origins, fields(origins[0])))
+        columns = _joined(batches, [column for column in fields(Batch) if column.name != "origin"])
+        return Batch(**columns, origin=origin)
 
     @staticmethod
     def of_rows(rows: Sequence[SourceRecord | SinkRecord]) -> Batch:
@@ -195,3 +201,8 @@ class Batch:
                 return SourceRecord(**common, source_partition=o.partitions[i], source_offset=o.offsets[i])
             case None:
                 return SourceRecord(**common)
+
+
+def _joined(parts: Sequence[Any], columns: Iterable[Field[Any]]) -> dict[str, Any]:
+    """These columns of all parts, one behind the other."""
+    return {c.name: list(chain.from_iterable(getattr(part, c.name) for part in parts)) for c in columns}

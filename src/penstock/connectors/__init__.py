@@ -1,0 +1,7 @@
+"""The connectors that ship with Penstock; each module says which of Java's it stands for."""
+
+from __future__ import annotations
+
+from penstock.connectors.file import FileStreamSinkConnector, FileStreamSourceConnector
+
+__all__ = ["FileStreamSinkConnector", "FileStreamSourceConnector"]

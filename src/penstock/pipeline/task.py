@@ -98,6 +98,8 @@ class TaskControl:
     """Set by the loop: ends a poll that blocks (``SourceTask.stop``). Called once, by ``stop``."""
     aborted: bool = False
     """Contact with the worker is lost: end at once and commit nothing more."""
+    halted: threading.Event = field(default_factory=threading.Event)
+    """Set by the first ``stop``; for waits that nothing else may end."""
 
     def pause(self) -> None:
         self.pausing = True
@@ -113,6 +115,7 @@ class TaskControl:
 
     def stop(self) -> None:
         first, self.stopping = not self.stopping, True
+        self.halted.set()
         self.changed.set()
         if first and self.on_stop is not None:
             self.on_stop()
@@ -120,3 +123,22 @@ class TaskControl:
     def abort(self) -> None:
         self.aborted = True
         self.stop()
+
+    def wait(self, seconds: float) -> None:
+        """Called by the loop: until something changed or so many seconds have passed."""
+        if self.changed.wait(max(seconds, 0.0)):
+            self.changed.clear()
+
+
+def await_start(control: TaskControl, host: TaskHost) -> bool:
+    """Wait through a pause that was asked for before the start; False if the task is stopped meanwhile."""
+    if control.pausing and not control.stopping:
+        host.paused()
+    while control.pausing and not control.stopping:
+        control.wait(3600)
+    return not control.stopping
+
+
+def seconds_of(spec: TaskSpec, name: str, default: str) -> float:
+    """A setting of the worker that is in milliseconds."""
+    return int(spec.worker_config.get(name, default)) / 1000

@@ -1,0 +1,89 @@
+"""The task that appends records to a file, a line each. Java: ``FileStreamSinkTask``.
+
+As in Java, lines are in the file when ``put_batch`` returns; they are not forced to the disk. Other than Java's, which
+goes on as if nothing had happened, this task fails when lines can't be written or the file was deleted: their offsets
+are not committed then, so they are written again by the next run. What a failed write left of a batch is taken back.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Mapping
+
+from penstock.api.batch import Batch
+from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.errors import ConnectError
+from penstock.api.sink import SinkTask, TopicPartition
+from penstock.pipeline.javatext import to_strings
+
+log = logging.getLogger(__name__)
+
+SINK_CONFIG = ConfigDef().define(
+    "file",
+    Type.STRING,
+    None,
+    None,
+    Importance.HIGH,
+    "Destination filename. If not specified, the standard output will be used",
+)
+
+
+class FileStreamSinkTask(SinkTask):
+    """Appends to one file, made if it is not there, or writes to the standard output if ``file`` is not set."""
+
+    java_name = "org.apache.kafka.connect.file.FileStreamSinkTask"
+
+    _fd: int | None = None
+
+    @classmethod
+    def version(cls) -> str:
+        return "4.3.1"
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._filename: str | None = SINK_CONFIG.parse(config)["file"] or None
+        if self._filename is None:
+            return
+        try:
+            self._fd = os.open(self._filename, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        except OSError as e:
+            raise ConnectError(f"Couldn't find or create file '{self._filename}' for FileStreamSinkTask") from e
+
+    def put_batch(self, batch: Batch) -> None:
+        if not len(batch):
+            return
+        text = "\n".join(to_strings(batch.value_schemas, batch.values)) + "\n"
+        if self._fd is None:
+            sys.stdout.write(text)
+        else:
+            self._append(self._fd, text.encode("utf-8", "replace"))
+
+    def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
+        if self._fd is None:
+            sys.stdout.flush()
+        else:
+            self._check_there(self._fd)
+
+    def stop(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def _append(self, fd: int, data: bytes) -> None:
+        self._check_there(fd)
+        before, written = os.fstat(fd).st_size, 0
+        try:
+            while written < len(data):
+                written += os.write(fd, data[written:] if written else data)
+        except OSError as e:
+            if os.fstat(fd).st_size == before + written:
+                os.ftruncate(fd, before)
+            raise ConnectError(f"Couldn't write {len(data)} bytes to file {self._filename}: {e.strerror}") from e
+
+    def _check_there(self, fd: int) -> None:
+        if os.fstat(fd).st_nlink == 0:
+            raise ConnectError(
+                f"File {self._filename} was deleted while it was written to: lines since the last commit of offsets "
+                "are gone with it. They are written again when the task is restarted."
+            )

@@ -1,0 +1,216 @@
+"""The task that reads a file line by line. Java: ``FileStreamSourceTask``.
+
+Lines end with ``\\n``, ``\\r`` or ``\\r\\n``; what comes after the last end is waited for, however long the line.
+Source partition ``{"filename": …}``, source offset ``{"position": …}``: bytes up to and with the line's end. (Java
+counts characters, and so goes on at a wrong place in a file that is not all ASCII.)
+
+Of a file that changes under the task, Java keeps what it has opened and loses what comes otherwise. Here:
+- A file that is not there yet, or is gone, is waited for.
+- A file that was replaced (renamed and made anew, as log rotation does) is read to its end, the last line even without
+  an end; then the new one is read from its beginning.
+- A file that has become shorter than what was read of it (truncated in place) is read again from its beginning.
+- A stored position beyond the end of the file at the start is left as it is, as in Java: lines are sent once the file
+  is longer than that.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from typing import BinaryIO
+
+from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.errors import ConnectError
+from penstock.api.schema import BYTES, STRING
+from penstock.api.source import SourceTask
+from penstock.api.validators import NonEmptyString, ValidString
+from penstock.connectors.lines import LineReader
+
+log = logging.getLogger(__name__)
+
+VERSION = "4.3.1"
+
+SOURCE_CONFIG = (
+    ConfigDef()
+    .define(
+        "file",
+        Type.STRING,
+        None,
+        None,
+        Importance.HIGH,
+        "Source filename. If not specified, the standard input will be used",
+    )
+    .define(
+        "topic",
+        Type.STRING,
+        validator=NonEmptyString(),
+        importance=Importance.HIGH,
+        documentation="The topic to publish data to",
+    )
+    .define(
+        "batch.size",
+        Type.INT,
+        2000,
+        None,
+        Importance.LOW,
+        "The maximum number of records the source task can read from the file each time it is polled",
+    )
+    .define(
+        "value.format",
+        Type.STRING,
+        "string",
+        ValidString("string", "bytes"),
+        Importance.LOW,
+        "string: lines are text in UTF-8. bytes: lines are taken as they are, whatever their encoding",
+        internal=True,
+    )
+)
+
+_BLOCK = 1 << 20
+
+
+class FileStreamSourceTask(SourceTask):
+    """Reads one file, or the standard input if ``file`` is not set; the positions of that are not tracked."""
+
+    java_name = "org.apache.kafka.connect.file.FileStreamSourceTask"
+
+    @classmethod
+    def version(cls) -> str:
+        return VERSION
+
+    def start(self, config: Mapping[str, str]) -> None:
+        values = SOURCE_CONFIG.parse(config)
+        self._filename: str | None = values["file"] or None
+        self._topic: str = values["topic"]
+        self._limit = max(values["batch.size"], 1)
+        self._text = values["value.format"] == "string"
+        self._partition = {"filename": self._filename}
+        self._file: BinaryIO | None = None
+        self._missing = False
+        self._stopped = False
+        self._lock = threading.Lock()
+        self._lines = LineReader(self._name, self._text)
+
+    @property
+    def _name(self) -> str:
+        return self._filename or "stdin"
+
+    def poll(self) -> Batch | None:
+        with self._lock:
+            if self._stopped or (self._file is None and not self._open()):
+                return None
+            if not self._lines.ready:
+                self._read()
+            values, positions = self._lines.take(self._limit)
+            if not values:
+                return None
+            n, now = len(values), int(time.time() * 1000)
+            return Batch.of(
+                self._topic,
+                values,
+                value_schema=STRING if self._text else BYTES,
+                timestamps=[now] * n,
+                origin=SourceOrigin([self._partition] * n, positions if self._filename else [{"position": None}] * n),
+            )
+
+    def idle(self) -> float:
+        return 0.5 if self._missing else 0.1
+
+    def stop(self) -> None:
+        self._stopped = True
+        with self._lock:
+            if self._file is not None and self._filename is not None:
+                self._file.close()
+            self._file = None
+
+    def _open(self) -> bool:
+        if self._filename is None:
+            self._file = sys.stdin.buffer
+            return True
+        try:
+            self._file = open(self._filename, "rb", buffering=0)  # noqa: SIM115 - open as long as the task
+        except FileNotFoundError:
+            if not self._missing:
+                log.warning(
+                    "Couldn't find file %s for FileStreamSourceTask, sleeping to wait for it to be created", self._name
+                )
+            self._missing = True
+            return False
+        except OSError as e:
+            raise ConnectError(f"Couldn't open file {self._name}: {e.strerror}") from e
+        self._missing = False
+        position = self._stored_position()
+        size = os.fstat(self._file.fileno()).st_size
+        if position > size:
+            log.warning(
+                "The stored position %d is beyond the end of file %s, which has %d bytes: nothing is sent until it is "
+                "longer. Stop the connector and alter its offsets to read it from another place.",
+                position,
+                self._name,
+                size,
+            )
+        self._file.seek(position)
+        self._lines.start_at(position)
+        self._seen = min(position, size)
+        return True
+
+    def _stored_position(self) -> int:
+        offset = self.context.offset_reader.offset(self._partition) or {}
+        position = offset.get("position")
+        if position is None:
+            return 0
+        if not isinstance(position, int) or isinstance(position, bool):
+            raise ConnectError("Offset position is the incorrect type")
+        return position
+
+    def _read(self) -> None:
+        file = self._file
+        assert file is not None
+        try:
+            if self._filename is None:
+                if select.select([file], [], [], 0.5)[0]:
+                    self._lines.feed(os.read(file.fileno(), _BLOCK))
+                return
+            block = file.read(_BLOCK)
+        except OSError as e:
+            raise ConnectError(f"Couldn't read file {self._name}: {e.strerror}") from e
+        if block:
+            self._lines.feed(block)
+            self._seen = file.tell()
+        else:
+            self._follow(file)
+
+    def _follow(self, file: BinaryIO) -> None:
+        """At the end of the file: see whether it is still the one of that name, and as long as before."""
+        assert self._filename is not None
+        opened = os.fstat(file.fileno())
+        if opened.st_size < self._seen:
+            log.warning(
+                "File %s was truncated from %d bytes to %d: it is read from its beginning",
+                self._name,
+                self._seen,
+                opened.st_size,
+            )
+            file.seek(0)
+            self._seen = 0
+            self._lines.start_at(0)
+            return
+        try:
+            named = os.stat(self._filename)
+        except OSError:
+            return
+        if (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino):
+            return
+        log.warning("File %s was replaced: the new one is read from its beginning", self._name)
+        self._lines.end()
+        if not self._lines.ready:
+            file.close()
+            self._file = open(self._filename, "rb", buffering=0)  # noqa: SIM115
+            self._seen = 0
+            self._lines.start_at(0)

@@ -1,0 +1,130 @@
+"""Lines out of blocks of bytes, and the position of each: the inner loop of the file source, thirty million lines a
+minute.
+
+A block is split and decoded as a whole. The positions of its lines are worked out only if somebody asks for other than
+the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Any, overload
+
+from penstock.api.errors import DataError
+
+
+class LineReader:
+    """Give it blocks by ``feed`` and take lines; ``name`` is for errors, ``text`` asks for ``str``."""
+
+    def __init__(self, name: str, text: bool) -> None:
+        self._name, self._text = name, text
+        self.start_at(0)
+
+    def start_at(self, position: int) -> None:
+        """Forget everything; the next block begins at this position."""
+        self._position = position
+        """Where what is not split yet begins: first ``_whole``, then ``_rest``."""
+        self._whole = b""
+        self._rest: list[bytes] = []
+        self._values: list[Any] = []
+        self._positions: Positions = Positions(position, b"", 0)
+        self._next = 0
+
+    @property
+    def ready(self) -> bool:
+        """Whether ``take`` gives lines without another block."""
+        return self._next < len(self._values) or bool(self._whole)
+
+    def feed(self, block: bytes) -> None:
+        if self._rest and b"\n" not in block and b"\r" not in block and not self._rest[-1].endswith(b"\r"):
+            self._rest.append(block)
+            return
+        data = b"".join((*self._rest, block)) if self._rest else block
+        cut = max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1)) + 1
+        self._whole += data[:cut]
+        self._rest = [data[cut:]] if cut < len(data) else []
+
+    def end(self) -> None:
+        """No more blocks will come: what is left is a line."""
+        if self._rest:
+            self._whole += b"".join(self._rest)
+            self._rest = []
+
+    def take(self, limit: int) -> tuple[list[Any], Positions]:
+        """Up to so many lines, and the positions after them. Raises DataError for bytes that are no UTF-8."""
+        if self._next >= len(self._values) and self._whole:
+            self._split()
+        start, end = self._next, min(self._next + limit, len(self._values))
+        self._next = end
+        values = self._values if end - start == len(self._values) else self._values[start:end]
+        return values, self._positions[start:end]
+
+    def _split(self) -> None:
+        whole, self._whole = self._whole, b""
+        if self._text:
+            try:
+                text = whole.decode()
+            except UnicodeDecodeError as e:
+                good = max(whole.rfind(b"\n", 0, e.start), whole.rfind(b"\r", 0, e.start)) + 1
+                if good == 0:
+                    self._whole = whole
+                    raise DataError(
+                        f"File {self._name} is not UTF-8: {e.reason}, byte 0x{whole[e.start]:02x} "
+                        f"at position {self._position + e.start}. Set value.format=bytes (and value.converter to "
+                        "ByteArrayConverter) to send lines as they are."
+                    ) from e
+                self._whole, whole = whole[good:], whole[:good]
+                text = whole.decode()
+        if b"\r" in whole:
+            lines: list[Any] = whole.splitlines()
+            self._values = [line.decode() for line in lines] if self._text else lines
+        else:
+            self._values = text.split("\n") if self._text else whole.split(b"\n")
+            if whole.endswith(b"\n"):
+                self._values.pop()
+        self._positions = Positions(self._position, whole, len(self._values))
+        self._position += len(whole)
+        self._next = 0
+
+
+class Positions(Sequence[dict[str, Any]]):
+    """The offsets ``{"position": …}`` after the lines of a block, or of a slice of it."""
+
+    __slots__ = ("_base", "_block", "_count", "_ends", "_start", "_stop")
+
+    def __init__(self, base: int, block: bytes, count: int) -> None:
+        self._base, self._block, self._count = base, block, count
+        self._start, self._stop = 0, count
+        self._ends: list[list[int]] = []
+
+    def __len__(self) -> int:
+        return self._stop - self._start
+
+    @overload
+    def __getitem__(self, i: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, i: slice) -> Positions: ...
+    def __getitem__(self, i: int | slice) -> dict[str, Any] | Positions:
+        if isinstance(i, slice):
+            start, stop, step = i.indices(len(self))
+            if step != 1:
+                raise ValueError("positions can be sliced by steps of 1 only")
+            part = Positions(self._base, self._block, self._count)
+            part._start, part._stop, part._ends = self._start + start, self._start + max(start, stop), self._ends
+            return part
+        if not -len(self) <= i < len(self):
+            raise IndexError(i)
+        if i == -1 and self._stop == self._count:
+            return {"position": self._base + len(self._block)}
+        return {"position": self._base + self._all()[self._start + i if i >= 0 else self._stop + i]}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        base = self._base
+        return iter([{"position": base + end} for end in self._all()[self._start : self._stop]])
+
+    def _all(self) -> list[int]:
+        """The ends of all lines of the block, shared by its slices."""
+        if not self._ends:
+            self._ends.append(list(accumulate(map(len, self._block.splitlines(keepends=True)))))
+        return self._ends[0]

@@ -1,0 +1,52 @@
+"""What brokers and clients answer, as errors whose Java names traces and dead letter headers can show."""
+
+from __future__ import annotations
+
+import confluent_kafka as ck
+
+from penstock.api.errors import KafkaError
+
+_NAMES = {
+    ck.KafkaError.MSG_SIZE_TOO_LARGE: "RecordTooLargeException",
+    ck.KafkaError.RECORD_LIST_TOO_LARGE: "RecordBatchTooLargeException",
+    ck.KafkaError._MSG_TIMED_OUT: "TimeoutException",
+    ck.KafkaError._TIMED_OUT: "TimeoutException",
+    ck.KafkaError.REQUEST_TIMED_OUT: "TimeoutException",
+    ck.KafkaError.UNKNOWN_TOPIC_OR_PART: "UnknownTopicOrPartitionException",
+    ck.KafkaError._UNKNOWN_TOPIC: "UnknownTopicOrPartitionException",
+    ck.KafkaError._UNKNOWN_PARTITION: "UnknownTopicOrPartitionException",
+    ck.KafkaError.TOPIC_EXCEPTION: "InvalidTopicException",
+    ck.KafkaError.TOPIC_AUTHORIZATION_FAILED: "TopicAuthorizationException",
+    ck.KafkaError.GROUP_AUTHORIZATION_FAILED: "GroupAuthorizationException",
+    ck.KafkaError.CLUSTER_AUTHORIZATION_FAILED: "ClusterAuthorizationException",
+    ck.KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "TransactionalIdAuthorizationException",
+    ck.KafkaError._AUTHENTICATION: "SaslAuthenticationException",
+    ck.KafkaError.SASL_AUTHENTICATION_FAILED: "SaslAuthenticationException",
+    ck.KafkaError.INVALID_PRODUCER_EPOCH: "InvalidProducerEpochException",
+    ck.KafkaError._FENCED: "ProducerFencedException",
+    ck.KafkaError.PRODUCER_FENCED: "ProducerFencedException",
+    ck.KafkaError.INVALID_RECORD: "InvalidRecordException",
+    ck.KafkaError.POLICY_VIOLATION: "PolicyViolationException",
+    ck.KafkaError.NOT_ENOUGH_REPLICAS: "NotEnoughReplicasException",
+    ck.KafkaError._NO_OFFSET: "NoOffsetForPartitionException",
+    ck.KafkaError._AUTO_OFFSET_RESET: "NoOffsetForPartitionException",
+}
+_FENCED = (ck.KafkaError.INVALID_PRODUCER_EPOCH, ck.KafkaError._FENCED, ck.KafkaError.PRODUCER_FENCED)
+
+_kinds = {
+    name: type(name, (KafkaError,), {"java_name": f"org.apache.kafka.common.errors.{name}"}) for name in _NAMES.values()
+}
+
+
+def broker_error(error: ck.KafkaError, where: str = "") -> KafkaError:
+    """The error of this code; its message is the client's, and where it happened."""
+    kind = _kinds.get(_NAMES.get(error.code(), ""), KafkaError)
+    made: KafkaError = kind(f"{error.str()}{f' ({where})' if where else ''}")
+    return made
+
+
+def is_fenced(error: ck.KafkaError) -> bool:
+    """Whether a newer producer with the same transactional id, or the end of the transaction's time, shut this one
+    out.
+    """
+    return error.code() in _FENCED

@@ -1,0 +1,124 @@
+"""The transforms of a connector, in the order of its setting ``transforms``, as steps of the pipeline (KIP-66,
+KIP-585).
+
+Java: ``TransformationChain``, ``TransformationStage``, ``ConnectorConfig.transformationStages``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from penstock.api.batch import Batch
+from penstock.api.errors import ConfigError
+from penstock.api.transform import Predicate, Transformation
+from penstock.pipeline.errors import Stage, Step, plugin_name
+
+log = logging.getLogger(__name__)
+
+Resolve = Callable[[str, str], type]
+"""The class of a kind (``transformation``, ``predicate``, ``converter``, ``header_converter``) that a configuration
+names.
+"""
+
+_COLUMNS = ("topics", "partitions", "key_schemas", "keys", "value_schemas", "values", "timestamps", "headers")
+
+
+class Chain:
+    """The configured transforms; ``steps`` apply them, ``close`` ends them."""
+
+    def __init__(self, steps: list[Step], plugins: Sequence[Transformation | Predicate] = ()) -> None:
+        self.steps = steps
+        self._plugins = plugins
+
+    @classmethod
+    def build(cls, config: Mapping[str, str], resolve: Resolve) -> Chain:
+        """The chain that a connector's configuration describes. Raises ConfigError, as plugins do that are
+        configured.
+        """
+        predicates: dict[str, Predicate] = {}
+        steps: list[Step] = []
+        plugins: list[Transformation | Predicate] = []
+        for alias in aliases(config, "transforms"):
+            own = prefixed(config, f"transforms.{alias}.")
+            wanted, negate = own.pop("predicate", ""), own.pop("negate", "false").strip().lower() == "true"
+            transform: Transformation = _made(resolve, "transformation", f"transforms.{alias}.type", own.get("type"))
+            transform.configure(own)
+            plugins.append(transform)
+            predicate = None
+            if wanted:
+                if wanted not in predicates:
+                    predicates[wanted] = _predicate(config, wanted, resolve)
+                    plugins.append(predicates[wanted])
+                predicate = predicates[wanted]
+            apply = transform.apply_batch if predicate is None else _where(transform, predicate, negate)
+            steps.append(Step(Stage.TRANSFORMATION, plugin_name(transform), apply, alias))
+        return cls(steps, plugins)
+
+    def close(self) -> None:
+        for plugin in self._plugins:
+            try:
+                plugin.close()
+            except Exception:
+                log.warning("%s could not be closed", plugin_name(plugin), exc_info=True)
+
+
+def aliases(config: Mapping[str, str], name: str) -> list[str]:
+    return [alias.strip() for alias in config.get(name, "").split(",") if alias.strip()]
+
+
+def prefixed(config: Mapping[str, str], prefix: str) -> dict[str, str]:
+    """The settings whose names begin so, without that beginning."""
+    return {name[len(prefix) :]: value for name, value in config.items() if name.startswith(prefix)}
+
+
+def _predicate(config: Mapping[str, str], alias: str, resolve: Resolve) -> Predicate:
+    if alias not in aliases(config, "predicates"):
+        raise ConfigError("predicate", alias, "it is not one of those that the setting predicates names")
+    own = prefixed(config, f"predicates.{alias}.")
+    predicate: Predicate = _made(resolve, "predicate", f"predicates.{alias}.type", own.get("type"))
+    predicate.configure(own)
+    return predicate
+
+
+def _made(resolve: Resolve, kind: str, setting: str, name: str | None) -> Any:
+    if name is None:
+        raise ConfigError(f'Missing required configuration "{setting}" which has no default value.')
+    return resolve(kind, name)()
+
+
+def _where(transform: Transformation, predicate: Predicate, negate: bool) -> Callable[[Batch], Batch]:
+    """The transform for the records for which the predicate holds (or does not), in the place of which its result
+    comes.
+    """
+
+    def apply(batch: Batch) -> Batch:
+        hits = [bool(hit) != negate for hit in predicate.test_batch(batch)]
+        rows = [i for i, hit in enumerate(hits) if hit]
+        if not rows:
+            return batch
+        if len(rows) == len(batch):
+            return transform.apply_batch(batch)
+        changed = transform.apply_batch(batch.select(rows))
+        if not len(changed):
+            return batch.select([i for i, hit in enumerate(hits) if not hit])
+        if len(changed) == len(rows):
+            return _scattered(batch, rows, changed)
+        runs: list[Batch] = []
+        for hit, group in groupby(range(len(batch)), hits.__getitem__):
+            run = batch.select(list(group))
+            runs.append(transform.apply_batch(run) if hit else run)
+        return Batch.concat(runs)
+
+    return apply
+
+
+def _scattered(batch: Batch, rows: list[int], changed: Batch) -> Batch:
+    columns: dict[str, list[Any]] = {}
+    for name in _COLUMNS:
+        columns[name] = column = list(getattr(batch, name))
+        for i, value in zip(rows, getattr(changed, name), strict=True):
+            column[i] = value
+    return batch.with_(**columns)

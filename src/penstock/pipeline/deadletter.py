@@ -1,0 +1,129 @@
+"""The dead letter queue: a topic for consumed records that could not be processed, as they were read (KIP-298,
+KIP-610).
+
+Java: ``DeadLetterQueueReporter``. Other than there, a dead letter that does not arrive fails the task before offsets
+are committed beyond it; otherwise the record would be nowhere.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka.admin import AdminClient
+
+from penstock.api.batch import Batch, SinkOrigin
+from penstock.api.errors import ConnectError, java_name
+from penstock.api.topic_settings import TopicSettings
+from penstock.core.tasks import TaskId
+from penstock.pipeline.broker_errors import broker_error
+from penstock.pipeline.creation import create, exists
+from penstock.pipeline.errors import Failure
+from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.trace import trace
+
+log = logging.getLogger(__name__)
+
+PREFIX = "__connect.errors."
+TOPIC = "errors.deadletterqueue.topic.name"
+
+
+def queue_of(config: Mapping[str, str]) -> str | None:
+    """The name of the queue's topic; None if there is none."""
+    return config.get(TOPIC, "").strip() or None
+
+
+def make_queue(admin: AdminClient, config: Mapping[str, str]) -> None:
+    """Create the topic with one partition if it is missing. Raises ConnectError."""
+    topic = queue_of(config)
+    assert topic is not None
+    try:
+        if not exists(admin, topic):
+            log.error("Topic %s doesn't exist. Will attempt to create topic.", topic)
+            copies = int(config.get("errors.deadletterqueue.topic.replication.factor", "3"))
+            create(admin, TopicSettings(topic, 1, copies))
+    except (ConnectError, KafkaException) as e:
+        raise ConnectError(f"Could not initialize dead letter queue with topic={topic}") from e
+
+
+class DeadLetterQueue:
+    """A reporter of failures. ``original`` finds the record as it was read, for one row of a batch at any later
+    stage.
+    """
+
+    def __init__(
+        self,
+        task: TaskId,
+        config: Mapping[str, str],
+        producer: Producer,
+        metrics: Metrics,
+        original: Callable[[Batch], Batch],
+    ) -> None:
+        self._task, self._producer, self._metrics, self._original = task, producer, metrics, original
+        self._topic = queue_of(config) or ""
+        self._context = config.get("errors.deadletterqueue.context.headers.enable", "false").strip().lower() == "true"
+        self._lost: KafkaError | None = None
+
+    def __call__(self, failure: Failure) -> None:
+        self._metrics.add("deadletterqueue-produce-requests")
+        record = self._original(failure.record)
+        headers = [(header[0], header[-1]) for header in record.headers[0]]
+        if self._context:
+            headers += self.context_headers(failure)
+        time = record.timestamps[0]
+        while True:
+            try:
+                self._producer.produce(
+                    self._topic,
+                    record.values[0],
+                    record.keys[0],
+                    timestamp=0 if time is None else max(time, 1),
+                    headers=headers,
+                    on_delivery=self._delivered,
+                )
+                break
+            except BufferError:
+                self._producer.poll(0.1)
+            except KafkaException as e:
+                self._delivered(e.args[0], None)
+                break
+        self._producer.poll(0)
+
+    def context_headers(self, failure: Failure) -> list[tuple[str, bytes | None]]:
+        """What ``errors.deadletterqueue.context.headers.enable`` adds, in Java's order."""
+        pairs: list[tuple[str, str | None]] = []
+        if isinstance(origin := failure.record.origin, SinkOrigin):
+            pairs += [
+                ("topic", origin.topics[0]),
+                ("partition", str(origin.partitions[0])),
+                ("offset", str(origin.offsets[0])),
+            ]
+        pairs += [
+            ("connector.name", self._task.connector),
+            ("task.id", str(self._task.task)),
+            ("stage", failure.stage.name),
+            ("class.name", failure.plugin),
+            ("exception.class.name", java_name(failure.error)),
+            ("exception.message", str(failure.error) if failure.error.args else None),
+            ("exception.stacktrace", trace(failure.error)),
+        ]
+        return [(PREFIX + name, None if text is None else text.encode()) for name, text in pairs]
+
+    def _delivered(self, error: KafkaError | None, _: Message | None) -> None:
+        if error is not None:
+            log.error("Could not produce message to dead letter queue. topic=%s: %s", self._topic, error.str())
+            self._metrics.add("deadletterqueue-produce-failures")
+            self._lost = self._lost or error
+
+    def flush(self, seconds: float) -> None:
+        """Called before offsets are committed: wait for all dead letters. Raises ConnectError if one did not arrive."""
+        left = self._producer.flush(seconds)
+        if self._lost is not None:
+            raise ConnectError(
+                f"A record could not be written to the dead letter queue {self._topic}"
+            ) from broker_error(self._lost)
+        if left:
+            raise ConnectError(
+                f"{left} records could not be written to the dead letter queue {self._topic} in {seconds:g} s"
+            )

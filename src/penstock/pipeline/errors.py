@@ -1,0 +1,224 @@
+"""What becomes of records that can't be processed: retried, skipped, reported, or the end of the task.
+
+Every operation of the pipeline is a ``Step`` on a whole batch. If it raises, the batch is halved until the culprits are
+alone; each culprit is tried again while it raises RetriableError and ``errors.retry.timeout`` allows, then handed to
+the reporters, and then ``errors.tolerance`` decides. Java: ``RetryWithToleranceOperator``, ``ProcessingContext``,
+``Stage``, ``LogReporter`` (KIP-298).
+"""
+
+from __future__ import annotations
+
+import enum
+import logging
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from penstock.api.batch import Batch, SinkOrigin, SourceOrigin
+from penstock.api.errors import ConnectError, RetriableError
+from penstock.core.tasks import TaskId
+from penstock.pipeline.metrics import Metrics
+
+log = logging.getLogger(__name__)
+
+RETRY_DELAY_MIN = 0.3
+
+
+class Stage(enum.Enum):
+    """Where in the pipeline; names appear in logs and dead letter headers."""
+
+    TASK_POLL = enum.auto()
+    TASK_PUT = enum.auto()
+    TRANSFORMATION = enum.auto()
+    KEY_CONVERTER = enum.auto()
+    VALUE_CONVERTER = enum.auto()
+    HEADER_CONVERTER = enum.auto()
+    KAFKA_PRODUCE = enum.auto()
+    KAFKA_CONSUME = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operation of the pipeline on a batch; it never changes the batch it is given."""
+
+    stage: Stage
+    plugin: str
+    """The class that does it, by the name that configurations use."""
+    apply: Callable[[Batch], Batch]
+    alias: str | None = None
+    """The transform's alias in the configuration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One record that failed in one step, as it was before that step; ``record`` has one row."""
+
+    stage: Stage
+    plugin: str
+    error: BaseException
+    record: Batch
+    alias: str | None = None
+
+    def place(self) -> str:
+        """Where it happened, for traces and logs."""
+        what = f"stage {self.stage.name}, class {self.plugin}"
+        if self.alias is not None:
+            what += f", transformation {self.alias}"
+        match self.record.origin:
+            case SinkOrigin(topics, partitions, offsets):
+                return f"{what}, topic {topics[0]}, partition {partitions[0]}, offset {offsets[0]}"
+            case SourceOrigin(partitions, offsets):
+                what += f", topic {self.record.topics[0]}"
+                return f"{what}, source partition {partitions[0]}, source offset {offsets[0]}"
+            case None:
+                return f"{what}, topic {self.record.topics[0]}"
+
+
+class Reporter(Protocol):
+    """Something that is told of every failure, tolerated or not."""
+
+    def __call__(self, failure: Failure) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorSettings:
+    """The settings ``errors.*`` of a connector; times in seconds, a negative ``retry_timeout`` is without end."""
+
+    tolerate: bool = False
+    retry_timeout: float = 0.0
+    retry_delay_max: float = 60.0
+    log: bool = False
+    log_messages: bool = False
+
+    @classmethod
+    def of(cls, config: Mapping[str, str]) -> ErrorSettings:
+        def flag(name: str) -> bool:
+            return config.get(name, "false").strip().lower() == "true"
+
+        return cls(
+            tolerate=config.get("errors.tolerance", "none").strip().lower() == "all",
+            retry_timeout=int(config.get("errors.retry.timeout", "0")) / 1000,
+            retry_delay_max=int(config.get("errors.retry.delay.max.ms", "60000")) / 1000,
+            log=flag("errors.log.enable"),
+            log_messages=flag("errors.log.include.messages"),
+        )
+
+
+class ErrorHandler:
+    """Runs steps under the settings ``errors.*`` of one task.
+
+    ``wait`` sleeps so many seconds and answers True if the task is to stop meanwhile.
+    """
+
+    def __init__(
+        self,
+        settings: ErrorSettings,
+        metrics: Metrics,
+        wait: Callable[[float], bool],
+        reporters: tuple[Reporter, ...] = (),
+    ) -> None:
+        self.settings, self.metrics = settings, metrics
+        self._wait, self._reporters = wait, reporters
+
+    def run(self, steps: list[Step], batch: Batch) -> Batch:
+        """The batch after all steps, without the records that were dropped or skipped.
+
+        Raises ConnectError, ``Tolerance exceeded in error handler``, caused by the error of the first record that
+        failed.
+        """
+        for step in steps:
+            if not len(batch):
+                break
+            batch = self._run(step, batch)
+        return batch
+
+    def _run(self, step: Step, batch: Batch) -> Batch:
+        if len(batch) == 1:
+            return self._run_one(step, batch)
+        try:
+            return step.apply(batch)
+        except Exception:
+            middle = len(batch) // 2
+            halves = (range(middle), range(middle, len(batch)))
+            return Batch.concat([self._run(step, batch.select(rows)) for rows in halves])
+
+    def _run_one(self, step: Step, record: Batch) -> Batch:
+        started, attempt = time.monotonic(), 0
+        while True:
+            attempt += 1
+            try:
+                return step.apply(record)
+            except RetriableError as e:
+                self.metrics.add("total-record-failures")
+                if self._may_retry(started, attempt):
+                    self.metrics.add("total-retries")
+                    continue
+                error: Exception = e
+            except Exception as e:
+                self.metrics.add("total-record-failures")
+                error = e
+            self._failed(Failure(step.stage, step.plugin, error, record, step.alias))
+            self.metrics.add("total-records-skipped")
+            return record.select(())
+
+    def _may_retry(self, started: float, attempt: int) -> bool:
+        """Wait before the next attempt; False if there is none."""
+        limit = self.settings.retry_timeout
+        left = float("inf") if limit < 0 else started + limit - time.monotonic()
+        if left <= 0:
+            return False
+        delay = RETRY_DELAY_MIN * 2.0 ** min(attempt - 1, 30)
+        if delay > self.settings.retry_delay_max:
+            delay = random.uniform(0, self.settings.retry_delay_max)
+        return not self._wait(min(delay, left))
+
+    def failed(self, failure: Failure) -> None:
+        """An operation outside of the steps failed for this record; raises as ``run`` does unless it is tolerated."""
+        self.metrics.add("total-record-failures")
+        self._failed(failure)
+
+    def _failed(self, failure: Failure) -> None:
+        self.metrics.add("total-record-errors")
+        self.metrics.put("last-error-timestamp", int(time.time() * 1000))
+        for report in self._reporters:
+            report(failure)
+        if not self.settings.tolerate:
+            exceeded = ConnectError("Tolerance exceeded in error handler")
+            exceeded.add_note(f"In {failure.place()}")
+            raise exceeded from failure.error
+
+
+class LogReporter:
+    """``errors.log.enable`` and ``errors.log.include.messages``: every failure as one line, with Java's words."""
+
+    def __init__(self, task: TaskId, settings: ErrorSettings, metrics: Metrics) -> None:
+        self._task, self._settings, self._metrics = task, settings, metrics
+
+    def __call__(self, failure: Failure) -> None:
+        if self._settings.log:
+            log.error("%s", self.message(failure), exc_info=failure.error)
+            self._metrics.add("total-errors-logged")
+
+    def message(self, failure: Failure) -> str:
+        text = f"Error encountered in task {self._task}. Executing stage '{failure.stage.name}'"
+        text += f" with class '{failure.plugin}'"
+        return text + (self._record(failure.record) if self._settings.log_messages else "") + "."
+
+    def _record(self, record: Batch) -> str:
+        match record.origin:
+            case SinkOrigin(topics, partitions, offsets, types):
+                time_text = ""
+                if types[0] != "NoTimestampType":
+                    time_text = f", timestamp={record.timestamps[0]}, timestampType={types[0]}"
+                place = f"{{topic='{topics[0]}', partition={partitions[0]}, offset={offsets[0]}{time_text}}}"
+                return f", where consumed record is {place}"
+            case _:
+                return f", where source record is = {record.row(0)}"
+
+
+def plugin_name(plugin: Any) -> str:
+    """The name that configurations use for the class of this object."""
+    kind = type(plugin)
+    return getattr(kind, "java_name", "") or f"{kind.__module__}.{kind.__qualname__}"

@@ -1,0 +1,76 @@
+"""Records out of a consumer: whole lists of messages, turned into columns of bytes.
+
+``poll`` waits for the first message, ``consume`` with no timeout takes those that are there already; ``consume`` alone
+would wait for the whole timeout.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import confluent_kafka as ck
+from confluent_kafka import Consumer, Message
+
+from penstock.api.batch import NO_HEADERS, Batch, SinkOrigin
+from penstock.pipeline.broker_errors import broker_error
+
+log = logging.getLogger(__name__)
+
+_TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")
+_PASSING = frozenset(
+    {
+        ck.KafkaError._PARTITION_EOF,
+        ck.KafkaError._TRANSPORT,
+        ck.KafkaError._TIMED_OUT,
+        ck.KafkaError._MAX_POLL_EXCEEDED,
+        ck.KafkaError.UNKNOWN_TOPIC_OR_PART,
+        ck.KafkaError._UNKNOWN_TOPIC,
+        ck.KafkaError._UNKNOWN_PARTITION,
+        ck.KafkaError.LEADER_NOT_AVAILABLE,
+        ck.KafkaError.NOT_LEADER_FOR_PARTITION,
+    }
+)
+
+
+def fetch(consumer: Consumer, most: int, seconds: float) -> list[Message]:
+    """Up to so many messages, as soon as there is one. Rebalances happen in here.
+
+    Raises an error with Java's name for what no waiting can heal.
+    """
+    first = consumer.poll(seconds)
+    if first is None:
+        return []
+    messages = [first, *consumer.consume(most - 1, 0)] if most > 1 else [first]
+    if any(map(Message.error, messages)):
+        messages = [message for message in messages if not _is_error(message)]
+    return messages
+
+
+def _is_error(message: Message) -> bool:
+    error = message.error()
+    if error is None:
+        return False
+    if error.fatal() or (error.code() not in _PASSING and not error.retriable()):
+        raise broker_error(error, f"topic {message.topic()}" if message.topic() else "")
+    if error.code() != ck.KafkaError._PARTITION_EOF:
+        log.warning("While fetching from topic %s: %s", message.topic(), error.str())
+    return True
+
+
+def raw_batch(messages: list[Message]) -> Batch:
+    """Columns of bytes; headers are pairs of name and bytes."""
+    stamps = list(map(Message.timestamp, messages))
+    topics: list[Any] = list(map(Message.topic, messages))
+    partitions: list[Any] = list(map(Message.partition, messages))
+    offsets: list[Any] = list(map(Message.offset, messages))
+    headers: list[Any] = list(map(Message.headers, messages))
+    return Batch.of(
+        topics,
+        list(map(Message.value, messages)),
+        keys=list(map(Message.key, messages)),
+        partitions=partitions,
+        timestamps=[time if time >= 0 else None for _, time in stamps],
+        headers=[tuple(row) if row else NO_HEADERS for row in headers] if any(headers) else None,
+        origin=SinkOrigin(topics, partitions, offsets, [_TYPES[kind] for kind, _ in stamps]),
+    )

@@ -1,0 +1,91 @@
+"""Where source offsets are written: the worker's offsets topic, a connector's own one with a copy to it, or the worker
+itself.
+
+Java: ``ConnectorOffsetBackingStore``, ``KafkaOffsetBackingStore`` (KIP-618 for own topics).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import confluent_kafka as ck
+
+from penstock.api.errors import ConnectError
+from penstock.pipeline.broker_errors import broker_error
+from penstock.pipeline.offsets import SourceOffset
+from penstock.pipeline.task import TaskHost
+
+log = logging.getLogger(__name__)
+
+
+class OffsetLog(Protocol):
+    def write(self, offsets: Sequence[SourceOffset], seconds: float) -> None:
+        """Store these; raises ConnectError if they were not stored within so many seconds."""
+
+    def close(self) -> None: ...
+
+
+class HostOffsetLog:
+    """Standalone: the worker stores them."""
+
+    def __init__(self, host: TaskHost) -> None:
+        self._host = host
+
+    def write(self, offsets: Sequence[SourceOffset], seconds: float) -> None:
+        self._host.store_offsets([(each.partition, each.offset) for each in offsets])
+
+    def close(self) -> None:
+        pass
+
+
+class TopicOffsetLog:
+    """A topic, written by a producer of its own that is made with the first offsets.
+
+    ``copy_to`` is a second topic, which is written afterwards and whose failures are logged only.
+    """
+
+    def __init__(self, make_producer: Callable[[], ck.Producer], topic: str, copy_to: str | None = None) -> None:
+        self._make_producer, self._topic, self._copy_to = make_producer, topic, copy_to
+        self._producer: ck.Producer | None = None
+
+    def write(self, offsets: Sequence[SourceOffset], seconds: float) -> None:
+        if self._producer is None:
+            self._producer = self._make_producer()
+        failures: list[ck.KafkaError] = []
+
+        def delivered(error: ck.KafkaError | None, _: ck.Message) -> None:
+            if error is not None:
+                failures.append(error)
+
+        for each in offsets:
+            self._producer.produce(self._topic, each.value, each.key, on_delivery=delivered)
+        left = self._producer.flush(seconds)
+        if failures:
+            raise ConnectError("Failed to flush offsets") from broker_error(failures[0], f"offsets topic {self._topic}")
+        if left:
+            raise ConnectError(f"Timed out after {seconds:g} s while writing offsets to topic {self._topic}")
+        if self._copy_to is not None:
+            self.copy(offsets)
+
+    def copy(self, offsets: Sequence[SourceOffset]) -> None:
+        """Write these to the second topic only, without waiting for it."""
+        if self._copy_to is None:
+            return
+        if self._producer is None:
+            self._producer = self._make_producer()
+
+        def copied(error: ck.KafkaError | None, _: ck.Message) -> None:
+            if error is not None:
+                log.warning(
+                    "Offsets could not be copied from topic %s to %s: %s", self._topic, self._copy_to, error.str()
+                )
+
+        for each in offsets:
+            self._producer.produce(self._copy_to, each.value, each.key, on_delivery=copied)
+        self._producer.poll(0)
+
+    def close(self) -> None:
+        if self._producer is not None:
+            self._producer.flush(5)

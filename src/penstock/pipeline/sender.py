@@ -1,0 +1,142 @@
+"""Records on their way to Kafka: the loop around ``Producer.produce``, with back-pressure and errors.
+
+No callback per record: librdkafka reports failed deliveries only, to ``failed``, and whoever must know that records
+have arrived flushes. Where a task wants to hear of each record, ``send`` takes callbacks.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from itertools import repeat
+from typing import Any
+
+import confluent_kafka as ck
+
+from penstock.api.batch import Batch
+from penstock.api.errors import ConnectError, DataError
+from penstock.core.tasks import TaskId
+from penstock.pipeline.broker_errors import broker_error
+from penstock.pipeline.errors import ErrorHandler, Failure, Stage
+from penstock.pipeline.task import TaskControl
+
+log = logging.getLogger(__name__)
+
+Delivered = Callable[[ck.KafkaError | None, Any], None]
+"""Called with an error or None, and the message; None for that if the producer refused the record."""
+PRODUCER_CLASS = "org.apache.kafka.clients.producer.KafkaProducer"
+
+
+class ContactLostError(ConnectError):
+    """The task was told to end at once."""
+
+
+class Sender:
+    """One producer of records; used from the loop's thread only, but for callbacks that ``commit_transaction``
+    serves.
+    """
+
+    def __init__(self, task: TaskId, control: TaskControl, errors: ErrorHandler, tolerate: bool) -> None:
+        self._task, self._control, self._errors, self.tolerates = task, control, errors, tolerate
+        self._failure: ConnectError | None = None
+        self.producer: ck.Producer
+
+    def attach(self, producer: ck.Producer) -> None:
+        """``producer`` was made with ``failed`` as its callback for deliveries."""
+        self.producer = producer
+
+    def failed(self, error: ck.KafkaError | None, message: ck.Message) -> None:
+        """Called by the producer for a record that did not arrive."""
+        if error is None or error.code() in (ck.KafkaError._PURGE_QUEUE, ck.KafkaError._PURGE_INFLIGHT):
+            return
+        size = len(message.key() or b"") + len(message.value() or b"")
+        place = f"a record of {size} bytes for topic {message.topic()}"
+        if (partition := message.partition()) is not None and partition >= 0:
+            place += f", partition {partition}"
+        cause = broker_error(error, place)
+        if self.tolerates:
+            record = Batch.of(message.topic() or "", [message.value()], keys=[message.key()])
+            self._errors.failed(Failure(Stage.KAFKA_PRODUCE, PRODUCER_CLASS, cause, record))
+        elif self._failure is None:
+            log.error("%s failed to send record to %s: %s", self._task, message.topic(), cause)
+            self._failure = ConnectError("Unrecoverable exception from producer send callback")
+            self._failure.__cause__ = cause
+
+    def check(self) -> None:
+        """Raises the first failure, if a record did not arrive."""
+        if self._failure is not None:
+            raise self._failure
+        if self._control.aborted:
+            raise ContactLostError("Contact with the worker is lost")
+
+    def send(self, batch: Batch, delivered: Sequence[Delivered] | None = None) -> None:
+        """Hand all records of a converted batch to the producer, waiting while it is full.
+
+        Raises ConnectError if one can't be sent, then or earlier, and that is not tolerated. After it, ``delivered`` of
+        each record is called exactly once, if given.
+        """
+        n = len(batch)
+        produce = self.producer.produce
+        calls: Any
+        if (
+            delivered is None
+            and not any(batch.headers)
+            and batch.partitions.count(None) == n == batch.timestamps.count(None)
+        ):
+            calls = zip(batch.topics, batch.values, batch.keys, strict=True)
+        else:
+            partitions = [-1 if p is None else p for p in batch.partitions]
+            headers = (
+                [[(h.key, h.value) for h in row] for row in batch.headers] if any(batch.headers) else repeat([], n)
+            )
+            callbacks = repeat(None, n) if delivered is None else delivered
+            times = _timestamps(batch.timestamps)
+            columns = (batch.topics, batch.values, batch.keys, partitions, repeat(None, n), callbacks, times, headers)
+            calls = zip(*columns, strict=True)
+        for i, call in enumerate(calls):
+            while True:
+                try:
+                    produce(*call)
+                    break
+                except BufferError:
+                    self.producer.poll(0.1)
+                    self.check()
+                except ck.KafkaException as e:
+                    self._refused(e.args[0], batch.select((i,)), None if delivered is None else delivered[i])
+                    break
+        self.producer.poll(0)
+        self.check()
+
+    def _refused(self, error: ck.KafkaError, record: Batch, delivered: Delivered | None) -> None:
+        size = len(record.keys[0] or b"") + len(record.values[0] or b"")
+        failure = Failure(
+            Stage.KAFKA_PRODUCE,
+            PRODUCER_CLASS,
+            broker_error(error, f"a record of {size} bytes for topic {record.topics[0]}"),
+            record,
+        )
+        if not self.tolerates:
+            refused = ConnectError("Unrecoverable exception trying to send")
+            refused.add_note(f"In {failure.place()}")
+            raise refused from failure.error
+        self._errors.failed(failure)
+        if delivered is not None:
+            delivered(error, None)
+
+    def flush(self, seconds: float) -> bool:
+        """Wait until all records have arrived or failed; False if they have not after so many seconds."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if self.producer.flush(min(left, 0.5)) == 0:
+                return True
+            self.check()
+        return len(self.producer) == 0
+
+
+def _timestamps(column: list[int | None]) -> list[int]:
+    """As the producer takes them; its 0 means now, so that the first millisecond of 1970 becomes the second."""
+    times = [0 if t is None or t == -1 else t or 1 for t in column]
+    if times and min(times) < 0:
+        raise DataError(f"Invalid record timestamp {min(times)}")
+    return times

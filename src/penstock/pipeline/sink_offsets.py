@@ -1,0 +1,147 @@
+"""How far a sink task has come, and what of it is committed in its consumer group.
+
+Java: the offset bookkeeping of ``WorkerSinkTask``: ``commitOffsets``, ``doCommit``, ``onCommitCompleted``.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Mapping
+
+from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka import TopicPartition as Place
+
+from penstock.api.sink import SinkTask, TopicPartition
+from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.sink_context import names, places
+
+log = logging.getLogger(__name__)
+
+
+class SinkOffsets:
+    """``current``: the next offset after what the task has taken, per partition. ``committed``: what the group has."""
+
+    def __init__(self, metrics: Metrics, timeout: float) -> None:
+        self.consumer: Consumer
+        self._metrics, self._timeout = metrics, timeout
+        self.current: dict[TopicPartition, int] = {}
+        self.committed: dict[TopicPartition, int] = {}
+        self._under_way: float | None = None
+        self._number = 0
+
+    def assigned(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Partitions that came, as far as it is known where they are read from."""
+        self.current.update(positions)
+        self.committed.update(positions)
+
+    def gone(self, partitions: Iterable[TopicPartition]) -> None:
+        for partition in partitions:
+            self.current.pop(partition, None)
+            self.committed.pop(partition, None)
+
+    def taken(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """The task has taken all records before these offsets."""
+        self.current.update(offsets)
+        self._metrics.put("sink-record-active-count", self.lag())
+
+    def rewound(self, partition: TopicPartition, offset: int) -> None:
+        self.current[partition] = self.committed[partition] = offset
+
+    def lag(self) -> int:
+        committed = self.committed
+        return sum(max(offset - committed.get(partition, offset), 0) for partition, offset in self.current.items())
+
+    @property
+    def committing(self) -> bool:
+        """Whether an answer is waited for; after the timeout it no longer is."""
+        if self._under_way is not None and time.monotonic() >= self._under_way + self._timeout:
+            log.warning("Commit of offsets timed out")
+            self._metrics.committed(self._timeout, success=False)
+            self._under_way = None
+        return self._under_way is not None
+
+    def commit(self, task: SinkTask, partitions: Iterable[TopicPartition], closing: bool) -> dict[TopicPartition, int]:
+        """Ask the task, and commit what it answers; waits for the group's answer when ``closing``.
+
+        If ``pre_commit`` fails before closing, the answer is where to go on: the last committed offsets of these
+        partitions.
+        """
+        wanted = {p: self.current[p] for p in partitions if p in self.current}
+        if not wanted:
+            return {}
+        self._number += 1
+        self._metrics.put("offset-commit-seq-no", self._number)
+        try:
+            answer = task.pre_commit(dict(wanted))
+        except Exception:
+            self._metrics.committed(0.0, success=False)
+            if closing:
+                log.warning("Offset commit failed during close", exc_info=True)
+                return {}
+            log.exception("Offset commit failed, rewinding to last committed offsets")
+            return {p: offset for p, offset in self.committed.items() if p in wanted}
+        offsets = self._committable({TopicPartition(*p): offset for p, offset in answer.items()}, wanted)
+        changed = {p: offset for p, offset in offsets.items() if self.committed.get(p) != offset}
+        if changed:
+            self._write(changed, closing)
+        else:
+            self._metrics.committed(0.0)
+            self._metrics.add("offset-commit-completion-total")
+        return {}
+
+    def _committable(
+        self, answer: Mapping[TopicPartition, int], wanted: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, int]:
+        found = {}
+        for partition, offset in answer.items():
+            if partition not in wanted:
+                log.warning("Ignoring invalid task provided offset %s of %s: not asked for", offset, partition)
+            elif offset > wanted[partition]:
+                log.warning(
+                    "Ignoring invalid task provided offset %s of %s -- not yet consumed, currentOffset=%d",
+                    offset,
+                    partition,
+                    wanted[partition],
+                )
+            else:
+                found[partition] = offset
+        return found
+
+    def _write(self, offsets: dict[TopicPartition, int], closing: bool) -> None:
+        started = time.monotonic()
+        try:
+            if not closing:
+                self.consumer.commit(offsets=places(offsets), asynchronous=True)
+                self._under_way = started
+                return
+            results = self.consumer.commit(offsets=places(offsets), asynchronous=False)
+        except KafkaException as e:
+            self._failed(e.args[0], started)
+            return
+        self._done(results or [], started)
+
+    def answered(self, error: KafkaError | None, results: list[Place]) -> None:
+        """Called by the consumer with the answer to a commit that was not waited for."""
+        started, self._under_way = self._under_way, None
+        if started is None:
+            self._metrics.add("offset-commit-skip-total")
+        elif error is not None:
+            self._failed(error, started)
+        else:
+            self._done(results, started)
+
+    def _done(self, results: list[Place], started: float) -> None:
+        for place, partition in zip(results, names(results), strict=True):
+            if place.error is not None:
+                self._failed(place.error, started)
+                return
+            if partition in self.current:
+                self.committed[partition] = place.offset
+        self._metrics.committed(time.monotonic() - started)
+        self._metrics.add("offset-commit-completion-total")
+        self._metrics.put("sink-record-active-count", self.lag())
+
+    def _failed(self, error: KafkaError, started: float) -> None:
+        log.error("Commit of offsets threw an unexpected exception: %s", error.str())
+        self._metrics.committed(time.monotonic() - started, success=False)

@@ -1,0 +1,248 @@
+"""The loop of a source task: poll → transforms → converters → produce → commit offsets, on whole batches.
+
+Nothing is done per record in Python but the call of ``produce``. When offsets are committed is the matter of a policy
+(``commit``, ``transactions``). Java: ``AbstractWorkerSourceTask``, ``WorkerSourceTask``,
+``ExactlyOnceWorkerSourceTask``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+
+from penstock.api.batch import Batch
+from penstock.api.errors import ConnectError, RetriableError
+from penstock.api.record import SourceRecord
+from penstock.api.source import SourceTask, TransactionContext
+from penstock.core.tasks import TaskId
+from penstock.core.topic_creation import TopicCreation
+from penstock.kafka.client_settings import connector_producer, internal, transactional_producer
+from penstock.kafka.clients import make_admin, new_producer
+from penstock.pipeline.chain import Chain, Resolve
+from penstock.pipeline.commit import AtLeastOnce, Commit, RecordByRecord
+from penstock.pipeline.conversion import Conversion
+from penstock.pipeline.creation import TopicCreator
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, LogReporter, Step
+from penstock.pipeline.javatext import compile_regex
+from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.offset_log import HostOffsetLog, OffsetLog, TopicOffsetLog
+from penstock.pipeline.offsets import SourceOffsets
+from penstock.pipeline.sender import Sender
+from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start, seconds_of
+from penstock.pipeline.topics import ActiveTopics
+from penstock.pipeline.transactions import Boundaries, ExactlyOnce
+
+log = logging.getLogger(__name__)
+
+TOTALS = ("source-record-poll-total", "source-record-write-total", "source-record-active-count")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceContext:
+    """The ``SourceTaskContext`` that tasks get."""
+
+    configs: Mapping[str, str]
+    offset_reader: SourceOffsets
+    transaction: TransactionContext | None
+
+
+@dataclass(slots=True)
+class Stopper:
+    """Calls ``stop`` of a task once, whoever is first: the host's thread or the end of the loop."""
+
+    stop: Callable[[], None]
+    lock: threading.Lock
+    done: bool = False
+
+    def __call__(self) -> None:
+        with self.lock:
+            if self.done:
+                return
+            self.done = True
+        try:
+            self.stop()
+        except Exception:
+            log.warning("Could not stop task", exc_info=True)
+
+
+def run_source_task(
+    spec: TaskSpec, task_class: type[SourceTask], control: TaskControl, host: TaskHost, resolve: Resolve
+) -> None:
+    """Run the task until it is stopped; returns when everything it held is closed.
+
+    Raises what ended it otherwise, after the same cleanup; ``trace.trace`` makes the text of its status. ``resolve``
+    finds plugin classes.
+    """
+    id = TaskId(spec.connector, spec.task)
+    with contextlib.ExitStack() as stack:
+        metrics = Metrics(host.metrics, TOTALS)
+        settings = ErrorSettings.of(spec.connector_config)
+        errors = ErrorHandler(settings, metrics, control.halted.wait, (LogReporter(id, settings, metrics),))
+        conversion = Conversion.build(spec.connector_config, spec.worker_config, resolve)
+        stack.callback(conversion.close)
+        chain = Chain.build(spec.connector_config, resolve)
+        stack.callback(chain.close)
+        offsets = SourceOffsets(spec)
+        if not await_start(control, host):
+            return
+        task = task_class()
+        commit, sender = _commit_policy(spec, id, task, offsets, metrics, control, host, errors)
+        stack.callback(commit.close)
+        transaction = None
+        if isinstance(commit, ExactlyOnce):
+            commit.begin()
+            transaction = commit.context
+        topics = ActiveTopics(spec, control, host)
+        creator = TopicCreator(_admin(spec, id), _rules(spec))
+        creator.adjust = task.settings_for_new_topic
+        task.context = SourceContext(dict(spec.config), offsets, transaction)
+        stopper = Stopper(task.stop, threading.Lock())
+        stack.callback(stopper)
+        control.on_stop = stopper
+        task.start(dict(spec.config))
+        log.info("%s Source task finished initialization and start", id)
+        host.running()
+        steps = [*chain.steps, *conversion.from_connect()]
+        loop = _Loop(task, control, host, commit, sender, errors, steps, topics, creator, metrics)
+        try:
+            loop.run()
+        except Exception:
+            if not control.aborted:
+                _finish_failed(commit)
+            raise
+        if not control.aborted:
+            commit.finish(failed=False)
+
+
+def _finish_failed(commit: Commit) -> None:
+    try:
+        commit.finish(failed=True)
+    except Exception:
+        log.exception("Failed to commit offsets for already-failing task")
+
+
+@dataclass(slots=True)
+class _Loop:
+    """What the loop works with; ``run`` is the loop."""
+
+    task: SourceTask
+    control: TaskControl
+    host: TaskHost
+    commit: Commit
+    sender: Sender
+    errors: ErrorHandler
+    steps: list[Step]
+    topics: ActiveTopics
+    creator: TopicCreator
+    metrics: Metrics
+
+    def run(self) -> None:
+        while not self.control.stopping:
+            if self.control.pausing:
+                self._pause()
+                continue
+            started = time.monotonic()
+            polled = self._poll()
+            now = time.monotonic()
+            self.metrics.tick(now)
+            if polled is None or not len(polled):
+                wanted = self.commit.tick(now)
+                if not self.control.stopping:
+                    self.control.wait(min(self.task.idle(), wanted))
+                continue
+            batch = polled if isinstance(polled, Batch) else Batch.of_source_records(polled)
+            self.metrics.add("source-record-poll-total", len(batch))
+            self.metrics.observe("poll-batch", (now - started) * 1000, "-time-ms")
+            self.metrics.observe("batch-size", len(batch))
+            for piece, afterwards in self.commit.pieces(polled, batch):
+                ready = self.errors.run(self.steps, piece)
+                if len(ready):
+                    self.creator.ensure(ready.topics)
+                self.commit.send(piece, ready)
+                self._report(ready)
+                if afterwards is not None:
+                    afterwards()
+            self.commit.sent()
+
+    def _poll(self) -> Sequence[SourceRecord] | Batch | None:
+        try:
+            return self.task.poll()
+        except RetriableError:
+            log.warning("Failed to poll records from SourceTask. Will retry operation.", exc_info=True)
+            return None
+
+    def _report(self, ready: Batch) -> None:
+        """A topic counts as used once its first records have arrived, which are waited for."""
+        unknown = self.topics.unknown(ready.topics)
+        while unknown and not self.control.stopping:
+            if self.sender.flush(1.0):
+                self.sender.check()
+                self.topics.used(unknown)
+                return
+
+    def _pause(self) -> None:
+        self.commit.pause()
+        self.host.paused()
+        while self.control.pausing and not self.control.stopping:
+            self.metrics.tick(time.monotonic())
+            self.control.wait(5.0)
+        if not self.control.stopping:
+            self.host.running()
+
+
+def _commit_policy(
+    spec: TaskSpec,
+    id: TaskId,
+    task: SourceTask,
+    offsets: SourceOffsets,
+    metrics: Metrics,
+    control: TaskControl,
+    host: TaskHost,
+    errors: ErrorHandler,
+) -> tuple[Commit, Sender]:
+    interval = seconds_of(spec, "offset.flush.interval.ms", "60000")
+    tells = type(task).commit_record is not SourceTask.commit_record
+    sender = Sender(id, control, errors, errors.settings.tolerate and not spec.exactly_once)
+    client_id = f"connector-producer-{id}"
+    native = {"delivery.report.only.error": not tells, "on_delivery": sender.failed}
+    copies = TopicOffsetLog(_offsets_producer(spec, id), spec.offsets_topic or "", spec.global_offsets_topic)
+    if spec.exactly_once:
+        if spec.offsets_topic is None:
+            raise ConnectError(f"Task {id} can't be exactly once: no offsets topic was given to it")
+        kind = spec.connector_config.get("transaction.boundary", "poll").strip().lower()
+        given = spec.connector_config.get("transaction.boundary.interval.ms")
+        boundaries = Boundaries(kind, interval if given is None else int(given) / 1000)
+        transactional_id = f"{spec.group_id}-{id}"
+        java = transactional_producer(spec.worker_config, spec.connector_config, client_id, transactional_id)
+        sender.attach(new_producer(java, **native))
+        once = ExactlyOnce(id, sender, offsets, spec.offsets_topic, copies, boundaries, metrics, control)
+        once.task = task
+        return once, sender
+    sender.attach(new_producer(connector_producer(spec.worker_config, spec.connector_config, client_id), **native))
+    offset_log: OffsetLog = HostOffsetLog(host) if spec.offsets_topic is None else copies
+    timeout = seconds_of(spec, "offset.flush.timeout.ms", "5000")
+    kind_of_commit = RecordByRecord if tells else AtLeastOnce
+    commit = kind_of_commit(sender, offsets, offset_log, metrics, control, interval, timeout)
+    commit.task = task
+    return commit, sender
+
+
+def _offsets_producer(spec: TaskSpec, id: TaskId) -> Callable[[], Producer]:
+    return lambda: new_producer(internal(spec.worker_config, "producer", f"{id}-offsets"))
+
+
+def _admin(spec: TaskSpec, id: TaskId) -> Callable[[], AdminClient]:
+    return lambda: make_admin(spec.worker_config, spec.connector_config, client_id=f"connector-adminclient-{id}")
+
+
+def _rules(spec: TaskSpec) -> TopicCreation:
+    if spec.worker_config.get("topic.creation.enable", "true").strip().lower() != "true":
+        return TopicCreation()
+    return TopicCreation.from_config(spec.connector_config, compile_regex)

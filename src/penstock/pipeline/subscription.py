@@ -1,0 +1,60 @@
+"""Which topics a sink task reads: a list, or a regular expression of Java's that is expanded here.
+
+librdkafka's own patterns are of another dialect. Java: ``SinkConnectorConfig.parseTopicsList``,
+``Consumer.subscribe(Pattern)``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from penstock.core.sink_config import topics_of
+from penstock.pipeline.javatext import compile_regex
+
+log = logging.getLogger(__name__)
+
+Rebalance = Callable[[Consumer, list[TopicPartition]], None]
+
+_INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+
+
+class Subscription:
+    """Subscribes a consumer, again whenever other topics match. ``max_age``: seconds after which that is looked at."""
+
+    def __init__(self, config: Mapping[str, str], max_age: float) -> None:
+        self._topics = set(topics_of(config.get("topics")))
+        regex = config.get("topics.regex", "").strip()
+        self._pattern = compile_regex(regex) if regex and not self._topics else None
+        self._max_age, self._next = max_age, 0.0
+        self._subscribed: set[str] | None = None
+
+    def update(
+        self, consumer: Consumer, now: float, on_assign: Rebalance, on_revoke: Rebalance, on_lost: Rebalance
+    ) -> None:
+        """Called by the loop as often as it comes by; subscribes at the first time, and when topics have come or
+        gone.
+        """
+        if now < self._next:
+            return
+        wanted = self._topics
+        if self._pattern is not None:
+            self._next = now + self._max_age
+            try:
+                names = consumer.list_topics(timeout=10).topics
+            except KafkaException as e:
+                log.warning("The topics that match %s could not be listed: %s", self._pattern.pattern, e.args[0].str())
+                self._next = now + 1.0
+                return
+            wanted = {name for name in names if name not in _INTERNAL and self._pattern.fullmatch(name)}
+        else:
+            self._next = float("inf")
+        if wanted != self._subscribed:
+            self._subscribed = wanted
+            log.info("Subscribing to topics %s", ", ".join(sorted(wanted)) or "(none matches yet)")
+            if wanted:
+                consumer.subscribe(sorted(wanted), on_assign=on_assign, on_revoke=on_revoke, on_lost=on_lost)
+            else:
+                consumer.unsubscribe()

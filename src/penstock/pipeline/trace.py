@@ -1,0 +1,45 @@
+"""The text that a FAILED task or connector shows: what happened, why, where in the data, and where in the code.
+
+The first line is Java's (``<class>: <message>``), the causes follow at once, root last, so that nobody has to scroll
+for it; then the notes that the pipeline added (stage, transform, topic, partition, offset), then the Python frames,
+innermost first.
+"""
+
+from __future__ import annotations
+
+import traceback
+
+from penstock.api.errors import java_name
+
+_FRAMES = 60
+
+
+def trace(error: BaseException) -> str:
+    """The whole text for an error and its causes; lines are separated by line feeds."""
+    chain = causes(error)
+    lines = [("Caused by: " if i else "") + headline(e) for i, e in enumerate(chain)]
+    for e in chain:
+        lines += [f"\t{note}" for note in getattr(e, "__notes__", ())]
+    frames = [line for e in reversed(chain) for line in _frames(e)]
+    lines += list(dict.fromkeys(frames))[:_FRAMES]
+    return "\n".join(lines) + "\n"
+
+
+def headline(error: BaseException) -> str:
+    """``<class>: <message>``, or the class alone if there is no message; Java's ``Throwable.toString``."""
+    message = str(error)
+    return f"{java_name(error)}: {message}" if message else java_name(error)
+
+
+def causes(error: BaseException) -> list[BaseException]:
+    """The error and what caused it, each the cause of the one before."""
+    chain: list[BaseException] = []
+    current: BaseException | None = error
+    while current is not None and current not in chain:
+        chain.append(current)
+        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+    return chain
+
+
+def _frames(error: BaseException) -> list[str]:
+    return [f"\tat {f.name}({f.filename}:{f.lineno})" for f in reversed(traceback.extract_tb(error.__traceback__))]

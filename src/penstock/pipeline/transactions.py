@@ -1,0 +1,338 @@
+"""Source records and their offsets in transactions of Kafka: exactly once (KIP-618).
+
+One transactional producer per task, ``<group.id>-<connector>-<task>``. Where a transaction ends is said by
+``transaction.boundary``: with each poll, after an interval, or by the connector. While a transaction is being committed
+the task already reads the next records (unless it asks to be told of commits, since it may be waiting for that). Java:
+``ExactlyOnceWorkerSourceTask``, ``WorkerTransactionContext``.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import confluent_kafka as ck
+
+from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.errors import ConnectError
+from penstock.api.record import SourceRecord
+from penstock.api.source import SourceTask
+from penstock.core.tasks import TaskId
+from penstock.pipeline.broker_errors import broker_error, is_fenced
+from penstock.pipeline.commit import Piece, correlated, tracked
+from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.offset_log import TopicOffsetLog
+from penstock.pipeline.offsets import SourceOffset, SourceOffsets
+from penstock.pipeline.sender import ContactLostError, Delivered, Sender
+from penstock.pipeline.task import TaskControl
+
+log = logging.getLogger(__name__)
+
+_TIMED_OUT = (
+    "The task {} was unable to finish writing records to Kafka before its producer transaction expired, or a newer "
+    "run of it has taken its place. If it was too slow: tune the connector's producer configuration for higher "
+    "throughput, increase its transaction.timeout.ms, decrease the interval (with transaction.boundary=interval), "
+    "or use transaction.boundary=poll."
+)
+
+
+class Boundaries:
+    """Where transactions end. Given to the task as its ``TransactionContext`` if the connector defines them."""
+
+    def __init__(self, kind: str, interval: float) -> None:
+        self.kind, self._interval = kind, interval
+        self._last = time.monotonic()
+        self._commit_batch = self._abort_batch = False
+        self._commit_after: dict[int, SourceRecord] = {}
+        self._abort_after: dict[int, SourceRecord] = {}
+
+    # -- called by the task
+
+    def commit_transaction(self, after: SourceRecord | None = None) -> None:
+        if after is None:
+            self._commit_batch = True
+        else:
+            self._commit_after[id(after)] = after
+
+    def abort_transaction(self, after: SourceRecord | None = None) -> None:
+        if after is None:
+            self._abort_batch = True
+        else:
+            self._abort_after[id(after)] = after
+
+    # -- called by the commit policy
+
+    def restart(self) -> None:
+        self._last = time.monotonic()
+
+    def due(self, now: float) -> bool:
+        """Whether an interval is over; begins the next one."""
+        if self.kind != "interval" or now < self._last + self._interval:
+            return False
+        self._last = now
+        return True
+
+    def left(self, now: float) -> float:
+        """Seconds to the end of the interval."""
+        return self._last + self._interval - now if self.kind == "interval" else 3600.0
+
+    def of_batch(self) -> str | None:
+        """``commit`` or ``abort`` as asked for after the whole batch; asking takes the wish away."""
+        commit, abort = self._commit_batch, self._abort_batch
+        self._commit_batch = self._abort_batch = False
+        if commit and abort:
+            raise ConnectError("The task asked to commit and to abort the same transaction")
+        return "abort" if abort else "commit" if commit else None
+
+    def after_records(self, records: Sequence[SourceRecord]) -> list[tuple[int, str]]:
+        """The places behind which a transaction ends, and how."""
+        if not self._commit_after and not self._abort_after:
+            return []
+        found = []
+        for i, record in enumerate(records, 1):
+            commit, abort = id(record) in self._commit_after, id(record) in self._abort_after
+            if commit and abort:
+                raise ConnectError(
+                    f"The task asked to commit and to abort after the same record of topic {record.topic}"
+                )
+            if commit or abort:
+                found.append((i, "abort" if abort else "commit"))
+        self._commit_after.clear()
+        self._abort_after.clear()
+        return found
+
+
+class ExactlyOnce:
+    """The commit policy of exactly once; see ``commit.Commit`` for what the loop calls."""
+
+    def __init__(
+        self,
+        id: TaskId,
+        sender: Sender,
+        offsets: SourceOffsets,
+        offsets_topic: str,
+        copies: TopicOffsetLog,
+        boundaries: Boundaries,
+        metrics: Metrics,
+        control: TaskControl,
+    ) -> None:
+        self.task: SourceTask
+        self._id, self._sender, self._offsets, self._topic = id, sender, offsets, offsets_topic
+        self._copies, self._boundaries, self._metrics, self._control = copies, boundaries, metrics, control
+        self._open = False
+        self._size = 0
+        self._delivered: list[tuple[SourceRecord, str, int, int]] = []
+        self._thread = ThreadPoolExecutor(1, f"commit-{id}")
+        self._running: Future[None] | None = None
+        self._running_offsets: list[SourceOffset] = []
+        self._started = 0.0
+
+    def begin(self) -> None:
+        """Called once before the task starts: shuts out older producers of this task."""
+        while True:
+            try:
+                self._sender.producer.init_transactions(5.0)
+                return
+            except ck.KafkaException as e:
+                if not e.args[0].retriable() or self._control.stopping:
+                    raise self._failure("Failed to initialize the transactional producer", e.args[0]) from None
+
+    @property
+    def context(self) -> Boundaries | None:
+        """The task's ``TransactionContext``."""
+        return self._boundaries if self._boundaries.kind == "connector" else None
+
+    def _tells(self) -> bool:
+        return type(self.task).commit_record is not SourceTask.commit_record
+
+    def _overlaps(self) -> bool:
+        return type(self.task).commit is SourceTask.commit and not self._tells()
+
+    def pieces(self, polled: Sequence[SourceRecord] | Batch, batch: Batch) -> Iterable[Piece]:
+        if self._tells():
+            batch = tracked(batch)
+        start = 0
+        for end, how in [] if isinstance(polled, Batch) else self._boundaries.after_records(polled):
+            yield batch.select(range(start, end)), self._abort_and_commit if how == "abort" else self._commit
+            start = end
+        yield (batch.select(range(start, len(batch))) if start else batch), None
+
+    def send(self, before: Batch, ready: Batch) -> None:
+        self._settle()
+        if self._topic in ready.topics:
+            raise ConnectError(
+                "Source tasks may not produce to their own offsets topics when exactly-once support is enabled"
+            )
+        callbacks: list[Delivered] | None = None
+        if self._tells():
+            originals, dropped = correlated(before, ready)
+            self._delivered += [(r, r.topic, -1 if r.partition is None else r.partition, -1) for r in dropped]
+            callbacks = [self._callback(record) for record in originals]
+        if not len(ready):
+            return
+        self._begin()
+        self._sender.send(ready, callbacks)
+        if isinstance(ready.origin, SourceOrigin):
+            self._offsets.sent(ready.origin)
+        self._size += len(ready)
+        self._metrics.add("source-record-write-total", len(ready))
+
+    def _callback(self, record: SourceRecord) -> Delivered:
+        def delivered(error: ck.KafkaError | None, message: Any) -> None:
+            if error is None:
+                self._delivered.append((record, message.topic(), message.partition(), message.offset()))
+            elif message is not None:
+                self._sender.failed(error, message)
+
+        return delivered
+
+    def sent(self) -> None:
+        match self._boundaries.kind:
+            case "poll":
+                self._commit()
+            case "interval":
+                self._commit_if_due(time.monotonic())
+            case _:
+                self._commit_as_asked()
+
+    def tick(self, now: float) -> float:
+        if self._running is None or self._running.done():
+            self._settle()
+            self._sender.producer.poll(0)
+            self._sender.check()
+            self._commit_if_due(now)
+            if self._boundaries.kind == "connector":
+                self._commit_as_asked()
+        return self._boundaries.left(now) if self._running is None else 0.01
+
+    def pause(self) -> None:
+        """A transaction is not left open, lest it time out or hold up those who read the topic."""
+        self._finish()
+        self._settle()
+        self._boundaries.restart()
+
+    def finish(self, failed: bool) -> None:
+        if not failed:
+            self._finish()
+        self._settle()
+        if self._open:
+            self._abort()
+
+    def close(self) -> None:
+        if self._control.aborted:
+            self._sender.producer.purge(blocking=False)
+        self._thread.shutdown(wait=not self._control.aborted)
+        self._copies.close()
+
+    def _finish(self) -> None:
+        if self._boundaries.kind == "connector":
+            self._commit_as_asked()
+        else:
+            self._commit()
+
+    def _commit_if_due(self, now: float) -> None:
+        if self._boundaries.due(now):
+            self._commit()
+
+    def _commit_as_asked(self) -> None:
+        match self._boundaries.of_batch():
+            case "commit":
+                self._commit()
+            case "abort":
+                self._abort_and_commit()
+
+    def _begin(self) -> None:
+        if not self._open:
+            self._sender.producer.begin_transaction()
+            self._open = True
+
+    def _abort_and_commit(self) -> None:
+        """Throw the records away, but not their offsets: they are not to be read again."""
+        self._settle()
+        if self._open:
+            log.info("Aborting transaction as requested by connector")
+            self._abort()
+        else:
+            log.warning("Ignoring request by task to abort transaction as the current transaction is empty")
+        self._commit()
+
+    def _abort(self) -> None:
+        self._open, self._size = False, 0
+        try:
+            self._sender.producer.abort_transaction(30.0)
+        except ck.KafkaException as e:
+            log.warning("The transaction of task %s could not be aborted: %s", self._id, e.args[0].str())
+
+    def _commit(self) -> None:
+        """End the transaction: its offsets, then the commit, which goes on in another thread where that does no
+        harm.
+        """
+        self._settle()
+        self._started = time.monotonic()
+        offsets = self._offsets.take()
+        if not self._open and not offsets:
+            self._committed([])
+            return
+        self._begin()
+        for each in offsets:
+            self._sender.producer.produce(self._topic, each.value, each.key)
+        self._running_offsets = offsets
+        self._running = self._thread.submit(self._commit_transaction)
+        if not self._overlaps():
+            self._settle()
+
+    def _commit_transaction(self) -> None:
+        while True:
+            try:
+                self._sender.producer.commit_transaction(1.0)
+                return
+            except ck.KafkaException as e:
+                if self._control.aborted or not e.args[0].retriable():
+                    raise
+
+    def _settle(self) -> None:
+        """Wait for the commit that is under way, if any, and do what comes after it."""
+        if self._running is None:
+            return
+        while True:
+            try:
+                self._running.result(0.5)
+                break
+            except TimeoutError:
+                if self._control.aborted:
+                    raise ContactLostError("Contact with the worker is lost") from None
+            except ck.KafkaException as e:
+                self._running = None
+                self._metrics.committed(time.monotonic() - self._started, success=False)
+                error: ck.KafkaError = e.args[0]
+                self._open = error.txn_requires_abort()
+                self._sender.check()
+                raise self._failure(f"Failed to flush offsets and/or records for task {self._id}", error) from None
+        self._running, self._open = None, False
+        self._sender.check()
+        self._metrics.observe("transaction-size", self._size)
+        self._size = 0
+        self._committed(self._running_offsets)
+
+    def _committed(self, offsets: list[SourceOffset]) -> None:
+        self._offsets.committed(offsets)
+        self._copies.copy(offsets)
+        self._metrics.committed(time.monotonic() - self._started)
+        delivered, self._delivered = self._delivered, []
+        for record, topic, partition, offset in delivered:
+            try:
+                self.task.commit_record(record, topic, partition, offset)
+            except Exception:
+                log.exception("Exception thrown while calling task.commit_record()")
+        try:
+            self.task.commit()
+        except Exception:
+            log.exception("Exception thrown while calling task.commit()")
+
+    def _failure(self, message: str, error: ck.KafkaError) -> ConnectError:
+        failure = ConnectError(_TIMED_OUT.format(self._id) if is_fenced(error) else message)
+        failure.__cause__ = broker_error(error)
+        return failure
