@@ -160,8 +160,7 @@ class Batch:
         if len(batches) == 1:
             return batches[0]
         origins = [batch.origin for batch in batches]
-        kind = type(origins[0])
-        origin = None if origins[0] is None else kind(**_joined(origins, fields(origins[0])))
+        origin = None if origins[0] is None else replace(origins[0], **_joined(origins, fields(origins[0])))
         columns = _joined(batches, [column for column in fields(Batch) if column.name != "origin"])
         return Batch(**columns, origin=origin)
 
