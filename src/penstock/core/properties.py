@@ -1,0 +1,73 @@
+"""Java's ``.properties`` format, as ``java.util.Properties.load`` reads it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from penstock.api.errors import ConfigError
+
+_BLANKS = " \t\f"
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_CODE_UNIT = re.compile(r"[0-9a-fA-F]{4}")
+
+
+def parse_properties(text: str) -> dict[str, str]:
+    """The settings in a text; of a key given twice the last counts. Raises ConfigError for a broken escape."""
+    return dict(_setting(line) for line in _logical_lines(text))
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    """Lines without leading blanks, comments and empty lines; one that ends in an odd number of backslashes goes on in
+    the next.
+    """
+    parts: list[str] = []
+    for natural in _LINE_END.split(text):
+        line = natural.lstrip(_BLANKS)
+        if not parts and (not line or line[0] in "#!"):
+            continue
+        backslashes = len(line) - len(line.rstrip("\\"))
+        if backslashes % 2:
+            parts.append(line[:-1])
+            continue
+        yield "".join([*parts, line])
+        parts.clear()
+    if any(parts):
+        yield "".join(parts)
+
+
+def _setting(line: str) -> tuple[str, str]:
+    """Key and value: the key ends at the first ``=``, ``:`` or blank that is not escaped."""
+    end = 0
+    while end < len(line) and line[end] not in "=: \t\f":
+        end += 2 if line[end] == "\\" else 1
+    rest = line[end:].lstrip(_BLANKS)
+    if rest[:1] in ("=", ":"):
+        rest = rest[1:].lstrip(_BLANKS)
+    return _unescaped(line[:end]), _unescaped(rest)
+
+
+def _unescaped(text: str) -> str:
+    if "\\" not in text:
+        return text
+    out: list[str] = []
+    at = 0
+    while at < len(text):
+        char = text[at]
+        at += 1
+        if char != "\\":
+            out.append(char)
+        elif text[at : at + 1] == "u":
+            found = _CODE_UNIT.match(text, at + 1)
+            if not found:
+                raise ConfigError(
+                    f"Malformed \\uxxxx encoding in `{text}`: right are four hexadecimal digits after \\u"
+                )
+            out.append(chr(int(found[0], 16)))
+            at = found.end()
+        elif at < len(text):
+            out.append(_ESCAPES.get(text[at], text[at]))
+            at += 1
+    # Characters beyond 16 bits are written as two escapes.
+    return "".join(out).encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,214 @@
+"""Kafka's own config providers, and the replacing of references such as ``${file:/etc/secrets.properties:password}``
+(KIP-297).
+
+Java: ``FileConfigProvider``, ``DirectoryConfigProvider``, ``EnvVarConfigProvider``, ``ConfigTransformer``. Times to
+live are ignored: none of these providers has any.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any, overload
+
+from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.errors import ConfigError
+from penstock.api.provider import ConfigProvider
+from penstock.core.properties import parse_properties
+
+__all__ = ["DirectoryConfigProvider", "EnvVarConfigProvider", "FileConfigProvider"]
+
+log = logging.getLogger(__name__)
+
+_PACKAGE = "org.apache.kafka.common.config.provider."
+_REFERENCE = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
+
+
+class _PathProvider(ConfigProvider):
+    """Base of those that read files: ``allowed.paths`` limits them to some folders."""
+
+    _allowed: tuple[str, ...] | None = None
+
+    @classmethod
+    def version(cls) -> str:
+        return "4.3.1"
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        return ConfigDef().define(
+            "allowed.paths",
+            Type.STRING,
+            None,
+            importance=Importance.LOW,
+            documentation="Absolute paths, separated by commas, outside of which nothing is read. By default all are.",
+        )
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        given = config.get("allowed.paths")
+        if not given:
+            return
+        paths = [os.path.normpath(path) for path in given.split(",")]
+        for path in paths:
+            if not os.path.isabs(path):
+                raise ConfigError(f"Path {path} is not absolute")
+            if not os.path.exists(path):
+                raise ConfigError(f"Path {path} does not exist")
+        self._allowed = tuple(paths)
+
+    def _permitted(self, path: str) -> Path | None:
+        if self._allowed is None:
+            return Path(path)
+        normal = Path(os.path.normpath(path))
+        if any(normal.is_relative_to(allowed) for allowed in self._allowed):
+            return normal
+        log.warning("The path %s is not allowed to be accessed", path)
+        return None
+
+
+class FileConfigProvider(_PathProvider):
+    """``${file:/path/to.properties:key}``: a key of a properties file, which is read as UTF-8."""
+
+    java_name = f"{_PACKAGE}FileConfigProvider"
+
+    def get(self, path: str, keys: Collection[str] | None = None) -> dict[str, str]:
+        file = self._permitted(path) if path else None
+        if file is None:
+            return {}
+        try:
+            found = parse_properties(file.read_text("utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            log.error("Could not read properties from file %s: %s", path, error)
+            raise ConfigError(f"Could not read properties from file {path}") from error
+        return found if keys is None else {key: found[key] for key in keys if key in found}
+
+
+class DirectoryConfigProvider(_PathProvider):
+    """``${dir:/path:name}``: the content of a file of that name, as Kubernetes mounts secrets."""
+
+    java_name = f"{_PACKAGE}DirectoryConfigProvider"
+
+    def get(self, path: str, keys: Collection[str] | None = None) -> dict[str, str]:
+        folder = self._permitted(path) if path else None
+        if folder is None:
+            return {}
+        if not folder.is_dir():
+            log.warning("The path %s is not a directory", path)
+            return {}
+        try:
+            files = [file for file in folder.iterdir() if file.is_file() and (keys is None or file.name in keys)]
+        except OSError as error:
+            raise ConfigError(f"Could not list directory {folder}") from error
+        return {file.name: self._content(file) for file in files}
+
+    def _content(self, file: Path) -> str:
+        try:
+            return file.read_bytes().decode("utf-8", "replace")
+        except OSError as error:
+            raise ConfigError(f"Could not read file {file} for property {file.name}") from error
+
+
+class EnvVarConfigProvider(ConfigProvider):
+    """``${env:NAME}``: a variable of the worker's environment; ``allowlist.pattern`` says which may be read."""
+
+    java_name = f"{_PACKAGE}EnvVarConfigProvider"
+    _pattern = re.compile(".*", re.DOTALL)
+
+    @classmethod
+    def version(cls) -> str:
+        return "4.3.1"
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        return ConfigDef().define(
+            "allowlist.pattern",
+            Type.STRING,
+            ".*",
+            importance=Importance.LOW,
+            documentation="A regular expression that the names of readable variables match as a whole.",
+        )
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        if (pattern := config.get("allowlist.pattern")) is not None:
+            try:
+                self._pattern = re.compile(pattern)
+            except re.error as error:
+                raise ConfigError("allowlist.pattern", pattern, str(error)) from error
+
+    def get(self, path: str, keys: Collection[str] | None = None) -> dict[str, str]:
+        if path:
+            raise ConfigError(f"Path is not supported for EnvVarConfigProvider, invalid value '{path}'")
+        names = os.environ if keys is None else [key for key in keys if key in os.environ]
+        return {name: os.environ[name] for name in names if self._pattern.fullmatch(name)}
+
+
+BUILT_IN = (FileConfigProvider, DirectoryConfigProvider, EnvVarConfigProvider)
+
+
+class ConfigTransformer:
+    """Replaces references by what a worker's providers say. A reference that none of them knows stays as it is."""
+
+    def __init__(self, providers: Mapping[str, ConfigProvider]) -> None:
+        self._providers = providers
+
+    @classmethod
+    def of(cls, worker_config: Mapping[str, str], resolve: Callable[[str, str], type]) -> ConfigTransformer:
+        """With those of ``config.providers``; ``resolve(kind, name)`` finds their classes. Raises ConfigError."""
+        names = [name.strip() for name in worker_config.get("config.providers", "").split(",") if name.strip()]
+        return cls({name: _provider(name, worker_config, resolve) for name in names})
+
+    @overload
+    def transform(self, config: Mapping[str, str]) -> dict[str, str]: ...
+    @overload
+    def transform(self, config: Mapping[str, str | None]) -> dict[str, str | None]: ...
+    def transform(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The configuration with values instead of references. Raises ConfigError if a provider can't read them."""
+        wanted: dict[tuple[str, str], set[str]] = {}
+        for value in config.values():
+            for name, _, path, key in _references(value):
+                if name in self._providers:
+                    wanted.setdefault((name, path or ""), set()).add(key)
+        if not wanted:
+            return dict(config)
+        found = {(name, path): self._providers[name].get(path, keys) for (name, path), keys in wanted.items()}
+
+        def replacement(match: re.Match[str]) -> str:
+            name, _, path, key = match.groups()
+            return found.get((name, path or ""), {}).get(key, match[0])
+
+        return {key: value and _REFERENCE.sub(replacement, value) for key, value in config.items()}
+
+    def close(self) -> None:
+        for provider in self._providers.values():
+            provider.close()
+
+
+def has_reference(value: str | None) -> bool:
+    """Whether a value holds a reference, to whichever provider."""
+    return value is not None and _REFERENCE.search(value) is not None
+
+
+def with_references(raw: Mapping[str, str | None], config: Mapping[str, str]) -> dict[str, str]:
+    """A task's configuration with the connector's own references instead of the values that they stood for.
+
+    So secrets do not get into the config topic. Java: ``AbstractHerder.reverseTransform``.
+    """
+    given = {key: value for key, value in raw.items() if value is not None and has_reference(value)}
+    return {key: given.get(key, value) for key, value in config.items()}
+
+
+def _references(value: str | None) -> list[tuple[str, str, str, str]]:
+    return [] if value is None or "${" not in value else _REFERENCE.findall(value)
+
+
+def _provider(name: str, worker_config: Mapping[str, str], resolve: Callable[[str, str], type]) -> ConfigProvider:
+    key = f"config.providers.{name}.class"
+    named = worker_config.get(key)
+    if named is None:
+        raise ConfigError(f"`config.providers` names `{name}`, but `{key}`, which says what it is, is missing")
+    provider: ConfigProvider = resolve("configprovider", named)()
+    prefix = f"config.providers.{name}.param."
+    provider.configure({k.removeprefix(prefix): v for k, v in worker_config.items() if k.startswith(prefix)})
+    return provider

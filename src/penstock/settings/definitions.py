@@ -1,0 +1,180 @@
+"""The settings of a worker: Java's names, types and defaults, and Penstock's own.
+
+Java: ``WorkerConfig``, ``DistributedConfig``, ``StandaloneConfig`` and ``RestServerConfig`` of 4.3.1. The tables are
+lines of name, type, importance and default, as in ``core/client_settings.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.errors import ConfigError
+from penstock.api.validators import CaseInsensitiveValidString, Described, ValidString, at_least, between
+from penstock.core.client_settings import SECURITY, define_table
+from penstock.core.session_keys import DEFAULT_KEY_SIZES, DIGESTS
+
+_WORKER = """
+client.dns.lookup STRING MEDIUM use_all_dns_ips
+key.converter CLASS HIGH !
+key.converter.plugin.version STRING LOW
+value.converter CLASS HIGH !
+value.converter.plugin.version STRING LOW
+header.converter CLASS LOW org.apache.kafka.connect.storage.SimpleHeaderConverter
+header.converter.plugin.version STRING LOW
+task.shutdown.graceful.timeout.ms LONG LOW 5000
+offset.flush.interval.ms LONG LOW 60000
+offset.flush.timeout.ms LONG LOW 5000
+plugin.path LIST LOW
+metric.reporters LIST LOW org.apache.kafka.common.metrics.JmxReporter
+config.providers LIST LOW ""
+connector.client.config.override.policy STRING MEDIUM All
+connector.client.config.override.allowlist LIST LOW ""
+topic.creation.enable BOOLEAN LOW true
+topic.tracking.enable BOOLEAN LOW true
+topic.tracking.allow.reset BOOLEAN LOW true
+rest.advertised.host.name STRING LOW
+rest.advertised.port INT LOW
+rest.advertised.listener STRING LOW
+access.control.allow.origin STRING LOW ""
+access.control.allow.methods STRING LOW ""
+response.http.headers.config STRING LOW ""
+rest.extension.classes LIST LOW ""
+"""
+_DISTRIBUTED = """
+group.id STRING HIGH !
+session.timeout.ms INT HIGH 10000
+rebalance.timeout.ms INT HIGH 60000
+heartbeat.interval.ms INT HIGH 3000
+client.id STRING LOW ""
+request.timeout.ms INT MEDIUM 40000
+connections.max.idle.ms LONG MEDIUM 540000
+worker.sync.timeout.ms INT MEDIUM 3000
+worker.unsync.backoff.ms INT MEDIUM 300000
+offset.storage.topic STRING HIGH !
+config.storage.topic STRING HIGH !
+status.storage.topic STRING HIGH !
+inter.worker.key.size INT LOW
+"""
+_AT_LEAST_ZERO = """
+metadata.max.age.ms LONG LOW 300000
+reconnect.backoff.ms LONG LOW 50
+reconnect.backoff.max.ms LONG LOW 1000
+socket.connection.setup.timeout.ms LONG LOW 10000
+socket.connection.setup.timeout.max.ms LONG LOW 30000
+retry.backoff.ms LONG LOW 100
+retry.backoff.max.ms LONG LOW 1000
+metadata.recovery.rebootstrap.trigger.ms LONG LOW 300000
+"""
+_OWN = """
+penstock.query.slots INT LOW 0
+penstock.task.lease.ms LONG LOW 10000
+"""
+ALGORITHMS = tuple(DIGESTS)
+
+
+def standalone_config() -> ConfigDef:
+    """All settings of a standalone worker."""
+    return _worker_config().define("offset.storage.file.filename", Type.STRING, importance=Importance.HIGH)
+
+
+def distributed_config() -> ConfigDef:
+    """All settings of a worker of a group."""
+    config = define_table(_worker_config(), _DISTRIBUTED)
+    define_table(config, _AT_LEAST_ZERO)
+    for name in ("send.buffer.bytes", "receive.buffer.bytes"):
+        config.define(name, Type.INT, 131072 if name.startswith("send") else 32768, at_least(-1))
+    config.define("security.protocol", Type.STRING, "PLAINTEXT", CaseInsensitiveValidString(*_PROTOCOLS))
+    support = CaseInsensitiveValidString("disabled", "preparing", "enabled")
+    config.define("exactly.once.source.support", Type.STRING, "disabled", support, Importance.HIGH)
+    config.define("exactly.once.source.enabled", Type.BOOLEAN, False, importance=Importance.HIGH)
+    for topic, partitions in (("offset", 25), ("status", 5)):
+        config.define(f"{topic}.storage.partitions", Type.INT, partitions, _PARTITIONS, Importance.LOW)
+    for topic in ("config", "offset", "status"):
+        config.define(f"{topic}.storage.replication.factor", Type.SHORT, 3, _REPLICATION_FACTOR, Importance.LOW)
+    config.define("connect.protocol", Type.STRING, "sessioned", _CONNECT_PROTOCOL, Importance.LOW)
+    for name, default in (("scheduled.rebalance.max.delay.ms", 300_000), ("inter.worker.key.ttl.ms", 3_600_000)):
+        config.define(name, Type.INT, default, between(0, 2**31 - 1), Importance.LOW)
+    config.define("inter.worker.key.generation.algorithm", Type.STRING, "HmacSHA256", _ALGORITHM, Importance.LOW)
+    config.define("inter.worker.signature.algorithm", Type.STRING, "HmacSHA256", _ALGORITHM, Importance.LOW)
+    config.define("inter.worker.verification.algorithms", Type.LIST, "HmacSHA256", _ALGORITHMS, Importance.LOW)
+    recovery = CaseInsensitiveValidString("rebootstrap", "none")
+    config.define("metadata.recovery.strategy", Type.STRING, "rebootstrap", recovery, Importance.LOW)
+    return config
+
+
+def _worker_config() -> ConfigDef:
+    config = ConfigDef().define("bootstrap.servers", Type.LIST, validator=_BOOTSTRAP, importance=Importance.HIGH)
+    define_table(config, _WORKER)
+    config.define("listeners", Type.LIST, "http://:8083", _LISTENERS, Importance.LOW)
+    config.define("admin.listeners", Type.LIST, None, _ADMIN_LISTENERS, Importance.LOW)
+    discovery = CaseInsensitiveValidString("only_scan", "service_load", "hybrid_warn", "hybrid_fail")
+    config.define("plugin.discovery", Type.STRING, "hybrid_warn", discovery, Importance.LOW)
+    config.define("metrics.sample.window.ms", Type.LONG, 30_000, at_least(0), Importance.LOW)
+    config.define("metrics.num.samples", Type.INT, 2, at_least(1), Importance.LOW)
+    config.define("metrics.recording.level", Type.STRING, "INFO", ValidString("INFO", "DEBUG"), Importance.LOW)
+    config.define("ssl.client.auth", Type.STRING, "none", ValidString("required", "requested", "none"), Importance.LOW)
+    without_own_check = "\n".join(line for line in SECURITY.splitlines() if not line.startswith("security.protocol "))
+    define_table(config, without_own_check)
+    return define_table(config, _OWN)
+
+
+_PROTOCOLS = ("SASL_SSL", "PLAINTEXT", "SSL", "SASL_PLAINTEXT")
+
+
+def _check_bootstrap(name: str, value: Any) -> None:
+    if not value:
+        raise ConfigError(f"`{name}` is empty; right are addresses of brokers, such as `localhost:9092`")
+
+
+def _check_listeners(name: str, value: Any) -> None:
+    if not value:
+        example = "at least one URL is expected, ex: http://localhost:8080,https://localhost:8443."
+        raise ConfigError(f"Invalid value for listeners, {example}")
+    if "" in value:
+        raise ConfigError("Empty URL found when parsing listeners list.")
+
+
+def _check_admin_listeners(name: str, value: Any) -> None:
+    if value and "" in value:
+        raise ConfigError("Empty URL found when parsing admin.listeners list.")
+
+
+def _check_partitions(name: str, value: Any) -> None:
+    if value != -1 and value < 1:
+        raise ConfigError(name, value, "Number of partitions must be positive, or -1 to use the broker's default")
+
+
+def _check_replication_factor(name: str, value: Any) -> None:
+    if value != -1 and value < 1:
+        problem = "Replication factor must be positive and not larger than the number of brokers in the Kafka cluster"
+        raise ConfigError(name, value, f"{problem}, or -1 to use the broker's default")
+
+
+def _check_protocol(name: str, value: Any) -> None:
+    if (value or "").lower() not in ("eager", "compatible", "sessioned"):
+        raise ConfigError(name, value, "Invalid Connect protocol compatibility")
+
+
+def _check_algorithm(name: str, value: Any) -> None:
+    if value not in ALGORITHMS or value not in DEFAULT_KEY_SIZES:
+        raise ConfigError(name, value, f"the algorithm is not supported; the supported algorithms are: {[*ALGORITHMS]}")
+
+
+def _check_algorithms(name: str, value: Any) -> None:
+    if not value:
+        raise ConfigError(name, value, "At least one signature verification algorithm must be provided")
+    for each in value:
+        _check_algorithm(name, each)
+
+
+_BOOTSTRAP = Described(_check_bootstrap, "addresses of brokers")
+_LISTENERS = Described(
+    _check_listeners, "List of comma-separated URLs, ex: http://localhost:8080,https://localhost:8443."
+)
+_ADMIN_LISTENERS = Described(_check_admin_listeners, str(_LISTENERS))
+_PARTITIONS = Described(_check_partitions, "Positive number, or -1 to use the broker's default")
+_REPLICATION_FACTOR = Described(_check_replication_factor, "Positive number, or -1 to use the broker's default")
+_CONNECT_PROTOCOL = Described(_check_protocol, "[eager, compatible, sessioned]")
+_ALGORITHM = Described(_check_algorithm, ", ".join(ALGORITHMS))
+_ALGORITHMS = Described(_check_algorithms, f"A list of one or more of {', '.join(ALGORITHMS)}")

@@ -1,0 +1,65 @@
+"""Which of a worker's settings can't be honoured: known ones are refused, unknown ones named once, with what may have
+been meant.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping
+
+from penstock.api.errors import ConfigError
+
+# Settings that only make sense inside a JVM; a value other than the default would silently be without effect.
+_JAVA_ONLY = {
+    "rest.extension.classes": "extensions of the REST interface are Java classes",
+    "metric.reporters": "reporters are Java classes; metrics can be read at `GET /metrics`",
+    "security.providers": "security providers are Java classes",
+    "ssl.provider": "TLS is Python's own",
+    "ssl.engine.factory.class": "TLS is Python's own",
+    "ssl.secure.random.implementation": "TLS is Python's own",
+    "sasl.client.callback.handler.class": "callback handlers are Java classes",
+    "sasl.login.callback.handler.class": "callback handlers are Java classes",
+    "sasl.login.class": "login classes are Java classes",
+}
+_JAVA_DEFAULTS = {"metric.reporters": ("org.apache.kafka.common.metrics.JmxReporter", "JmxReporter")}
+
+# Families of settings whose names are not ours to know: those of clients, topics, plugins and Spark.
+_FAMILIES = (
+    "producer.",
+    "consumer.",
+    "admin.",
+    "config.providers.",
+    "config.storage.",
+    "offset.storage.",
+    "status.storage.",
+    "key.converter.",
+    "value.converter.",
+    "header.converter.",
+    "listeners.https.",
+    "admin.listeners.https.",
+    "metrics.context.",
+    "connector.client.config.override.",
+    "spark.",
+)
+_REMOVED = ("internal.key.converter", "internal.value.converter")
+
+
+def refuse_java_only(config: Mapping[str, str]) -> None:
+    """Raises ConfigError for the first setting that has a meaning in Java alone."""
+    for name, reason in _JAVA_ONLY.items():
+        value = (config.get(name) or "").strip()
+        if value and value not in _JAVA_DEFAULTS.get(name, ()):
+            raise ConfigError(f"`{name}={value}` can't be honoured: {reason}. Leave the setting out")
+
+
+def unknown_settings(config: Mapping[str, str], known: Collection[str]) -> list[str]:
+    """A sentence for each setting that nothing will ever read."""
+    return [_sentence(name, known) for name in sorted(config) if name not in known and not name.startswith(_FAMILIES)]
+
+
+def _sentence(name: str, known: Collection[str]) -> str:
+    if name.startswith(_REMOVED):
+        return f"`{name}` has no effect: internal topics always hold JSON without schemas"
+    close = difflib.get_close_matches(name, known, 1, 0.8)
+    hint = f"; is `{close[0]}` meant?" if close else ""
+    return f"`{name}` is no setting of a worker and has no effect{hint}"

@@ -1,0 +1,240 @@
+"""A worker's settings, typed. ``load_settings`` reads them from a file once, at the start; everything else gets the
+result.
+"""
+
+from __future__ import annotations
+
+import enum
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from penstock.api.errors import ConfigError
+from penstock.core.converter_config import CONVERTERS
+from penstock.core.properties import parse_properties
+from penstock.providers import BUILT_IN, ConfigTransformer
+from penstock.settings.definitions import distributed_config, standalone_config
+from penstock.settings.judgement import refuse_java_only, unknown_settings
+from penstock.settings.rest import RestSettings
+
+log = logging.getLogger(__name__)
+
+
+class ExactlyOnceSource(enum.Enum):
+    """``exactly.once.source.support``: a cluster is rolled to PREPARING first, so that all leaders use transactions
+    (KIP-618).
+    """
+
+    DISABLED = "disabled"
+    PREPARING = "preparing"
+    ENABLED = "enabled"
+
+    @property
+    def transactional_leader(self) -> bool:
+        return self is not ExactlyOnceSource.DISABLED
+
+
+@dataclass(frozen=True, slots=True)
+class InternalTopic:
+    """One of the three internal topics: how to create it if it is missing. -1 is the broker's default."""
+
+    name: str
+    partitions: int
+    replication_factor: int
+    configs: Mapping[str, str]
+    """Further settings of the topic; compaction is always added."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSettings:
+    """How the worker takes part in its group; times in milliseconds."""
+
+    group_id: str
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    rebalance_timeout_ms: int
+    protocol: str
+    """``eager``, ``compatible`` or ``sessioned``."""
+    scheduled_rebalance_max_delay_ms: int
+    sync_timeout_ms: int
+    unsync_backoff_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionKeySettings:
+    """How workers sign their requests to each other (KIP-507)."""
+
+    ttl_ms: int
+    algorithm: str
+    size: int | None
+    signature_algorithm: str
+    verification_algorithms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerSettings:
+    """Everything the properties of a worker say. ``config`` is all of them as texts, references to config providers
+    resolved.
+    """
+
+    config: Mapping[str, str]
+    values: Mapping[str, Any] = field(repr=False)
+    """The typed values of the settings that are defined, by name."""
+    bootstrap_servers: str
+    client_id: str
+    rest: RestSettings
+    plugin_path: tuple[str, ...]
+    override_policy: str
+    topic_creation: bool
+    topic_tracking: bool
+    topic_tracking_reset: bool
+    offset_flush_interval_ms: int
+    offset_flush_timeout_ms: int
+    task_shutdown_timeout_ms: int
+    exactly_once: ExactlyOnceSource = ExactlyOnceSource.DISABLED
+    group: GroupSettings | None = None
+    """None in standalone mode, as everything of a group is."""
+    session_keys: SessionKeySettings | None = None
+    config_topic: InternalTopic | None = None
+    offset_topic: InternalTopic | None = None
+    status_topic: InternalTopic | None = None
+    offset_file: str | None = None
+    """Standalone mode: the file that holds source offsets."""
+    spark: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def distributed(self) -> bool:
+        return self.group is not None
+
+    @property
+    def converters(self) -> dict[str, str | None]:
+        """The worker's own converter classes and their versions, by setting."""
+        names = [key for name in CONVERTERS for key in (name, f"{name}.plugin.version")]
+        return {name: self.values[name] for name in names}
+
+    def with_prefix(self, prefix: str) -> dict[str, str]:
+        """The settings of this prefix, without it; ``producer.``, say."""
+        return {k.removeprefix(prefix): v for k, v in self.config.items() if k.startswith(prefix) and k != prefix}
+
+    @classmethod
+    def distributed_of(cls, config: Mapping[str, str]) -> Self:
+        """The settings of a worker of a group. Raises ConfigError."""
+        config = _resolved(config)
+        values = _parsed(config, distributed_config())
+        if values["exactly.once.source.enabled"] and "exactly.once.source.support" not in config:
+            exactly_once = ExactlyOnceSource.ENABLED
+        else:
+            exactly_once = ExactlyOnceSource(values["exactly.once.source.support"].lower())
+        _check_alias(config, values, exactly_once)
+        return cls(
+            **_common(config, values),
+            client_id=values["client.id"],
+            exactly_once=exactly_once,
+            group=GroupSettings(
+                values["group.id"],
+                values["session.timeout.ms"],
+                values["heartbeat.interval.ms"],
+                values["rebalance.timeout.ms"],
+                values["connect.protocol"].lower(),
+                values["scheduled.rebalance.max.delay.ms"],
+                values["worker.sync.timeout.ms"],
+                values["worker.unsync.backoff.ms"],
+            ),
+            session_keys=_session_keys(values),
+            config_topic=_internal_topic(config, values, "config"),
+            offset_topic=_internal_topic(config, values, "offset"),
+            status_topic=_internal_topic(config, values, "status"),
+        )
+
+    @classmethod
+    def standalone_of(cls, config: Mapping[str, str]) -> Self:
+        """The settings of a standalone worker. Raises ConfigError."""
+        config = _resolved(config)
+        values = _parsed(config, standalone_config())
+        return cls(**_common(config, values), client_id="", offset_file=values["offset.storage.file.filename"])
+
+
+def load_settings(path: str | Path, standalone: bool = False) -> WorkerSettings:
+    """The settings in a file of Java's ``.properties`` format. Raises ConfigError, and OSError if it can't be read."""
+    config = parse_properties(Path(path).read_bytes().decode("iso-8859-1"))  # as Java reads it
+    return WorkerSettings.standalone_of(config) if standalone else WorkerSettings.distributed_of(config)
+
+
+def _resolved(config: Mapping[str, str]) -> dict[str, str]:
+    """With the worker's own references resolved; only Kafka's own providers are known this early."""
+
+    def built_in(kind: str, name: str) -> type:
+        for each in BUILT_IN:
+            if name in (each.java_name, each.__name__, each.__name__.removesuffix("ConfigProvider")):
+                return each
+        raise ConfigError(f"There is no config provider {name}; there are {', '.join(c.java_name for c in BUILT_IN)}")
+
+    if not any("${" in value for value in config.values()):
+        return dict(config)
+    return ConfigTransformer.of(config, built_in).transform(config)
+
+
+def _parsed(config: Mapping[str, str], definitions: Any) -> dict[str, Any]:
+    refuse_java_only(config)
+    known = set(distributed_config().keys) | set(standalone_config().keys)
+    for sentence in unknown_settings(config, known):
+        log.warning("%s", sentence)
+    values: dict[str, Any] = definitions.parse(config)
+    return values
+
+
+def _common(config: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "config": config,
+        "values": values,
+        "bootstrap_servers": ",".join(values["bootstrap.servers"]),
+        "rest": RestSettings.of(config, values),
+        "plugin_path": tuple(path for path in values["plugin.path"] or () if path),
+        "override_policy": values["connector.client.config.override.policy"],
+        "topic_creation": values["topic.creation.enable"],
+        "topic_tracking": values["topic.tracking.enable"],
+        "topic_tracking_reset": values["topic.tracking.allow.reset"],
+        "offset_flush_interval_ms": values["offset.flush.interval.ms"],
+        "offset_flush_timeout_ms": values["offset.flush.timeout.ms"],
+        "task_shutdown_timeout_ms": values["task.shutdown.graceful.timeout.ms"],
+        "spark": {name: value for name, value in config.items() if name.startswith("spark.")},
+    }
+
+
+def _check_alias(config: Mapping[str, str], values: Mapping[str, Any], exactly_once: ExactlyOnceSource) -> None:
+    alias, shipped = "exactly.once.source.enabled", "exactly.once.source.support"
+    if alias in config and values[alias] is not (exactly_once is ExactlyOnceSource.ENABLED):
+        raise ConfigError(
+            f"`{alias}={config[alias]}` contradicts `{shipped}={config[shipped]}`; one of the two is enough"
+        )
+
+
+def _session_keys(values: Mapping[str, Any]) -> SessionKeySettings:
+    signature, verification = "inter.worker.signature.algorithm", "inter.worker.verification.algorithms"
+    if values[signature] not in values[verification]:
+        raise ConfigError(signature, values[signature], f"Signature algorithm must be present in {verification} list")
+    return SessionKeySettings(
+        values["inter.worker.key.ttl.ms"],
+        values["inter.worker.key.generation.algorithm"],
+        values["inter.worker.key.size"],
+        values[signature],
+        tuple(values[verification]),
+    )
+
+
+def _internal_topic(config: Mapping[str, str], values: Mapping[str, Any], kind: str) -> InternalTopic:
+    prefix = f"{kind}.storage."
+    own = {name.removeprefix(prefix): value for name, value in config.items() if name.startswith(prefix)}
+    if kind == "config" and "partitions" in own:
+        log.warning("`%spartitions=%s` has no effect: the config topic has one partition", prefix, own["partitions"])
+    if "cleanup.policy" in own:
+        log.warning("`%scleanup.policy=%s` has no effect: compaction is always used", prefix, own["cleanup.policy"])
+    ours = ("topic", "partitions", "replication.factor", "cleanup.policy")
+    return InternalTopic(
+        values[f"{prefix}topic"],
+        1 if kind == "config" else values[f"{prefix}partitions"],
+        values[f"{prefix}replication.factor"],
+        {name: value for name, value in own.items() if name not in ours},
+    )
