@@ -6,16 +6,16 @@ What Python can't express is refused with ConfigError when a pattern is compiled
 
 from __future__ import annotations
 
+from penstock.api.floats import double_text, float32, float_text
+from penstock.api.printing import to_string, to_strings
 from penstock.pipeline.javatext.dates import DateFormat
 from penstock.pipeline.javatext.hashmap import hash_map
-from penstock.pipeline.javatext.numbers import double_text, float32, float_text
 from penstock.pipeline.javatext.regex import (
     PatternError,
     compile_regex,
     full_match,
 )
 from penstock.pipeline.javatext.replacement import replace_all, replace_first, replacer
-from penstock.pipeline.javatext.strings import to_string, to_strings
 
 __all__ = [
     "DateFormat",
