@@ -1,7 +1,7 @@
 """What is seen of a worker from outside: its log, and the levels of its loggers (Java: Loggers, KIP-495).
 
-Levels carry Java's names. A level that is set counts for the logger and for every logger below it; names are those of Python's loggers
-(``penstock.worker.loop``), and any other name may be given a level as well.
+Levels carry Java's names. A level that is set counts for the logger and for every logger below it; names are those of
+Python's loggers (``penstock.worker.loop``), and any other name may be given a level as well.
 """
 
 from __future__ import annotations

@@ -215,12 +215,13 @@ class SetClusterLogger(Request):
 
 # -- from worker to worker
 
+SIGNATURE_HEADER = "X-Connect-Authorization"
+ALGORITHM_HEADER = "X-Connect-Request-Signature-Algorithm"
+
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The headers ``X-Connect-Authorization`` (decoded) and ``X-Connect-Request-Signature-Algorithm`` over this body
-    (KIP-507).
-    """
+    """What the two headers say of this body, the first of them decoded (KIP-507)."""
 
     body: bytes
     signature: bytes | None

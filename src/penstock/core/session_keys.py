@@ -11,11 +11,8 @@ import base64
 import hashlib
 import hmac
 
-from penstock.core.messages import Refused, Signature
+from penstock.core.messages import ALGORITHM_HEADER, SIGNATURE_HEADER, Refused, Signature
 from penstock.core.records import SessionKey
-
-SIGNATURE_HEADER = "X-Connect-Authorization"
-ALGORITHM_HEADER = "X-Connect-Request-Signature-Algorithm"
 
 DIGESTS = {
     "HmacMD5": "md5",

@@ -11,7 +11,6 @@ from typing import Any
 from starlette.responses import Response
 
 from penstock.core import messages as m
-from penstock.core.session_keys import ALGORITHM_HEADER, SIGNATURE_HEADER
 from penstock.http import bodies
 from penstock.http.router import Call, Router
 
@@ -115,7 +114,7 @@ def with_location(call: Call, answer: m.Reply | Response, name: str) -> m.Reply 
 
 
 async def signature(call: Call) -> m.Signature:
-    header, algorithm = call.request.headers.get(SIGNATURE_HEADER), call.request.headers.get(ALGORITHM_HEADER)
+    header, algorithm = call.request.headers.get(m.SIGNATURE_HEADER), call.request.headers.get(m.ALGORITHM_HEADER)
     try:
         signed = None if header is None else base64.b64decode(header, validate=True)
     except binascii.Error:

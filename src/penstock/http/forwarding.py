@@ -31,7 +31,8 @@ class Forwarding:
         if not url:
             raise Refused(
                 409,
-                "Cannot complete request momentarily due to no known leader URL, likely because a rebalance was underway.",
+                "Cannot complete request momentarily due to no known leader URL, "
+                "likely because a rebalance was underway.",
             )
         query = [(k, v) for k, v in request.query_params.multi_items() if k != "forward"]
         query.append(("forward", "true" if forward is None else "false"))
