@@ -1,0 +1,207 @@
+"""How a task and its worker talk: JSON messages over TCP, each preceded by its length, after both have proved that they
+know the key of this run of this task. Nothing is ever unpickled.
+
+The worker holds the *lease* of a task: with every heartbeat that comes from the task it begins anew, and each
+heartbeat is sent back. So the task knows of a moment at which the lease certainly held (when it sent the last one that
+came back), and ends before the worker may give up on it, however the network failed. Java's tasks are threads of the
+worker and need none of this.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import secrets
+import select
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import orjson
+
+Message = dict[str, Any]
+
+LIMIT = 256 * 1024 * 1024
+"""Bytes of one message at most: the offsets of a source may be many."""
+STRANGER_LIMIT = 64 * 1024
+"""The same, as long as the other side has proved nothing."""
+BEAT = 1.0
+"""Seconds between heartbeats; less if the lease is short."""
+
+LEAVE_AT = 0.6
+"""The part of the lease after which a task that hears nothing is told to end and to commit nothing more."""
+EXIT_AT = 0.9
+"""The part of the lease after which its process ends whatever it does."""
+
+
+class RefusedError(Exception):
+    """The worker does not want this process; its message says why. It has to end without having done anything."""
+
+
+def encode(message: Message) -> bytes:
+    body = orjson.dumps(message)
+    return len(body).to_bytes(4, "big") + body
+
+
+class Frames:
+    """Cuts a stream of bytes into messages."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self.limit = limit
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Message]:
+        """The messages that are complete now. Raises ConnectionError for what is no message."""
+        self._buffer += data
+        while len(self._buffer) >= 4:
+            size = frame_size(self._buffer[:4], self.limit)
+            if len(self._buffer) < 4 + size:
+                return
+            body = bytes(self._buffer[4 : 4 + size])
+            del self._buffer[: 4 + size]
+            yield decode(body)
+
+
+def frame_size(header: bytes | bytearray, limit: int) -> int:
+    size = int.from_bytes(header, "big")
+    if size > limit:
+        raise ConnectionError(f"a message of {size} bytes is announced, the limit is {limit}")
+    return size
+
+
+def decode(body: bytes) -> Message:
+    try:
+        message = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise ConnectionError(f"not a message: {error}") from None
+    if not isinstance(message, dict):
+        raise ConnectionError("not a message: JSON, but no object")
+    return message
+
+
+def nonce() -> str:
+    return secrets.token_hex(32)
+
+
+def proof(key: str, side: str, theirs: str, ours: str, who: str) -> str:
+    """What only one that knows the key can say; ``side`` keeps a proof from being sent back as one's own."""
+    return hmac.new(bytes.fromhex(key), "\n".join((side, theirs, ours, who)).encode(), "sha256").hexdigest()
+
+
+def proves(claimed: object, expected: str) -> bool:
+    return isinstance(claimed, str) and hmac.compare_digest(claimed.encode(), expected.encode())
+
+
+def keep_alive(connection: socket.socket) -> None:
+    """So that the system, too, finds out when the other machine is gone; and messages are sent at once."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for option, value in (("TCP_KEEPIDLE", 5), ("TCP_KEEPINTVL", 2), ("TCP_KEEPCNT", 3)):
+        if hasattr(socket, option):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+
+
+class TaskChannel:
+    """The task's end. ``send`` may be called by any thread; ``attend`` is run by one."""
+
+    def __init__(self, connection: socket.socket, renewed: float) -> None:
+        self._socket = connection
+        self._frames = Frames()
+        self._sending = threading.Lock()
+        self._renewed = renewed
+
+    @classmethod
+    def connect(
+        cls, address: tuple[str, int], key: str, who: Message, timeout: float = 10.0
+    ) -> tuple[TaskChannel, Message]:
+        """Present oneself; the answer is what the worker said at admission. Raises RefusedError, OSError."""
+        connection = socket.create_connection(address, timeout)
+        try:
+            keep_alive(connection)
+            channel = cls(connection, time.monotonic())
+            challenge, ours, presented = channel._receive()["challenge"], nonce(), orjson.dumps(who).decode()
+            said = {"who": presented, "nonce": ours, "proof": proof(key, "task", challenge, ours, presented)}
+            channel._renewed = time.monotonic()
+            connection.sendall(encode(said))
+            answer = channel._receive()
+            if "refused" in answer:
+                raise RefusedError(answer["refused"])
+            if not proves(answer.get("proof"), proof(key, "worker", ours, challenge, presented)):
+                raise RefusedError(
+                    f"{address[0]}:{address[1]} is not the worker of this task: it does not know its key"
+                )
+            connection.settimeout(None)
+        except BaseException:
+            connection.close()
+            raise
+        return channel, answer["admitted"]
+
+    def send(self, message: Message) -> None:
+        """Blocks while the worker does not read. What can't be sent is lost, and ``attend`` sees that the worker is
+        gone.
+        """
+        data = encode(message)
+        with self._sending, contextlib.suppress(OSError):
+            self._socket.sendall(data)
+
+    def attend(
+        self, obey: Callable[[Message], None], leave: Callable[[], None], end: Callable[[], None], lease: float
+    ) -> None:
+        """Pass on what the worker says until the process ends.
+
+        ``leave`` is called once when contact is lost, with time left to end in good order; ``end`` when that is over.
+        """
+        last_beat, left = 0.0, False
+        while True:
+            now = time.monotonic()
+            if now - last_beat >= min(BEAT, lease / 6):
+                last_beat = now
+                self._beat(now)
+            silence = now - self._renewed
+            if silence >= lease * EXIT_AT:
+                end()
+            if silence >= lease * LEAVE_AT and not left:
+                left = True
+                leave()
+            if not select.select([self._socket], [], [], min(BEAT, lease / 20))[0]:
+                continue
+            try:
+                data = self._socket.recv(1 << 16)
+                for message in self._frames.feed(data):
+                    if message["say"] == "beat":
+                        self._renewed = message["at"]
+                    else:
+                        obey(message)
+            except OSError:
+                data = b""
+            if not data:
+                if not left:
+                    leave()
+                time.sleep(max(0.0, self._renewed + lease * EXIT_AT - time.monotonic()))
+                end()
+
+    def _beat(self, now: float) -> None:
+        # Never waits for a worker that does not read: whoever waits can't see that the lease runs out.
+        if self._sending.acquire(blocking=False):
+            try:
+                if select.select([], [self._socket], [], 0)[1]:
+                    self._socket.sendall(encode({"say": "beat", "at": now}))
+            except OSError:
+                pass
+            finally:
+                self._sending.release()
+
+    def _receive(self) -> Message:
+        header = self._exactly(4)
+        return decode(self._exactly(frame_size(header, LIMIT)))
+
+    def _exactly(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            part = self._socket.recv(size - len(data))
+            if not part:
+                raise ConnectionError("the worker closed the connection")
+            data += part
+        return bytes(data)

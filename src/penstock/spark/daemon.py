@@ -1,0 +1,76 @@
+"""What the Python processes of Spark are forked from (``spark.python.daemon.module``).
+
+Java Connect's tasks are threads; ours are processes, and what they have in common is shared only if it was there
+before the fork. So everything that tasks need is imported here, and nothing is created: a librdkafka handle or a thread
+does not survive a fork. The rest is PySpark's own.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.util
+import os
+import pkgutil
+import sys
+from pathlib import Path
+
+NEEDED = (
+    "confluent_kafka",
+    "confluent_kafka.admin",
+    "ctypes",
+    "encodings.idna",  # for the first host name that is looked up
+    "orjson",
+    "penstock.spark.task",
+    "pyspark.worker",
+)
+PACKAGES = ("penstock.api", "penstock.kafka", "penstock.pipeline", "penstock.connectors")
+
+
+def prefer_installed_pyspark() -> None:
+    """Spark puts its zipped copy of PySpark and a jar on the path; where they belong to the installed PySpark, it is
+    used.
+
+    From a zip file every start would compile everything anew, and every task, when it forgets what it knew of the path,
+    would read the file's directory again: 13 MB and 50 ms each.
+    """
+    path = sys.path[:]
+    archives = [entry for entry in path if Path(entry).suffix in (".zip", ".jar") and "spark" in entry]
+    sys.path[:] = [entry for entry in path if entry not in archives]
+    spec = importlib.util.find_spec("pyspark")
+    installed = Path(spec.origin).resolve().parent if spec is not None and spec.origin else None
+    # Another cluster's Spark may be of another version: its own PySpark is the one that understands it.
+    if installed is None or any(installed not in Path(entry).resolve().parents for entry in archives):
+        sys.path[:] = path
+        return
+    for known in list(sys.path_importer_cache):
+        if known.startswith(tuple(archives)):
+            del sys.path_importer_cache[known]
+
+
+def import_everything() -> None:
+    for name in NEEDED:
+        importlib.import_module(name)
+    for package in map(importlib.import_module, PACKAGES):
+        for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+            # Connectors to what is not installed are no matter of the tasks that don't use them.
+            try:
+                importlib.import_module(module.name)
+            except ImportError as error:
+                print(f"{module.name} can't be imported before tasks are forked: {error}", file=sys.stderr)
+
+
+def main() -> None:
+    # Threads of a linear algebra library, should a plugin import one, would not survive the fork.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    prefer_installed_pyspark()
+    import_everything()
+    gc.collect()
+    gc.freeze()
+    from pyspark.daemon import manager
+
+    manager()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""Spark's driver: ``python -m penstock.spark.driver <descriptor>``, a child of the worker, spoken to over one socket.
+
+Every hosted task is a Spark job of one partition in a job group of its own, so that it can be seen and cancelled by
+name. When the socket closes, the worker is gone, and this process, its Java and all tasks go too.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from penstock.spark import task
+from penstock.spark.channel import Frames, Message, encode
+from penstock.spark.session import slots, start
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+log = logging.getLogger(__name__)
+
+# Each of them logs a trace for every task that fails; the task itself has told it to the worker already.
+_TELL_TWICE = ("org.apache.spark.executor.Executor", "org.apache.spark.scheduler.TaskSetManager")
+
+
+class Driver:
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self._sending = threading.Lock()
+        self._commands: queue.Queue[Message] = queue.Queue()
+        self._ending = threading.Lock()
+        threading.Thread(target=self._listen, name="worker", daemon=True).start()
+
+    def run(self) -> None:
+        """Start Spark, then do what the worker says; never returns."""
+        try:
+            self._begin(self._commands.get()["conf"])
+        except BaseException as error:
+            log.exception("Spark did not start")
+            self.end(f"Spark did not start: {_sentence(error)}")
+        while True:
+            command = self._commands.get()
+            match command["do"]:
+                case "submit":
+                    threading.Thread(target=self._job, args=(command,), name=command["group"], daemon=True).start()
+                case "cancel":
+                    self.sc.cancelJobGroup(command["group"])
+                case "stop":
+                    self.end("Spark was stopped.")
+
+    def end(self, reason: str) -> None:
+        """End Java, then this process: from whatever thread, in whatever state the rest of it is."""
+        self._ending.acquire()  # whoever comes second waits for the end
+        with suppress(OSError):
+            self._say({"say": "died", "reason": reason})
+        java = self._java()
+        if java is not None:
+            # Java's connections to this process break now, which is nothing to be told.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            java.terminate()
+            try:
+                java.wait(3.0)
+            except subprocess.TimeoutExpired:
+                java.kill()
+        os._exit(0)
+
+    def _begin(self, conf: dict[str, str]) -> None:
+        # Spark waits for its Java in a loop of its own; the worker wants to know of it whatever happens afterwards.
+        self.sc: SparkContext = start(conf)
+        java = self._java()
+        assert java is not None
+        self._say({"say": "java", "pid": java.pid})
+        threading.Thread(target=self._watch, args=(java,), name="java", daemon=True).start()
+        log4j = self.sc._jvm.org.apache.logging.log4j  # type: ignore[union-attr]
+        for name in _TELL_TWICE:
+            log4j.core.config.Configurator.setLevel(name, log4j.Level.OFF)
+        self.one = self.sc.parallelize([0], 1)
+        if conf["spark.master"].startswith("local["):
+            # The process that tasks are forked from takes a second to start: begin now.
+            threading.Thread(target=self._probe, args=(1,), name="probe", daemon=True).start()
+        elif problem := self._probe(slots(conf)):
+            raise RuntimeError(
+                f"the executors of {conf['spark.master']} can't run Penstock with {conf['spark.pyspark.python']}: "
+                f"use an image that has it, or `spark.archives` with a packed environment and `spark.pyspark.python` "
+                f"in it ({problem})"
+            )
+        self._say({"say": "ready"})
+
+    def _probe(self, executors: int) -> str | None:
+        try:
+            self.sc.setJobGroup("penstock", "Penstock: is it installed on the executors?")
+            self.sc.parallelize(range(executors), executors).mapPartitions(task.probe).collect()
+        except Exception as error:
+            return _sentence(error)
+        return None
+
+    def _job(self, command: Message) -> None:
+        """One hosted task, for as long as it runs."""
+        error = None
+        try:
+            self.sc.setJobGroup(command["group"], command["description"], interruptOnCancel=True)
+            self.one.mapPartitions(functools.partial(task.host, command["payload"])).collect()
+        except Exception as problem:
+            error = _sentence(problem)
+        with suppress(OSError):
+            self._say({"say": "ended", "group": command["group"], "error": error})
+
+    def _listen(self) -> None:
+        frames = Frames()
+        with suppress(OSError):
+            while data := self._socket.recv(1 << 16):
+                for message in frames.feed(data):
+                    self._commands.put(message)
+        self.end("The worker is gone.")
+
+    def _watch(self, java: subprocess.Popen[bytes]) -> None:
+        code = java.wait()
+        self.end(f"Spark's Java (process {java.pid}) ended with exit code {code}.")
+
+    def _java(self) -> subprocess.Popen[bytes] | None:
+        from pyspark import SparkContext
+
+        return getattr(SparkContext._gateway, "proc", None)
+
+    def _say(self, message: Message) -> None:
+        with self._sending:
+            self._socket.sendall(encode(message))
+
+
+def _sentence(error: BaseException) -> str:
+    """What Spark says, without Java's trace and with the last line of Python's."""
+    java = getattr(error, "java_exception", None)
+    text = str(java.getMessage()) if java is not None else str(error)
+    if "Traceback (most recent call last)" in text:
+        lines = [
+            line
+            for line in text.split("Driver stacktrace")[0].splitlines()
+            if line and not line.startswith(("\t", " "))
+        ]
+        return next((line for line in reversed(lines) if not line.startswith("Traceback")), text)
+    return text.splitlines()[0] if text else type(error).__name__
+
+
+def main() -> None:
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s (%(name)s)")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.stack_size(512 * 1024)
+    Driver(socket.socket(fileno=int(sys.argv[1]))).run()
+
+
+if __name__ == "__main__":
+    main()

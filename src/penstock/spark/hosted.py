@@ -1,0 +1,177 @@
+"""The tasks that this worker hosts on Spark: the worker's loop says run, pause, stop, and hears what became of it.
+
+Java's ``Worker`` starts a thread for a task and knows that a thread is over. Here a task is a process, perhaps on
+another machine, and the end of its Spark job is not its end; ``run.Run`` is one such life. All of it happens in one
+thread with an event loop, so that nothing here needs a lock; the worker's loop only leaves messages and is left
+messages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import logging
+import socket
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from penstock.core.tasks import SparkDied, SparkReady, TaskEnded, TaskEvent, TaskId
+from penstock.pipeline.task import TaskSpec
+from penstock.spark.channel import Message, RefusedError
+from penstock.spark.run import Run, Shared
+from penstock.spark.server import Link, welcome
+from penstock.spark.session import HostSettings, slots
+from penstock.spark.supervisor import Driver
+
+log = logging.getLogger(__name__)
+
+Deliver = Callable[[TaskEvent | SparkReady | SparkDied], None]
+
+
+class HostedTasks:
+    """Runs tasks on Spark. Every method may be called from any thread and returns at once, but for ``close``."""
+
+    def __init__(self, settings: HostSettings, deliver: Deliver) -> None:
+        """``deliver`` is called from a thread of this object with every event and must return at once. Raises
+        ConfigError.
+        """
+        self.settings = settings
+        self._conf = settings.conf()
+        self._deliver = deliver
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="hosted-tasks", daemon=True)
+        self._runs: dict[TaskId, Run] = {}
+        self._levels: dict[str, str] = {}
+
+    def start(self) -> None:
+        """Called once; Spark is there when ``SparkReady`` is delivered. Raises OSError if there is no port to listen
+        on.
+        """
+        own = "127.0.0.1" if self.settings.local else "0.0.0.0"
+        listening = socket.create_server((own, 0), backlog=1024)
+        host = own if self.settings.local else self.settings.advertised_host or socket.getfqdn()
+        self._thread.start()
+        self._call(self._begin, listening, (host, listening.getsockname()[1]))
+
+    def run(self, spec: TaskSpec) -> None:
+        """Start a run of a task. ``TaskWaiting`` until it is admitted, then what it says, then ``TaskEnded``, whatever
+        happens.
+        """
+        self._call(self._run, spec)
+
+    def pause(self, id: TaskId) -> None:
+        self._call(self._steer, id, Run.pause)
+
+    def resume(self, id: TaskId) -> None:
+        self._call(self._steer, id, Run.resume)
+
+    def reset_topics(self, id: TaskId) -> None:
+        """Forget the active topics: ``TopicSeen`` comes again for what is used from now on."""
+        self._call(self._steer, id, Run.reset_topics)
+
+    def stop(self, id: TaskId, timeout: float | None = None) -> None:
+        """Ask a task to end; after ``timeout`` seconds (``task.shutdown.graceful.timeout.ms`` if None) it is
+        cancelled.
+        """
+        patience = self.settings.graceful if timeout is None else timeout
+        self._call(self._steer, id, lambda run: run.stop(patience))
+
+    def cancel(self, id: TaskId) -> None:
+        """End a task by force: it commits nothing more."""
+        self._call(self._steer, id, lambda run: run.stop(0.0))
+
+    def log_level(self, logger: str, level: str) -> None:
+        """Set the level of a logger, by Python's names, in the tasks that run and in those to come."""
+        self._call(self._log_level, logger, level)
+
+    def close(self, timeout: float) -> None:
+        """Stop all tasks, end Spark; nothing is left running. Blocks for ``timeout`` seconds at most, and some more to
+        kill.
+        """
+        if self._thread.is_alive():
+            asyncio.run_coroutine_threadsafe(self._close(timeout), self._loop).result()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+        self._loop.close()
+
+    # From here on everything runs in the thread of the event loop.
+
+    def _begin(self, listening: socket.socket, address: tuple[str, int]) -> None:
+        self._driver = Driver(self._conf, self._deliver)
+        self._driving = self._loop.create_task(self._driver.keep())
+        capacity = slots(self._conf) - self.settings.query_slots
+        self._shared = Shared(
+            self.settings, address, self._driver, asyncio.Semaphore(capacity), capacity, self._deliver
+        )
+        self._serving = self._loop.create_task(asyncio.start_server(self._meet, sock=listening))
+
+    async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await welcome(reader, writer, self._key_of, self._admit)
+
+    def _key_of(self, who: Message) -> str | None:
+        run = self._runs.get(_id(who))
+        return run.key or None if run is not None else None
+
+    def _admit(self, who: Message, link: Link) -> Message:
+        run = self._runs.get(_id(who))
+        if run is None:
+            raise RefusedError(f"task {_id(who)} is not run by this worker")
+        spec = run.admit(who, link)
+        return {"spec": spec.to_json(), "lease": self.settings.lease, "levels": self._levels}
+
+    def _run(self, spec: TaskSpec) -> None:
+        id = TaskId(spec.connector, spec.task)
+        before = self._runs.get(id)
+        run = self._runs[id] = Run(spec, self._shared)
+        run.living = self._loop.create_task(self._live(run, before))
+
+    async def _live(self, run: Run, before: Run | None) -> None:
+        if before is not None:
+            run.waiting(f"Run {before.spec.run} of the task has not ended yet")
+            await asyncio.wait({before.living})
+        try:
+            await run.live()
+        except Exception as error:
+            log.exception("Hosting task %s has failed", run.id)
+            run.failed(f"Hosting the task has failed: {error!r}")
+        finally:
+            if self._runs.get(run.id) is run:
+                del self._runs[run.id]
+            self._deliver(TaskEnded(run.id, run.spec.run))
+
+    def _steer(self, id: TaskId, action: Callable[[Run], None]) -> None:
+        if (run := self._runs.get(id)) is not None:
+            action(run)
+
+    def _log_level(self, logger: str, level: str) -> None:
+        self._levels[logger] = level
+        for run in self._runs.values():
+            run.send({"say": "level", "name": logger, "level": level})
+
+    async def _close(self, timeout: float) -> None:
+        deadline = self._loop.time() + timeout
+        lives = {run.living for run in self._runs.values()}
+        for run in self._runs.values():
+            run.stop(min(self.settings.graceful, timeout))
+        if lives:
+            await asyncio.wait(lives, timeout=timeout)
+        for run in self._runs.values():
+            run.kill()
+        # Whoever is left on another machine notices by himself that the worker is gone.
+        await self._driver.close(max(3.0, deadline - self._loop.time()))
+        if lives:
+            await asyncio.wait(lives, timeout=1.0)
+        (await self._serving).close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> concurrent.futures.Future[Any] | None:
+        self._loop.call_soon_threadsafe(function, *arguments)
+        return None
+
+
+def _id(who: Message) -> TaskId:
+    return TaskId(str(who.get("connector")), who["task"] if isinstance(who.get("task"), int) else -1)

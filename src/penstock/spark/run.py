@@ -1,0 +1,260 @@
+"""One run of a task, from being asked for to being certainly over: ``Run.live`` tells the whole story.
+
+It has ended when its process is known to be gone or its lease has run out, not when Spark says that its job is over (a
+cancelled job was seen to work on for seconds). Only then ``TaskEnded`` is said, and a successor can start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from penstock.core.tasks import (
+    OffsetsReported,
+    TaskEvent,
+    TaskFailed,
+    TaskId,
+    TaskMetrics,
+    TaskPaused,
+    TaskRunning,
+    TaskWaiting,
+    TopicSeen,
+)
+from penstock.pipeline.task import TaskSpec
+from penstock.spark.channel import Message, RefusedError
+from penstock.spark.server import Link, Process
+from penstock.spark.session import HostSettings
+from penstock.spark.supervisor import Driver, JobEnd
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 5.0
+"""Seconds that a task gets between its Spark job being cancelled and being killed."""
+SETTLING = 2.0
+"""Seconds that Spark gets to say why a process is gone, and a process to be gone after its last word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all runs of a worker have in common."""
+
+    settings: HostSettings
+    address: tuple[str, int]
+    driver: Driver
+    free: asyncio.Semaphore
+    capacity: int
+    deliver: Callable[[Any], None]
+
+
+class Run:
+    living: asyncio.Task[None]
+
+    def __init__(self, spec: TaskSpec, shared: Shared) -> None:
+        loop = asyncio.get_running_loop()
+        self.spec = spec
+        self.id = TaskId(spec.connector, spec.task)
+        self.key = ""
+        """Of the submission that is expected; a process of an earlier one can't prove anything."""
+        self._shared = shared
+        self._group = f"{self.id}/{spec.run}"
+        self._stop: asyncio.Future[None] = loop.create_future()
+        self._admitted: asyncio.Future[Link] = loop.create_future()
+        self._process: Process | None = None
+        self._insisting: asyncio.Task[None] | None = None
+
+    async def live(self) -> None:
+        """Returns when nothing of this run is at work anywhere, and nothing ever will be."""
+        if not await self._slot():
+            return
+        try:
+            job = await self._submit()
+            if self._admitted.done():
+                await self._attend(self._admitted.result(), job)
+        finally:
+            self._shared.free.release()
+            if self._insisting is not None:
+                self._insisting.cancel()
+
+    # What the worker asks for.
+
+    def pause(self) -> None:
+        self.spec = replace(self.spec, paused=True)
+        self.send({"say": "pause"})
+
+    def resume(self) -> None:
+        self.spec = replace(self.spec, paused=False)
+        self.send({"say": "resume"})
+
+    def reset_topics(self) -> None:
+        self.spec = replace(self.spec, known_topics=())
+        self.send({"say": "reset"})
+
+    def stop(self, patience: float) -> None:
+        if not self._stop.done():
+            self._stop.set_result(None)
+            self.send({"say": "stop"})
+        if self._insisting is None or patience == 0:
+            if self._insisting is not None:
+                self._insisting.cancel()
+            self._insisting = asyncio.get_running_loop().create_task(self._insist(patience))
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+
+    def send(self, message: Message) -> None:
+        if self._admitted.done():
+            self._admitted.result().send(message)
+
+    # What happens to it.
+
+    def admit(self, who: Message, link: Link) -> TaskSpec:
+        """The process ``who`` is at the door. Raises RefusedError unless it is the one that is waited for."""
+        if who.get("run") != self.spec.run:
+            raise RefusedError(f"run {who.get('run')} of task {self.id} is over, run {self.spec.run} is expected")
+        if who.get("attempt") != 0:
+            raise RefusedError(f"attempt {who.get('attempt')} of task {self.id}: Spark started it again by itself")
+        if self._admitted.done():
+            raise RefusedError(f"run {self.spec.run} of task {self.id} has been admitted already")
+        if self._stop.done():
+            raise RefusedError(f"run {self.spec.run} of task {self.id} has been stopped")
+        if self._shared.settings.local:
+            self._process = Process.open(who["pid"])
+        self._admitted.set_result(link)
+        return self.spec
+
+    def waiting(self, reason: str) -> None:
+        self._deliver(TaskWaiting(self.id, self.spec.run, reason))
+
+    def failed(self, reason: str) -> None:
+        self._deliver(
+            TaskFailed(self.id, self.spec.run, f"org.apache.kafka.connect.errors.ConnectException: {reason}\n")
+        )
+
+    async def _slot(self) -> bool:
+        """Wait for a free slot of Spark, or for the stop."""
+        free = self._shared.free
+        if not free.locked():
+            return not self._stop.done() and await free.acquire()
+        self.waiting(f"No slot of Spark is free: all {self._shared.capacity} slots for tasks are taken")
+        taking = asyncio.ensure_future(free.acquire())
+        await asyncio.wait(_either(taking, self._stop), return_when=asyncio.FIRST_COMPLETED)
+        if not self._stop.done():
+            return True
+        if not taking.cancel() and not taking.cancelled():
+            free.release()
+        return False
+
+    async def _submit(self) -> asyncio.Future[JobEnd] | None:
+        """Bring it onto Spark until it is admitted, stopped, or can't be started. The answer is its job, if it has
+        one.
+        """
+        driver = self._shared.driver
+        while not self._stop.done():
+            if not driver.up.done():
+                self.waiting(driver.state)
+                await asyncio.wait(_either(driver.up, self._stop), return_when=asyncio.FIRST_COMPLETED)
+                continue
+            self.key = secrets.token_hex(32)
+            who = {"connector": self.id.connector, "task": self.id.task, "run": self.spec.run}
+            payload = {"address": self._shared.address, "key": self.key, "who": who}
+            job = driver.submit(self._group, f"Connector {self.id.connector}, task {self.id.task}", payload)
+            outcomes = _either(job, self._admitted, self._stop)
+            done, _ = await asyncio.wait(outcomes, timeout=SETTLING, return_when=asyncio.FIRST_COMPLETED)
+            if not done:
+                self.waiting("Spark has not started the task yet: it may have fewer free slots than it should")
+                await asyncio.wait(outcomes, return_when=asyncio.FIRST_COMPLETED)
+            if self._admitted.done():
+                return job
+            if not job.done():
+                driver.cancel(self._group)
+                return job
+            if not job.result().driver_died:
+                self.failed(f"Spark did not start the task: {job.result().error or 'its job ended at once'}")
+                return job
+        return None
+
+    async def _attend(self, link: Link, job: asyncio.Future[JobEnd] | None) -> None:
+        """Hear the task out, then wait for its end."""
+        lease = self._shared.settings.lease
+        done, silent = False, False
+        try:
+            async for message in link.messages(lease):
+                done = done or message["say"] in ("done", "failed")
+                self._heard(message)
+        except TimeoutError:
+            silent = True
+            self._shared.driver.cancel(self._group)
+        if not done:
+            reason = await self._reason(link, job, silent)
+        if self._process is not None:
+            if not await self._process.ended(0.0 if silent else SETTLING):
+                self._process.kill()
+                await self._process.ended(lease)
+        elif not done:
+            # Nobody can look after a process on another machine; but it ends before its lease does.
+            await asyncio.sleep(link.heard + lease - asyncio.get_running_loop().time())
+        if not done:
+            self.failed(reason)
+
+    async def _reason(self, link: Link, job: asyncio.Future[JobEnd] | None, silent: bool) -> str:
+        where = f"process {link.who.get('pid')} on {link.who.get('host')}"
+        if silent:
+            lease = self._shared.settings.lease
+            return f"Nothing was heard of the task ({where}) for {lease:g} s: it hangs, or cannot be reached"
+        if job is not None:
+            await asyncio.wait({job}, timeout=SETTLING)
+            if job.done() and job.result().driver_died:
+                return f"The task ended with Spark ({where}): {job.result().error}"
+        return (
+            f"The process of the task ended without a word ({where}): "
+            "it was killed, by hand or for lack of memory, or it crashed"
+        )
+
+    def _heard(self, message: Message) -> None:
+        id, run = self.id, self.spec.run
+        match message["say"]:
+            case "running":
+                self._deliver(TaskRunning(id, run))
+            case "paused":
+                self._deliver(TaskPaused(id, run))
+            case "failed":
+                self._deliver(TaskFailed(id, run, message["trace"]))
+            case "topic":
+                self._deliver(TopicSeen(id, run, message["topic"]))
+            case "offsets":
+                self._deliver(OffsetsReported(id, run, tuple((p, o) for p, o in message["offsets"])))
+            case "metrics":
+                self._deliver(TaskMetrics(id, run, message["values"]))
+            case "log":
+                self._log(message)
+
+    def _log(self, message: Message) -> None:
+        logger = logging.getLogger(message["name"])
+        if logger.isEnabledFor(message["level"]):
+            record = logger.makeRecord(
+                message["name"], message["level"], message["path"], message["line"], message["text"], (), None
+            )
+            record.created = message["created"]
+            record.connector_context = f"[{self.id.connector}|task-{self.id.task}] "
+            logger.handle(record)
+
+    async def _insist(self, patience: float) -> None:
+        await asyncio.sleep(patience)
+        if self._admitted.done():
+            log.error("Graceful stop of task %s failed.", self.id)
+            self.send({"say": "abort"})
+        self._shared.driver.cancel(self._group)
+        await asyncio.sleep(PATIENCE)
+        self.kill()
+
+    def _deliver(self, event: TaskEvent) -> None:
+        self._shared.deliver(event)
+
+
+def _either(*futures: asyncio.Future[Any]) -> set[asyncio.Future[Any]]:
+    return set(futures)

@@ -1,0 +1,146 @@
+"""The worker's end of the channel: who may come in, and what is said to and heard from a task that did.
+
+A process that Spark starts is nobody until it is admitted: Spark may start a task again by itself, and a process that
+was thought dead may still be on its way. Whoever presents another run, attempt or key than the expected one is told to
+exit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import orjson
+
+from penstock.spark.channel import (
+    LIMIT,
+    STRANGER_LIMIT,
+    Message,
+    RefusedError,
+    decode,
+    encode,
+    frame_size,
+    keep_alive,
+    nonce,
+    proof,
+    proves,
+)
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 10.0
+"""Seconds a stranger gets to present itself."""
+
+
+class Process:
+    """A process of this machine, held by a descriptor: its number may belong to another by the time it is killed."""
+
+    def __init__(self, pid: int) -> None:
+        """Raises ProcessLookupError if there is none."""
+        self.pid = pid
+        self._descriptor = os.pidfd_open(pid)
+        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().add_reader(self._descriptor, self._end)
+
+    @classmethod
+    def open(cls, pid: int) -> Process | None:
+        """None where a process can't be held: it is gone, or this is not Linux."""
+        try:
+            return cls(pid)
+        except (AttributeError, OSError):
+            return None
+
+    async def ended(self, timeout: float) -> bool:
+        await asyncio.wait({self._ended}, timeout=timeout)
+        return self._ended.done()
+
+    def kill(self) -> None:
+        if not self._ended.done():
+            signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
+
+    def _end(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._descriptor)
+        os.close(self._descriptor)
+        self._ended.set_result(None)
+
+
+class Link:
+    """The channel to one admitted task."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, who: Message) -> None:
+        self._reader, self._writer = reader, writer
+        self.who = who
+        self.heard = asyncio.get_running_loop().time()
+        """When the lease was renewed last."""
+
+    def send(self, message: Message) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(encode(message))
+
+    async def messages(self, lease: float) -> AsyncIterator[Message]:
+        """What the task says, until the channel closes. Raises TimeoutError when the lease runs out."""
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                async with asyncio.timeout_at(self.heard + lease):
+                    message = await receive(self._reader, LIMIT)
+                if message["say"] == "beat":
+                    self.heard = loop.time()
+                    self.send(message)
+                else:
+                    yield message
+        except (OSError, asyncio.IncompleteReadError) as error:
+            if isinstance(error, TimeoutError):
+                raise
+        finally:
+            self._writer.close()
+
+
+async def receive(reader: asyncio.StreamReader, limit: int) -> Message:
+    header = await reader.readexactly(4)
+    return decode(await reader.readexactly(frame_size(header, limit)))
+
+
+async def welcome(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    key_of: Callable[[Message], str | None],
+    admit: Callable[[Message, Link], Message],
+) -> None:
+    """Meet whoever has connected. ``admit`` answers with what the task is told, or raises RefusedError."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            keep_alive(writer.get_extra_info("socket"))
+            challenge = nonce()
+            writer.write(encode({"challenge": challenge}))
+            said = await receive(reader, STRANGER_LIMIT)
+            presented, theirs = str(said.get("who")), str(said.get("nonce"))
+            who = _identity(presented)
+            key = key_of(who)
+            if key is None or not proves(said.get("proof"), proof(key, "task", challenge, theirs, presented)):
+                raise RefusedError("this worker does not expect this task, or it does not know its key")
+            try:
+                admitted = admit(who, Link(reader, writer, who))
+            except RefusedError as refusal:
+                log.info("Refused %s: %s", who, refusal)
+                raise
+            writer.write(encode({"admitted": admitted, "proof": proof(key, "worker", theirs, challenge, presented)}))
+    except RefusedError as refusal:
+        writer.write(encode({"refused": str(refusal)}))
+        writer.close()
+    except (OSError, asyncio.IncompleteReadError):
+        writer.close()
+
+
+def _identity(presented: str) -> dict[str, Any]:
+    try:
+        who = orjson.loads(presented)
+    except orjson.JSONDecodeError:
+        who = None
+    if not isinstance(who, dict):
+        raise RefusedError("it does not say who it is")
+    return who

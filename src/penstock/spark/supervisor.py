@@ -1,0 +1,154 @@
+"""Spark's driver as the worker sees it: a child process that is started, spoken to, and started again when it has died.
+
+It is a process of its own so that REST and heartbeats never wait for Spark's interpreter lock, and so that Spark's
+death is an event and not the worker's. Everything here runs in the loop of ``HostedTasks``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from penstock.core.tasks import SparkDied, SparkReady
+from penstock.spark.channel import LIMIT, Message, encode
+from penstock.spark.server import Process, receive
+from penstock.spark.session import environment, slots
+
+log = logging.getLogger(__name__)
+
+BACKOFF = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)
+"""Seconds before the first, second, ... start after a death; the first again after Spark has lived for a minute."""
+SETTLED = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnd:
+    """A job is over: it has done its work, or failed, or ``driver_died`` and took it along."""
+
+    error: str | None = None
+    driver_died: bool = False
+
+
+class Driver:
+    """Keeps one driver running."""
+
+    def __init__(self, conf: Mapping[str, str], deliver: Callable[[SparkReady | SparkDied], None]) -> None:
+        self.conf = conf
+        self.state = "Spark is starting"
+        """Why there is no Spark, for people."""
+        self.up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done while jobs can be submitted; replaced when the driver has died."""
+        self._deliver = deliver
+        self._jobs: dict[str, asyncio.Future[JobEnd]] = {}
+        self._writer: asyncio.StreamWriter | None = None
+        self._child: asyncio.subprocess.Process | None = None
+        self._java: Process | None = None
+        self._closing = False
+
+    async def keep(self) -> None:
+        """Run Spark's driver, again and again, until ``close``."""
+        loop = asyncio.get_running_loop()
+        deaths = 0
+        while not self._ending():
+            began = loop.time()
+            try:
+                reason = await self._once()
+            except Exception as error:
+                log.exception("Spark's driver can't be started")
+                reason = f"Spark's driver can't be started: {error}"
+            if self._ending():
+                break
+            deaths = 1 if loop.time() - began > SETTLED else deaths + 1
+            pause = BACKOFF[min(deaths, len(BACKOFF)) - 1]
+            self.state = f"{reason} It is being started again."
+            log.error("%s It is started again in %g s.", reason, pause)
+            self._deliver(SparkDied(reason))
+            for job in self._jobs.values():
+                job.set_result(JobEnd(reason, driver_died=True))
+            self._jobs.clear()
+            await asyncio.sleep(pause)
+
+    def submit(self, group: str, description: str, payload: Message) -> asyncio.Future[JobEnd]:
+        """Only while ``up`` is done. The future gets a result whatever happens."""
+        job = self._jobs[group] = asyncio.get_running_loop().create_future()
+        self._say({"do": "submit", "group": group, "description": description, "payload": payload})
+        return job
+
+    def cancel(self, group: str) -> None:
+        if group in self._jobs:
+            self._say({"do": "cancel", "group": group})
+
+    async def close(self, timeout: float) -> None:
+        """End Spark: asked for, after ``timeout`` seconds by force."""
+        self._closing = True
+        self._say({"do": "stop"})
+        child = self._child
+        if child is not None and child.returncode is None:
+            try:
+                await asyncio.wait_for(child.wait(), timeout)
+            except TimeoutError:
+                with suppress(ProcessLookupError):
+                    child.kill()
+                await child.wait()
+        # Java sees that its driver is gone, and ends; it may be past seeing anything.
+        if self._java is not None and not await self._java.ended(2.0):
+            self._java.kill()
+            await self._java.ended(2.0)
+
+    async def _once(self) -> str:
+        """One life of a driver; the answer tells how it ended."""
+        ours, theirs = socket.socketpair()
+        env = await asyncio.to_thread(environment, self.conf)
+        try:
+            self._child = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "penstock.spark.driver", str(theirs.fileno())),
+                pass_fds=(theirs.fileno(),),
+                env=env,
+                stdin=asyncio.subprocess.DEVNULL,
+                # Ctrl-C on the worker's terminal is the worker's: it stops the tasks first.
+                start_new_session=True,
+            )
+        finally:
+            theirs.close()
+        reader, self._writer = await asyncio.open_connection(sock=ours)
+        self._say({"do": "start", "conf": dict(self.conf)})
+        reason = ""
+        try:
+            while True:
+                message = await receive(reader, LIMIT)
+                match message["say"]:
+                    case "java":
+                        self._java = Process.open(message["pid"])
+                    case "ready":
+                        self.up.set_result(None)
+                        self._deliver(SparkReady(slots(self.conf)))
+                    case "ended" if message["group"] in self._jobs:
+                        self._jobs.pop(message["group"]).set_result(JobEnd(message["error"]))
+                    case "died":
+                        reason = message["reason"]
+        except (OSError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            if self.up.done():
+                self.up = asyncio.get_running_loop().create_future()
+            self._writer.close()
+            with suppress(ProcessLookupError):
+                self._child.kill()
+            code = await self._child.wait()
+        return reason or f"Spark's driver (process {self._child.pid}) {_ended(code)}."
+
+    def _ending(self) -> bool:
+        return self._closing
+
+    def _say(self, message: Message) -> None:
+        if self._writer is not None and not self._writer.is_closing():
+            self._writer.write(encode(message))
+
+
+def _ended(code: int) -> str:
+    return f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"

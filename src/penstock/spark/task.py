@@ -1,0 +1,186 @@
+"""A hosted task, in the Python process that Spark started for it: admitted by its worker, it runs its loop and then
+ends.
+
+Spark brings nothing but an address, a key and a name here; what the task is to do is the answer to its admission, so
+that a process which Spark starts again, or late, finds that nobody waits for it and leaves. The loops are those of
+``pipeline``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from penstock.pipeline.task import TaskControl, TaskSpec
+from penstock.pipeline.trace import trace
+from penstock.plugins import Plugins
+from penstock.spark.channel import Message, RefusedError, TaskChannel
+
+log = logging.getLogger(__name__)
+
+LOOPS = {
+    "source": "penstock.pipeline.source:run_source_task",
+    "sink": "penstock.pipeline.sink:run_sink_task",
+}
+"""The loop for each kind of task; a kind that is not among them names its loop itself."""
+
+_SET_PDEATHSIG = 1
+
+
+class TaskFailedError(Exception):
+    """Lets Spark show the job as failed."""
+
+
+class ChannelHost:
+    """TaskHost over the channel."""
+
+    def __init__(self, channel: TaskChannel) -> None:
+        self._channel = channel
+
+    def running(self) -> None:
+        self._channel.send({"say": "running"})
+
+    def paused(self) -> None:
+        self._channel.send({"say": "paused"})
+
+    def topic_seen(self, topic: str) -> None:
+        self._channel.send({"say": "topic", "topic": topic})
+
+    def store_offsets(self, offsets: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+        self._channel.send({"say": "offsets", "offsets": offsets})
+
+    def metrics(self, values: dict[str, float]) -> None:
+        self._channel.send({"say": "metrics", "values": values})
+
+
+class LogRelay(logging.Handler):
+    """Brings log lines to the worker's log, wherever the task runs."""
+
+    def __init__(self, channel: TaskChannel) -> None:
+        super().__init__()
+        self._channel = channel
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            text = record.getMessage()
+            if record.exc_info:
+                text += "\n" + (self.formatter or logging.Formatter()).formatException(record.exc_info)
+            place = {"name": record.name, "level": record.levelno, "line": record.lineno, "path": record.pathname}
+            self._channel.send({"say": "log", "text": text, "created": record.created, **place})
+        except Exception:
+            self.handleError(record)
+
+
+def host(payload: Message, _rows: Iterable[Any]) -> Iterator[Any]:
+    """What Spark calls; returns when the task has ended. Raises TaskFailedError if it failed."""
+    _die_with_parent()
+    who = {**payload["who"], "attempt": _attempt(), "host": socket.gethostname(), "pid": os.getpid()}
+    try:
+        channel, admitted = TaskChannel.connect(tuple(payload["address"]), payload["key"], who)
+    except RefusedError as refusal:
+        print(f"{who} was not admitted and ends: {refusal}", file=sys.stderr)
+        return iter(())
+    control = TaskControl()
+    failed = _run(TaskSpec.from_json(admitted["spec"]), admitted, channel, control)
+    channel.send({"say": "done"})
+    if failed:
+        raise TaskFailedError(failed)
+    return iter(())
+
+
+def probe(_rows: Iterable[Any]) -> Iterator[str]:
+    """Tells that Penstock is installed where this runs."""
+    return iter([socket.gethostname()])
+
+
+def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, control: TaskControl) -> str | None:
+    """The whole life of an admitted task; the answer is the first line of its failure."""
+    root = logging.getLogger()
+    root.addHandler(LogRelay(channel))
+    root.setLevel(logging.INFO)
+    for name, level in admitted["levels"].items():
+        logging.getLogger(name).setLevel(level)
+    steer = Steering(control)
+    threading.Thread(
+        target=channel.attend,
+        args=(steer.obey, steer.leave, lambda: os._exit(1), admitted["lease"]),
+        name="channel",
+        daemon=True,
+    ).start()
+    try:
+        sys.path[:0] = [path for path in spec.plugin_path if path not in sys.path]
+        run = _named(LOOPS.get(spec.kind, spec.kind))
+        run(spec, _named(spec.task_class), control, ChannelHost(channel), Plugins(spec.plugin_path))
+    except BaseException as error:
+        if not control.aborted:
+            text = trace(error)
+            channel.send({"say": "failed", "trace": text})
+            return text.splitlines()[0]
+    return None
+
+
+class Steering:
+    """Does to the task's control what the worker says."""
+
+    def __init__(self, control: TaskControl) -> None:
+        self.control = control
+
+    def obey(self, message: Message) -> None:
+        match message["say"]:
+            case "pause":
+                self.control.pause()
+            case "resume":
+                self.control.resume()
+            case "reset":
+                self.control.reset_topics()
+            case "stop":
+                self._aside(self.control.stop)
+            case "abort":
+                self.leave()
+            case "level":
+                logging.getLogger(message["name"]).setLevel(message["level"])
+
+    def leave(self) -> None:
+        self.control.aborted = True
+        self._aside(self.control.stop)
+
+    def _aside(self, action: Callable[[], None]) -> None:
+        # It calls the connector's own stop(), which may take its time; the heartbeats can't wait for it.
+        def safely() -> None:
+            try:
+                action()
+            except Exception:
+                log.exception("The task's stop() has failed")
+
+        threading.Thread(target=safely, name="stop", daemon=True).start()
+
+
+def _named(path: str) -> Any:
+    """The object that ``module:Qual.Name`` names."""
+    module, _, name = path.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _attempt() -> int:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return context.attemptNumber() if context is not None else 0
+
+
+def _die_with_parent() -> None:
+    """Spark kills its Python processes by a signal to their group, which a connector may have left."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_SET_PDEATHSIG, signal.SIGKILL)

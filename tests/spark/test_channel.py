@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import queue
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from penstock.spark.channel import Frames, Message, RefusedError, TaskChannel, encode, nonce, proof, proves
+
+KEY = "ab" * 32
+WHO = {"connector": "c", "task": 0, "run": 1}
+
+
+def test_messages_are_put_together_from_pieces() -> None:
+    data = encode({"say": "a", "text": "ä" * 1000}) + encode({"say": "b"})
+    frames = Frames()
+    got = [message for i in range(0, len(data), 7) for message in frames.feed(data[i : i + 7])]
+    assert got == [{"say": "a", "text": "ä" * 1000}, {"say": "b"}]
+
+
+@pytest.mark.parametrize("body", [b"[1]", b"{", b"\x80\x04K\x01."])
+def test_what_is_no_message_breaks_the_connection(body: bytes) -> None:
+    with pytest.raises(ConnectionError, match="not a message"):
+        list(Frames().feed(len(body).to_bytes(4, "big") + body))
+
+
+def test_a_message_beyond_the_limit_is_not_waited_for() -> None:
+    with pytest.raises(ConnectionError, match="5 bytes is announced, the limit is 4"):
+        list(Frames(limit=4).feed(b"\0\0\0\5"))
+
+
+def test_a_proof_is_for_one_key_one_side_and_one_meeting() -> None:
+    said = proof(KEY, "task", "theirs", "ours", "{}")
+    assert proves(said, proof(KEY, "task", "theirs", "ours", "{}"))
+    others = [
+        proof("cd" * 32, "task", "theirs", "ours", "{}"),
+        proof(KEY, "worker", "theirs", "ours", "{}"),
+        proof(KEY, "task", "others", "ours", "{}"),
+        proof(KEY, "task", "theirs", "ours", '{"run":2}'),
+    ]
+    assert not any(proves(said, other) for other in others)
+    assert not proves(None, said)
+
+
+class Worker:
+    """The worker's end, spoken by hand."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.socket, self.frames = connection, Frames()
+        self.messages: list[Message] = []
+
+    def receive(self) -> Message:
+        while not self.messages:
+            data = self.socket.recv(4096)
+            assert data, "the task closed the connection"
+            self.messages += self.frames.feed(data)
+        return self.messages.pop(0)
+
+    def send(self, message: Message) -> None:
+        self.socket.sendall(encode(message))
+
+    def admit(self, key: str = KEY) -> Message:
+        challenge = nonce()
+        self.send({"challenge": challenge})
+        said = self.receive()
+        assert proves(said["proof"], proof(KEY, "task", challenge, said["nonce"], said["who"]))
+        self.send({"admitted": {"lease": 1.0}, "proof": proof(key, "worker", said["nonce"], challenge, said["who"])})
+        return said
+
+
+@contextmanager
+def meeting(**admission: Any) -> Iterator[tuple[Worker, queue.Queue[Any]]]:
+    """A task that connects; the queue holds what came of it."""
+    outcome: queue.Queue[Any] = queue.Queue()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def connect() -> None:
+            try:
+                outcome.put(TaskChannel.connect(server.getsockname(), KEY, WHO, timeout=5.0))
+            except Exception as error:
+                outcome.put(error)
+
+        thread = threading.Thread(target=connect)
+        thread.start()
+        connection, _ = server.accept()
+        with connection:
+            yield Worker(connection), outcome
+        thread.join()
+
+
+def test_an_admitted_task_gets_its_answer() -> None:
+    with meeting() as (worker, outcome):
+        said = worker.admit()
+        channel, admitted = outcome.get(timeout=5)
+        assert admitted == {"lease": 1.0}
+        channel.send({"say": "running"})
+        assert worker.receive() == {"say": "running"}
+        assert said["who"] == '{"connector":"c","task":0,"run":1}'
+        channel._socket.close()
+
+
+def test_a_worker_that_does_not_know_the_key_is_not_believed() -> None:
+    with meeting() as (worker, outcome):
+        worker.admit(key="cd" * 32)
+        refused = outcome.get(timeout=5)
+        assert isinstance(refused, RefusedError)
+        assert "does not know its key" in str(refused)
+
+
+def test_a_refusal_says_why() -> None:
+    with meeting() as (worker, outcome):
+        worker.send({"challenge": nonce()})
+        worker.receive()
+        worker.send({"refused": "run 1 is over"})
+        assert str(outcome.get(timeout=5)) == "run 1 is over"
+
+
+class Exit(BaseException):
+    """Instead of the end of the process."""
+
+
+def attended(channel: TaskChannel, lease: float) -> queue.Queue[Any]:
+    """Attend to the channel in a thread; what happens is put on the queue."""
+    happened: queue.Queue[Any] = queue.Queue()
+
+    def end() -> None:
+        happened.put("end")
+        raise Exit
+
+    def attend() -> None:
+        try:
+            channel.attend(happened.put, lambda: happened.put("leave"), end, lease)
+        except Exit:
+            channel._socket.close()
+
+    threading.Thread(target=attend, daemon=True).start()
+    return happened
+
+
+def test_heartbeats_that_come_back_keep_the_lease() -> None:
+    with meeting() as (worker, outcome):
+        worker.admit()
+        channel, _ = outcome.get(timeout=5)
+        happened = attended(channel, lease=1.5)
+        for _ in range(4):
+            worker.send(worker.receive())
+        worker.send({"say": "pause"})
+        assert happened.get(timeout=5) == {"say": "pause"}
+
+
+def test_a_task_that_hears_nothing_leaves_before_its_lease_is_over() -> None:
+    with meeting() as (worker, outcome):
+        worker.admit()
+        channel, _ = outcome.get(timeout=5)
+        happened = attended(channel, lease=1.0)
+        assert [happened.get(timeout=5), happened.get(timeout=5)] == ["leave", "end"]
+
+
+def test_a_task_whose_worker_is_gone_leaves_at_once() -> None:
+    with meeting() as (worker, outcome):
+        worker.admit()
+        channel, _ = outcome.get(timeout=5)
+        happened = attended(channel, lease=2.0)
+        worker.socket.shutdown(socket.SHUT_RDWR)
+        assert [happened.get(timeout=1.0), happened.get(timeout=5)] == ["leave", "end"]

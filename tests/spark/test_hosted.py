@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.core.tasks import (
+    OffsetsReported,
+    SparkDied,
+    SparkReady,
+    TaskEnded,
+    TaskFailed,
+    TaskId,
+    TaskMetrics,
+    TaskPaused,
+    TaskRunning,
+    TopicSeen,
+)
+from penstock.pipeline.task import TaskSpec
+from penstock.spark.channel import RefusedError, TaskChannel
+
+pytestmark = pytest.mark.integration
+
+Spec = Callable[..., TaskSpec]
+
+
+def id_of(spec: TaskSpec) -> TaskId:
+    return TaskId(spec.connector, spec.task)
+
+
+def process_of(hosted: Any, spec: TaskSpec) -> int:
+    """The process of an admitted task."""
+    pid = hosted._runs[id_of(spec)]._process.pid
+    assert isinstance(pid, int)
+    return pid
+
+
+def test_a_task_says_what_it_does_and_obeys(hosted: Any, spec: Spec) -> None:
+    one = spec(topic="t")
+    id = id_of(one)
+    hosted.run(one)
+    assert hosted.events.until(TopicSeen, id) == [TaskRunning(id, 1), TopicSeen(id, 1, "t")]
+    hosted.pause(id)
+    assert hosted.events.until(TaskPaused, id) == [TaskPaused(id, 1)]
+    hosted.resume(id)
+    assert hosted.events.until(TaskRunning, id) == [TaskRunning(id, 1)]
+    hosted.reset_topics(id)
+    assert hosted.events.until(TopicSeen, id) == [TopicSeen(id, 1, "t")]
+    hosted.stop(id)
+    assert hosted.events.until(TaskEnded, id) == [
+        OffsetsReported(id, 1, (({"file": "a"}, {"position": 7}),)),
+        TaskMetrics(id, 1, {"source-record-poll-total": 3.0}),
+        TaskEnded(id, 1),
+    ]
+
+
+def test_a_failure_brings_its_trace_and_the_end(hosted: Any, spec: Spec) -> None:
+    one = spec(fail="the disk is full")
+    id = id_of(one)
+    hosted.run(one)
+    _, failed, ended = hosted.events.until(TaskEnded, id)
+    assert isinstance(failed, TaskFailed)
+    assert failed.trace.startswith("ValueError: the disk is full\n")
+    assert ended == TaskEnded(id, 1)
+
+
+def test_a_paused_task_starts_in_its_pause(hosted: Any, spec: Spec) -> None:
+    one = spec(paused=True)
+    hosted.run(one)
+    assert hosted.events.until(TaskPaused, id_of(one)) == [TaskPaused(id_of(one), 1)]
+    hosted.stop(id_of(one))
+    hosted.events.until(TaskEnded, id_of(one))
+
+
+def test_stop_ends_a_poll_that_blocks(hosted: Any, spec: Spec) -> None:
+    one = spec("block")
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    hosted.stop(id_of(one), timeout=30.0)
+    assert hosted.events.until(TaskEnded, id_of(one)) == [TaskEnded(id_of(one), 1)]
+
+
+def test_who_does_not_stop_is_cancelled_and_then_gone(hosted: Any, spec: Spec) -> None:
+    one = spec("deaf")
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    pid = process_of(hosted, one)
+    hosted.stop(id_of(one), timeout=0.5)
+    hosted.events.until(TaskEnded, id_of(one))
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_a_run_waits_for_the_end_of_the_run_before(hosted: Any, spec: Spec) -> None:
+    one = spec()
+    id = id_of(one)
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id)
+    hosted.stop(id)
+    hosted.run(replace(one, run=2))
+    events = hosted.events.until(TaskRunning, id)
+    assert events.index(TaskEnded(id, 1)) < events.index(TaskRunning(id, 2))
+    hosted.stop(id)
+    hosted.events.until(TaskEnded, id)
+
+
+def test_only_the_expected_attempt_of_the_expected_run_is_admitted_and_only_once(hosted: Any, spec: Spec) -> None:
+    one = spec(run=3)
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    address, key = hosted._shared.address, hosted._runs[id_of(one)].key
+    who = {"connector": one.connector, "task": 0, "run": 3, "attempt": 0, "host": "h", "pid": 1}
+
+    def refusal(key: str = key, **different: object) -> str:
+        with pytest.raises(RefusedError) as refused:
+            TaskChannel.connect(address, key, who | different)
+        return str(refused.value)
+
+    assert "has been admitted already" in refusal()
+    assert "Spark started it again by itself" in refusal(attempt=1)
+    assert "run 2 of task" in refusal(run=2)
+    assert "does not know its key" in refusal(key="00" * 32)
+    assert "does not know its key" in refusal(connector="nobody")
+    hosted.stop(id_of(one))
+    hosted.events.until(TaskEnded, id_of(one))
+
+
+def test_a_killed_process_fails_its_task_for_good(hosted: Any, spec: Spec) -> None:
+    one = spec()
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    os.kill(pid := process_of(hosted, one), signal.SIGKILL)
+    failed, ended = hosted.events.until(TaskEnded, id_of(one))
+    assert f"process {pid} on" in failed.trace
+    assert "ended without a word" in failed.trace
+    assert isinstance(ended, TaskEnded)
+
+
+def test_a_process_that_hangs_loses_its_lease(hosted: Any, spec: Spec) -> None:
+    one = spec()
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    os.kill(pid := process_of(hosted, one), signal.SIGSTOP)
+    failed, _ = hosted.events.until(TaskEnded, id_of(one))
+    assert "Nothing was heard of the task" in failed.trace
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_sparks_death_fails_its_tasks_and_spark_comes_back(hosted: Any, spec: Spec) -> None:
+    one, two = spec(), spec()
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    os.kill(hosted._driver._child.pid, signal.SIGKILL)
+    died = hosted.events.until(SparkDied)[-1]
+    assert "was killed by signal 9" in died.reason
+    failed, _ = hosted.events.until(TaskEnded, id_of(one))
+    assert failed.trace.startswith(
+        "org.apache.kafka.connect.errors.ConnectException: The task ended with Spark (process "
+    )
+    assert died.reason in failed.trace
+    hosted.run(two)
+    waiting = hosted.events.until(TaskRunning, id_of(two))[0]
+    assert died.reason in waiting.reason
+    assert hosted.events.until(SparkReady) == [SparkReady(512)]
+    hosted.stop(id_of(two))
+    hosted.events.until(TaskEnded, id_of(two))
+
+
+def descendants(parent: int) -> set[int]:
+    """All processes below this one."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                pass
+    below = {pid for pid, of in parents.items() if of == parent}
+    return below.union(*map(descendants, below))
+
+
+WORKER = """
+import sys, time
+sys.path.insert(0, {here!r})
+from conftest import Hosted, make_spec
+from penstock.core.tasks import TaskRunning
+from penstock.spark.session import HostSettings
+hosted = Hosted(HostSettings())
+hosted.start()
+hosted.run(make_spec("deaf"))
+hosted.events.until(TaskRunning)
+print("running", flush=True)
+time.sleep(600)
+"""
+
+
+def test_nothing_survives_a_worker_that_is_killed() -> None:
+    code = WORKER.format(here=str(Path(__file__).parent))
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as worker:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "running\n"
+        below = descendants(worker.pid)
+        # The driver, Java, the process that tasks are forked from, the task.
+        assert len(below) >= 4
+        worker.kill()
+    deadline = time.monotonic() + 10.0
+    while (left := {pid for pid in below if Path(f"/proc/{pid}").exists()}) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert left == set()

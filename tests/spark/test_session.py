@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from penstock.api.errors import ConfigError
+from penstock.spark.session import HostSettings, slots
+
+
+def test_by_default_spark_is_local_with_many_slots() -> None:
+    conf = HostSettings().conf()
+    assert slots(conf) == 512
+    assert conf["spark.driver.host"] == "127.0.0.1"
+    assert conf["spark.pyspark.python"] == sys.executable
+
+
+def test_what_the_user_sets_goes_to_spark() -> None:
+    properties = {"spark.master": "local[7]", "spark.ui.enabled": "true", "bootstrap.servers": "b:9092"}
+    conf = HostSettings.of(properties).conf()
+    assert slots(conf) == 7
+    assert conf["spark.ui.enabled"] == "true"
+    assert "bootstrap.servers" not in conf
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("spark.speculation", "true"),
+        ("spark.task.maxFailures", "4"),
+        ("spark.python.worker.killOnIdleTimeout", "true"),
+        ("spark.python.daemon.module", "pyspark.daemon"),
+    ],
+)
+def test_what_would_break_hosted_tasks_is_refused(key: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=f"{key}={value} can't be used, because .*: leave it out, or set it to "):
+        HostSettings(spark={key: value}).conf()
+
+
+def test_what_is_insisted_on_may_be_said() -> None:
+    assert HostSettings(spark={"spark.speculation": "False"}).conf()["spark.speculation"] == "False"
+
+
+@pytest.mark.parametrize(
+    ("conf", "count"),
+    [
+        ({"spark.master": "local"}, 1),
+        ({"spark.master": "local[3]"}, 3),
+        ({"spark.master": "local[3,1]"}, 3),
+        ({"spark.master": "local-cluster[2,2,1024]"}, 4),
+        ({"spark.master": "spark://a:7077", "spark.cores.max": "40"}, 40),
+        ({"spark.master": "yarn", "spark.executor.instances": "3", "spark.executor.cores": "8"}, 24),
+    ],
+)
+def test_slots_are_what_spark_runs_at_a_time(conf: dict[str, str], count: int) -> None:
+    assert slots(conf) == count
+
+
+def test_on_a_cluster_the_number_of_slots_must_be_said() -> None:
+    with pytest.raises(ConfigError, match=r"spark.cores.max is required with spark.master=spark://a:7077"):
+        HostSettings(spark={"spark.master": "spark://a:7077"}).conf()
+
+
+def test_queries_can_not_take_all_slots() -> None:
+    with pytest.raises(ConfigError, match=r"penstock.query.slots=2 leaves nothing for hosted tasks: Spark has 2 slots"):
+        HostSettings.of({"spark.master": "local[2]", "penstock.query.slots": "2"}).conf()
+
+
+@pytest.mark.parametrize("value", ["", "soon", "-1", "10"])
+def test_a_lease_must_be_a_number_of_some_size(value: str) -> None:
+    with pytest.raises(ConfigError, match=r"penstock.task.lease.ms: must be a whole number, 1000 or more"):
+        HostSettings.of({"penstock.task.lease.ms": value})
