@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.settings.providers import ConfigTransformer, has_reference, with_references
 from penstock.settings.rest import HeaderRule, Listener, RestSettings
 from penstock.settings.worker import (
     ExactlyOnceSource,
@@ -13,6 +14,7 @@ from penstock.settings.worker import (
 )
 
 __all__ = [
+    "ConfigTransformer",
     "ExactlyOnceSource",
     "GroupSettings",
     "HeaderRule",
@@ -21,5 +23,7 @@ __all__ = [
     "RestSettings",
     "SessionKeySettings",
     "WorkerSettings",
+    "has_reference",
     "load_settings",
+    "with_references",
 ]

@@ -50,7 +50,9 @@ class HeaderRule:
 
     @classmethod
     def parse(cls, rule: str) -> Self:
-        rule = rule.strip().strip('"')
+        rule = rule.strip()
+        if rule.startswith('"'):
+            rule = rule.strip('"').strip()
         action, _, header = rule.partition(" ")
         if not header.strip():
             expected = "Expected: '[action] [header name]:[header value]'"

@@ -14,9 +14,9 @@ from typing import Any, Self
 from penstock.api.errors import ConfigError
 from penstock.core.converter_config import CONVERTERS
 from penstock.core.properties import parse_properties
-from penstock.providers import BUILT_IN, ConfigTransformer
 from penstock.settings.definitions import distributed_config, standalone_config
 from penstock.settings.judgement import refuse_java_only, unknown_settings
+from penstock.settings.providers import BUILT_IN, ConfigTransformer
 from penstock.settings.rest import RestSettings
 
 log = logging.getLogger(__name__)

@@ -26,7 +26,7 @@ BUILT_IN = (
     "penstock.pipeline.converters",
     "penstock.pipeline.transforms",
     "penstock.pipeline.predicates",
-    "penstock.providers",
+    "penstock.settings.providers",
 )
 
 

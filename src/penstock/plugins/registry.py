@@ -23,7 +23,7 @@ from penstock.core.connector_config import CONNECTOR_CLASS
 from penstock.core.overrides import OverridePolicy, override_policy
 from penstock.core.validation import connector_class, plugin_config, validate_connector
 from penstock.core.worker_rules import WorkerRules
-from penstock.plugin_path import Found, find_classes
+from penstock.plugins.path import Found, find_classes
 
 log = logging.getLogger(__name__)
 
