@@ -270,6 +270,7 @@ class _Reader:
         return ValueError(f'Unparseable date: "{self.text}"')
 
     def _field(self, piece: Piece, following: Piece | None) -> None:
+        begin = self.i
         while self.text[self.i : self.i + 1] in (" ", "\t"):
             self.i += 1
         if self.i >= len(self.text):
@@ -289,7 +290,7 @@ class _Reader:
             case "X":
                 self.fields.set("ZONE_OFFSET", self._iso_zone(piece.count))
             case _:
-                value = self._digits(piece, following)
+                value = self._digits(piece, following, begin)
                 self._set_number(piece, value, self.text[start : self.i])
 
     def _set_number(self, piece: Piece, value: int, digits: str) -> None:
@@ -315,15 +316,18 @@ class _Reader:
         self.ambiguous_year = value == first % 100
         return value + first // 100 * 100 + (100 if value < first % 100 else 0)
 
-    def _digits(self, piece: Piece, following: Piece | None) -> int:
-        """A whole number; of as many digits as the pattern has letters if another number follows without a gap."""
+    def _digits(self, piece: Piece, following: Piece | None, begin: int) -> int:
+        """A whole number; of as many digits as the pattern has letters if another number follows without a gap.
+
+        As in Java, blanks before the digits (from ``begin``) count among these.
+        """
         end = len(self.text)
         if following is not None and (
             following.letter in _NUMERIC or (following.letter in ("M", "L") and following.count <= 2)
         ):
-            if self.i + piece.count > end:
+            if begin + piece.count > end:
                 raise self._failure()
-            end = self.i + piece.count
+            end = begin + piece.count
         found = re.compile(r"-?\d+").match(self.text, self.i, end)
         if found is None:
             raise self._failure()

@@ -1,0 +1,56 @@
+"""What the converters of this package have in common: they serve keys, values and headers, and know which of these they
+are for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.converter import Converter, HeaderConverter, SchemaAndValue
+from penstock.api.schema import Schema
+from penstock.api.validators import ValidString
+
+VERSION = "4.3.1"
+"""Of the Kafka whose converters these are."""
+
+
+def converter_settings() -> ConfigDef:
+    """The definition that all converters share."""
+    return ConfigDef().define(
+        "converter.type",
+        Type.STRING,
+        validator=ValidString("key", "value", "header"),
+        importance=Importance.LOW,
+        documentation="How this converter will be used.",
+    )
+
+
+class AnyConverter(Converter, HeaderConverter):
+    """A converter for keys, values and headers alike. Subclasses define ``set_up`` and the conversions of single
+    values.
+    """
+
+    @classmethod
+    def version(cls) -> str:
+        return VERSION
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        return converter_settings()
+
+    def configure(self, config: Mapping[str, str], is_key: bool) -> None:
+        self.set_up(self.config_def().parse({**config, "converter.type": "key" if is_key else "value"}))
+
+    def configure_header(self, config: Mapping[str, str]) -> None:
+        self.set_up(self.config_def().parse({**config, "converter.type": "header"}))
+
+    def set_up(self, settings: dict[str, Any]) -> None:
+        """Called once by either ``configure``, with the typed value of every setting."""
+
+    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
+        return self.from_connect(topic, (), schema, value)
+
+    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> SchemaAndValue:
+        return self.to_connect(topic, (), data)

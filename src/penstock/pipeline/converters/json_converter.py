@@ -1,0 +1,239 @@
+"""JsonConverter: JSON in an envelope with its schema (``{"schema":...,"payload":...}``), or plain.
+
+Bytes equal Java's. Whole batches are quick because a schema's JSON is made once, and because the head of an envelope,
+once it has been understood, is recognised by its bytes: only the payloads of the records behind it are parsed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from penstock.api.config import ConfigDef, Importance, Type, Width
+from penstock.api.converter import SchemaAndValue
+from penstock.api.errors import DataError, SerializationError
+from penstock.api.record import Header
+from penstock.api.schema import Schema
+from penstock.api.validators import CaseInsensitiveValidString
+from penstock.pipeline.converters.base import AnyConverter, converter_settings
+from penstock.pipeline.converters.jackson import Node, dumps, loads, parse, upper_case_escapes
+from penstock.pipeline.converters.json_reader import InexactError, JsonReader, Read
+from penstock.pipeline.converters.json_schema import read_schema, show_schema
+from penstock.pipeline.converters.json_writer import JsonWriter
+
+_NO_ENVELOPE = (
+    'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain additional fields. '
+    "If you are trying to deserialize plain JSON data, set schemas.enable=false in your converter configuration."
+)
+_UNREADABLE = "Converting byte[] to Kafka Connect data failed due to serialization error: "
+_UNWRITABLE = "Converting Kafka Connect data to byte[] failed due to serialization error: "
+_HEAD, _MIDDLE, _TAIL = b'{"schema":', b',"payload":', b"}"
+_NO_PREFIX = b"\x00"
+
+
+class JsonConverter(AnyConverter):
+    java_name = "org.apache.kafka.connect.json.JsonConverter"
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        def define(
+            name: str, type: Type, default: Any, importance: Importance, group: str, order: int, **more: Any
+        ) -> None:
+            settings.define(
+                name,
+                type,
+                default,
+                importance=importance,
+                group=group,
+                order_in_group=order,
+                width=Width.MEDIUM,
+                **more,
+            )
+
+        settings = converter_settings()
+        high, low = Importance.HIGH, Importance.LOW
+        define(
+            "schemas.enable", Type.BOOLEAN, True, high, "Schemas", 0,
+            documentation="Include schemas within each of the serialized values and keys.",
+            display_name="Enable Schemas",
+        )  # fmt: skip
+        define(
+            "schemas.cache.size", Type.INT, 1000, high, "Schemas", 1,
+            documentation="The maximum number of schemas that can be cached in this converter instance.",
+            display_name="Schema Cache Size",
+        )  # fmt: skip
+        define(
+            "schema.content", Type.STRING, None, high, "Schemas", 2,
+            documentation="When set, this is used as the schema for all messages, and the schemas within each of the "
+            "message will be ignored.Otherwise, the schema will be included in the content of each message. This "
+            "configuration applies only 'schemas.enable' is true, and it exclusively affects the sink connector.",
+            display_name="Schema Content",
+        )  # fmt: skip
+        define(
+            "decimal.format", Type.STRING, "BASE64", low, "Serialization", 0,
+            validator=CaseInsensitiveValidString("BASE64", "NUMERIC"),
+            documentation="Controls which format this converter will serialize decimals in. This value is case "
+            "insensitive and can be either 'BASE64' (default) or 'NUMERIC'",
+            display_name="Decimal Format",
+        )  # fmt: skip
+        define(
+            "replace.null.with.default", Type.BOOLEAN, True, low, "Serialization", 1,
+            documentation="Whether to replace fields that have a default value and that are null to the default value. "
+            "When set to true, the default value is used, otherwise null is used.",
+            display_name="Replace null with default",
+        )  # fmt: skip
+        return settings
+
+    def set_up(self, settings: dict[str, Any]) -> None:
+        self.schemas_enabled: bool = settings["schemas.enable"]
+        self.cache_size: int = max(settings["schemas.cache.size"], 1)
+        defaults: bool = settings["replace.null.with.default"]
+        self._write = JsonWriter(settings["decimal.format"].upper() == "NUMERIC", defaults, self.cache_size)
+        self._read = JsonReader(defaults, self.cache_size)
+        self._heads: dict[Schema, bytes] = {}
+        self._schemas: dict[bytes, Schema | None] = {}
+        self._same: dict[Schema, Schema] = {}
+        self._prefix = _NO_PREFIX
+        self._schema_behind: Schema | None = None
+        self._read_behind: Read = self._read.reader(None)
+        self.schema = self._content(settings["schema.content"])
+
+    def _content(self, text: str | None) -> Schema | None:
+        """The one schema of all records that is given by the configuration."""
+        if not text or not text.strip():
+            return None
+        try:
+            return self._schema(parse(text.encode()))
+        except SerializationError as error:
+            raise DataError("Failed to parse schema in converter config due to serialization error: ") from error
+
+    # -- to JSON
+
+    def from_connect(self, topic: str, headers: Sequence[Header], schema: Schema | None, value: Any) -> bytes | None:
+        if schema is None and value is None:
+            return None
+        try:
+            payload = dumps(self._write.writer(schema)(value))
+        except SerializationError as error:
+            raise DataError(_UNWRITABLE) from error
+        return self._head(schema) + payload + _TAIL if self.schemas_enabled else payload
+
+    def from_connect_batch(
+        self, topics: list[str], headers: list[tuple[Header, ...]], schemas: list[Schema | None], values: list[Any]
+    ) -> list[bytes | None]:
+        if not values:
+            return []
+        schema = schemas[0]
+        if schemas.count(schema) < len(schemas) or (schema is None and None in values):
+            return [self.from_connect("", (), s, v) for s, v in zip(schemas, values, strict=True)]
+        write, encode = self._write.writer(schema), orjson.dumps
+        try:
+            if self.schemas_enabled:
+                head = self._head(schema)
+                out = [head + encode(write(value)) + _TAIL for value in values]
+            else:
+                out = [encode(write(value)) for value in values]
+        except TypeError as error:
+            raise DataError(_UNWRITABLE) from error
+        if b"\\u00" in b"".join(out):
+            out = [upper_case_escapes(item) for item in out]
+        return out  # type: ignore[return-value]
+
+    def _head(self, schema: Schema | None) -> bytes:
+        """The envelope up to the payload."""
+        if schema is None:
+            return b'{"schema":null,"payload":'
+        head = self._heads.get(schema)
+        if head is None:
+            if len(self._heads) >= self.cache_size:
+                self._heads.clear()
+            head = self._heads[schema] = _HEAD + dumps(show_schema(schema, self._write.show_value)) + _MIDDLE
+        return head
+
+    # -- from JSON
+
+    def to_connect(self, topic: str, headers: Sequence[tuple[str, bytes | None]], data: bytes | None) -> SchemaAndValue:
+        if data is None:
+            return None, None
+        try:
+            return self._understand(loads, data)
+        except InexactError:
+            return self._understand(parse, data)
+
+    def to_connect_batch(
+        self, topics: list[str], headers: list[Sequence[tuple[str, bytes | None]]], data: list[bytes | None]
+    ) -> tuple[list[Schema | None], list[Any]]:
+        if (not self.schemas_enabled or self.schema is not None) and None not in data:
+            schema = self.schema if self.schemas_enabled else None
+            read = self._read.reader(schema)
+            try:
+                return [schema] * len(data), [read(loads(item)) for item in data]  # type: ignore[arg-type]
+            except (TypeError, DataError, SerializationError, InexactError):
+                pass
+        schemas: list[Schema | None] = []
+        values: list[Any] = []
+        for item in data:
+            if item is not None and item.startswith(self._prefix) and item.endswith(_TAIL):
+                try:
+                    value = self._read_behind(orjson.loads(item[len(self._prefix) : -1]))
+                except (orjson.JSONDecodeError, InexactError):
+                    schema, value = self.to_connect("", (), item)
+                else:
+                    schema = self._schema_behind
+            else:
+                schema, value = self.to_connect("", (), item)
+                self._remember(item, schema)
+            schemas.append(schema)
+            values.append(value)
+        return schemas, values
+
+    def _understand(self, load: Any, data: bytes) -> SchemaAndValue:
+        try:
+            node = load(data)
+        except SerializationError as error:
+            raise DataError(_UNREADABLE) from error
+        if not self.schemas_enabled:
+            return None, self._read.reader(None)(node)
+        if self.schema is not None:
+            return self.schema, self._read.reader(self.schema)(node)
+        if type(node) is not dict or len(node) != 2 or "schema" not in node or "payload" not in node:
+            raise DataError(_NO_ENVELOPE)
+        schema = self._schema(node["schema"])
+        return schema, self._read.reader(schema)(node["payload"])
+
+    def _schema(self, node: Node) -> Schema | None:
+        """The schema that JSON describes; equal ones are one object."""
+        if node is None or type(node) is not dict:
+            return read_schema(node if node is None else {}, self._read.read_value)
+        try:
+            text = orjson.dumps(node)
+        except TypeError:
+            return read_schema(node, self._read.read_value)
+        found = self._schemas.get(text)
+        if found is None:
+            if len(self._schemas) >= self.cache_size:
+                self._schemas.clear()
+                self._same.clear()
+            found = read_schema(node, self._read.read_value)
+            assert found is not None
+            found = self._schemas[text] = self._same.setdefault(found, found)
+        return found
+
+    def _remember(self, data: bytes | None, schema: Schema | None) -> None:
+        """Keep the head of an envelope that was understood, if it is spelled as Java spells it."""
+        if data is None or not self.schemas_enabled or self.schema is not None or not data.startswith(_HEAD):
+            return
+        end = data.find(_MIDDLE)
+        while end >= 0:
+            try:
+                orjson.loads(data[len(_HEAD) : end])
+                orjson.loads(data[end + len(_MIDDLE) : -1])
+            except orjson.JSONDecodeError:
+                end = data.find(_MIDDLE, end + 1)
+            else:
+                self._prefix = data[: end + len(_MIDDLE)]
+                self._schema_behind = schema
+                self._read_behind = self._read.reader(schema)
+                return

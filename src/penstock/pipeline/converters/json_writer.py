@@ -1,0 +1,211 @@
+"""From Connect's data to what orjson writes: one function per schema, compiled once.
+
+Most values can go to orjson as they are: texts, booleans, integers, and structs whose ``dict`` has exactly the fields
+of the schema, in order and of the right types. That is what each function checks first; whatever differs (nulls,
+defaults, other orders, doubles that Java spells differently, logical types, bytes) is rebuilt field by field.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from base64 import b64encode
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from penstock.api.errors import DataError
+from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
+from penstock.pipeline.converters.jackson import literal_number, number
+from penstock.pipeline.javatext import float_text
+from penstock.pipeline.javatext.classes import class_name
+from penstock.pipeline.logical import bytes_of, days_since, millis_of_day, millis_since
+
+Write = Callable[[Any], Any]
+
+_PLAIN_TYPES = {
+    Type.INT8: int, Type.INT16: int, Type.INT32: int, Type.INT64: int, Type.BOOLEAN: bool, Type.STRING: str,
+}  # fmt: skip
+_FREE_TYPES = frozenset((str, int, bool, type(None)))
+
+
+class JsonWriter:
+    """The functions of one converter; ``numeric``: decimals as numbers; ``defaults``: in place of nulls, where there
+    are any.
+    """
+
+    def __init__(self, numeric: bool, defaults: bool, cache_size: int) -> None:
+        self.numeric = numeric
+        self.defaults = defaults
+        self.cache_size = max(cache_size, 1)
+        self._compiled: dict[Schema, Write] = {}
+
+    def writer(self, schema: Schema | None) -> Write:
+        """The function for values of this schema, null among them. It raises DataError for values that don't fit it."""
+        if schema is None:
+            return write_free
+        found = self._compiled.get(schema)
+        if found is None:
+            if len(self._compiled) >= self.cache_size:
+                self._compiled.clear()
+            found = self._compiled[schema] = self._nullable(schema, self._compile(schema))
+        return found
+
+    def show_value(self, schema: Schema, value: Any) -> Any:
+        return self.writer(schema)(value)
+
+    def _nullable(self, schema: Schema, write: Write) -> Write:
+        if schema.default is not None and self.defaults:
+            default = write(schema.default)
+            return lambda value: default if value is None else write(value)
+        if schema.optional:
+            return lambda value: None if value is None else write(value)
+
+        def required(value: Any) -> Any:
+            if value is None:
+                raise DataError("Conversion error: null value for field that is required and has no default value")
+            return write(value)
+
+        return required
+
+    def _compile(self, schema: Schema) -> Write:
+        match schema.name:
+            case str() if schema.name == DECIMAL_NAME:
+                return self._decimal(schema)
+            case str() if schema.name in _DATES:
+                return _date(*_DATES[schema.name])
+        match schema.type:
+            case Type.FLOAT64:
+                return _checked(schema, float, number)
+            case Type.FLOAT32:
+                return _checked(schema, float, _float)
+            case Type.BYTES:
+                return _bytes
+            case Type.ARRAY:
+                return self._array(schema)
+            case Type.MAP:
+                return self._map(schema)
+            case Type.STRUCT:
+                return self._struct(schema)
+            case plain:
+                return _checked(schema, _PLAIN_TYPES[plain], None)
+
+    def _decimal(self, schema: Schema) -> Write:
+        def write(value: Any) -> Any:
+            if not isinstance(value, Decimal):
+                raise DataError(
+                    f"Invalid type for Decimal, expected BigDecimal but was class {class_name(None, value)}"
+                )
+            if self.numeric:
+                return literal_number(str(value))
+            return b64encode(bytes_of(schema, value)).decode()
+
+        return write
+
+    def _array(self, schema: Schema) -> Write:
+        write_item = self.writer(schema.value_schema)
+
+        def write(value: Any) -> Any:
+            if not isinstance(value, (list, tuple)):
+                raise _mismatch(schema, value)
+            return [write_item(item) for item in value]
+
+        return write
+
+    def _map(self, schema: Schema) -> Write:
+        write_key, write_value = self.writer(schema.key_schema), self.writer(schema.value_schema)
+        as_object = schema.key_schema is not None and schema.key_schema.type is Type.STRING
+
+        def write(value: Any) -> Any:
+            if not isinstance(value, dict):
+                raise _mismatch(schema, value)
+            if as_object:
+                return {_member(write_key(k)): write_value(v) for k, v in value.items()}
+            return [[write_key(k), write_value(v)] for k, v in value.items()]
+
+        return write
+
+    def _struct(self, schema: Schema) -> Write:
+        fields = [(field.name, self.writer(field.schema)) for field in schema.fields]
+        names = tuple(name for name, _ in fields)
+        types = tuple(_plain_type(field.schema) for field in schema.fields)
+
+        def write(value: Any) -> Any:
+            if type(value) is not dict:
+                raise _mismatch(schema, value)
+            if tuple(value) == names and tuple(map(type, value.values())) == types:
+                return value
+            get = value.get
+            return {name: write_field(get(name)) for name, write_field in fields}
+
+        return write
+
+
+def write_free(value: Any) -> Any:
+    """For values without a schema."""
+    kind = type(value)
+    if kind in _FREE_TYPES:
+        return value
+    if kind is dict:
+        if _FREE_TYPES.issuperset(map(type, value.values())) and {str}.issuperset(map(type, value)):
+            return value
+        if all(type(key) is str for key in value):
+            return {key: write_free(item) for key, item in value.items()}
+        return [[write_free(key), write_free(item)] for key, item in value.items()]
+    if kind is list or kind is tuple:
+        return [write_free(item) for item in value]
+    if kind is float:
+        return number(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return b64encode(value).decode()
+    raise DataError(f"Java class class {class_name(None, value)} does not have corresponding schema type.")
+
+
+def _plain_type(schema: Schema) -> object:
+    """The type whose values orjson writes as they are; something that is no type where there is none."""
+    if schema.name == DECIMAL_NAME or schema.name in _DATES:
+        return None
+    return _PLAIN_TYPES.get(schema.type)
+
+
+def _checked(schema: Schema, kind: type, convert: Write | None) -> Write:
+    def write(value: Any) -> Any:
+        if type(value) is not kind:
+            raise _mismatch(schema, value)
+        return value if convert is None else convert(value)
+
+    return write
+
+
+def _mismatch(schema: Schema, value: Any) -> DataError:
+    return DataError(f"Invalid type for {schema.type.name}: class {class_name(None, value)}")
+
+
+def _float(value: float) -> Any:
+    return literal_number(float_text(value))
+
+
+def _bytes(value: Any) -> str:
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise DataError(f"Invalid type for bytes type: class {class_name(None, value)}")
+    return b64encode(value).decode()
+
+
+def _date(what: str, kinds: tuple[type, ...], to_number: Callable[[Any], int]) -> Write:
+    def write(value: Any) -> int:
+        if type(value) not in kinds:
+            raise DataError(f"Invalid type for {what}, expected Date but was class {class_name(None, value)}")
+        return to_number(value)
+
+    return write
+
+
+_DATES: dict[str, tuple[str, tuple[type, ...], Callable[[Any], int]]] = {
+    DATE_NAME: ("Date", (dt.date,), days_since),
+    TIME_NAME: ("Time", (dt.time,), millis_of_day),
+    TIMESTAMP_NAME: ("Timestamp", (dt.datetime,), millis_since),
+}
+
+
+def _member(key: Any) -> str:
+    """``JsonNode.asText`` of a key."""
+    return "null" if key is None else str(key)

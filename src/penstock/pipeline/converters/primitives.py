@@ -1,0 +1,145 @@
+"""Converters for one primitive type each: the big-endian bytes that Kafka's own serializers write.
+
+Java's number converters answer for keys, values and headers, ignore the schema, and care for the class of the value
+only.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from penstock.api.converter import SchemaAndValue
+from penstock.api.errors import DataError, SerializationError
+from penstock.api.record import Header
+from penstock.api.schema import (
+    OPTIONAL_BOOLEAN,
+    OPTIONAL_BYTES,
+    OPTIONAL_FLOAT32,
+    OPTIONAL_FLOAT64,
+    OPTIONAL_INT16,
+    OPTIONAL_INT32,
+    OPTIONAL_INT64,
+    Schema,
+    Type,
+)
+from penstock.pipeline.converters.base import AnyConverter
+from penstock.pipeline.javatext.classes import class_name
+
+_PACKAGE = "org.apache.kafka.connect.converters."
+_SCHEMALESS = {int: Type.INT64, float: Type.FLOAT64}
+
+
+class ByteArrayConverter(AnyConverter):
+    """Bytes as they are."""
+
+    java_name = _PACKAGE + "ByteArrayConverter"
+
+    def from_connect(self, topic: str, headers: Sequence[Header], schema: Schema | None, value: Any) -> bytes | None:
+        if schema is not None and schema.type is not Type.BYTES:
+            raise DataError(f"Invalid schema type for ByteArrayConverter: {schema.type.name}")
+        if value is None or type(value) is bytes:
+            return value
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return bytes(value)
+        raise DataError(f"ByteArrayConverter is not compatible with objects of type class {class_name(schema, value)}")
+
+    def to_connect(self, topic: str, headers: Sequence[tuple[str, bytes | None]], data: bytes | None) -> SchemaAndValue:
+        return OPTIONAL_BYTES, data
+
+    def to_connect_batch(
+        self, topics: list[str], headers: list[Sequence[tuple[str, bytes | None]]], data: list[bytes | None]
+    ) -> tuple[list[Schema | None], list[Any]]:
+        return [OPTIONAL_BYTES] * len(data), list(data)
+
+
+class NumberConverter(AnyConverter):
+    """Base of the converters of numbers."""
+
+    schema: ClassVar[Schema]
+    type_name: ClassVar[str]
+    deserializer: ClassVar[str]
+    form: ClassVar[struct.Struct]
+    whole: ClassVar[bool] = True
+
+    def from_connect(self, topic: str, headers: Sequence[Header], schema: Schema | None, value: Any) -> bytes | None:
+        if value is None:
+            return None
+        if not self._is_mine(schema, value):
+            raise DataError(f"Failed to serialize to {self.type_name} (was class {class_name(schema, value)}): ")
+        try:
+            return self.form.pack(value)
+        except (struct.error, OverflowError):
+            raise DataError(f"Failed to serialize to {self.type_name}: {value} is out of its range") from None
+
+    def _is_mine(self, schema: Schema | None, value: Any) -> bool:
+        kind = int if self.whole else float
+        known = _SCHEMALESS[kind] if schema is None else schema.type
+        return type(value) is kind and known is self.schema.type
+
+    def to_connect(self, topic: str, headers: Sequence[tuple[str, bytes | None]], data: bytes | None) -> SchemaAndValue:
+        if data is None:
+            return self.schema, None
+        if len(data) != self.form.size:
+            cause = SerializationError(f"Size of data received by {self.deserializer} is not {self.form.size}")
+            raise DataError(f"Failed to deserialize {self.type_name}: ") from cause
+        return self.schema, self.form.unpack(data)[0]
+
+
+class DoubleConverter(NumberConverter):
+    java_name = _PACKAGE + "DoubleConverter"
+    schema, type_name, deserializer = OPTIONAL_FLOAT64, "double", "Deserializer"
+    form, whole = struct.Struct(">d"), False
+
+
+class FloatConverter(NumberConverter):
+    java_name = _PACKAGE + "FloatConverter"
+    schema, type_name, deserializer = OPTIONAL_FLOAT32, "float", "Deserializer"
+    form, whole = struct.Struct(">f"), False
+
+
+class IntegerConverter(NumberConverter):
+    java_name = _PACKAGE + "IntegerConverter"
+    schema, type_name, deserializer = OPTIONAL_INT32, "integer", "IntegerDeserializer"
+    form = struct.Struct(">i")
+
+
+class LongConverter(NumberConverter):
+    java_name = _PACKAGE + "LongConverter"
+    schema, type_name, deserializer = OPTIONAL_INT64, "long", "LongDeserializer"
+    form = struct.Struct(">q")
+
+
+class ShortConverter(NumberConverter):
+    java_name = _PACKAGE + "ShortConverter"
+    schema, type_name, deserializer = OPTIONAL_INT16, "short", "ShortDeserializer"
+    form = struct.Struct(">h")
+
+
+class BooleanConverter(AnyConverter):
+    """One byte, 0 or 1."""
+
+    java_name = _PACKAGE + "BooleanConverter"
+
+    def from_connect(self, topic: str, headers: Sequence[Header], schema: Schema | None, value: Any) -> bytes | None:
+        if schema is not None and schema.type is not Type.BOOLEAN:
+            raise DataError(f"Invalid schema type for BooleanConverter: {schema.type.name}")
+        if value is None:
+            return None
+        if type(value) is not bool:
+            raise DataError(
+                f"BooleanConverter is not compatible with objects of type class {class_name(schema, value)}"
+            )
+        return b"\x01" if value else b"\x00"
+
+    def to_connect(self, topic: str, headers: Sequence[tuple[str, bytes | None]], data: bytes | None) -> SchemaAndValue:
+        if data is None:
+            return OPTIONAL_BOOLEAN, None
+        if len(data) != 1:
+            problem = "Size of data received by BooleanDeserializer is not 1"
+        elif data[0] > 1:
+            problem = f"Unexpected byte received by BooleanDeserializer: {data[0] - (data[0] & 128) * 2}"
+        else:
+            return OPTIONAL_BOOLEAN, data[0] == 1
+        raise DataError("Failed to deserialize boolean: ") from SerializationError(problem)

@@ -1,0 +1,39 @@
+"""SimpleHeaderConverter: headers as texts, whose types are inferred when they are read."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from penstock.api.config import ConfigDef
+from penstock.api.converter import HeaderConverter, SchemaAndValue
+from penstock.api.schema import BYTES, Schema
+from penstock.pipeline.converters.base import VERSION
+from penstock.pipeline.values import parse_string, to_text
+
+log = logging.getLogger(__name__)
+
+
+class SimpleHeaderConverter(HeaderConverter):
+    java_name = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+
+    @classmethod
+    def version(cls) -> str:
+        return VERSION
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        return ConfigDef()
+
+    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
+        text = to_text(schema, value)
+        return None if text is None else text.encode("utf-8", "replace")
+
+    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> SchemaAndValue:
+        if data is None:
+            return None, None
+        try:
+            return parse_string(data.decode("utf-8", "replace"))
+        except Exception:
+            log.warning("Can't parse header %r on topic %r, so its bytes are used", key, topic, exc_info=True)
+            return BYTES, data

@@ -1,0 +1,123 @@
+"""StringConverter: whatever Java's ``toString`` makes of a value; and optional strings, the other way round."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from typing import Any
+
+from penstock.api.config import ConfigDef, Importance, Type, Width
+from penstock.api.converter import SchemaAndValue
+from penstock.api.errors import DataError, SerializationError
+from penstock.api.record import Header
+from penstock.api.schema import OPTIONAL_STRING, Schema
+from penstock.pipeline.converters.base import AnyConverter, converter_settings
+from penstock.pipeline.javatext import to_string, to_strings
+
+_JAVA_NAMES = {
+    "utf8": "utf-8", "unicode-1-1-utf-8": "utf-8", "utf-16": "utf-16", "utf-16be": "utf-16-be", "utf-16le": "utf-16-le",
+    "x-utf-16le-bom": "utf-16", "latin1": "iso-8859-1", "windows-1252": "cp1252", "us-ascii": "ascii",
+    "ibm437": "cp437", "windows-31j": "cp932", "x-windows-950": "cp950", "x-windows-874": "cp874", "ibm-thai": "cp838",
+}  # fmt: skip
+
+
+class StringConverter(AnyConverter):
+    """``converter.encoding`` names a character set as Java does; characters it lacks become ``?``, bytes it can't read
+    ``\\ufffd``.
+    """
+
+    java_name = "org.apache.kafka.connect.storage.StringConverter"
+
+    encoding: str | None = "utf-8"
+    """None: the character set is unknown, which is an error of every record, as in Java."""
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        return converter_settings().define(
+            "converter.encoding",
+            Type.STRING,
+            "UTF-8",
+            importance=Importance.HIGH,
+            documentation="The name of the Java character set to use for encoding strings as byte arrays.",
+            width=Width.MEDIUM,
+            display_name="Encoding",
+        )
+
+    def set_up(self, settings: dict[str, Any]) -> None:
+        self.charset = settings["converter.encoding"]
+        self.encoding = python_encoding(self.charset)
+
+    def from_connect(self, topic: str, headers: Sequence[Header], schema: Schema | None, value: Any) -> bytes | None:
+        return None if value is None else self._encode(value if type(value) is str else to_string(schema, value))
+
+    def to_connect(self, topic: str, headers: Sequence[tuple[str, bytes | None]], data: bytes | None) -> SchemaAndValue:
+        return OPTIONAL_STRING, None if data is None else self._decode(data)
+
+    def from_connect_batch(
+        self, topics: list[str], headers: list[tuple[Header, ...]], schemas: list[Schema | None], values: list[Any]
+    ) -> list[bytes | None]:
+        if self.encoding == "utf-8":
+            try:
+                return [str.encode(value) for value in values]
+            except (TypeError, UnicodeEncodeError):
+                pass
+        texts = to_strings(schemas, values)
+        if None not in values:
+            return [self._encode(text) for text in texts]
+        return [None if value is None else self._encode(text) for value, text in zip(values, texts, strict=True)]
+
+    def to_connect_batch(
+        self, topics: list[str], headers: list[Sequence[tuple[str, bytes | None]]], data: list[bytes | None]
+    ) -> tuple[list[Schema | None], list[Any]]:
+        schemas: list[Schema | None] = [OPTIONAL_STRING] * len(data)
+        if self.encoding == "utf-8":
+            try:
+                return schemas, list(map(bytes.decode, data))  # type: ignore[arg-type]
+            except (TypeError, UnicodeDecodeError):
+                pass
+        return schemas, [None if item is None else self._decode(item) for item in data]
+
+    def _encode(self, text: str) -> bytes:
+        match self.encoding:
+            case None:
+                raise DataError("Failed to serialize to a string: ") from self._unsupported(
+                    "serializing string to byte[]"
+                )
+            case "utf-16":
+                return codecs.BOM_UTF16_BE + text.encode("utf-16-be", "replace")
+            case "utf-8":
+                return text.encode("utf-8", "replace") if text.isascii() else _utf8(text)
+            case encoding:
+                return text.encode(encoding, "replace")
+
+    def _decode(self, data: bytes) -> str:
+        match self.encoding:
+            case None:
+                raise DataError("Failed to deserialize string: ") from self._unsupported(
+                    "deserializing byte[] to string"
+                )
+            case "utf-16" if not data.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE)):
+                return data.decode("utf-16-be", "replace")
+            case encoding:
+                return data.decode(encoding, "replace")
+
+    def _unsupported(self, doing: str) -> SerializationError:
+        return SerializationError(f"Error when {doing} due to unsupported encoding {self.charset}")
+
+
+def python_encoding(charset: str) -> str | None:
+    """Python's name for a Java character set, None if there is none."""
+    name = charset.strip().lower()
+    try:
+        found = codecs.lookup(_JAVA_NAMES.get(name, name))
+    except LookupError:
+        return None
+    return found.name if found._is_text_encoding else None
+
+
+def _utf8(text: str) -> bytes:
+    """Pairs of surrogates are one character, a single surrogate is ``?``, as in Java."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").replace("\ufffd", "?").encode()

@@ -1,0 +1,43 @@
+"""What Java calls the class of a value: ``java.lang.String``, ``java.util.HashMap``, ``[B`` and so on, for messages."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+from penstock.api.schema import Schema, Type
+
+_BY_TYPE = {
+    Type.INT8: "java.lang.Byte",
+    Type.INT16: "java.lang.Short",
+    Type.INT32: "java.lang.Integer",
+    Type.FLOAT32: "java.lang.Float",
+}
+
+_BY_CLASS: dict[type, str] = {
+    str: "java.lang.String",
+    bool: "java.lang.Boolean",
+    int: "java.lang.Long",
+    float: "java.lang.Double",
+    bytes: "[B",
+    bytearray: "[B",
+    list: "java.util.ArrayList",
+    tuple: "java.util.ArrayList",
+    dict: "java.util.HashMap",
+    Decimal: "java.math.BigDecimal",
+    dt.datetime: "java.util.Date",
+    dt.date: "java.util.Date",
+    dt.time: "java.util.Date",
+}
+
+
+def class_name(schema: Schema | None, value: Any) -> str:
+    """The Java class of a value that has this schema; the schema tells structs from maps and ints from longs."""
+    kind = type(value)
+    if schema is not None:
+        if kind is dict and schema.type is Type.STRUCT:
+            return "org.apache.kafka.connect.data.Struct"
+        if kind in (int, float) and schema.type in _BY_TYPE:
+            return _BY_TYPE[schema.type]
+    return _BY_CLASS.get(kind) or f"{kind.__module__}.{kind.__qualname__}"

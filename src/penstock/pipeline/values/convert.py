@@ -1,0 +1,329 @@
+"""Conversions between Connect's types, as Java's ``Values`` does them: lossy where Java's casts are.
+
+Each function takes the schema of the value, None if it has none, and the value. Numbers wrap around, texts are parsed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from penstock.api.errors import DataError
+from penstock.api.schema import (
+    BOOLEAN,
+    BYTES,
+    DATE_NAME,
+    DECIMAL_NAME,
+    FLOAT64,
+    INT64,
+    STRING,
+    TIME_NAME,
+    TIMESTAMP_NAME,
+    Schema,
+    Type,
+    array,
+    map_of,
+)
+from penstock.api.schema import decimal as decimal_schema
+from penstock.pipeline.javatext import float32, to_string
+from penstock.pipeline.javatext.classes import class_name
+from penstock.pipeline.logical import (
+    bytes_of,
+    day_of,
+    days_since,
+    decimal_of,
+    millis_of_day,
+    millis_since,
+    moment_of,
+    time_of,
+)
+from penstock.pipeline.values.text import DAY, to_text
+
+_NO_NULL = "Unable to convert a null value to a schema that requires a value"
+_BIG_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_LONG = 2**63
+
+
+def big_decimal(text: str) -> Decimal:
+    """``new BigDecimal(text)``; raises ValueError for what is none: blanks, ``NaN``, hexadecimal numbers."""
+    if _BIG_DECIMAL.fullmatch(text) is None:
+        raise ValueError(f"{text} is no decimal number")
+    value = Decimal(text)
+    if not -(2**31) < (exponent := value.as_tuple().exponent) < 2**31:  # type: ignore[operator]
+        raise ValueError(f"Scale out of range: {exponent}")
+    return value.copy_abs() if value.is_zero() else value
+
+
+def describe(schema: Schema) -> str:
+    """``Schema.toString``."""
+    return f"Schema{{{schema.name}:{schema.type.name}}}" if schema.name else f"Schema{{{schema.type.name}}}"
+
+
+def _cannot(schema: Schema | None, value: Any, target: str) -> DataError:
+    return DataError(f"Unable to convert {to_string(schema, value)} (class {class_name(schema, value)}) to {target}")
+
+
+def _wrapped(number: int, bits: int) -> int:
+    half = 1 << (bits - 1)
+    return (number + half) % (half << 1) - half
+
+
+def as_long(schema: Schema | None, value: Any) -> int:
+    """Any number, text of a number, or date (in its own unit) as a long; raises DataError."""
+    match value:
+        case bool():
+            pass
+        case int():
+            return _wrapped(value, 64)
+        case float():
+            return 0 if value != value else int(max(-_LONG, min(_LONG - 1, value)))
+        case Decimal():
+            return _of_decimal(value)
+        case str():
+            try:
+                return _of_decimal(big_decimal(value))
+            except ValueError as error:
+                raise _cannot(schema, value, describe(schema) if schema else "a number") from error
+        case dt.datetime():
+            return millis_since(value)
+        case dt.date():
+            return days_since(value)
+        case dt.time():
+            return millis_of_day(value)
+    raise _cannot(schema, value, describe(schema) if schema else "a number")
+
+
+def _of_decimal(value: Decimal) -> int:
+    exponent = value.as_tuple().exponent
+    assert isinstance(exponent, int)
+    return 0 if exponent >= 64 else _wrapped(int(value), 64)
+
+
+def as_double(schema: Schema | None, value: Any) -> float:
+    match value:
+        case bool():
+            pass
+        case int() | float() | Decimal():
+            return _double(value)
+        case str():
+            try:
+                return _double(big_decimal(value))
+            except ValueError:
+                pass
+    return float(as_long(schema, value))
+
+
+def _double(value: float | Decimal) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def to_boolean(schema: Schema | None, value: Any) -> bool | None:
+    if value is None or type(value) is bool:
+        return value
+    if isinstance(value, str):
+        parsed = _parsed(value)
+        if type(parsed) is bool:
+            return parsed
+    return as_long(schema, value) != 0
+
+
+def to_byte(schema: Schema | None, value: Any) -> int | None:
+    return None if value is None else _wrapped(as_long(schema, value), 8)
+
+
+def to_short(schema: Schema | None, value: Any) -> int | None:
+    return None if value is None else _wrapped(as_long(schema, value), 16)
+
+
+def to_integer(schema: Schema | None, value: Any) -> int | None:
+    return None if value is None else _wrapped(as_long(schema, value), 32)
+
+
+def to_long(schema: Schema | None, value: Any) -> int | None:
+    return None if value is None else as_long(schema, value)
+
+
+def to_float(schema: Schema | None, value: Any) -> float | None:
+    return None if value is None else float32(as_double(schema, value))
+
+
+def to_double(schema: Schema | None, value: Any) -> float | None:
+    return None if value is None else as_double(schema, value)
+
+
+def to_list(schema: Schema | None, value: Any) -> list[Any]:
+    found: list[Any] = _container(schema, value, list, array(STRING))
+    return found
+
+
+def to_map(schema: Schema | None, value: Any) -> dict[Any, Any]:
+    if schema is not None and schema.type is Type.STRUCT and value is not None:
+        raise _cannot(schema, value, describe(map_of(STRING, STRING)))
+    found: dict[Any, Any] = _container(schema, value, dict, map_of(STRING, STRING))
+    return found
+
+
+def _container(schema: Schema | None, value: Any, kind: type, target: Schema) -> Any:
+    if value is None:
+        raise DataError(_NO_NULL)
+    found = _parsed(value) if isinstance(value, str) else value
+    if not isinstance(found, kind):
+        raise _cannot(schema, found, describe(target))
+    return found
+
+
+def to_decimal(schema: Schema | None, value: Any, scale: int) -> Decimal:
+    """``scale`` is that of bytes; other numbers keep their own."""
+    if value is None:
+        raise DataError(_NO_NULL)
+    return _decimal(decimal_schema(scale), schema, value)
+
+
+def _decimal(target: Schema, schema: Schema | None, value: Any) -> Decimal:
+    match value:
+        case bytes() | bytearray() | memoryview():
+            return decimal_of(target, bytes(value))
+        case Decimal():
+            return value
+        case bool():
+            pass
+        case int() | float():
+            return Decimal(repr(float(value)))
+        case str():
+            try:
+                return big_decimal(value)
+            except ValueError as error:
+                raise DataError(f"{value} is no decimal number") from error
+    raise _cannot(schema, value, describe(target))
+
+
+def to_date(schema: Schema | None, value: Any) -> dt.date:
+    """The day of a date, a timestamp, a text that is one of these, or a count of days since 1970."""
+    value = _moment(value)
+    if isinstance(value, dt.datetime):
+        return day_of(int(millis_since(value) / DAY))
+    if isinstance(value, dt.date):
+        return value
+    return day_of(_wrapped(as_long(schema, value), 32))
+
+
+def to_time(schema: Schema | None, value: Any) -> dt.time:
+    """The time of day of a time, a timestamp, a text of one of these, or a count of milliseconds since midnight."""
+    value = _moment(value)
+    if isinstance(value, dt.datetime):
+        return time_of(millis_since(value) % DAY)
+    if isinstance(value, dt.time):
+        return value
+    return time_of(_wrapped(as_long(schema, value), 32))
+
+
+def to_timestamp(schema: Schema | None, value: Any) -> dt.datetime:
+    """The moment that a date, a time of 1970-01-01, a timestamp, a text of these or a count of milliseconds means."""
+    value = _moment(value)
+    if isinstance(value, dt.datetime):
+        return value
+    if isinstance(value, dt.date):
+        return moment_of(days_since(value) * DAY)
+    return moment_of(as_long(schema, value))
+
+
+def _moment(value: Any) -> Any:
+    if value is None:
+        raise DataError(_NO_NULL)
+    return _parsed(value) if isinstance(value, str) else value
+
+
+def convert(target: Schema, schema: Schema | None, value: Any) -> Any:
+    """A value of another type, by its target's schema."""
+    if value is None:
+        if target.optional:
+            return None
+        raise DataError(_NO_NULL)
+    match target.type:
+        case Type.STRING:
+            return to_text(schema, value)
+        case Type.BYTES if target.name == DECIMAL_NAME:
+            return _decimal(target, schema, value)
+        case Type.BYTES:
+            if isinstance(value, (bytes, bytearray, memoryview)):
+                return bytes(value)
+            if isinstance(value, Decimal):
+                return bytes_of(target, value)
+        case Type.ARRAY:
+            return _container(schema, value, list, target)
+        case Type.MAP:
+            return _container(schema, value, dict, target)
+        case Type.STRUCT:
+            if isinstance(value, dict) and schema is not None and schema.type is Type.STRUCT:
+                return value
+        case _:
+            by_name = _BY_NAME.get((target.type, target.name))
+            return (by_name or _BY_TYPE[target.type])(schema, value)
+    raise _cannot(schema, value, describe(target))
+
+
+_BY_TYPE: dict[Type, Callable[[Schema | None, Any], Any]] = {
+    Type.BOOLEAN: to_boolean,
+    Type.INT8: to_byte,
+    Type.INT16: to_short,
+    Type.INT32: to_integer,
+    Type.INT64: to_long,
+    Type.FLOAT32: to_float,
+    Type.FLOAT64: to_double,
+}
+
+_BY_NAME: dict[tuple[Type, str | None], Callable[[Schema | None, Any], Any]] = {
+    (Type.INT32, DATE_NAME): to_date,
+    (Type.INT32, TIME_NAME): to_time,
+    (Type.INT64, TIMESTAMP_NAME): to_timestamp,
+}
+
+
+def infer_schema(value: Any) -> Schema | None:
+    """The schema that a schemaless value would have, None if it has none (empty or mixed containers)."""
+    match value:
+        case str():
+            return STRING
+        case bool():
+            return BOOLEAN
+        case int():
+            return INT64
+        case float():
+            return FLOAT64
+        case bytes() | bytearray() | memoryview():
+            return BYTES
+        case list() | tuple():
+            items = _common(value)
+            return None if items is None else array(items)
+        case dict():
+            keys, items = _common(value), _common(value.values())
+            return None if keys is None or items is None else map_of(keys, items)
+    return None
+
+
+def _common(values: Any) -> Schema | None:
+    """Java tells only the type of the elements here, so that containers in containers lose theirs."""
+    known: Type | None = None
+    optional = False
+    for value in values:
+        if value is None:
+            optional = True
+            continue
+        schema = infer_schema(value)
+        if schema is None or (known is not None and known is not schema.type):
+            return None
+        known = schema.type
+    return None if known is None else Schema(known, optional=optional)
+
+
+def _parsed(text: str) -> Any:
+    # The parser converts the elements of containers, so each of the two modules needs the other.
+    from penstock.pipeline.values.parser import parse_string
+
+    return parse_string(text)[1]

@@ -1,0 +1,305 @@
+"""``Values.parseString``: which type a text most probably stands for.
+
+``null``, ``true`` and ``false``; numbers of the smallest type that holds them; dates, times and timestamps in ISO form;
+arrays and maps of these, with quoted texts inside. Whatever is none of these, or only begins like one, is a text. The
+tokens are those of Java's parser, quirks included: a number that a delimiter follows is that number, whatever comes
+then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
+from typing import Any
+
+from penstock.api.converter import SchemaAndValue
+from penstock.api.errors import DataError
+from penstock.api.schema import (
+    BOOLEAN,
+    DATE,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Schema,
+    Type,
+    array,
+    decimal,
+    map_of,
+)
+from penstock.pipeline.javatext import DateFormat, float32
+from penstock.pipeline.logical import day_of, moment_of, time_of
+from penstock.pipeline.values.convert import big_decimal, convert
+from penstock.pipeline.values.text import DATE_FORMAT, DAY, TIME_FORMAT, TIMESTAMP_FORMAT
+
+_DELIMITERS = frozenset(':,{}[]"')
+_BLANK = "".join(map(chr, range(33)))
+"""What ``String.trim`` removes."""
+
+_NUMBERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64)
+_TEMPORAL: dict[int, tuple[Schema, DateFormat]] = {
+    13: (TIME, TIME_FORMAT),
+    24: (TIMESTAMP, TIMESTAMP_FORMAT),
+    10: (DATE, DATE_FORMAT),
+}
+
+
+def parse_string(text: str | None) -> SchemaAndValue:
+    """Schema and value that a text stands for; never raises. An array or map whose elements have no common type has
+    none in its schema.
+    """
+    if text is None:
+        return None, None
+    if not text:
+        return STRING, text
+    return _ValueParser(text).parse(False) or (None, None)
+
+
+class _Tokens:
+    """The text as tokens: delimiters, unless escaped by a backslash, and what is between them."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.i = 0
+        self.next_token: str | None = None
+        self.previous: str | None = None
+
+    def mark(self) -> int:
+        return self.i - len(self.next_token or "")
+
+    def rewind(self, position: int) -> None:
+        self.i = position
+        self.next_token = self.previous = None
+
+    def has_next(self) -> bool:
+        return self.next_token is not None or self.i < len(self.text)
+
+    def next(self) -> str:
+        if self.next_token is not None:
+            self.previous, self.next_token = self.next_token, None
+        else:
+            self.previous = self._consume()
+        return self.previous
+
+    def next_several(self, count: int) -> str | None:
+        """The text of so many tokens; None, and none of them taken, if there are fewer."""
+        start = self.mark()
+        for _ in range(count):
+            if not self.has_next():
+                self.rewind(start)
+                return None
+            self.next()
+        return self.text[start : self.i]
+
+    def take(self, expected: str) -> bool:
+        """Take the next token if it is this one but for blanks around it; blank tokens before it are dropped."""
+        if self.next_token is None:
+            if not self.has_next():
+                return False
+            self.next_token = self._consume()
+        while not self.next_token.strip(_BLANK) and self.i < len(self.text):
+            self.next_token = self._consume()
+        if self.next_token.strip(_BLANK) != expected:
+            return False
+        self.next_token = None
+        return True
+
+    def _consume(self) -> str:
+        start, escaped = self.i, False
+        while self.i < len(self.text):
+            char = self.text[self.i]
+            if char in _DELIMITERS and not escaped:
+                if start == self.i:
+                    self.i += 1
+                break
+            escaped = char == "\\" and not escaped
+            self.i += 1
+        return self.text[start : self.i]
+
+
+@dataclass(slots=True)
+class _Common:
+    """The schema that all elements so far can be converted to, None if there is none (yet)."""
+
+    schema: Schema | None = None
+    compatible: bool = True
+
+    def merge(self, found: SchemaAndValue | None) -> None:
+        if found is None or found[0] is None or not self.compatible:
+            return
+        if self.schema is None:
+            self.schema = found[0]
+        else:
+            self.schema = _merged(self.schema, found[0])
+            self.compatible = self.schema is not None
+
+
+def _merged(previous: Schema, new: Schema) -> Schema | None:
+    if previous.type is new.type:
+        return new
+    if previous.type not in _NUMBERS or new.type not in _NUMBERS:
+        return None
+    return max(previous, new, key=lambda schema: _NUMBERS.index(schema.type))
+
+
+class _ValueParser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = _Tokens(text)
+
+    def parse(self, embedded: bool) -> SchemaAndValue | None:
+        """The value that begins here, None for null. Raises DataError for an embedded one that is none."""
+        tokens = self.tokens
+        if not tokens.has_next():
+            return None
+        if embedded and tokens.take('"'):
+            return self._quoted()
+        if self._is_literal(embedded, "null"):
+            return None
+        if self._is_literal(embedded, "true"):
+            return BOOLEAN, True
+        if self._is_literal(embedded, "false"):
+            return BOOLEAN, False
+        start = tokens.mark()
+        try:
+            if tokens.take("["):
+                return self._array()
+            if tokens.take("{"):
+                return self._map()
+        except DataError:
+            tokens.rewind(start)
+        token = tokens.next()
+        if not token.strip(_BLANK):
+            return STRING, token
+        return self._scalar(embedded, token.strip(_BLANK))
+
+    def _is_literal(self, embedded: bool, literal: str) -> bool:
+        start = self.tokens.mark()
+        if self.tokens.take(literal) and (embedded or not self.tokens.has_next()):
+            return True
+        self.tokens.rewind(start)
+        return False
+
+    def _scalar(self, embedded: bool, token: str) -> SchemaAndValue:
+        digit = token[0].isdecimal()
+        if digit and (temporal := self._temporal(token)) is not None:
+            return temporal
+        if digit or token[0] in "+-":
+            try:
+                return _number(token)
+            except ValueError:
+                pass
+        if embedded:
+            raise DataError("Failed to parse embedded value")
+        return STRING, self.text
+
+    def _quoted(self) -> SchemaAndValue:
+        content = ""
+        while self.tokens.has_next() and not self.tokens.take('"'):
+            content += self.tokens.next()
+        return _parse_temporal(content) or (STRING, content)
+
+    def _temporal(self, token: str) -> SchemaAndValue | None:
+        """Times and timestamps are five tokens, since their colons are delimiters."""
+        position = self.tokens.mark()
+        rest = self.tokens.next_several(4)
+        if rest is not None and (temporal := _parse_temporal(token + rest)) is not None:
+            return temporal
+        self.tokens.rewind(position)
+        return _parse_temporal(token)
+
+    def _array(self) -> SchemaAndValue:
+        tokens, common = self.tokens, _Common()
+        items: list[Any] = []
+        while tokens.has_next():
+            if tokens.take("]"):
+                if common.schema is None:
+                    return Schema(Type.ARRAY), items
+                return array(common.schema), [convert(common.schema, None, item) for item in items]
+            if tokens.take(","):
+                raise DataError(f"Unable to parse an empty array element: {self.text}")
+            item = self.parse(True)
+            common.merge(item)
+            items.append(None if item is None else item[1])
+            position = tokens.mark()
+            if tokens.take("]"):
+                tokens.rewind(position)
+            elif not tokens.take(","):
+                raise DataError("Array elements missing ',' delimiter")
+        if tokens.previous == ",":
+            raise DataError(f"Array is missing element after ',': {self.text}")
+        raise DataError(f"Array is missing terminating ']': {self.text}")
+
+    def _map(self) -> SchemaAndValue:
+        tokens, keys, values = self.tokens, _Common(), _Common()
+        entries: dict[Any, Any] = {}
+        while tokens.has_next():
+            if tokens.take("}"):
+                return _aligned(keys.schema, values.schema, entries)
+            if tokens.take(","):
+                raise DataError(f"Unable to parse a map entry with no key or value: {self.text}")
+            key = self.parse(True)
+            if key is None or key[1] is None:
+                raise DataError(f"Map entry may not have a null key: {self.text}")
+            if not tokens.take(":"):
+                raise DataError(f"Map entry is missing ':' at {tokens.i} in {self.text}")
+            value = self.parse(True)
+            try:
+                entries[key[1]] = None if value is None else value[1]
+            except TypeError:
+                raise DataError(f"Containers are no keys of maps here: {self.text}") from None
+            tokens.take(",")
+            keys.merge(key)
+            values.merge(value)
+        if tokens.previous == ",":
+            raise DataError(f"Map is missing element after ',': {self.text}")
+        raise DataError(f"Map is missing terminating '}}': {self.text}")
+
+
+def _aligned(keys: Schema | None, values: Schema | None, entries: dict[Any, Any]) -> SchemaAndValue:
+    if keys is None:
+        return Schema(Type.MAP), entries
+    if values is None:
+        return Schema(Type.MAP, key_schema=keys), {convert(keys, None, k): v for k, v in entries.items()}
+    return map_of(keys, values), {convert(keys, None, k): convert(values, None, v) for k, v in entries.items()}
+
+
+def _number(token: str) -> SchemaAndValue:
+    """The number of the smallest type; raises ValueError if it is none."""
+    value = big_decimal(token)
+    exponent = value.as_tuple().exponent
+    assert isinstance(exponent, int)
+    if value.adjusted() < 20 and value == value.to_integral_value(ROUND_FLOOR, Context(prec=len(token) + 20)):
+        whole = int(value)
+        for schema, bits in ((INT8, 8), (INT16, 16), (INT32, 32), (INT64, 64)):
+            if -(1 << (bits - 1)) <= whole < 1 << (bits - 1):
+                return schema, whole
+    double = _finite(value)
+    if exponent != 0 and double is not None:
+        single = float32(double)
+        return (FLOAT32, single) if abs(single) != float("inf") else (FLOAT64, double)
+    return decimal(-exponent), value
+
+
+def _finite(value: Decimal) -> float | None:
+    double = float(value)
+    return None if abs(double) == float("inf") else double
+
+
+def _parse_temporal(token: str) -> SchemaAndValue | None:
+    token = token.replace("\\:", ":")
+    if len(token) not in _TEMPORAL:
+        return None
+    schema, form = _TEMPORAL[len(token)]
+    try:
+        millis = form.parse_millis(token)
+        if schema is DATE:
+            return schema, day_of(millis // DAY)
+        return schema, time_of(millis % DAY) if schema is TIME else moment_of(millis)
+    except (ValueError, DataError):
+        return None
