@@ -135,7 +135,9 @@ class Cast(ColumnTransform):
             casts.append((field.name, _first_use(field.schema, target)))
         if schema.default is not None:
             caster(schema, Type.STRING)  # refused: a struct can't be cast, not even as a default
-        return rebuilt(schema, fields, optional=schema.optional), casts, Reader(schema, self._replace_null)
+        changed = rebuilt(schema, fields, optional=schema.optional)
+        puts = [(name, name, inner) for name, inner in fields]
+        return changed, casts, Reader(schema, self._replace_null, puts, {name: _or_null(cast) for name, cast in casts})
 
 
 def _first_use(schema: Schema, target: Type) -> Caster:
@@ -149,6 +151,10 @@ def _first_use(schema: Schema, target: Type) -> Caster:
             raise DataError(message)
 
         return refuse
+
+
+def _or_null(cast: Caster) -> Caster:
+    return lambda value: None if value is None else cast(value)
 
 
 def _cast(copies: list[dict[str, Any]], casts: list[tuple[str, Caster]]) -> list[dict[str, Any]]:

@@ -52,13 +52,16 @@ def caster(schema: Schema | None, target: Type) -> Caster:
     if target is Type.STRING:
         return _to_text(schema)
     if schema.name in _DAYS_AND_TIMES:
-        cast = _number(Type.INT64, target)
-        return lambda value: cast(_encoded(schema, value))
+        of_long = _number(Type.INT64, target)
+        return lambda value: of_long(_encoded(schema, value))
     if schema.type is Type.STRING:
         return _parser(target)
     if schema.type is Type.BYTES:
         return _of_decimal(target)
-    return _number(schema.type, target)
+    cast = _number(schema.type, target)
+    if schema.type is Type.FLOAT32:
+        return lambda value: cast(float32(value))
+    return cast
 
 
 def refused_output(target: Type) -> str:

@@ -44,7 +44,7 @@ class Plan:
     kept: tuple[str, ...] | None
     """The fields that stay; None: all of them, the struct is not touched."""
     read_kept: Reader
-    headers: tuple[tuple[str, str, Schema], ...]
+    headers: tuple[tuple[str, str, Schema | None], ...]
     """Header, field, schema."""
     read_headers: Reader
 
@@ -99,20 +99,17 @@ class HeaderFrom(BuiltIn):
         headers = []
         for header, name in zip(self._headers, self._fields, strict=True):
             field = schema.field(name)
-            if field is None:
-                raise NullPointerError(
-                    'Cannot invoke "org.apache.kafka.connect.data.Field.schema()" because the return value of '
-                    '"org.apache.kafka.connect.data.Schema.field(String)" is null'
-                )
-            headers.append((header, name, field.schema))
+            headers.append((header, name, None if field is None else field.schema))
         kept = [f for f in schema.fields if f.name not in self._fields] if self._moves else list(schema.fields)
         names = tuple(field.name for field in kept)
         return Plan(
             rebuilt(schema, [(field.name, field.schema) for field in kept]) if self._moves else schema,
             names if self._moves else None,
-            Reader(schema, self._replace_null, names),
+            Reader(schema, self._replace_null, [(f.name, f.name, f.schema) for f in kept if self._moves]),
             tuple(headers),
-            Reader(schema, self._replace_null, () if not self._replace_null else self._fields),
+            Reader(
+                schema, self._replace_null, [(n, n, s) for _, n, s in headers if s is not None and self._replace_null]
+            ),
         )
 
     def _left_keys(self, keys: Keys) -> Keys:
@@ -153,7 +150,12 @@ class HeaderFrom(BuiltIn):
         return plan.schema, left, added
 
 
-def _header(key: str, schema: Schema, value: Any) -> Header:
+def _header(key: str, schema: Schema | None, value: Any) -> Header:
+    if schema is None:
+        raise NullPointerError(
+            'Cannot invoke "org.apache.kafka.connect.data.Field.schema()" because the return value of '
+            '"org.apache.kafka.connect.data.Schema.field(String)" is null'
+        )
     if value is None and not schema.optional:
         raise DataError(f"A null value requires an optional schema but was {schema_text(schema)}")
     return Header(key, schema, value)

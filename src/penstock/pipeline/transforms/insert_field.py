@@ -112,12 +112,12 @@ class InsertField(ColumnTransform):
             return [{**skeletons[tuple(value)], **value, name: text} for value in values]
         columns = [self._column(insertion, batch, False) for insertion in self._insertions]
         names = [insertion.name for insertion in self._insertions]
-        inserted = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        rows = zip(values, zip(*columns, strict=True), strict=True)
         if not any(None in column for column in columns):
-            return [{**skeletons[tuple(v)], **v, **put} for v, put in zip(values, inserted, strict=True)]
+            return [{**skeletons[tuple(value)], **value, **dict(zip(names, row, strict=True))} for value, row in rows]
         out = []
-        for value, row in zip(values, inserted, strict=True):
-            put = {name: x for name, x in row.items() if x is not None}
+        for value, row in rows:
+            put = {name: x for name, x in zip(names, row, strict=True) if x is not None}
             out.append({**dict.fromkeys(copied(tuple(value), put)), **value, **put})
         return out
 

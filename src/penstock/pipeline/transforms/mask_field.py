@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -112,9 +112,9 @@ class MaskField(ColumnTransform):
         settings = self.config_def().parse(config)
         self._fields: list[str] = hash_order(settings["fields"])
         self._replacement: str | None = settings["replacement"]
-        replace_null: bool = settings["replace.null.with.default"]
         self._masks = BySchema(self._mask)
-        self._plans = BySchema(lambda schema: (self._masks_of(schema), Reader(schema, replace_null)))
+        self._replace_null: bool = settings["replace.null.with.default"]
+        self._plans = BySchema(self._plan)
         self._skeletons = with_keys(self._fields)
 
     def _mask(self, schema: Schema) -> Any:
@@ -124,8 +124,10 @@ class MaskField(ColumnTransform):
         except DataError as error:
             return error
 
-    def _masks_of(self, schema: Schema) -> list[tuple[str, Any]]:
-        return [(field.name, self._masks[field.schema]) for field in schema.fields if field.name in self._fields]
+    def _plan(self, schema: Schema) -> tuple[dict[str, Any], Reader]:
+        masks = {field.name: self._masks[field.schema] for field in schema.fields if field.name in self._fields}
+        converts = {name: _masking(mask) for name, mask in masks.items()}
+        return masks, Reader(schema, self._replace_null, converts=converts)
 
     def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
         if schema is None:
@@ -134,7 +136,7 @@ class MaskField(ColumnTransform):
         require_structs(schema, values, PURPOSE)
         masks, read = self._plans[schema]
         masked = [{**value} for value in read(values)]
-        for name, mask in masks:
+        for name, mask in masks.items():
             for value in masked:
                 if value.get(name) is not None:
                     value[name] = _checked(mask)
@@ -150,6 +152,10 @@ class MaskField(ColumnTransform):
                     raise DataError(f"Cannot mask value of type: class {class_name(old)}")
                 masked[name] = _checked(self._masks[inferred])
         return masked
+
+
+def _masking(mask: Any) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else _checked(mask)
 
 
 def _checked(mask: Any) -> Any:

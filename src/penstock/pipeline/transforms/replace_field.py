@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from penstock.api.batch import Batch
@@ -14,7 +15,7 @@ from penstock.api.validators import Described, ValidList
 from penstock.pipeline.transforms.column import BySchema, ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.maporder import Keys, buckets, ordered
 from penstock.pipeline.transforms.settings import replace_null_setting, split
-from penstock.pipeline.transforms.structs import Reader, rebuilt, require_maps, require_structs
+from penstock.pipeline.transforms.structs import Reader, rebuilt, require_class, require_maps, require_structs
 
 PURPOSE = "field replacement"
 Pairs = tuple[tuple[Any, Any], ...]
@@ -96,7 +97,19 @@ class ReplaceField(ColumnTransform):
         for _, old in pairs:
             if schema.field(old) is None:
                 raise DataError(f"{old} is not a valid field name")
-        return changed, pairs, Reader(schema, self._replace_null, [old for _, old in pairs])
+        puts = [(old, field.name, field.schema) for (_, old), field in zip(pairs, changed.fields, strict=True)]
+        checks = self._checks(schema, changed, pairs)
+        return changed, pairs, Reader(schema, self._replace_null, puts, checks, check=bool(checks))
+
+    @staticmethod
+    def _checks(schema: Schema, changed: Schema, pairs: Pairs) -> dict[str, Callable[[Any], Any]]:
+        """Of fields that take the place of another one by such an accident, and must fit its schema."""
+        checks: dict[str, Callable[[Any], Any]] = {}
+        for new, old in pairs:
+            source, target = schema.field(old), changed.field(new)
+            if source is not None and target is not None and source.schema != target.schema:
+                checks[old] = partial(require_class, new, target.schema, source.schema)
+        return checks
 
     def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
         if schema is None:

@@ -7,12 +7,12 @@ could break. The complaints are those of Java's ``Requirements``, ``SchemaUtil``
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
 from penstock.api.errors import DataError, SchemaBuilderError
-from penstock.api.schema import Schema, Type, struct
+from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type, struct
 
 
 class IllegalArgumentError(ValueError):
@@ -45,6 +45,13 @@ _NUMBER_CLASSES = {
     Type.INT16: "java.lang.Short",
     Type.INT32: "java.lang.Integer",
     Type.FLOAT32: "java.lang.Float",
+}
+
+_LOGICAL_CLASSES: dict[str | None, object] = {
+    DECIMAL_NAME: Decimal,
+    DATE_NAME: datetime.date,
+    TIME_NAME: datetime.date,
+    TIMESTAMP_NAME: datetime.date,
 }
 
 
@@ -87,9 +94,24 @@ def require_structs(schema: Schema, values: list[Any], purpose: str, *, null: bo
 
 
 def require_value(name: str, schema: Schema, value: Any) -> None:
-    """Raises DataError for a null in a required field, even if it has a default."""
+    """Raises DataError for a null in a required field, which is one even if the field has a default."""
     if value is None and not schema.optional:
         raise DataError(f'Invalid value: null used for required field: "{name}", schema type: {schema.type.name}')
+
+
+def require_class(name: str, schema: Schema, source: Schema, value: Any) -> Any:
+    """The value, which has the schema ``source``. Raises DataError if a field of the other schema does not take it."""
+    if value is None:
+        return None
+    if _LOGICAL_CLASSES.get(schema.name, schema.type) != _LOGICAL_CLASSES.get(source.name, source.type):
+        named = "" if schema.name is None else f' "{schema.name}"'
+        raise DataError(
+            f"Invalid Java object for schema{named} with type {schema.type.name}: "
+            f'class {class_name(value, source)} for field: "{name}"'
+        )
+    if schema.type is Type.STRUCT and schema != source:
+        raise DataError("Struct schemas do not match.")
+    return value
 
 
 def rebuilt(source: Schema, fields: Iterable[tuple[str, Schema]], **changes: Any) -> Schema:
@@ -119,21 +141,40 @@ def checked_struct(fields: Iterable[tuple[str, Schema]], **attributes: Any) -> S
 
 
 class Reader:
-    """Reads the structs of one schema: a null gives the field's default, unless ``replace_null`` is off."""
+    """Reads the structs of one schema: a null gives the field's default, unless ``replace_null`` is off.
 
-    def __init__(self, schema: Schema, replace_null: bool, only: Iterable[str] | None = None) -> None:
-        """``only``: the fields that are carried over and must be valid then; all by default."""
-        wanted = None if only is None else set(only)
-        with_default = [
-            f for f in schema.fields if f.schema.default is not None and (wanted is None or f.name in wanted)
-        ]
-        self.defaults = {f.name: f.schema.default for f in with_default} if replace_null else {}
-        self._never_null = [] if replace_null else [f for f in with_default if not f.schema.optional]
+    If it is off, a null may remain in a field that must not be null. Java finds it when it puts the field into the new
+    struct, field by field, and so does a Reader that is told what becomes of the fields.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        replace_null: bool,
+        puts: Iterable[tuple[str, str, Schema]] | None = None,
+        converts: Mapping[str, Callable[[Any], Any]] | None = None,
+        check: bool = False,
+    ) -> None:
+        """``puts``: the old and the new name and the new schema of the fields that are carried over, in order.
+
+        Without it all are, unchanged. ``converts``: by old name, functions that the values go through, nulls included.
+        ``check``: let values go through them even if no null can be wrong.
+        """
+        carried = [(f.name, f.name, f.schema) for f in schema.fields] if puts is None else list(puts)
+        with_default = {f.name: f.schema.default for f in schema.fields if f.schema.default is not None}
+        self.defaults = {old: with_default[old] for old, _, _ in carried if replace_null and old in with_default}
+        strict = not replace_null and any(old in with_default and not inner.optional for old, _, inner in carried)
+        self._checks = carried if strict or check else []
+        self._converts = converts or {}
 
     def fill(self, value: dict[str, Any]) -> dict[str, Any]:
         """A copy with defaults in place of nulls. Raises DataError for a null that may be none."""
-        for field in self._never_null:
-            require_value(field.name, field.schema, value.get(field.name))
+        for old, new, inner in self._checks:
+            convert = self._converts.get(old)
+            item = value.get(old)
+            if item is None:
+                item = self.defaults.get(old)
+            require_value(new, inner, item if convert is None else convert(item))
         filled = {**self.defaults, **value}
         for name, default in self.defaults.items():
             if filled[name] is None:
@@ -142,4 +183,4 @@ class Reader:
 
     def __call__(self, values: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """``fill`` for all, or the same list if there is nothing to fill or to check."""
-        return list(map(self.fill, values)) if self.defaults or self._never_null else values
+        return list(map(self.fill, values)) if self.defaults or self._checks else values

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from penstock.api.batch import Batch
 from penstock.api.config import NO_DEFAULT, ConfigDef, Importance
 from penstock.api.config import Type as SettingType
-from penstock.api.errors import ConfigError
-from penstock.api.schema import Schema
+from penstock.api.errors import ConfigError, DataError
+from penstock.api.schema import Field, Schema, Type
 from penstock.api.validators import ValidString
 from penstock.pipeline.javatext import DateFormat
 from penstock.pipeline.transforms.column import BySchema, ColumnTransform, OnKey, OnValue
@@ -74,16 +75,19 @@ class TimestampConverter(ColumnTransform):
         self._skeletons = with_keys([self._field])
 
     def _plan(self, schema: Schema) -> tuple[Schema, Reader]:
-        read = Reader(schema, self._replace_null)
-        fields = [
-            (
-                field.name,
-                schema_of_form(self._target, field.schema.optional) if field.name == self._field else field.schema,
-            )
-            for field in schema.fields
-        ]
+        if schema.type is not Type.STRUCT:
+            raise DataError("Cannot list fields on non-struct type")
+        fields = [(field.name, self._field_schema(field)) for field in schema.fields]
+        puts = [(name, name, inner) for name, inner in fields]
+        read = Reader(schema, self._replace_null, puts, {self._field: partial(self._converted_field, schema)})
         default = None if schema.default is None else self._converted(schema, [read.fill(schema.default)])[0]
         return rebuilt(schema, fields, optional=schema.optional, default=default), read
+
+    def _field_schema(self, field: Field) -> Schema:
+        return schema_of_form(self._target, field.schema.optional) if field.name == self._field else field.schema
+
+    def _converted_field(self, schema: Schema, value: Any) -> Any:
+        return self._converted(schema, [{self._field: value}])[0][self._field]
 
     def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
         if schema is None:

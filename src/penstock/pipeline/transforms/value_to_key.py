@@ -37,17 +37,18 @@ class ValueToKey(BuiltIn):
         settings = self.config_def().parse(config)
         self._fields: tuple[str, ...] = tuple(settings["fields"])
         self._in_map = ordered(self._fields, buckets(len(self._fields)))
-        replace_null: bool = settings["replace.null.with.default"]
-        self._plans = BySchema(lambda schema: (self._key_schema(schema), Reader(schema, replace_null, self._fields)))
+        self._replace_null: bool = settings["replace.null.with.default"]
+        self._plans = BySchema(self._plan)
 
-    def _key_schema(self, schema: Schema) -> Schema:
+    def _plan(self, schema: Schema) -> tuple[Schema, Reader]:
         fields = []
         for name in self._fields:
             field = schema.field(name)
             if field is None:
                 raise DataError(f"Field does not exist: {name}")
             fields.append((name, field.schema))
-        return checked_struct(fields)
+        puts = [(name, name, inner) for name, inner in fields]
+        return checked_struct(fields), Reader(schema, self._replace_null, puts)
 
     def apply_batch(self, batch: Batch) -> Batch:
         values = batch.values

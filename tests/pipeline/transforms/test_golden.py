@@ -1,0 +1,103 @@
+"""Every transform against Kafka's own: answers of Java 4.3.1 to random questions (see golden/README.md)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.api.batch import Batch
+from penstock.api.errors import java_name
+from penstock.pipeline import transforms
+from pipeline.transforms.notation import read_batch, write_batch
+
+GOLDEN = Path(__file__).parent / "golden" / "answers.jsonl.gz"
+PACKAGE = "org.apache.kafka.connect.transforms."
+CLASSES = {getattr(transforms, name).java_name: getattr(transforms, name) for name in transforms.__all__}
+
+
+def questions() -> dict[str, list[dict[str, Any]]]:
+    by_transform = defaultdict(list)
+    with gzip.open(GOLDEN, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            question = json.loads(line)
+            by_transform[question["class"].partition("$")[0]].append(question)
+    return by_transform
+
+
+QUESTIONS = questions()
+
+
+def made(question: dict[str, Any]) -> Any:
+    transform = CLASSES[PACKAGE + question["class"]]()
+    transform.configure(question["config"])
+    return transform
+
+
+def our_answer(question: dict[str, Any]) -> dict[str, Any]:
+    try:
+        transform = made(question)
+    except Exception as error:
+        return {"configure": [java_name(error), str(error)]}
+    try:
+        return {"record": write_batch(transform.apply_batch(read_batch(question["record"])))}
+    except Exception as error:
+        return {"apply": [java_name(error), str(error)]}
+
+
+def compared(answer: dict[str, Any]) -> str:
+    """An answer as text, without the addresses that Java prints for arrays of bytes."""
+    return re.sub(r"\[B@[0-9a-f]+", "[B@", json.dumps(answer))
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_answers_are_those_of_java(name):
+    wrong, beyond = [], 0
+    for question in QUESTIONS[name]:
+        ours = our_answer(question)
+        if "not between the years 1 and 9999" in str(ours.get("apply")):
+            beyond += 1  # a java.util.Date reaches farther than a datetime
+        elif compared(ours) != compared(question["answer"]):
+            wrong.append({**question, "ours": ours})
+    assert not wrong, f"{len(wrong)} of {len(QUESTIONS[name])}: {json.dumps(wrong[0], ensure_ascii=False)}"
+    assert beyond < len(QUESTIONS[name]) // 20
+
+
+@pytest.mark.parametrize("name", [name for name in QUESTIONS if name != "Filter"])
+def test_records_of_a_batch_do_not_influence_each_other(name):
+    """Records of different schemas, and nulls, come out of one batch as they come out one by one."""
+    tried = 0
+    group = QUESTIONS[name]
+    for question, other in zip(group, [*group[1:], group[0]], strict=True):
+        kind_differs = (question["record"]["offset"] is None) != (other["record"]["offset"] is None)
+        if "configure" in question["answer"] or kind_differs:
+            continue
+        rows = [read_batch(q["record"]) for q in (question, other, question, other, other)]
+        transform = made(question)
+        try:
+            apart = [write_batch(transform.apply_batch(row)) for row in rows]
+        except Exception as error:
+            with pytest.raises(type(error)):
+                made(question).apply_batch(Batch.concat(rows))
+        else:
+            together = made(question).apply_batch(Batch.concat(rows))
+            assert [write_batch(together.select([i])) for i in range(len(rows))] == apart
+            tried += 1
+    assert tried
+
+
+def test_nothing_given_is_changed():
+    for group in QUESTIONS.values():
+        for question in group[:100]:
+            batch = read_batch(question["record"])
+            before = write_batch(batch)
+            try:
+                made(question).apply_batch(batch)
+            except Exception:
+                pass
+            assert write_batch(batch) == before
