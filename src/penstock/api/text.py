@@ -67,3 +67,12 @@ def hash_order(values: Iterable[str], capacity: int = 16) -> list[str]:
         return (code ^ code >> 16) & (capacity - 1)
 
     return sorted(unique, key=bucket)
+
+
+def copy_order(values: Iterable[str]) -> list[str]:
+    """The same for ``new HashMap(other)``, whose table is just large enough; ``values`` as the other map goes over
+    them.
+    """
+    unique = list(dict.fromkeys(values))
+    needed = int(len(unique) / 0.75 + 1)
+    return hash_order(unique, 1 << (needed - 1).bit_length())

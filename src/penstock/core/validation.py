@@ -13,7 +13,7 @@ from typing import cast
 from penstock.api.config import ConfigKeyInfo, ConfigValue
 from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.api.text import hash_order, java_text
+from penstock.api.text import copy_order, hash_order, java_text
 from penstock.core.catalog import CONNECTORS, LISTED, Catalog, Kind, PluginClass
 from penstock.core.client_settings import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from penstock.core.config_infos import ConfigInfos, connector_infos, prefixed_infos
@@ -36,23 +36,12 @@ def connector_class(catalog: Catalog, props: Props) -> PluginClass:
     """The class that a configuration names. Raises Refused if it names none, or one that there is not."""
     name = props.get(CONNECTOR_CLASS)
     if name is None:
-        shown = ", ".join(f"{key}={java_text(props[key])}" for key in hash_order(props))
+        shown = ", ".join(f"{key}={java_text(props[key])}" for key in copy_order(props))
         raise Refused(400, f"Connector config {{{shown}}} contains no connector type")
     try:
         return catalog.connector(name)
     except ConnectError as error:
         raise Refused(400, str(error)) from error
-
-
-def check_request(plugin: str, props: Props) -> None:
-    """Raises Refused if a validation request for this plugin carries the configuration of another one."""
-    included = props.get(CONNECTOR_CLASS)
-    if included is not None and not _pruned(included).endswith(_pruned(plugin)):
-        raise Refused(400, f"Included connector type {included} does not match request type {plugin}")
-
-
-def _pruned(name: str) -> str:
-    return name.removesuffix("Connector") or name
 
 
 def plugin_config(catalog: Catalog, name: str) -> list[ConfigKeyInfo] | None:
@@ -162,7 +151,7 @@ def _wrong_version(catalog: Catalog, props: Props, name: str, found: PluginClass
 
 
 def _check_nulls(props: Props, values: dict[str, ConfigValue]) -> None:
-    for key in hash_order(props):
+    for key in copy_order(props):
         if props[key] is None:
             values.setdefault(key, ConfigValue(key)).add_error(NULL_VALUE)
 

@@ -17,7 +17,7 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.override_policy import ClientOverridePolicy
 from penstock.api.provider import ConfigProvider
 from penstock.api.transform import Predicate, Transformation
-from penstock.core.catalog import CONNECTORS, Catalog, Kind, PluginClass
+from penstock.core.catalog import CONNECTORS, KAFKA_VERSION, Catalog, Kind, PluginClass
 from penstock.core.config_infos import ConfigInfos
 from penstock.core.connector_config import CONNECTOR_CLASS
 from penstock.core.overrides import OverridePolicy, override_policy
@@ -127,13 +127,18 @@ class Plugins:
 
 def _described(found: Found) -> PluginClass | None:
     cls = found.cls
-    kinds = tuple(kind for kind, base in _BASES.items() if issubclass(cls, base))
+    if found.name.startswith("org.apache.kafka."):
+        return PluginClass(found.name, _kinds(cls), KAFKA_VERSION, _config_def(cls), cls, found.location)
     try:
         version = str(cls.version() or "undefined")
     except Exception as error:
         log.error("Plugin %s is left out: its version() raised %r", found.name, error)
         return None
-    return PluginClass(found.name, kinds, version, _config_def(cls), cls, found.location)
+    return PluginClass(found.name, _kinds(cls), version, _config_def(cls), cls, found.location)
+
+
+def _kinds(cls: type) -> tuple[Kind, ...]:
+    return tuple(kind for kind, base in _BASES.items() if issubclass(cls, base))
 
 
 def _config_def(cls: Any) -> Any:

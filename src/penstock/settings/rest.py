@@ -72,7 +72,7 @@ class HeaderRule:
 
 @dataclass(frozen=True, slots=True)
 class RestSettings:
-    """``tls`` holds ``listeners.https.ssl.*`` and ``ssl.*``, without the longer prefix, for listeners of scheme https."""
+    """``tls`` is for listeners of scheme https: ``listeners.https.ssl.*`` from ``ssl.`` on, or else ``ssl.*``."""
 
     listeners: tuple[Listener, ...]
     advertised_host: str | None
