@@ -37,7 +37,7 @@ OnDone = Callable[[Exception | None], None]
 Pair = tuple[bytes, bytes | None]
 
 _BATCH = 1000
-_IDLE_POLL = 0.25
+_IDLE_POLL = 0.1
 _RETRIES = (0.05, 0.1, 0.2, 0.4, 1.0)
 """Seconds between attempts; brokers need a moment to know a topic that was just made."""
 

@@ -1,0 +1,46 @@
+"""Work that waits for brokers, on threads of its own, for callers that must not wait; and waiting for those that
+may.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from penstock.api.errors import ConnectError
+
+T = TypeVar("T")
+
+OnAnswer = Callable[[T | None, Exception | None], None]
+"""Called once, with a result and None or with None and an error, on another thread; must return at once."""
+
+
+def in_background(name: str, work: Callable[[], T], on_done: OnAnswer[T]) -> None:
+    """Do the work on a thread of this name and call back with what it returned or raised."""
+
+    def run() -> None:
+        try:
+            result = work()
+        except Exception as e:
+            on_done(None, e)
+        else:
+            on_done(result, None)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+
+
+def await_done(start: Callable[[Callable[[Exception | None], None]], None], what: str, timeout: float = 90.0) -> None:
+    """Start something that calls back and wait for it; raises its error, or ConnectError when time is up (seconds)."""
+    finished, failures = threading.Event(), list[Exception]()
+
+    def done(error: Exception | None) -> None:
+        if error is not None:
+            failures.append(error)
+        finished.set()
+
+    start(done)
+    if not finished.wait(timeout):
+        raise ConnectError(f"Timed out while trying to {what}")
+    if failures:
+        raise failures[0]

@@ -1,0 +1,52 @@
+"""Fencing of source tasks of an old generation, so that none of them can commit a transaction any more (KIP-618).
+
+Java asks the brokers by ``Admin.fenceProducers``; librdkafka's way to the same end is to claim each transactional id,
+by the connector's own settings, and to let it go again. Java: ``Worker.fenceZombies``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from confluent_kafka import KafkaException
+
+from penstock.api.errors import ConnectError
+from penstock.kafka.admin import sentence
+from penstock.kafka.background import OnAnswer, in_background
+from penstock.kafka.clients import init_transactions, make_producer
+
+Settings = Mapping[str, str]
+
+_AT_ONCE = 8
+
+
+def transactional_id(group_id: str, connector: str, task: int) -> str:
+    """The transactional id of a source task, as Java names it."""
+    return f"{group_id}-{connector}-{task}"
+
+
+def fence(worker: Settings, connector: Settings, tasks: int, on_done: OnAnswer[None], timeout: float = 60.0) -> None:
+    """Fence the producers of tasks 0 to ``tasks`` - 1 of this connector (its configuration, with ``name``).
+
+    Returns at once. Done with ConnectError if a task could not be fenced within ``timeout`` seconds: it may still be at
+    work, so its successor must not start.
+    """
+    in_background(f"fence-{connector['name']}", lambda: _fence(worker, connector, tasks, timeout), on_done)
+
+
+def _fence(worker: Settings, connector: Settings, tasks: int, timeout: float) -> None:
+    name, deadline = connector["name"], time.monotonic() + timeout
+
+    def claim(task: int) -> None:
+        id = transactional_id(worker["group.id"], name, task)
+        producer = make_producer(worker, connector, client_id=f"connector-fencer-{name}-{task}", transactional_id=id)
+        try:
+            init_transactions(producer, max(1.0, deadline - time.monotonic()))
+        except KafkaException as e:
+            raise ConnectError(f"The producer of task {name}-{task} could not be fenced: {sentence(e)}") from e
+
+    if tasks:
+        with ThreadPoolExecutor(min(tasks, _AT_ONCE), thread_name_prefix=f"fence-{name}") as pool:
+            list(pool.map(claim, range(tasks)))

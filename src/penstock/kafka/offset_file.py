@@ -1,0 +1,72 @@
+"""Source offsets in a file, for standalone mode: ``offset.storage.file.filename``, in Java's own format.
+
+Java: ``FileOffsetBackingStore``. Unlike Java's, the file is replaced as a whole, so that a crash leaves the old one or
+the new one.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from penstock.api.errors import ConnectError
+from penstock.kafka import java_serial
+from penstock.kafka.log import OnDone
+from penstock.kafka.offsets import Change, Offsets, StoredOffset
+
+
+class OffsetFile:
+    """An ``OffsetStore`` over one file; nobody else writes it while it is open."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._offsets = Offsets()
+        self._raw: dict[bytes | None, bytes | None] = {}
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """Read the file; one that does not exist, or is empty, holds nothing. Raises ConnectError for any other."""
+        try:
+            content = self.path.read_bytes()
+            pairs = java_serial.load(content) if content else []
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError) as e:
+            raise ConnectError(f"The offsets in `{self.path}` (offset.storage.file.filename) can't be read: {e}") from e
+        self._raw = dict(pairs)
+        self._offsets.put(pairs)
+
+    def close(self) -> None:
+        """Nothing to do: every write is in the file when it is done."""
+
+    def read_to_end(self, on_done: OnDone) -> None:
+        on_done(None)
+
+    def snapshot(self, connector: str) -> list[StoredOffset]:
+        return self._offsets.snapshot(connector)
+
+    def knows(self, connector: str) -> bool:
+        return self._offsets.knows(connector)
+
+    def write(self, connector: str, changes: Sequence[Change], on_done: OnDone) -> None:
+        pairs = self._offsets.encode(connector, changes)
+        try:
+            with self._lock:
+                raw = {**self._raw, **dict(pairs)}
+                self._save(raw)
+                self._raw = raw
+                self._offsets.put(pairs)
+        except OSError as e:
+            on_done(ConnectError(f"The offsets can't be written to `{self.path}` (offset.storage.file.filename): {e}"))
+        else:
+            on_done(None)
+
+    def _save(self, raw: dict[bytes | None, bytes | None]) -> None:
+        beside = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
+        with beside.open("wb") as out:
+            out.write(java_serial.dump(list(raw.items())))
+            out.flush()
+            os.fsync(out.fileno())
+        beside.replace(self.path)

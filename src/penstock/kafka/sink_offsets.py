@@ -1,0 +1,201 @@
+"""The offsets of sink connectors, which are those of their consumer groups: read, alter, forget.
+
+Java: ``Worker.sinkConnectorOffsets``, ``modifySinkConnectorOffsets`` and ``SinkUtils`` (KIP-875), with their words.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka import KafkaError as BrokerError
+from confluent_kafka.admin import AdminClient
+
+from kafka import KafkaAdminClient
+from kafka import TopicPartition as GroupPartition
+from kafka import errors as group_errors
+from penstock.api.errors import ConnectError
+from penstock.api.text import java_text
+from penstock.kafka.admin import code_of, sentence
+from penstock.kafka.background import OnAnswer, in_background
+from penstock.kafka.client_settings import connector_admin, consumer_group
+from penstock.kafka.clients import new_admin
+from penstock.kafka.group_client import client_arguments
+
+log = logging.getLogger(__name__)
+
+Settings = Mapping[str, str]
+
+_TIMEOUT = 90.0
+_BUSY = (BrokerError.UNKNOWN_MEMBER_ID, BrokerError.GROUP_SUBSCRIBED_TO_TOPIC, BrokerError.NON_EMPTY_GROUP)
+
+
+class Place(NamedTuple):
+    topic: str
+    partition: int
+
+
+class SinkOffsetError(ConnectError):
+    """A request that names no place or no offset. Java: ``BadRequestException``, that is 400."""
+
+    java_name = "org.apache.kafka.connect.runtime.rest.errors.BadRequestException"
+
+
+def parse(offsets: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]) -> dict[Place, int | None]:
+    """Places and offsets (None: forget it) of a request; raises SinkOffsetError. Numbers may be given as texts."""
+    parsed: dict[Place, int | None] = {}
+    for partition, offset in offsets:
+        place = _place(partition)
+        if offset is None:
+            parsed[place] = None
+        elif "kafka_offset" not in offset:
+            raise SinkOffsetError(
+                "The offset for a sink connector should either be null or contain the key 'kafka_offset'"
+            )
+        else:
+            parsed[place] = _number(offset["kafka_offset"], 64, "Kafka offset", "Offset")
+    return parsed
+
+
+def _place(partition: Mapping[str, Any] | None) -> Place:
+    if partition is None:
+        raise SinkOffsetError("The partition for a sink connector offset cannot be null or missing")
+    if not {"kafka_topic", "kafka_partition"} <= partition.keys():
+        raise SinkOffsetError(
+            "The partition for a sink connector offset must contain the keys 'kafka_topic' and 'kafka_partition'"
+        )
+    if partition["kafka_topic"] is None:
+        raise SinkOffsetError("Kafka topic names must be valid strings and may not be null")
+    if partition["kafka_partition"] is None:
+        raise SinkOffsetError("Kafka partitions must be valid numbers and may not be null")
+    number = _number(partition["kafka_partition"], 32, "Kafka partition", "Partition")
+    return Place(java_text(partition["kafka_topic"]), number)
+
+
+def _number(value: Any, bits: int, what: str, kind: str) -> int:
+    text = java_text(value)
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if digits.isdecimal() and -(1 << bits - 1) <= int(text) < 1 << bits - 1:
+        return int(text)
+    raise SinkOffsetError(
+        f"Failed to parse the following {what} value in the provided offsets: '{text}'. "
+        f"{kind} values for sink connectors need to be integers."
+    )
+
+
+def as_json(offsets: Mapping[Place, int]) -> list[dict[str, Any]]:
+    """As ``GET /connectors/{name}/offsets`` shows them."""
+    return [
+        {
+            "partition": {"kafka_topic": place.topic, "kafka_partition": place.partition},
+            "offset": {"kafka_offset": offset},
+        }
+        for place, offset in offsets.items()
+    ]
+
+
+class SinkOffsets:
+    """Each request is worked on by a thread of its own, which calls ``on_done`` with a result or a ConnectError."""
+
+    def __init__(self, worker: Settings) -> None:
+        self._worker = worker
+
+    def read(self, connector: Settings, on_done: OnAnswer[dict[Place, int]]) -> None:
+        """What the group of this connector (its configuration, with ``name``) has committed, by topic and partition."""
+        self._work(connector, lambda admin, group: _committed(admin, group, connector["name"]), on_done)
+
+    def write(
+        self,
+        connector: Settings,
+        changes: Mapping[Place, int | None] | None,
+        on_done: OnAnswer[None],
+    ) -> None:
+        """Alter or forget (None) single offsets, or forget the whole group (no changes); its tasks must have ended."""
+
+        def work(admin: AdminClient, group: str) -> None:
+            if changes is None:
+                _reset(admin, group, connector["name"])
+            else:
+                self._alter(admin, group, connector, changes)
+
+        self._work(connector, work, on_done)
+
+    def _work(self, connector: Settings, work: Callable[[AdminClient, str], Any], on_done: OnAnswer[Any]) -> None:
+        group = consumer_group(self._worker, connector)
+        settings = self._settings(connector)
+        in_background(f"offsets-{connector['name']}", lambda: work(new_admin(settings), group), on_done)
+
+    def _settings(self, connector: Settings) -> dict[str, str]:
+        return connector_admin(self._worker, connector, f"connector-worker-adminclient-{connector['name']}")
+
+    def _alter(self, admin: AdminClient, group: str, connector: Settings, changes: Mapping[Place, int | None]) -> None:
+        name = connector["name"]
+        try:
+            written = [TopicPartition(*place, offset) for place, offset in changes.items() if offset is not None]
+            if written:
+                request = [ConsumerGroupTopicPartitions(group, written)]
+                future = admin.alter_consumer_group_offsets(request, request_timeout=_TIMEOUT)[group]
+                for answer in future.result().topic_partitions:
+                    if answer.error is not None:
+                        raise KafkaException(answer.error)
+            forgotten = [place for place, offset in changes.items() if offset is None]
+            if forgotten:
+                self._forget(group, connector, forgotten)
+        except (KafkaException, group_errors.KafkaError) as e:
+            busy = code_of(e) in _BUSY or getattr(e, "errno", None) in _BUSY
+            raise _failed("alter", busy, f"consumer group offsets for connector {name}", e) from e
+
+    def _forget(self, group: str, connector: Settings, places: Sequence[Place]) -> None:
+        # librdkafka can delete single offsets, its Python client can't ask for it.
+        arguments = client_arguments(self._settings(connector), f"connector-worker-adminclient-{connector['name']}")
+        known = {name: value for name, value in arguments.items() if name in KafkaAdminClient.DEFAULT_CONFIG}
+        client = KafkaAdminClient(**known)
+        try:
+            answers = client.delete_group_offsets(group, [GroupPartition(*place) for place in places])
+        except group_errors.GroupIdNotFoundError:
+            return
+        finally:
+            client.close()
+        for where, error in answers.items():
+            if error is not group_errors.NoError:
+                raise error(f"{where.topic}-{where.partition}")
+
+
+def _committed(admin: AdminClient, group: str, name: str) -> dict[Place, int]:
+    try:
+        request = [ConsumerGroupTopicPartitions(group)]
+        future = admin.list_consumer_group_offsets(request, request_timeout=_TIMEOUT)[group]
+        answers = future.result().topic_partitions or []
+    except KafkaException as e:
+        if code_of(e) == BrokerError.GROUP_ID_NOT_FOUND:
+            return {}
+        cause = ConnectError(sentence(e))
+        raise ConnectError(f"Failed to retrieve consumer group offsets for sink connector {name}") from cause
+    found = {Place(a.topic, a.partition): a.offset for a in answers if a.error is None and a.offset >= 0}
+    return dict(sorted(found.items()))
+
+
+def _reset(admin: AdminClient, group: str, name: str) -> None:
+    try:
+        admin.delete_consumer_groups([group], request_timeout=_TIMEOUT)[group].result()
+    except KafkaException as e:
+        code = code_of(e)
+        if code == BrokerError.GROUP_ID_NOT_FOUND:
+            return
+        busy = code in _BUSY
+        what = f"consumer group offsets for {'' if busy else 'sink '}connector {name}"
+        raise _failed("reset", busy, what, e) from e
+
+
+def _failed(verb: str, busy: bool, what: str, error: Exception) -> ConnectError:
+    log.error("Failed to %s %s: %s", verb, what, sentence(error))
+    if not busy:
+        return ConnectError(f"Failed to {verb} {what}")
+    return ConnectError(
+        f"Failed to {verb} {what} either because its tasks haven't stopped completely yet or the connector was resumed "
+        f"before the request to {verb} its offsets could be successfully completed. If the connector is in a stopped "
+        "state, this operation can be safely retried. If it doesn't eventually succeed, the Connect cluster may need "
+        "to be restarted to get rid of the zombie sink tasks."
+    )
