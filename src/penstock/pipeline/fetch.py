@@ -60,17 +60,24 @@ def _is_error(message: Message) -> bool:
 
 def raw_batch(messages: list[Message]) -> Batch:
     """Columns of bytes; headers are pairs of name and bytes."""
-    stamps = list(map(Message.timestamp, messages))
+    n = len(messages)
     topics: list[Any] = list(map(Message.topic, messages))
     partitions: list[Any] = list(map(Message.partition, messages))
-    offsets: list[Any] = list(map(Message.offset, messages))
     headers: list[Any] = list(map(Message.headers, messages))
+    # Twice over the messages is faster than to keep a tuple for each.
+    kinds = {kind for kind, _ in map(Message.timestamp, messages)}
+    if len(kinds) == 1:
+        types = [_TYPES[kinds.pop()]] * n
+    else:
+        types = [_TYPES[kind] for kind, _ in map(Message.timestamp, messages)]
+    times = [time if time >= 0 else None for _, time in map(Message.timestamp, messages)]
+    offsets: list[Any] = list(map(Message.offset, messages))
     return Batch.of(
         topics,
         list(map(Message.value, messages)),
         keys=list(map(Message.key, messages)),
         partitions=partitions,
-        timestamps=[time if time >= 0 else None for _, time in stamps],
+        timestamps=times,
         headers=[tuple(row) if row else NO_HEADERS for row in headers] if any(headers) else None,
-        origin=SinkOrigin(topics, partitions, offsets, [_TYPES[kind] for kind, _ in stamps]),
+        origin=SinkOrigin(topics, partitions, offsets, types),
     )

@@ -47,7 +47,7 @@ TOTALS = (
     "sink-record-active-count",
     "partition-count",
 )
-RECORDS_OF_A_PUT = 5000
+RECORDS_OF_A_PUT = 2000
 """At most, unless ``max.poll.records`` says otherwise."""
 RETRY_SECONDS = 0.5
 TURN_SECONDS = 0.1
@@ -235,8 +235,8 @@ class _Loop:
         self.waiting = self.errors.run(self.transforms, converted)
         origin = raw.origin
         assert isinstance(origin, SinkOrigin)
-        places = map(TopicPartition, origin.topics, origin.partitions)
-        self.waiting_offsets = {place: offset + 1 for place, offset in zip(places, origin.offsets, strict=True)}
+        last = dict(zip(zip(origin.topics, origin.partitions, strict=True), origin.offsets, strict=True))
+        self.waiting_offsets = {TopicPartition(*place): offset + 1 for place, offset in last.items()}
         self.retry_at = 0.0
 
     def _deliver(self) -> None:

@@ -1,0 +1,247 @@
+"""A kit for the tests of plugin authors: run tasks and transforms on plain lists, without Kafka and without Spark.
+
+A source task, from nothing but its class and a configuration:
+
+>>> from penstock.api.testing import run_source, run_sink, apply, sink_record
+>>> from penstock.api.source import SourceTask
+>>> from penstock.api.record import SourceRecord
+>>> class Countdown(SourceTask):
+...     def start(self, config):
+...         before = self.context.offset_reader.offset({"counter": 1})
+...         self.left = before["left"] if before else int(config["from"])
+...     def poll(self):
+...         if self.left == 0:
+...             return None
+...         self.left -= 1
+...         return [SourceRecord(topic="t", value=self.left, source_partition={"counter": 1},
+...                              source_offset={"left": self.left})]
+>>> [record.value for record in run_source(Countdown, {"from": "3"})]
+[2, 1, 0]
+>>> [record.value for record in run_source(Countdown, {"from": "3"}, offsets=[({"counter": 1}, {"left": 1})])]
+[0]
+
+A sink task, and what it let the runtime commit:
+
+>>> from penstock.api.sink import SinkTask
+>>> class Shout(SinkTask):
+...     def put(self, records):
+...         for record in records:
+...             print(record.value.upper())
+>>> run_sink(Shout, {}, [sink_record("a"), sink_record("b")]).committed
+A
+B
+{TopicPartition(topic='test', partition=0): 2}
+
+A transform, on a batch and on each record by itself, which must come to the same:
+
+>>> from penstock.api.transform import Transformation
+>>> class Drop(Transformation):
+...     def configure(self, config):
+...         self.unwanted = config["value"]
+...     def apply(self, record):
+...         return None if record.value == self.unwanted else record
+>>> [record.value for record in apply(Drop, [sink_record("a"), sink_record("b")], {"value": "a"})]
+['b']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from penstock.api.batch import Batch
+from penstock.api.errors import RetriableError
+from penstock.api.record import Record, SinkRecord, SourceRecord
+from penstock.api.sink import SinkTask, TopicPartition
+from penstock.api.source import SourceTask, TransactionContext
+from penstock.api.transform import Transformation
+
+R = TypeVar("R", bound=Record)
+Offsets = Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]
+
+MOST_POLLS = 10_000
+MOST_RETRIES = 10
+
+
+@dataclass(slots=True)
+class MemoryOffsets:
+    """An ``OffsetReader`` of pairs in memory."""
+
+    pairs: list[tuple[dict[str, Any], dict[str, Any]]] = field(default_factory=list)
+
+    def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
+        return next((offset for known, offset in reversed(self.pairs) if known == partition), None)
+
+    def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
+        return [self.offset(partition) for partition in partitions]
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySourceContext:
+    configs: Mapping[str, str]
+    offset_reader: MemoryOffsets
+    transaction: TransactionContext | None = None
+
+
+def run_source(
+    task_class: type[SourceTask],
+    config: Mapping[str, str],
+    offsets: Offsets = (),
+    polls: int | None = None,
+    transaction: TransactionContext | None = None,
+) -> list[SourceRecord]:
+    """Everything that a task gives, from ``start`` to ``stop``.
+
+    ``offsets`` are pairs of source partition and source offset as an earlier run left them. It is polled ``polls``
+    times, or until a poll gives nothing. A RetriableError counts as nothing; what else the task raises is raised here.
+    """
+    committed = MemoryOffsets([(dict(partition), dict(offset)) for partition, offset in offsets])
+    task = task_class()
+    task.context = MemorySourceContext(dict(config), committed, transaction)
+    records: list[SourceRecord] = []
+    try:
+        task.start(dict(config))
+        for _ in range(MOST_POLLS if polls is None else polls):
+            found = _polled(task)
+            records += found
+            committed.pairs += [(record.source_partition, record.source_offset) for record in found[-1:]]
+            if not found and polls is None:
+                break
+        else:
+            if polls is None:
+                raise AssertionError(f"{task_class.__name__} gave records at each of {MOST_POLLS} polls; say how many")
+        task.commit()
+    finally:
+        task.stop()
+    return records
+
+
+def _polled(task: SourceTask) -> list[SourceRecord]:
+    try:
+        found = task.poll()
+    except RetriableError:
+        return []
+    return list(found.rows()) if isinstance(found, Batch) else list(found or ())  # type: ignore[arg-type]
+
+
+@dataclass(slots=True)
+class MemorySinkContext:
+    """A ``SinkTaskContext`` that writes down what it is asked for."""
+
+    configs: Mapping[str, str]
+    assignment: frozenset[TopicPartition]
+    reported: list[tuple[SinkRecord, BaseException]] = field(default_factory=list)
+    rewound: dict[TopicPartition, int] = field(default_factory=dict)
+    paused: set[TopicPartition] = field(default_factory=set)
+    retry_after: int | None = None
+    commit_requested: bool = False
+
+    @property
+    def errant_record_reporter(self) -> MemorySinkContext:
+        return self
+
+    def report(self, record: SinkRecord, error: BaseException) -> None:
+        self.reported.append((record, error))
+
+    def offset(self, offsets: Mapping[TopicPartition, int]) -> None:
+        self.rewound.update(offsets)
+
+    def timeout(self, milliseconds: int) -> None:
+        self.retry_after = milliseconds
+
+    def pause(self, *partitions: TopicPartition) -> None:
+        self.paused.update(partitions)
+
+    def resume(self, *partitions: TopicPartition) -> None:
+        self.paused.difference_update(partitions)
+
+    def request_commit(self) -> None:
+        self.commit_requested = True
+
+
+@dataclass(frozen=True, slots=True)
+class SinkRun:
+    """What a sink task did: the offsets that ``pre_commit`` answered, and the records it reported as errant."""
+
+    committed: dict[TopicPartition, int]
+    reported: list[tuple[SinkRecord, BaseException]]
+    context: MemorySinkContext
+
+
+def run_sink(
+    task_class: type[SinkTask], config: Mapping[str, str], records: Iterable[SinkRecord], batch: int = 500
+) -> SinkRun:
+    """Put these records, ``batch`` at a time, and go through the whole life of a task: start, open, put, pre_commit,
+    close, stop.
+
+    Records without an offset get the next one of their partition. A put that raises RetriableError is made again, a few
+    times.
+    """
+    rows = _numbered(records)
+    ends = {TopicPartition(r.topic, r.partition or 0): r.offset + 1 for r in rows}
+    task = task_class()
+    context = MemorySinkContext(dict(config), frozenset(ends))
+    task.context = context
+    try:
+        task.start(dict(config))
+        task.open(sorted(ends))
+        for start in range(0, len(rows), batch):
+            _put(task, Batch.of_sink_records(rows[start : start + batch]))
+        committed = dict(task.pre_commit(dict(ends)))
+        task.close(sorted(ends))
+    finally:
+        task.stop()
+    return SinkRun(committed, context.reported, context)
+
+
+def _put(task: SinkTask, batch: Batch) -> None:
+    for attempt in range(1, MOST_RETRIES + 1):
+        try:
+            return task.put_batch(batch)
+        except RetriableError:
+            if attempt == MOST_RETRIES:
+                raise
+    return None
+
+
+def _numbered(records: Iterable[SinkRecord]) -> list[SinkRecord]:
+    following: dict[tuple[str, int], int] = {}
+    rows = []
+    for record in records:
+        partition = record.partition or 0
+        offset = record.offset if record.offset >= 0 else following.get((record.topic, partition), 0)
+        following[record.topic, partition] = offset + 1
+        origin: dict[str, Any] = {
+            "original_topic": record.topic,
+            "original_partition": partition,
+            "original_offset": offset,
+        }
+        rows.append(replace(record, partition=partition, offset=offset, **origin))
+    return rows
+
+
+def sink_record(value: Any, topic: str = "test", **attributes: Any) -> SinkRecord:
+    """A record of partition 0, unless ``attributes`` (those of SinkRecord) say otherwise."""
+    return SinkRecord(**{"topic": topic, "value": value, "partition": 0, **attributes})
+
+
+def apply(
+    transform: Transformation | type[Transformation], records: Iterable[R], config: Mapping[str, str] | None = None
+) -> list[R]:
+    """The records that a transform gives. A class is made an object of and configured first.
+
+    Raises AssertionError if the transform gives something else for a whole batch than for the records one by one.
+    """
+    if isinstance(transform, type):
+        transform = transform()
+        transform.configure(dict(config or {}))
+    rows = list(records)
+    together = list(transform.apply_batch(Batch.of_rows(rows)).rows()) if rows else []  # type: ignore[arg-type]
+    alone = [
+        changed
+        for row in rows
+        for changed in transform.apply_batch(Batch.of_rows([row])).rows()  # type: ignore[list-item]
+    ]
+    assert together == alone, f"{transform} gives {together} for a batch, but {alone} for its records one by one"
+    return together  # type: ignore[return-value]
