@@ -16,7 +16,8 @@ from penstock.api.batch import Batch, SinkOrigin, SourceOrigin
 from penstock.api.record import Header
 from penstock.api.schema import Field, Schema, Type
 from penstock.pipeline.javatext import double_text, float_text, hash_map
-from penstock.pipeline.transforms.moments import day, milliseconds, moment, time_of_day
+from penstock.pipeline.logical import day_of, moment_of, time_of
+from penstock.pipeline.transforms.moments import DAY, milliseconds
 
 Json = Any
 
@@ -69,11 +70,11 @@ def read_value(schema: Schema | None, node: Json) -> Any:
         case "org.apache.kafka.connect.data.Decimal":
             return Decimal(node)
         case "org.apache.kafka.connect.data.Date":
-            return day(node)
+            return day_of(node // DAY)
         case "org.apache.kafka.connect.data.Time":
-            return time_of_day(node)
+            return time_of(node)
         case "org.apache.kafka.connect.data.Timestamp":
-            return moment(node)
+            return moment_of(node)
     match schema.type:
         case Type.FLOAT32 | Type.FLOAT64:
             return float(node)
@@ -131,7 +132,7 @@ def _read_schemaless(node: Json) -> Any:
         case {"bytes": text}:
             return base64.b64decode(text)
         case {"date": time}:
-            return moment(time)
+            return moment_of(time)
         case {"decimal": text}:
             return Decimal(text)
         case {"map": entries}:

@@ -14,8 +14,9 @@ from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NA
 from penstock.api.text import hash_order
 from penstock.api.validators import Described
 from penstock.pipeline.transforms.casting import OUTPUTS, Caster, caster, refused_output
-from penstock.pipeline.transforms.column import BySchema, ColumnTransform, OnKey, OnValue
-from penstock.pipeline.transforms.maporder import with_keys
+from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.maporder import for_each, skeletons
+from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting, split
 from penstock.pipeline.transforms.structs import Reader, rebuilt, require_maps, require_structs
 
@@ -92,9 +93,9 @@ class Cast(ColumnTransform):
         settings = self.config_def().parse(config)
         self._spec = Spec.parse(settings["spec"])
         self._replace_null: bool = settings["replace.null.with.default"]
-        self._wholes = BySchema(self._plan_whole)
-        self._plans = BySchema(self._plan)
-        self._skeletons = with_keys(hash_order(self._spec.fields))
+        self._wholes = Plans(self._plan_whole)
+        self._plans = Plans(self._plan)
+        self._skeletons = skeletons(hash_order(self._spec.fields))
         self._schemaless = [(name, caster(None, self._spec.fields[name])) for name in hash_order(self._spec.fields)]
 
     def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
@@ -103,8 +104,9 @@ class Cast(ColumnTransform):
             return target, [cast(value) for value in values]
         if schema is None:
             require_maps(values, PURPOSE)
-            skeletons = self._skeletons
-            return None, _cast([{**skeletons[tuple(value)], **value} for value in values], self._schemaless)
+            shapes = for_each(self._skeletons, values)
+            copies = [{**shape, **value} for shape, value in zip(shapes, values, strict=True)]
+            return None, _cast(copies, self._schemaless)
         target, casts, read = self._plans[schema]
         require_structs(schema, values, PURPOSE)
         return target, _cast([{**value} for value in read(values)], casts)

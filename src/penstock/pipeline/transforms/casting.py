@@ -15,9 +15,10 @@ from typing import Any
 
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
-from penstock.pipeline.javatext import DateFormat, double_text, float32, float_text
+from penstock.pipeline.javatext import double_text, float32, float_text
+from penstock.pipeline.javatext.classes import class_name
 from penstock.pipeline.transforms.moments import DAY, milliseconds
-from penstock.pipeline.transforms.structs import class_name
+from penstock.pipeline.values.text import moment_text
 
 Caster = Callable[[Any], Any]
 
@@ -128,7 +129,7 @@ def _of_decimal(target: Type) -> Caster:
 
     def cast(value: Any) -> Any:
         if not isinstance(value, Decimal):
-            raise DataError(f"Unexpected type in Cast transformation: class {class_name(value)}")
+            raise DataError(f"Unexpected type in Cast transformation: class {class_name(None, value)}")
         match target:
             case Type.FLOAT32:
                 return float32(float(value))
@@ -204,16 +205,9 @@ def _bytes_text(value: Any) -> str:
 
 
 def _date_text(value: datetime.date | datetime.time) -> str:
-    """As Java's ``Values`` prints dates: the form follows from the moment, not from the type."""
-    time = milliseconds(value)
-    if time < DAY:
-        return _TIME.format_millis(time)
-    return (_TIMESTAMP if time % DAY else _DATE).format_millis(time)
+    """The form follows from the moment, not from the type."""
+    return moment_text(milliseconds(value))
 
-
-_DATE = DateFormat("yyyy-MM-dd")
-_TIME = DateFormat("HH:mm:ss.SSS'Z'")
-_TIMESTAMP = DateFormat("yyyy-MM-dd'T'HH:mm:ss.SSS'Z'")
 
 _INFERRED = {
     int: Type.INT64,
@@ -236,7 +230,7 @@ def _of_any(target: Type) -> Caster:
         if chosen is None:
             if kind not in _INFERRED:
                 raise DataError(
-                    f"Cast transformation was passed a value of type class {class_name(value)} "
+                    f"Cast transformation was passed a value of type class {class_name(None, value)} "
                     "which is not supported by Connect's data API"
                 )
             chosen = casters[kind] = caster(Schema(_INFERRED[kind]), target)

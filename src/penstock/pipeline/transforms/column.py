@@ -1,21 +1,19 @@
 """What transforms of whole columns have in common: the column they work on, and one pass for each schema in it.
 
 A batch has nearly always one schema in a column, and what a transform does to a struct follows from its schema alone.
-So a transform plans once per schema (see ``BySchema``) and then goes over the values. A batch with several schemas, or
+So a transform plans once per schema (see ``Plans``) and then goes over the values. A batch with several schemas, or
 with nulls that are let through, is taken apart, transformed and put together again in its order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from penstock.api.batch import Batch
 from penstock.api.schema import Schema
 from penstock.api.transform import Transformation
-
-T = TypeVar("T")
 
 try:
     VERSION = version("penstock")
@@ -94,20 +92,3 @@ def parts_by_schema(
         if not nulls or values[row] is not None:
             places.setdefault(schema, []).append(row)
     return list(places.values())
-
-
-class BySchema(dict[Schema, T]):
-    """Plans by schema, made when first asked for: ``plans[schema]``. Equal schemas share a plan; few are kept."""
-
-    LIMIT = 64
-
-    def __init__(self, make: Callable[[Schema], T]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, schema: Schema) -> T:
-        plan = self._make(schema)
-        if len(self) >= self.LIMIT:
-            self.clear()
-        self[schema] = plan
-        return plan

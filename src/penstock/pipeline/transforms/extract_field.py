@@ -8,8 +8,9 @@ from typing import Any
 from penstock.api.batch import Batch
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.schema import Field, Schema
-from penstock.pipeline.transforms.column import BySchema, ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.field_path import field_at, parse_path, syntax_setting
+from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting
 from penstock.pipeline.transforms.structs import IllegalArgumentError, require_maps, require_structs
 
@@ -30,7 +31,7 @@ class ExtractField(ColumnTransform):
         self._text: str = settings["field"]
         self._path = parse_path(self._text, settings["field.syntax.version"])
         self._replace_null: bool = settings["replace.null.with.default"]
-        self._fields = BySchema(self._fields_on_path)
+        self._fields = Plans(self._fields_on_path)
 
     def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
         if schema is None:

@@ -11,8 +11,10 @@ from penstock.api.config import ConfigDef, Importance
 from penstock.api.config import Type as SettingType
 from penstock.api.errors import DataError
 from penstock.api.schema import Schema, Type
-from penstock.pipeline.transforms.column import BySchema, ColumnTransform, OnKey, OnValue
-from penstock.pipeline.transforms.structs import class_name, rebuilt, require_maps, require_structs
+from penstock.pipeline.javatext.classes import class_name
+from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.plans import Plans
+from penstock.pipeline.transforms.structs import rebuilt, require_maps, require_structs
 
 PURPOSE = "flattening"
 _KEPT = frozenset((int, float, bool, str, bytes, list, type(None)))
@@ -51,7 +53,7 @@ class Flatten(ColumnTransform):
 
     def configure(self, config: Mapping[str, str]) -> None:
         self._delimiter: str = self.config_def().parse(config)["delimiter"]
-        self._plans = BySchema(self._plan)
+        self._plans = Plans(self._plan)
 
     def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
         if schema is None:
@@ -77,7 +79,7 @@ class Flatten(ColumnTransform):
                 self._add_map(item, name, flat)
             else:
                 raise DataError(
-                    f"Flatten transformation was passed a value of type class {class_name(item)} "
+                    f"Flatten transformation was passed a value of type class {class_name(None, item)} "
                     "which is not supported by Connect's data API"
                 )
 

@@ -12,8 +12,9 @@ from penstock.api.errors import ConfigError, DataError
 from penstock.api.record import Header
 from penstock.api.schema import Schema
 from penstock.api.validators import Described, ValidString
-from penstock.pipeline.transforms.column import BuiltIn, BySchema, OnKey, OnValue, parts_by_schema
-from penstock.pipeline.transforms.maporder import Keys, Skeletons, copied
+from penstock.pipeline.transforms.column import BuiltIn, OnKey, OnValue, parts_by_schema
+from penstock.pipeline.transforms.maporder import Keys, copied, for_each
+from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting
 from penstock.pipeline.transforms.structs import (
     NullPointerError,
@@ -92,8 +93,8 @@ class HeaderFrom(BuiltIn):
         self._moves = settings["operation"] == "move"
         self._purpose = f"header {settings['operation']}"
         self._replace_null: bool = settings["replace.null.with.default"]
-        self._plans = BySchema(self._plan)
-        self._skeletons = Skeletons(self._left_keys)
+        self._plans = Plans(self._plan)
+        self._left: Plans[Keys, Keys] = Plans(self._left_keys)
 
     def _plan(self, schema: Schema) -> Plan:
         headers = []
@@ -135,19 +136,19 @@ class HeaderFrom(BuiltIn):
             require_maps(values, self._purpose)
             pairs = list(zip(self._headers, self._fields, strict=True))
             added = [tuple([Header(header, None, v.get(field)) for header, field in pairs]) for v in values]
-            skeletons = self._skeletons
-            return None, [{key: v[key] for key in skeletons[tuple(v)]} for v in values], added
+            left = for_each(self._left, values)
+            return None, [{key: v[key] for key in keys} for keys, v in zip(left, values, strict=True)], added
         require_structs(schema, values, self._purpose)
         plan = self._plans[schema]
-        left = values
+        changed = values
         if plan.kept is not None:
             kept = plan.kept
-            left = [{name: v.get(name) for name in kept} for v in plan.read_kept(values)]
+            changed = [{name: v.get(name) for name in kept} for v in plan.read_kept(values)]
         added = [
             tuple([_header(header, inner, v.get(name)) for header, name, inner in plan.headers])
             for v in plan.read_headers(values)
         ]
-        return plan.schema, left, added
+        return plan.schema, changed, added
 
 
 def _header(key: str, schema: Schema | None, value: Any) -> Header:

@@ -8,7 +8,8 @@ from typing import Any
 from penstock.api.batch import Batch
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.schema import Schema
-from penstock.pipeline.transforms.column import BySchema, ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.structs import checked_struct, require_value
 
 
@@ -24,7 +25,7 @@ class HoistField(ColumnTransform):
 
     def configure(self, config: Mapping[str, str]) -> None:
         self._name: str = self.config_def().parse(config)["field"]
-        self._schemas = BySchema(lambda schema: checked_struct([(self._name, schema)]))
+        self._schemas = Plans(lambda schema: checked_struct([(self._name, schema)]))
 
     def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
         name = self._name

@@ -10,9 +10,10 @@ from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import INT32, INT64, STRING, TIMESTAMP, Schema
-from penstock.pipeline.transforms.column import BySchema, ColumnTransform, OnKey, OnValue
-from penstock.pipeline.transforms.maporder import copied, with_keys
-from penstock.pipeline.transforms.moments import moment
+from penstock.pipeline.logical import moment_of
+from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.maporder import copied, for_each, skeletons
+from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting
 from penstock.pipeline.transforms.structs import Reader, rebuilt, require_maps, require_structs
 
@@ -76,8 +77,8 @@ class InsertField(ColumnTransform):
         if specs["static"] is not None and self._static_value is None:
             raise ConfigError("static.value", None, f"No value specified for static field: {specs['static']}")
         replace_null: bool = settings["replace.null.with.default"]
-        self._plans = BySchema(lambda schema: (self._extended(schema), Reader(schema, replace_null)))
-        self._skeletons = with_keys(insertion.name for insertion in self._insertions)
+        self._plans = Plans(lambda schema: (self._extended(schema), Reader(schema, replace_null)))
+        self._skeletons = skeletons((insertion.name for insertion in self._insertions), filled=True)
 
     def _extended(self, schema: Schema) -> Schema:
         fields = [(field.name, field.schema) for field in schema.fields]
@@ -106,17 +107,21 @@ class InsertField(ColumnTransform):
         ]
 
     def _maps(self, values: list[dict[Any, Any]], batch: Batch) -> list[dict[Any, Any]]:
-        skeletons = self._skeletons
         if [insertion.source for insertion in self._insertions] == ["static"]:
             name, text = self._insertions[0].name, self._static_value
-            return [{**skeletons[tuple(value)], **value, name: text} for value in values]
+            shapes = for_each(self._skeletons, values)
+            return [{**shape, **value, name: text} for shape, value in zip(shapes, values, strict=True)]
         columns = [self._column(insertion, batch, False) for insertion in self._insertions]
         names = [insertion.name for insertion in self._insertions]
-        rows = zip(values, zip(*columns, strict=True), strict=True)
+        rows = zip(*columns, strict=True)
         if not any(None in column for column in columns):
-            return [{**skeletons[tuple(value)], **value, **dict(zip(names, row, strict=True))} for value, row in rows]
+            shapes = for_each(self._skeletons, values)
+            return [
+                {**shape, **value, **dict(zip(names, row, strict=True))}
+                for shape, value, row in zip(shapes, values, rows, strict=True)
+            ]
         out = []
-        for value, row in rows:
+        for value, row in zip(values, rows, strict=True):
             put = {name: x for name, x in zip(names, row, strict=True) if x is not None}
             out.append({**dict.fromkeys(copied(tuple(value), put)), **value, **put})
         return out
@@ -135,7 +140,7 @@ class InsertField(ColumnTransform):
                     f"Only SinkRecord supported for [{PURPOSE}], found: org.apache.kafka.connect.source.SourceRecord"
                 )
             case "timestamp" if with_schema:
-                return [None if time is None else moment(time) for time in batch.timestamps]
+                return [None if time is None else moment_of(time) for time in batch.timestamps]
             case "timestamp":
                 return batch.timestamps
             case _:

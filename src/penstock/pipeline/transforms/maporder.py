@@ -8,11 +8,14 @@ before, the keys that were put, and the number of buckets the new map began with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
+from itertools import repeat
+from typing import Any, TypeVar
 
 from penstock.api.text import hash_order
+from penstock.pipeline.transforms.plans import Plans
 
+T = TypeVar("T")
 Keys = tuple[Any, ...]
 
 
@@ -37,27 +40,27 @@ def copied(keys: Keys, put: Iterable[str] = ()) -> Keys:
     return ordered((*keys, *put), buckets_of_copy(len(keys)))
 
 
-class Skeletons(dict[Keys, dict[Any, None]]):
-    """By the keys of a map: a dict of nulls whose keys are those of the new map, in order.
+def for_each(plans: Plans[Keys, T], values: list[dict[Any, Any]]) -> Iterable[T]:
+    """The plan for the keys of each map. That all have the same keys, as is usual, is quickly seen."""
+    if not values:
+        return ()
+    first = list(values[0])
+    if all(map(first.__eq__, map(list, values))):
+        return repeat(plans[tuple(first)], len(values))
+    return [plans[tuple(value)] for value in values]
 
-    ``{**skeletons[tuple(old)], **new}`` is then a dict in that order. Few different sets of keys are kept.
+
+def skeletons(put: Iterable[str] = (), *, filled: bool = False) -> Plans[Keys, dict[Any, None]]:
+    """By the keys of a map: a dict of nulls whose keys are those of a copy, into which further keys were put, in order.
+
+    ``{**skeleton, **old, **new}`` is then a dict in that order. ``filled``: whoever uses it sets all keys that are put,
+    so that an empty skeleton does where these just come last.
     """
-
-    LIMIT = 1000
-
-    def __init__(self, order: Callable[[Keys], Keys]) -> None:
-        super().__init__()
-        self._order = order
-
-    def __missing__(self, keys: Keys) -> dict[Any, None]:
-        skeleton: dict[Any, None] = dict.fromkeys(self._order(keys))
-        if len(self) >= self.LIMIT:
-            self.clear()
-        self[keys] = skeleton
-        return skeleton
-
-
-def with_keys(put: Iterable[str]) -> Skeletons:
-    """Skeletons of copies into which these keys are put."""
     names = tuple(put)
-    return Skeletons(lambda keys: copied(keys, names))
+
+    def skeleton(keys: Keys) -> dict[Any, None]:
+        order = copied(keys, names)
+        enough = order == (tuple(dict.fromkeys((*keys, *names))) if filled else keys)
+        return {} if enough else dict.fromkeys(order)
+
+    return Plans(skeleton)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
@@ -15,22 +14,24 @@ from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
 from penstock.api.text import hash_order
 from penstock.api.validators import NonEmptyString, ValidList
-from penstock.pipeline.javatext import float32
-from penstock.pipeline.transforms.casting import wrapped
-from penstock.pipeline.transforms.column import BySchema, ColumnTransform, OnKey, OnValue
-from penstock.pipeline.transforms.maporder import with_keys
-from penstock.pipeline.transforms.moments import day, moment, time_of_day
+from penstock.pipeline import values as convert
+from penstock.pipeline.javatext.classes import class_name
+from penstock.pipeline.logical import day_of, moment_of, time_of
+from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.maporder import for_each, skeletons
+from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting
-from penstock.pipeline.transforms.structs import Reader, class_name, require_maps, require_structs
+from penstock.pipeline.transforms.structs import Reader, require_maps, require_structs
+from penstock.pipeline.values.convert import big_decimal
 
 PURPOSE = "mask fields"
 
 # By class and, for numbers, type: an example, from which the class's name and its mask follow.
 _EXAMPLES: dict[str | Type, Any] = {
     DECIMAL_NAME: Decimal(0),
-    DATE_NAME: day(0),
-    TIME_NAME: time_of_day(0),
-    TIMESTAMP_NAME: moment(0),
+    DATE_NAME: day_of(0),
+    TIME_NAME: time_of(0),
+    TIMESTAMP_NAME: moment_of(0),
     Type.BOOLEAN: False,
     Type.INT8: 0,
     Type.INT16: 0,
@@ -57,31 +58,34 @@ _INFERRED: dict[type, Schema] = {
     datetime.time: Schema(Type.INT32, name=TIME_NAME),
     datetime.datetime: Schema(Type.INT64, name=TIMESTAMP_NAME),
 }
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-_BITS = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
+_CONVERSIONS: dict[Type, Callable[[None, str], Any]] = {
+    Type.INT8: convert.to_byte,
+    Type.INT16: convert.to_short,
+    Type.INT32: convert.to_integer,
+    Type.INT64: convert.to_long,
+    Type.FLOAT32: convert.to_float,
+    Type.FLOAT64: convert.to_double,
+}
 
 
 def mask_for(schema: Schema, replacement: str | None) -> Any:
     """What masks the values of this schema. Raises DataError if they can't be masked, or not with this replacement."""
     example = _EXAMPLES[schema.name if schema.name in _EXAMPLES else schema.type]
-    name = class_name(example, schema)
+    name = class_name(schema, example)
     if replacement is None:
         if schema.type is Type.STRUCT or isinstance(example, bytes):
             raise DataError(f"Cannot mask value of type: class {name}")
         return example
     if isinstance(example, str):
         return replacement
-    if isinstance(example, bool) or not isinstance(example, int | float | Decimal):
-        raise DataError(f"Cannot mask value of type class {name} with custom replacement.")
-    if not _NUMBER.fullmatch(replacement):
-        goal = "number" if isinstance(example, Decimal) else "a number"
-        raise DataError(f"Unable to convert {replacement} (class java.lang.String) to {goal}")
-    number = Decimal(replacement)
     if isinstance(example, Decimal):
-        return number
-    if isinstance(example, float):
-        return float32(float(number)) if schema.type is Type.FLOAT32 else float(number)
-    return wrapped(number, _BITS[schema.type])
+        try:
+            return big_decimal(replacement)
+        except ValueError:
+            raise DataError(f"Unable to convert {replacement} (class java.lang.String) to number") from None
+    if schema.name in _EXAMPLES or schema.type not in _CONVERSIONS:
+        raise DataError(f"Cannot mask value of type class {name} with custom replacement.")
+    return _CONVERSIONS[schema.type](None, replacement)
 
 
 class MaskField(ColumnTransform):
@@ -112,10 +116,10 @@ class MaskField(ColumnTransform):
         settings = self.config_def().parse(config)
         self._fields: list[str] = hash_order(settings["fields"])
         self._replacement: str | None = settings["replacement"]
-        self._masks = BySchema(self._mask)
+        self._masks = Plans(self._mask)
         self._replace_null: bool = settings["replace.null.with.default"]
-        self._plans = BySchema(self._plan)
-        self._skeletons = with_keys(self._fields)
+        self._plans = Plans(self._plan)
+        self._skeletons = skeletons(self._fields)
 
     def _mask(self, schema: Schema) -> Any:
         """The mask, or the error that the first value to be masked causes."""
@@ -132,7 +136,8 @@ class MaskField(ColumnTransform):
     def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
         if schema is None:
             require_maps(values, PURPOSE)
-            return None, [self._masked_map(value) for value in values]
+            shapes = for_each(self._skeletons, values)
+            return None, [self._masked({**shape, **value}) for shape, value in zip(shapes, values, strict=True)]
         require_structs(schema, values, PURPOSE)
         masks, read = self._plans[schema]
         masked = [{**value} for value in read(values)]
@@ -142,14 +147,14 @@ class MaskField(ColumnTransform):
                     value[name] = _checked(mask)
         return schema, masked
 
-    def _masked_map(self, value: dict[Any, Any]) -> dict[Any, Any]:
-        masked = {**self._skeletons[tuple(value)], **value}
+    def _masked(self, masked: dict[Any, Any]) -> dict[Any, Any]:
+        """The same map."""
         for name in self._fields:
             old = masked[name]
             if old is not None:
                 inferred = _INFERRED.get(type(old))
                 if inferred is None:
-                    raise DataError(f"Cannot mask value of type: class {class_name(old)}")
+                    raise DataError(f"Cannot mask value of type: class {class_name(None, old)}")
                 masked[name] = _checked(self._masks[inferred])
         return masked
 

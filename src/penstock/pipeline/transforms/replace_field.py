@@ -12,8 +12,9 @@ from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import Schema
 from penstock.api.text import hash_order
 from penstock.api.validators import Described, ValidList
-from penstock.pipeline.transforms.column import BySchema, ColumnTransform, OnKey, OnValue
-from penstock.pipeline.transforms.maporder import Keys, buckets, ordered
+from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.maporder import Keys, buckets, for_each, ordered
+from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting, split
 from penstock.pipeline.transforms.structs import Reader, rebuilt, require_class, require_maps, require_structs
 
@@ -77,8 +78,8 @@ class ReplaceField(ColumnTransform):
         self._renames = _parse_renames(settings["renames"])
         self._old_names = {self._renames[old]: old for old in hash_order(self._renames)}
         self._replace_null: bool = settings["replace.null.with.default"]
-        self._plans = BySchema(self._plan)
-        self._pairs: dict[Keys, Pairs] = {}
+        self._plans = Plans(self._plan)
+        self._pairs: Plans[Keys, Pairs] = Plans(self._pairs_of)
 
     def _kept(self, name: str) -> bool:
         return name not in self._exclude and (not self._include or name in self._include)
@@ -114,22 +115,16 @@ class ReplaceField(ColumnTransform):
     def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
         if schema is None:
             require_maps(values, PURPOSE)
-            pairs_of = self._pairs_of
-            return None, [{new: value[old] for new, old in pairs_of(tuple(value))} for value in values]
+            plans = for_each(self._pairs, values)
+            return None, [{new: value[old] for new, old in pairs} for pairs, value in zip(plans, values, strict=True)]
         require_structs(schema, values, PURPOSE)
         changed, pairs, read = self._plans[schema]
         return changed, [{new: value.get(old) for new, old in pairs} for value in read(values)]
 
     def _pairs_of(self, keys: Keys) -> Pairs:
         """For schemaless maps with these keys, in the order of the new map."""
-        pairs = self._pairs.get(keys)
-        if pairs is None:
-            found = {self._renames.get(key, key): key for key in keys if self._kept(key)}
-            pairs = tuple((new, found[new]) for new in ordered(found, buckets(len(keys))))
-            if len(self._pairs) > 1000:
-                self._pairs.clear()
-            self._pairs[keys] = pairs
-        return pairs
+        found = {self._renames.get(key, key): key for key in keys if self._kept(key)}
+        return tuple((new, found[new]) for new in ordered(found, buckets(len(keys))))
 
 
 class ReplaceFieldKey(OnKey, ReplaceField):

@@ -11,6 +11,7 @@ from penstock.api.errors import ConfigError, DataError
 from penstock.api.validators import Described
 from penstock.pipeline.javatext import DateFormat, compile_regex, full_match, replace_first
 from penstock.pipeline.transforms.column import BuiltIn
+from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.record_text import record_text
 
 
@@ -51,21 +52,16 @@ class RegexRouter(BuiltIn):
         settings = self.config_def().parse(config)
         self._pattern = compile_regex(settings["regex"])
         self._replacement: str = settings["replacement"]
-        self._routes: dict[str, str] = {}
+        self._routes: Plans[str, str] = Plans(self._route)
 
     def apply_batch(self, batch: Batch) -> Batch:
-        routes = {topic: self._route(topic) for topic in set(batch.topics)}
+        routes = self._routes
         return batch.with_(topics=[routes[topic] for topic in batch.topics])
 
     def _route(self, topic: str) -> str:
-        route = self._routes.get(topic)
-        if route is None:
-            matches = full_match(self._pattern, topic)
-            route = replace_first(self._pattern, self._replacement, topic) if matches else topic
-            if len(self._routes) > 10_000:
-                self._routes.clear()
-            self._routes[topic] = route
-        return route
+        if not full_match(self._pattern, topic):
+            return topic
+        return replace_first(self._pattern, self._replacement, topic)
 
 
 class TimestampRouter(BuiltIn):
@@ -97,23 +93,17 @@ class TimestampRouter(BuiltIn):
         self._topic_format: str = settings["topic.format"]
         self._format = DateFormat(settings["timestamp.format"])
         self._unit = finest_unit(settings["timestamp.format"])
-        self._routes: dict[tuple[str, int], str] = {}
+        self._routes: Plans[tuple[str, int], str] = Plans(self._route)
 
     def apply_batch(self, batch: Batch) -> Batch:
         if None in batch.timestamps:
             raise DataError(f"Timestamp missing on record: {record_text(batch.row(batch.timestamps.index(None)))}")
-        unit = self._unit
+        routes, unit = self._routes, self._unit
         units = [time // unit for time in batch.timestamps if time is not None]
-        places = list(zip(batch.topics, units, strict=True))
-        if len(self._routes) > 10_000:
-            self._routes.clear()
-        routes = self._routes
-        for place in set(places):
-            if place not in routes:
-                routes[place] = self._route(*place)
-        return batch.with_(topics=[routes[place] for place in places])
+        return batch.with_(topics=[routes[place] for place in zip(batch.topics, units, strict=True)])
 
-    def _route(self, topic: str, units: int) -> str:
+    def _route(self, place: tuple[str, int]) -> str:
+        topic, units = place
         routed = self._topic_format.replace("${topic}", topic)
         return routed.replace("${timestamp}", self._format.format_millis(units * self._unit))
 

@@ -10,7 +10,8 @@ from penstock.api.config import ConfigDef, Importance
 from penstock.api.config import Type as SettingType
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import Schema, Type
-from penstock.pipeline.transforms.column import BySchema, ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting
 from penstock.pipeline.transforms.structs import Reader
 
@@ -46,7 +47,7 @@ class SetSchemaMetadata(ColumnTransform):
         if not self._changes:
             raise ConfigError("Neither schema name nor version configured")
         replace_null: bool = settings["replace.null.with.default"]
-        self._plans = BySchema(lambda schema: (self._changed(schema), Reader(schema, replace_null)))
+        self._plans = Plans(lambda schema: (self._changed(schema), Reader(schema, replace_null)))
 
     def _changed(self, schema: Schema) -> Schema:
         if schema.type is not Type.STRUCT:

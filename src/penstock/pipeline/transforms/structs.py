@@ -13,6 +13,7 @@ from typing import Any
 
 from penstock.api.errors import DataError, SchemaBuilderError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type, struct
+from penstock.pipeline.javatext.classes import class_name
 
 
 class IllegalArgumentError(ValueError):
@@ -27,26 +28,6 @@ class NullPointerError(ValueError):
     java_name = "java.lang.NullPointerException"
 
 
-_CLASSES: dict[type, str] = {
-    bool: "java.lang.Boolean",
-    int: "java.lang.Long",
-    float: "java.lang.Double",
-    str: "java.lang.String",
-    bytes: "[B",
-    list: "java.util.ArrayList",
-    dict: "java.util.HashMap",
-    Decimal: "java.math.BigDecimal",
-    datetime.date: "java.util.Date",
-    datetime.time: "java.util.Date",
-    datetime.datetime: "java.util.Date",
-}
-_NUMBER_CLASSES = {
-    Type.INT8: "java.lang.Byte",
-    Type.INT16: "java.lang.Short",
-    Type.INT32: "java.lang.Integer",
-    Type.FLOAT32: "java.lang.Float",
-}
-
 _LOGICAL_CLASSES: dict[str | None, object] = {
     DECIMAL_NAME: Decimal,
     DATE_NAME: datetime.date,
@@ -55,17 +36,9 @@ _LOGICAL_CLASSES: dict[str | None, object] = {
 }
 
 
-def class_name(value: Any, schema: Schema | None = None) -> str:
-    """The Java class of a value, as messages name it, or ``null``. Without a schema numbers are Long and Double."""
-    if value is None:
-        return "null"
-    kind = type(value)
-    if schema is not None:
-        if kind in (int, float) and schema.type in _NUMBER_CLASSES:
-            return _NUMBER_CLASSES[schema.type]
-        if isinstance(value, dict) and schema.type is Type.STRUCT:
-            return "org.apache.kafka.connect.data.Struct"
-    return _CLASSES.get(kind, f"{kind.__module__}.{kind.__qualname__}")
+def found_class(value: Any, schema: Schema | None = None) -> str:
+    """The Java class of a value, ``null`` if it has none."""
+    return "null" if value is None else class_name(schema, value)
 
 
 def schema_text(schema: Schema) -> str:
@@ -80,7 +53,7 @@ def require_maps(values: list[Any], purpose: str, *, null: bool = False) -> None
     for value in values:
         if not isinstance(value, dict) and not (null and value is None):
             raise DataError(
-                f"Only Map objects supported in absence of schema for [{purpose}], found: {class_name(value)}"
+                f"Only Map objects supported in absence of schema for [{purpose}], found: {found_class(value)}"
             )
 
 
@@ -90,7 +63,7 @@ def require_structs(schema: Schema, values: list[Any], purpose: str, *, null: bo
         return
     for value in values:
         if not (isinstance(value, dict) and schema.type is Type.STRUCT) and not (null and value is None):
-            raise DataError(f"Only Struct objects supported for [{purpose}], found: {class_name(value, schema)}")
+            raise DataError(f"Only Struct objects supported for [{purpose}], found: {found_class(value, schema)}")
 
 
 def require_value(name: str, schema: Schema, value: Any) -> None:
@@ -107,7 +80,7 @@ def require_class(name: str, schema: Schema, source: Schema, value: Any) -> Any:
         named = "" if schema.name is None else f' "{schema.name}"'
         raise DataError(
             f"Invalid Java object for schema{named} with type {schema.type.name}: "
-            f'class {class_name(value, source)} for field: "{name}"'
+            f'class {class_name(source, value)} for field: "{name}"'
         )
     if schema.type is Type.STRUCT and schema != source:
         raise DataError("Struct schemas do not match.")

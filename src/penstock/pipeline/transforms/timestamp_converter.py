@@ -13,8 +13,9 @@ from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import Field, Schema, Type
 from penstock.api.validators import ValidString
 from penstock.pipeline.javatext import DateFormat
-from penstock.pipeline.transforms.column import BySchema, ColumnTransform, OnKey, OnValue
-from penstock.pipeline.transforms.maporder import with_keys
+from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.maporder import for_each, skeletons
+from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting
 from penstock.pipeline.transforms.structs import Reader, rebuilt, require_maps, require_structs
 from penstock.pipeline.transforms.timestamps import PRECISIONS, Form, Timestamps, form_of_schema, schema_of_form
@@ -71,8 +72,8 @@ class TimestampConverter(ColumnTransform):
             raise ConfigError("TimestampConverter requires format option to be specified when using string timestamps")
         self._timestamps = Timestamps(self._target, _format(pattern), settings["unix.precision"])
         self._replace_null: bool = settings["replace.null.with.default"]
-        self._plans = BySchema(self._plan)
-        self._skeletons = with_keys([self._field])
+        self._plans = Plans(self._plan)
+        self._skeletons = skeletons([self._field], filled=True)
 
     def _plan(self, schema: Schema) -> tuple[Schema, Reader]:
         if schema.type is not Type.STRUCT:
@@ -116,17 +117,16 @@ class TimestampConverter(ColumnTransform):
         if not name:
             return [None if value is None else convert(value) for value in values]
         require_maps(values, PURPOSE, null=True)
-        skeletons = self._skeletons
-        return [
-            value
-            if value is None
-            else {
-                **skeletons[tuple(value)],
-                **value,
-                name: None if (old := value.get(name)) is None else convert(old),
-            }
-            for value in values
+        maps = [value for value in values if value is not None]
+        shapes = for_each(self._skeletons, maps)
+        converted = [
+            {**shape, **value, name: None if (old := value.get(name)) is None else convert(old)}
+            for shape, value in zip(shapes, maps, strict=True)
         ]
+        if len(maps) == len(values):
+            return converted
+        rest = iter(converted)
+        return [None if value is None else next(rest) for value in values]
 
 
 def _format(pattern: str) -> DateFormat | None:

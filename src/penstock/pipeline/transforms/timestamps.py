@@ -10,8 +10,10 @@ from typing import Any
 from penstock.api.errors import ConnectError, DataError
 from penstock.api.schema import DATE, DATE_NAME, INT64, STRING, TIME, TIME_NAME, TIMESTAMP, TIMESTAMP_NAME, Schema, Type
 from penstock.pipeline.javatext import DateFormat
-from penstock.pipeline.transforms.moments import day, milliseconds, moment, time_of_day
-from penstock.pipeline.transforms.structs import NullPointerError, class_name, schema_text
+from penstock.pipeline.javatext.classes import class_name
+from penstock.pipeline.logical import day_of, moment_of, time_of
+from penstock.pipeline.transforms.moments import DAY, milliseconds
+from penstock.pipeline.transforms.structs import NullPointerError, schema_text
 
 Convert = Callable[[Any], Any]
 
@@ -80,7 +82,9 @@ class Timestamps:
         elif isinstance(value, str):
             source = Form.STRING
         else:
-            raise DataError(f"TimestampConverter does not support class {class_name(value)} objects as timestamps")
+            raise DataError(
+                f"TimestampConverter does not support class {class_name(None, value)} objects as timestamps"
+            )
         return self._converters[source](value)
 
     def _made(self, source: Form) -> Convert:
@@ -101,7 +105,9 @@ class Timestamps:
 
         def read(value: Any) -> int:
             if not isinstance(value, _DATES):
-                raise DataError(f"Expected {source.value} to be a java.util.Date, but found class {class_name(value)}")
+                raise DataError(
+                    f"Expected {source.value} to be a java.util.Date, but found class {class_name(None, value)}"
+                )
             return milliseconds(value)
 
         return read
@@ -115,15 +121,15 @@ class Timestamps:
             case Form.UNIX:
                 return self._to_unix
             case Form.DATE:
-                return day
+                return lambda time: day_of(time // DAY)
             case Form.TIME:
-                return time_of_day
+                return lambda time: time_of(time % DAY)
             case Form.TIMESTAMP:
-                return moment
+                return moment_of
 
     def _parsed(self, text: Any) -> datetime.datetime:
         if not isinstance(text, str):
-            raise DataError(f"Expected string timestamp to be a String, but found class {class_name(text)}")
+            raise DataError(f"Expected string timestamp to be a String, but found class {class_name(None, text)}")
         if self._format is None:
             raise NullPointerError(
                 'Cannot invoke "java.text.SimpleDateFormat.parse(String)" because "config.format" is null'
@@ -136,9 +142,9 @@ class Timestamps:
 
     def _kept_timestamp(self, value: Any) -> Any:
         if not isinstance(value, _DATES):
-            raise DataError(f"Expected Timestamp to be a java.util.Date, but found class {class_name(value)}")
+            raise DataError(f"Expected Timestamp to be a java.util.Date, but found class {class_name(None, value)}")
         if not isinstance(value, datetime.datetime):
-            value = moment(milliseconds(value))
+            value = moment_of(milliseconds(value))
         if self._target is Form.TIMESTAMP:
             return value
         assert self._format is not None
@@ -146,7 +152,7 @@ class Timestamps:
 
     def _from_unix(self, time: Any) -> int:
         if type(time) is not int:
-            raise DataError(f"Expected Unix timestamp to be a Long, but found class {class_name(time)}")
+            raise DataError(f"Expected Unix timestamp to be a Long, but found class {class_name(None, time)}")
         return _limited(time * self._per_unit) if self._units == 1 else _towards_zero(time, self._units)
 
     def _to_unix(self, time: int) -> int:
