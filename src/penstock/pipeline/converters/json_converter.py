@@ -128,13 +128,14 @@ class JsonConverter(AnyConverter):
         schema = schemas[0]
         if schemas.count(schema) < len(schemas) or (schema is None and None in values):
             return [self.from_connect("", (), s, v) for s, v in zip(schemas, values, strict=True)]
-        write, encode = self._write.writer(schema), orjson.dumps
+        write, encode, join = self._write.writer(schema), orjson.dumps, b"".join
         try:
             if self.schemas_enabled:
                 head = self._head(schema)
-                out = [head + encode(write(value)) + _TAIL for value in values]
+                out = [join((head, encode(write(value)), _TAIL)) for value in values]
             else:
-                out = [encode(write(value)) for value in values]
+                # orjson keeps a kilobyte for every result until it is copied, which cutting off the newline does.
+                out = [encode(write(value), None, orjson.OPT_APPEND_NEWLINE)[:-1] for value in values]
         except TypeError as error:
             raise DataError(_UNWRITABLE) from error
         if b"\\u00" in b"".join(out):

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from penstock.api.errors import DataError
-from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
+from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Field, Schema, Type
 from penstock.pipeline.converters.jackson import MISSING, Node, node_type
 from penstock.pipeline.javatext import float32, hash_map
 from penstock.pipeline.javatext.hashmap import in_hash_order
@@ -133,46 +133,68 @@ class JsonReader:
         return read_object if key_type is Type.STRING else read_pairs
 
     def _struct(self, schema: Schema) -> Read:
-        fields = [(field.name, self.reader(field.schema)) for field in schema.fields]
-        required = [(field.name, field.schema.type.name) for field in schema.fields if not field.schema.optional]
+        fields = [(field.name, self._field(field)) for field in schema.fields]
         names = tuple(name for name, _ in fields)
-        types = tuple(_plain_type(field.schema) for field in schema.fields)
+        types = [_plain_type(field.schema) for field in schema.fields]
+        places = [i for i, kind in enumerate(types) if kind is None]
+        others = [fields[i] for i in places]
         ranges = [
             (field.name, -(2 ** (bits - 1)), 2 ** (bits - 1))
-            for field in schema.fields
-            if (bits := _BITS.get(field.schema.type)) is not None
+            for field, kind in zip(schema.fields, types, strict=True)
+            if kind is int and (bits := _BITS[field.schema.type])
         ]
 
         def read(node: Node) -> dict[str, Any]:
             if type(node) is not dict:
                 raise DataError(f"Structs should be encoded as JSON objects, but found {node_type(node)}")
-            if tuple(node) == names and tuple(map(type, node.values())) == types:
-                for name, least, limit in ranges:
-                    if not least <= node[name] < limit:
-                        break
-                else:
-                    return node
+            if tuple(node) == names:
+                kinds: list[Any] = [*map(type, node.values())]
+                for place in places:
+                    kinds[place] = None
+                if kinds == types:
+                    for name, least, limit in ranges:
+                        if not least <= node[name] < limit:
+                            break
+                    else:
+                        for name, read_field in others:
+                            node[name] = read_field(node[name])
+                        return node
             get = node.get
-            value = {name: read_field(get(name)) for name, read_field in fields}
-            for name, type_name in required:
-                if value[name] is None:
-                    raise DataError(f'Invalid value: null used for required field: "{name}", schema type: {type_name}')
-            return value
+            return {name: read_field(get(name)) for name, read_field in fields}
 
         return read
 
+    def _field(self, field: Field) -> Read:
+        """Like the reader of its schema, but a struct takes no null that came of a node of the wrong type."""
+        read = self.reader(field.schema)
+        if field.schema.optional or field.schema.type not in (Type.STRING, Type.BYTES):
+            return read
+
+        def read_required(node: Node) -> Any:
+            value = read(node)
+            if value is None:
+                kind = field.schema.type.name
+                raise DataError(f'Invalid value: null used for required field: "{field.name}", schema type: {kind}')
+            return value
+
+        return read_required
+
 
 def read_free(node: Node) -> Any:
-    """For values without a schema: longs, doubles, texts, booleans, lists and maps."""
+    """For values without a schema: longs, doubles, texts, booleans, lists and maps. Changes the node itself."""
     kind = type(node)
+    if kind is dict:
+        for key, item in node.items():
+            kind = type(item)
+            if kind is not str and not (kind is int and -_LONG <= item < _LONG):
+                node[key] = read_free(item)
+        return in_hash_order(node)
     if kind is str or kind is bool or node is None:
         return node
-    if kind is dict:
-        return in_hash_order({key: item if type(item) is str else read_free(item) for key, item in node.items()})
     if kind is int:
         return node if -_LONG <= node < _LONG else _wrapped(node, 64)
     if kind is list:
-        return [read_free(item) for item in node]
+        return [item if type(item) is str else read_free(item) for item in node]
     if kind is float:
         if not -_LONG < node < _LONG:
             raise InexactError
@@ -180,8 +202,8 @@ def read_free(node: Node) -> Any:
     return None if node is MISSING else _double(node)
 
 
-def _plain_type(schema: Schema) -> object:
-    """The type whose values need no more than a check of their range; something that is no type where there is none."""
+def _plain_type(schema: Schema) -> type | None:
+    """The type whose values need no more than a check of their range."""
     if schema.name == DECIMAL_NAME or schema.name in _DATES:
         return None
     if schema.type in _BITS:
@@ -243,7 +265,7 @@ def _bytes(node: Node) -> bytes | None:
 
 
 def _base64(text: str) -> bytes:
-    """Base 64 as Jackson reads it: groups of four, each padded for itself, with blanks between them. Raises ValueError."""
+    """Base 64 as Jackson reads it: groups of four, each padded for itself, blanks between them; raises ValueError."""
     try:
         return binascii.a2b_base64(text, strict_mode=True)
     except ValueError:

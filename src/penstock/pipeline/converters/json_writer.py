@@ -127,13 +127,23 @@ class JsonWriter:
     def _struct(self, schema: Schema) -> Write:
         fields = [(field.name, self.writer(field.schema)) for field in schema.fields]
         names = tuple(name for name, _ in fields)
-        types = tuple(_plain_type(field.schema) for field in schema.fields)
+        types = [_plain_type(field.schema) for field in schema.fields]
+        places = [i for i, kind in enumerate(types) if kind is None]
+        others = [fields[i] for i in places]
 
         def write(value: Any) -> Any:
             if type(value) is not dict:
                 raise _mismatch(schema, value)
-            if tuple(value) == names and tuple(map(type, value.values())) == types:
-                return value
+            if tuple(value) == names:
+                kinds: list[Any] = [*map(type, value.values())]
+                for place in places:
+                    kinds[place] = None
+                if kinds == types:
+                    if others:
+                        value = value.copy()
+                        for name, write_field in others:
+                            value[name] = write_field(value[name])
+                    return value
             get = value.get
             return {name: write_field(get(name)) for name, write_field in fields}
 
@@ -146,11 +156,13 @@ def write_free(value: Any) -> Any:
     if kind in _FREE_TYPES:
         return value
     if kind is dict:
-        if _FREE_TYPES.issuperset(map(type, value.values())) and {str}.issuperset(map(type, value)):
-            return value
-        if all(type(key) is str for key in value):
-            return {key: write_free(item) for key, item in value.items()}
-        return [[write_free(key), write_free(item)] for key, item in value.items()]
+        for key in value:
+            if type(key) is not str:
+                return [[write_free(key), write_free(item)] for key, item in value.items()]
+        for item in value.values():
+            if type(item) not in _FREE_TYPES:
+                return {key: write_free(item) for key, item in value.items()}
+        return value
     if kind is list or kind is tuple:
         return [write_free(item) for item in value]
     if kind is float:
@@ -160,8 +172,8 @@ def write_free(value: Any) -> Any:
     raise DataError(f"Java class class {class_name(None, value)} does not have corresponding schema type.")
 
 
-def _plain_type(schema: Schema) -> object:
-    """The type whose values orjson writes as they are; something that is no type where there is none."""
+def _plain_type(schema: Schema) -> type | None:
+    """The type whose values orjson writes as they are."""
     if schema.name == DECIMAL_NAME or schema.name in _DATES:
         return None
     return _PLAIN_TYPES.get(schema.type)

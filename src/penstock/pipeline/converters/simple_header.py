@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import lru_cache
 from typing import Any
 
 from penstock.api.config import ConfigDef
@@ -12,6 +13,12 @@ from penstock.pipeline.converters.base import VERSION
 from penstock.pipeline.values import parse_string, to_text
 
 log = logging.getLogger(__name__)
+
+
+@lru_cache(1024)
+def _parsed(data: bytes) -> SchemaAndValue:
+    """Headers tend to have few values, and values are never changed in place."""
+    return parse_string(data.decode("utf-8", "replace"))
 
 
 class SimpleHeaderConverter(HeaderConverter):
@@ -33,7 +40,7 @@ class SimpleHeaderConverter(HeaderConverter):
         if data is None:
             return None, None
         try:
-            return parse_string(data.decode("utf-8", "replace"))
+            return _parsed(data)
         except Exception:
             log.warning("Can't parse header %r on topic %r, so its bytes are used", key, topic, exc_info=True)
             return BYTES, data

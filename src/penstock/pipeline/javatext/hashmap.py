@@ -8,7 +8,6 @@ bucket, from who came first.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from struct import Struct
 from typing import Any
 
@@ -41,11 +40,25 @@ def hash_map(entries: Mapping[Any, Any], capacity: int = 16, key_type: Type = Ty
 def in_hash_order(entries: dict[str, Any]) -> dict[str, Any]:
     """``hash_map`` of text keys that gives back the same ``dict`` where it is in order already."""
     keys = tuple(entries)
+    try:
+        order = _known_orders[keys]
+    except KeyError:
+        order = _remember_order(keys)
+    return entries if order is None else {key: entries[key] for key in order}
+
+
+_known_orders: dict[tuple[str, ...], tuple[str, ...] | None] = {}
+"""The order of keys that were seen, None where it is the one they are in."""
+
+
+def _remember_order(keys: tuple[str, ...]) -> tuple[str, ...] | None:
+    if len(_known_orders) > 10_000:
+        _known_orders.clear()
     order = _order_of_texts(keys, 16)
-    return entries if order == keys else {key: entries[key] for key in order}
+    found = _known_orders[keys] = None if order == keys else order
+    return found
 
 
-@lru_cache(4096)
 def _order_of_texts(keys: tuple[str, ...], capacity: int) -> tuple[str, ...]:
     return _order(keys, [hash_code(key) for key in keys], capacity)
 
