@@ -84,17 +84,20 @@ class FileStreamSourceTask(SourceTask):
     def version(cls) -> str:
         return VERSION
 
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._filename: str | None = None
+        self._file: BinaryIO | None = None
+        self._stopped = False
+        self._missing = False
+
     def start(self, config: Mapping[str, str]) -> None:
         values = SOURCE_CONFIG.parse(config)
-        self._filename: str | None = values["file"] or None
+        self._filename = values["file"] or None
         self._topic: str = values["topic"]
         self._limit = max(values["batch.size"], 1)
         self._text = values["value.format"] == "string"
         self._partition = {"filename": self._filename}
-        self._file: BinaryIO | None = None
-        self._missing = False
-        self._stopped = False
-        self._lock = threading.Lock()
         self._lines = LineReader(self._name, self._text)
 
     @property

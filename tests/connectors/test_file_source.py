@@ -1,0 +1,188 @@
+"""The file source, without Kafka."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.api.batch import Batch
+from penstock.api.errors import ConfigError, ConnectError, DataError
+from penstock.api.schema import BYTES, STRING
+from penstock.api.testing import MemoryOffsets, MemorySourceContext, run_source
+from penstock.connectors.file_source import FileStreamSourceTask
+
+
+class Reading:
+    """A task at work on a file."""
+
+    def __init__(self, file: Path, position: int | None = None, **config: str) -> None:
+        self.task = FileStreamSourceTask()
+        pairs: list[Any] = [] if position is None else [({"filename": str(file)}, {"position": position})]
+        self.task.context = MemorySourceContext({}, MemoryOffsets(pairs))
+        self.task.start({"file": str(file), "topic": "t", **config})
+
+    def lines(self) -> list[Any]:
+        """What two polls give: the second one may find out what became of the file."""
+        return self._poll() + self._poll()
+
+    def _poll(self) -> list[Any]:
+        batch = self.task.poll()
+        return [] if batch is None else batch.values
+
+
+@pytest.fixture
+def reading() -> Any:
+    opened: list[Reading] = []
+
+    def start(*args: Any, **config: str) -> Reading:
+        opened.append(Reading(*args, **config))
+        return opened[-1]
+
+    yield start
+    for each in opened:
+        each.task.stop()
+
+
+Start = Callable[..., Reading]
+
+
+def test_records_are_those_of_java(tmp_path: Path) -> None:
+    file = tmp_path / "in"
+    file.write_text("one\ntwo\n")
+    before = int(time.time() * 1000)
+    one, two = run_source(FileStreamSourceTask, {"file": str(file), "topic": "t"})
+    assert (one.topic, one.partition, one.key_schema, one.key, one.value_schema, one.value) == (
+        "t",
+        None,
+        None,
+        None,
+        STRING,
+        "one",
+    )
+    assert (one.source_partition, one.source_offset) == ({"filename": str(file)}, {"position": 4})
+    assert (two.value, two.source_offset) == ("two", {"position": 8})
+    assert before <= one.timestamp <= before + 60_000  # type: ignore[operator]
+
+
+def test_reading_goes_on_at_the_stored_position(tmp_path: Path) -> None:
+    file = tmp_path / "in"
+    file.write_text("one\ntwo\nthree\n")
+    partition = {"filename": str(file)}
+    records = run_source(FileStreamSourceTask, {"file": str(file), "topic": "t"}, [(partition, {"position": 4})])
+    assert [(r.value, r.source_offset["position"]) for r in records] == [("two", 8), ("three", 14)]
+
+
+def test_a_stored_position_must_be_a_number(tmp_path: Path) -> None:
+    file = tmp_path / "in"
+    file.write_text("one\n")
+    with pytest.raises(ConnectError, match=r"^Offset position is the incorrect type$"):
+        run_source(
+            FileStreamSourceTask,
+            {"file": str(file), "topic": "t"},
+            [({"filename": str(file)}, {"position": "4"})],
+        )
+
+
+def test_batches_have_at_most_the_size_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "in"
+    file.write_text("".join(f"{i}\n" for i in range(10)))
+    task = FileStreamSourceTask()
+    task.context = MemorySourceContext({}, MemoryOffsets())
+    task.start({"file": str(file), "topic": "t", "batch.size": "4"})
+    batches: list[Batch | None] = [task.poll() for _ in range(4)]
+    task.stop()
+    assert [None if batch is None else len(batch) for batch in batches] == [4, 4, 2, None]
+
+
+def test_a_growing_file_is_followed(tmp_path: Path, reading: Start) -> None:
+    file = tmp_path / "in"
+    file.write_text("one\ntw")
+    task = reading(file)
+    assert task.lines() == ["one"]
+    with file.open("a") as out:
+        out.write("o\nthree\n")
+    assert task.lines() == ["two", "three"]
+    assert task.lines() == []
+
+
+def test_a_missing_file_is_waited_for(tmp_path: Path, reading: Start, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "in"
+    task = reading(file)
+    assert task.lines() == []
+    message = f"Couldn't find file {file} for FileStreamSourceTask, sleeping to wait for it to be created"
+    assert [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING] == [message]
+    file.write_text("one\n")
+    assert task.lines() == ["one"]
+
+
+def test_a_replaced_file_is_read_to_its_end_and_then_the_new_one(tmp_path: Path, reading: Start) -> None:
+    file = tmp_path / "in"
+    file.write_text("one\n")
+    task = reading(file)
+    assert task.lines() == ["one"]
+    with file.open("a") as out:
+        out.write("two\nlast without end")
+    file.rename(tmp_path / "in.1")
+    file.write_text("new\n")
+    assert task.lines() == ["two", "last without end"]
+    assert task.lines() + task.lines() == ["new"]
+
+
+def test_a_truncated_file_is_read_from_its_beginning(tmp_path: Path, reading: Start) -> None:
+    file = tmp_path / "in"
+    file.write_text("one\ntwo\n")
+    task = reading(file)
+    assert task.lines() == ["one", "two"]
+    os.truncate(file, 0)
+    assert task.lines() == []
+    with file.open("a") as out:
+        out.write("new\n")
+    assert task.lines() == ["new"]
+
+
+def test_a_position_beyond_the_end_waits_as_in_java(
+    tmp_path: Path, reading: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "in"
+    file.write_text("one\n")
+    task = reading(file, 8)
+    assert task.lines() == []
+    assert "beyond the end" in caplog.text
+    with file.open("a") as out:
+        out.write("two\nthree\n")
+    assert task.lines() == ["three"]
+
+
+def test_bytes_that_are_no_text(tmp_path: Path, reading: Start) -> None:
+    file = tmp_path / "in"
+    file.write_bytes(b"ok\n\xff\n")
+    task = reading(file)
+    assert task.task.poll().values == ["ok"]  # type: ignore[union-attr]
+    with pytest.raises(DataError, match=rf"File {file} is not UTF-8: .* at position 3"):
+        task.task.poll()
+    found = run_source(FileStreamSourceTask, {"file": str(file), "topic": "t", "value.format": "bytes"})
+    assert [(r.value_schema, r.value) for r in found] == [(BYTES, b"ok"), (BYTES, b"\xff")]
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConnectError, match=f"Couldn't open file {tmp_path}: Is a directory"):
+        run_source(FileStreamSourceTask, {"file": str(tmp_path), "topic": "t"})
+
+
+def test_a_topic_is_needed() -> None:
+    with pytest.raises(ConfigError, match=r'Missing required configuration "topic" which has no default value.'):
+        run_source(FileStreamSourceTask, {"file": "f"})
+
+
+def test_stop_ends_it_from_another_thread(tmp_path: Path, reading: Start) -> None:
+    file = tmp_path / "in"
+    file.write_text("one\n")
+    task = reading(file)
+    task.task.stop()
+    assert task.lines() == []

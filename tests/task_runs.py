@@ -1,0 +1,156 @@
+"""Running task loops in a thread, as the host in production runs them in a process: for the tests of ``pipeline``."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
+
+from penstock.pipeline import converters, predicates, transforms
+from penstock.pipeline.sink import run_sink_task
+from penstock.pipeline.source import run_source_task
+from penstock.pipeline.task import TaskControl, TaskSpec
+from penstock.pipeline.trace import trace
+
+STRING = "org.apache.kafka.connect.storage.StringConverter"
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+SECONDS = 30
+
+T = TypeVar("T")
+
+_classes: dict[str, type] = {}
+
+
+def register(plugin: type) -> type:
+    """Make a plugin class of a test known by its ``java_name``; a decorator."""
+    _classes[plugin.java_name] = plugin  # type: ignore[attr-defined]
+    return plugin
+
+
+def resolve(kind: str, name: str) -> type:
+    """The class that a configuration names: of those that ship, and of those that tests have registered."""
+    for module in (converters, transforms, predicates):
+        for each in module.__all__:
+            _classes.setdefault(getattr(getattr(module, each), "java_name", each), getattr(module, each))
+    return _classes[name]
+
+
+def new_name(what: str = "c") -> str:
+    return f"{what}-{uuid.uuid4().hex[:10]}"
+
+
+def eventually(look: Callable[[], T], seconds: float = SECONDS) -> T:
+    """The first answer that is true; fails if there is none in time."""
+    end = time.monotonic() + seconds
+    while not (found := look()):
+        assert time.monotonic() < end, f"still {found!r} after {seconds} s"
+        time.sleep(0.02)
+    return found
+
+
+class MemoryHost:
+    """A ``TaskHost`` that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.states: list[str] = []
+        self.topics: list[str] = []
+        self.stored: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        self.reported: dict[str, float] = {}
+
+    def running(self) -> None:
+        self.states.append("running")
+
+    def paused(self) -> None:
+        self.states.append("paused")
+
+    def topic_seen(self, topic: str) -> None:
+        self.topics.append(topic)
+
+    def store_offsets(self, offsets: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+        self.stored += offsets
+
+    def metrics(self, values: dict[str, float]) -> None:
+        self.reported = values
+
+
+class TaskRun:
+    """One run of a task in a thread; as a context manager it is stopped at the end, and must not have failed."""
+
+    def __init__(
+        self,
+        task_class: Any,
+        bootstrap: str,
+        config: dict[str, str],
+        worker: dict[str, str] | None = None,
+        connector: str | None = None,
+        **spec: Any,
+    ) -> None:
+        self.connector = connector or new_name()
+        kind = "source" if hasattr(task_class, "poll") else "sink"
+        config = {"name": self.connector, **config}
+        self.spec = TaskSpec(
+            **{
+                "connector": self.connector,
+                "task": 0,
+                "run": 1,
+                "kind": kind,
+                "task_class": f"{task_class.__module__}:{task_class.__qualname__}",
+                "config": config,
+                "connector_config": config,
+                "worker_config": {
+                    "bootstrap.servers": bootstrap,
+                    "key.converter": STRING,
+                    "value.converter": STRING,
+                    "offset.flush.interval.ms": "300",
+                    **(worker or {}),
+                },
+                "group_id": "g",
+                **spec,
+            }
+        )
+        self.control, self.host = TaskControl(pausing=bool(spec.get("paused", False))), MemoryHost()
+        self.error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, args=(kind, task_class), daemon=True)
+        self._thread.start()
+
+    def _run(self, kind: str, task_class: Any) -> None:
+        run = run_source_task if kind == "source" else run_sink_task
+        try:
+            run(self.spec, task_class, self.control, self.host, resolve)
+        except Exception as e:
+            self.error = e
+
+    def started(self) -> Self:
+        eventually(lambda: self.host.states or self.error)
+        self.check()
+        return self
+
+    def check(self) -> None:
+        assert self.error is None, trace(self.error)
+
+    def stop(self) -> None:
+        """Stop it and wait for its end."""
+        self.control.stop()
+        self.join()
+
+    def join(self) -> None:
+        self._thread.join(SECONDS)
+        assert not self._thread.is_alive(), "the task did not end"
+
+    def failure(self) -> str:
+        """Wait until it has failed; the text that its status would show."""
+        self.join()
+        assert self.error is not None, "the task ended without an error"
+        return trace(self.error)
+
+    def __enter__(self) -> Self:
+        return self.started()
+
+    def __exit__(self, *raised: object) -> None:
+        self.control.stop()
+        self._thread.join(SECONDS)
+        if raised[0] is None:
+            assert not self._thread.is_alive(), "the task did not end"
+            self.check()
