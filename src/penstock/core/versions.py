@@ -27,12 +27,18 @@ def version_key(version: str) -> tuple[tuple[int, int, str], ...]:
         if part.isdigit():
             key.append((2, int(part), ""))
         else:
+            _strip_zeros(key)
             name = _SHORT.get(part, part)
             rank = _QUALIFIERS.get(name)
             key.append((0, rank - 5, "") if rank is not None else (1, 0, name))
+    _strip_zeros(key)
+    return (*key, (0, 0, ""))
+
+
+def _strip_zeros(key: list[tuple[int, int, str]]) -> None:
+    """``1.0`` is ``1``, and ``1.0-rc`` is ``1-rc``."""
     while key and key[-1] in ((2, 0, ""), (0, 0, "")):
         key.pop()
-    return (*key, (0, 0, ""))
 
 
 @dataclass(frozen=True, slots=True)

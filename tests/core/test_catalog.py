@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import pytest
+
+from penstock.api.config import ConfigDef
+from penstock.api.errors import ConfigError, ConnectError
+from penstock.core.catalog import Catalog, Kind, PluginClass
+from penstock.core.versions import VersionRange, version_key
+
+
+def plugin(name: str, *kinds: Kind, version: str = "1.0") -> PluginClass:
+    return PluginClass(name, kinds, version, ConfigDef)
+
+
+CATALOG = Catalog(
+    [
+        plugin("org.x.FileStreamSourceConnector", Kind.SOURCE),
+        plugin("org.x.FileStreamSinkConnector", Kind.SINK),
+        plugin("org.x.TextConverter", Kind.CONVERTER, Kind.HEADER_CONVERTER),
+        plugin("org.x.Cast$Key", Kind.TRANSFORMATION),
+        plugin("org.x.Cast$Value", Kind.TRANSFORMATION),
+        plugin("org.x.Upper", Kind.TRANSFORMATION),
+        plugin("org.y.Upper", Kind.TRANSFORMATION),
+        plugin("org.x.Secret", Kind.CONFIG_PROVIDER),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("org.x.FileStreamSourceConnector", "org.x.FileStreamSourceConnector"),
+        ("FileStreamSourceConnector", "org.x.FileStreamSourceConnector"),
+        ("FileStreamSource", "org.x.FileStreamSourceConnector"),
+        ("TextConverter", "org.x.TextConverter"),
+        ("Text", "org.x.TextConverter"),
+        ("org.x.Cast$Key", "org.x.Cast$Key"),
+        ("Cast$Key", None),
+        ("Upper", None),
+        ("org.y.Upper", "org.y.Upper"),
+        ("Nothing", None),
+    ],
+)
+def test_names(name: str, found: str | None) -> None:
+    cls = CATALOG.load(name)
+    assert (None if cls is None else cls.java_name) == found
+
+
+def test_listing() -> None:
+    assert CATALOG.listing() == [
+        {"class": "org.x.FileStreamSinkConnector", "type": "sink", "version": "1.0"},
+        {"class": "org.x.FileStreamSourceConnector", "type": "source", "version": "1.0"},
+    ]
+    kinds = [(each["class"], each["type"]) for each in CATALOG.listing(connectors_only=False)]
+    assert kinds[2:] == [
+        ("org.x.Cast$Key", "transformation"),
+        ("org.x.Cast$Value", "transformation"),
+        ("org.x.Upper", "transformation"),
+        ("org.y.Upper", "transformation"),
+        ("org.x.TextConverter", "converter"),
+        ("org.x.TextConverter", "header_converter"),
+    ]
+
+
+def test_what_is_no_connector_can_not_be_one() -> None:
+    for name in ("Nothing", "TextConverter"):
+        with pytest.raises(ConnectError, match=f"which name matches {name}, available connectors are: PluginDesc"):
+            CATALOG.connector(name)
+
+
+def test_a_class_in_a_jar_is_refused_with_a_reason() -> None:
+    with pytest.raises(ConnectError, match="A class that exists only in a jar can't be used"):
+        CATALOG.connector("io.debezium.connector.mysql.MySqlConnector")
+
+
+def test_an_alias_that_means_several_connectors() -> None:
+    catalog = Catalog([plugin("a.Jdbc", Kind.SINK), plugin("b.JdbcConnector", Kind.SOURCE)])
+    with pytest.raises(ConnectError, match=r"More than one connector matches alias Jdbc\. Please use full package"):
+        catalog.connector("Jdbc")
+
+
+def test_versions_wanted() -> None:
+    text = CATALOG.load("TextConverter")
+    assert text is not None
+    CATALOG.require(text, None)
+    CATALOG.require(text, "[0.9,2)")
+    with pytest.raises(ConfigError) as caught:
+        CATALOG.require(text, "9.9")
+    assert str(caught.value) == (
+        "Plugin org.x.TextConverter not found that matches the version range [9.9,9.9], available versions: [1.0, 1.0]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "version", "fits"),
+    [
+        ("4.3.1", "4.3.1", True),
+        ("4.3", "4.3.0", True),
+        ("[4.0,5)", "4.3.1", True),
+        ("(4.3.1,5)", "4.3.1", False),
+        ("(,4.3.1]", "4.3.1", True),
+        ("[1,2),[4,5]", "4.3.1", True),
+        ("[1.0,)", "1.0-rc1", False),
+        ("[1.0]", "1.0", True),
+    ],
+)
+def test_version_ranges(wanted: str, version: str, fits: bool) -> None:
+    parsed = VersionRange.parse(wanted)
+    assert parsed is not None
+    assert parsed.contains(version) is fits
+
+
+def test_any_version() -> None:
+    assert [VersionRange.parse(text) for text in (None, "", "latest")] == [None] * 3
+
+
+def test_what_is_no_version_range() -> None:
+    with pytest.raises(ConfigError, match=r"`\[1.0` is no version and no range of versions"):
+        VersionRange.parse("[1.0")
+
+
+def test_the_order_of_versions() -> None:
+    ordered = ["1.0-alpha1", "1.0-beta", "1.0-rc1", "1.0-SNAPSHOT", "1.0", "1.0-sp", "1.0.1", "1.2", "1.10"]
+    shuffled = ordered[::-1]
+    assert sorted(shuffled, key=version_key) == ordered

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+
+from penstock.api.errors import ConfigError
+from penstock.core.properties import parse_properties
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("a=b", {"a": "b"}),
+        ("a = b ", {"a": "b "}),
+        ("  a:b\n\n# c=d\n ! e=f", {"a": "b"}),
+        ("a b=c", {"a": "b=c"}),
+        ("a\tb", {"a": "b"}),
+        ("a", {"a": ""}),
+        ("a=1\na=2", {"a": "2"}),
+        ("a=x,\\\n    y,\\\r\n   z", {"a": "x,y,z"}),
+        ("a=x\\\\\nb=y", {"a": "x\\", "b": "y"}),
+        ("a\\ b\\=c\\:d=e", {"a b=c:d": "e"}),
+        (r"a=\t\n\q\\x", {"a": "\t\nq\\x"}),
+        (r"a=\u00e9\uD83D\uDE00", {"a": "é😀"}),
+        ("a=b\\", {"a": "b"}),
+        ("a=b\\\n# no comment", {"a": "b# no comment"}),
+        ("=v", {"": "v"}),
+        ("key = = v", {"key": "= v"}),
+        ("a=1\rb=2", {"a": "1", "b": "2"}),
+        ("", {}),
+    ],
+)
+def test_properties_are_read_as_java_reads_them(text: str, settings: dict[str, str]) -> None:
+    assert parse_properties(text) == settings
+
+
+def test_a_broken_escape() -> None:
+    with pytest.raises(ConfigError, match="Malformed"):
+        parse_properties(r"a=\u12x4")

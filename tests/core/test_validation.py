@@ -1,0 +1,282 @@
+"""What Java 4.3.1 answered to ``PUT /connector-plugins/{plugin}/config/validate``, and what is ours alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigValue, Importance, Type, Width
+from penstock.api.connector import (
+    Connector,
+    ConnectorTransactionBoundaries,
+    ExactlyOnceSupport,
+    SinkConnector,
+    SourceConnector,
+)
+from penstock.core.catalog import Catalog, Kind, PluginClass
+from penstock.core.config_infos import HINT, ConfigInfos
+from penstock.core.messages import Refused
+from penstock.core.overrides import NONE, PRINCIPAL
+from penstock.core.validation import connector_class, plugin_config, validate_connector
+from penstock.core.worker_rules import WorkerRules
+
+GOLDEN = json.loads((Path(__file__).parent / "golden" / "validation.json").read_text())
+KAFKA = "org.apache.kafka.connect."
+JSON = f"{KAFKA}json.JsonConverter"
+
+
+class FileSource(SourceConnector):
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        return (
+            ConfigDef()
+            .define("file", Type.STRING, None, importance=Importance.HIGH)
+            .define("topic", Type.STRING, NO_DEFAULT, importance=Importance.HIGH)
+            .define("batch.size", Type.INT, 2000, importance=Importance.LOW)
+        )
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
+        return ExactlyOnceSupport.SUPPORTED if "file" in config else ExactlyOnceSupport.UNSUPPORTED
+
+
+class FileSink(SinkConnector):
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        return ConfigDef().define("file", Type.STRING, None, importance=Importance.HIGH)
+
+
+def json_settings() -> ConfigDef:
+    return (
+        ConfigDef()
+        .define("converter.type", Type.STRING, importance=Importance.LOW)
+        .define("schemas.enable", Type.BOOLEAN, True, group="Schemas", order_in_group=0, width=Width.MEDIUM)
+        .define("schemas.cache.size", Type.INT, 1000, group="Schemas", order_in_group=1)
+        .define("schema.content", Type.STRING, None, group="Schemas", order_in_group=2)
+        .define("decimal.format", Type.STRING, "BASE64", group="Serialization", order_in_group=0)
+        .define("replace.null.with.default", Type.BOOLEAN, True, group="Serialization", order_in_group=1)
+    )
+
+
+def plugin(name: str, kinds: list[Kind], config: Any = ConfigDef, type: Any = None) -> PluginClass:
+    return PluginClass(KAFKA + name, tuple(kinds), "4.3.1", config, type)
+
+
+CATALOG = Catalog(
+    [
+        plugin("file.FileStreamSourceConnector", [Kind.SOURCE], FileSource.config_def, FileSource),
+        plugin("file.FileStreamSinkConnector", [Kind.SINK], FileSink.config_def, FileSink),
+        plugin("json.JsonConverter", [Kind.CONVERTER, Kind.HEADER_CONVERTER], json_settings),
+        plugin("storage.SimpleHeaderConverter", [Kind.HEADER_CONVERTER]),
+        plugin("transforms.HoistField$Value", [Kind.TRANSFORMATION], lambda: ConfigDef().define("field", Type.STRING)),
+        plugin("transforms.predicates.RecordIsTombstone", [Kind.PREDICATE]),
+    ]
+)
+WORKER = WorkerRules(
+    group_id="java-connect",
+    exactly_once=True,
+    converters={
+        "key.converter": JSON,
+        "value.converter": JSON,
+        "header.converter": f"{KAFKA}storage.SimpleHeaderConverter",
+    },
+)
+
+
+def validate(config: dict[str, str | None], worker: WorkerRules = WORKER, raw: Any = None) -> ConfigInfos:
+    connector: Connector = connector_class(CATALOG, config).type()
+    return validate_connector(CATALOG, config, connector, worker, raw)
+
+
+def errors(config: dict[str, str | None], worker: WorkerRules = WORKER) -> list[str]:
+    return validate(config, worker).errors
+
+
+SOURCE: dict[str, str | None] = {"connector.class": "FileStreamSource", "name": "n", "topic": "t"}
+SINK: dict[str, str | None] = {"connector.class": "FileStreamSink", "name": "n", "topics": "t"}
+
+
+@pytest.mark.parametrize(
+    "case", GOLDEN["cases"], ids=lambda case: " ".join(f"{k}={v}" for k, v in case["config"].items())
+)
+def test_answers_are_those_of_java(case: dict[str, Any]) -> None:
+    answer = validate(case["config"])
+    assert (answer.error_count, list(answer.groups)) == (case["error_count"], case["groups"])
+    values = [info.value for info in answer.configs if info.value is not None]
+    assert [[v.name, v.value, list(v.errors), v.visible] for v in values] == case["values"]
+
+
+@pytest.mark.parametrize("name", ["FileStreamSource", "FileStreamSink"])
+def test_definitions_are_those_of_java(name: str) -> None:
+    shown = [info.to_json()["definition"] for info in validate(SOURCE if name.endswith("Source") else SINK).configs]
+    assert [{k: v for k, v in each.items() if k != "documentation"} for each in shown] == GOLDEN["definitions"][name]
+
+
+def test_definitions_of_a_transform_are_those_of_java() -> None:
+    own = {"transforms": "a", "transforms.a.type": f"{KAFKA}transforms.HoistField$Value", "transforms.a.field": "x"}
+    shown = [info.to_json()["definition"] for info in validate({**SOURCE, **own}).configs]
+    shown = [each for each in shown if each["name"].startswith("transforms.")]
+    assert [{k: v for k, v in each.items() if k != "documentation"} for each in shown] == GOLDEN["definitions"][
+        "transform"
+    ]
+
+
+def test_every_setting_is_documented() -> None:
+    shown = [*validate(SOURCE).configs, *validate(SINK).configs]
+    own = {*FileSource.config_def().keys, *FileSink.config_def().keys}
+    assert [i.definition.name for i in shown if i.definition and not i.definition.documentation] == [
+        i.definition.name for i in shown if i.definition and i.definition.name in own
+    ]
+
+
+def test_the_message_that_refuses_a_connector() -> None:
+    assert validate({"connector.class": "FileStreamSink", "name": "n"}).message == "\n".join(
+        [
+            "Connector configuration is invalid and contains the following 2 error(s):",
+            "Must configure one of topics or topics.regex",
+            "Must configure one of topics or topics.regex",
+            HINT,
+        ]
+    )
+    assert validate(SOURCE).message is None
+
+
+def test_without_a_class() -> None:
+    with pytest.raises(Refused) as caught:
+        connector_class(CATALOG, {"name": "x", "a": None})
+    assert (caught.value.status, caught.value.message) == (
+        400,
+        "Connector config {name=x, a=null} contains no connector type",
+    )
+
+
+def test_an_unknown_class() -> None:
+    with pytest.raises(Refused) as caught:
+        connector_class(CATALOG, {"connector.class": "NoSuchThing"})
+    sink = f"{KAFKA}file.FileStreamSinkConnector"
+    assert caught.value.message.startswith(
+        "Failed to find any class that implements Connector and which name matches NoSuchThing, "
+        "available connectors are: "
+        f"PluginDesc{{klass=class {sink}, name='{sink}', version='4.3.1', encodedVersion=4.3.1, type=sink, "
+        "typeName='sink', location='classpath'}, PluginDesc{klass=class "
+    )
+
+
+def test_values_are_shown_as_given() -> None:
+    raw = {**SOURCE, "topic": "${file:/secrets:topic}"}
+    shown = {info.value.name: info.value.value for info in validate(SOURCE, raw=raw).configs if info.value}
+    assert (shown["topic"], shown["name"]) == ("${file:/secrets:topic}", "n")
+
+
+# -- exactly once
+
+REQUIRED = {**SOURCE, "exactly.once.support": "required"}
+
+
+def test_required_needs_a_connector_that_supports_it() -> None:
+    assert errors(REQUIRED) == [
+        "The connector does not support exactly-once semantics with the provided configuration."
+    ]
+    assert errors({**REQUIRED, "file": "f"}) == []
+
+
+def test_required_needs_a_worker_that_supports_it() -> None:
+    worker = WorkerRules(group_id="g", exactly_once=False, converters=WORKER.converters)
+    problem = "This worker does not have exactly-once source support enabled."
+    assert errors({**REQUIRED, "file": "f"}, worker) == [problem]
+    standalone = WorkerRules(converters=WORKER.converters)
+    assert errors(REQUIRED, standalone) == []
+
+
+def test_boundaries_need_a_connector_that_defines_them() -> None:
+    assert errors({**SOURCE, "transaction.boundary": "connector"}) == [
+        "The connector does not support connector-defined transaction boundaries with the given configuration. "
+        "Please reconfigure it to use a different transaction boundary definition."
+    ]
+
+
+class Shy(FileSource):
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
+        return None
+
+    def can_define_transaction_boundaries(self, config: Mapping[str, str]) -> ConnectorTransactionBoundaries:
+        raise RuntimeError(" no idea ")
+
+
+def test_a_connector_that_does_not_say() -> None:
+    config = {**REQUIRED, "transaction.boundary": "connector"}
+    first, second = validate_connector(CATALOG, config, Shy(), WORKER).errors
+    assert first.startswith(
+        "The connector does not implement the API required for preflight validation of exactly-once"
+    )
+    assert second == "An unexpected error occurred during validation: no idea"
+
+
+# -- overrides, own validation, plugins
+
+
+def test_overrides_are_judged_by_policy() -> None:
+    config = {**SOURCE, "producer.override.acks": "1", "producer.override.sasl.mechanism": "PLAIN"}
+
+    def judged(policy: Any) -> list[str]:
+        return errors(config, WorkerRules(group_id="g", converters=WORKER.converters, policy=policy))
+
+    refused = "policy does not allow 'acks' to be overridden in the connector configuration."
+    assert judged(PRINCIPAL) == [f"The 'Principal' {refused}"]
+    assert sorted(judged(NONE)) == [
+        f"The 'None' {refused}",
+        "The 'None' policy does not allow 'sasl.mechanism' to be overridden in the connector configuration.",
+    ]
+
+
+def test_overrides_must_be_of_the_types_of_the_client() -> None:
+    problem = "Invalid value x for configuration producer.override.batch.size: Not a number of type INT"
+    assert errors({**SOURCE, "producer.override.batch.size": "x"}) == [problem]
+
+
+class Picky(FileSource):
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        values = super().validate(config)
+        next(v for v in values if v.name == "file").add_error("The file and the topic must have the same name")
+        return values
+
+
+def test_a_connector_may_have_checks_of_its_own() -> None:
+    problem = "The file and the topic must have the same name"
+    assert validate_connector(CATALOG, SOURCE, Picky(), WORKER).errors == [problem]
+
+
+def test_config_of_plugins() -> None:
+    def names(plugin: str) -> list[str] | None:
+        infos = plugin_config(CATALOG, plugin)
+        return None if infos is None else [info.name for info in infos]
+
+    assert (names("FileStreamSource") or [])[:4] == ["file", "topic", "batch.size", "name"]
+    assert (names("FileStreamSinkConnector") or [])[-1] == "errors.deadletterqueue.context.headers.enable"
+    assert names(f"{KAFKA}transforms.HoistField$Value") == ["field"]
+    assert names("RecordIsTombstone") == []
+    assert names("Nothing") is None
+
+
+# -- the draft's topic creation rules
+
+
+def test_the_draft_of_topic_creation_is_checked_at_once() -> None:
+    draft = {"topic.creation": "r", "topic.creation.r.regex": "(", "topic.creation.r.partitions": "0"}
+    first, second = errors({**SOURCE, **draft})
+    assert first.startswith(
+        "Invalid value ( for configuration topic.creation.r.regex: Syntax error in regular expression"
+    )
+    assert second.startswith(
+        "Invalid value 0 for configuration topic.creation.r.partitions: Number of partitions must be"
+    )
+
+
+def test_the_two_spellings_of_topic_creation_do_not_mix() -> None:
+    draft = {"topic.creation": "r", "topic.creation.r.regex": ".*", "topic.creation.groups": "g"}
+    (problem,) = errors({**SOURCE, **draft})
+    assert "'topic.creation.groups'" in problem
+    assert "'topic.creation'" in problem
