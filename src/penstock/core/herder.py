@@ -294,6 +294,11 @@ class Herder:
             self._rejoin_due = None
             self.emit(actions.Rejoin("the delay of the scheduled rebalance is over"))
 
+    @property
+    def has_read(self) -> bool:
+        """Whether the state is that of the topics, and not of a part of them."""
+        return self.phase is not Phase.CATCHING_UP
+
     def ready_to_lead(self) -> bool:
         """Whether requests can be decided on, here or at a leader that is known."""
         if self.assignment is None or self.phase is not Phase.WORKING:

@@ -58,13 +58,20 @@ def answer(herder: Herder, number: int, request: m.Request) -> None:
                 herder.log("ERROR", f"A request ended in an error: {request!r}: {error!r}")
                 herder.reply(number, m.Refused(500, str(error) or repr(error)).reply())
 
-    if isinstance(request, m.ReadRequest):
+    if isinstance(request, m.ReadRequest) and (herder.has_read or isinstance(request, m.GetHealth)):
         try:
             done(reads.read(herder, request), None)
         except m.Refused as refused:
             done(None, refused)
+    elif isinstance(request, m.ReadRequest):
+        herder.start(_once_read(herder, request), done)
     else:
         herder.start(FLOWS[type(request)](herder, request), done)
+
+
+def _once_read(herder: Herder, request: m.ReadRequest) -> Flow:
+    yield Until(lambda: herder.has_read, herder.settings.request_timeout_ms, "The worker is reading its internal topics.")
+    return reads.read(herder, request)
 
 
 def as_leader(herder: Herder) -> Flow:

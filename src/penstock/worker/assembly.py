@@ -1,0 +1,216 @@
+"""A worker put together from its settings: loop, foundation, connectors, tasks on Spark, REST interface.
+
+``start`` answers REST at once, while topics are still being read and Spark is starting. ``stop`` ends in the opposite
+order: no more requests, then all work, then the membership in the group, then everything else; nothing is left
+running.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from penstock.api.connector import Connector
+from penstock.core.herder import Herder, HerderSettings
+from penstock.core.topic_creation import TopicCreation
+from penstock.core.validation import WorkerRules
+from penstock.http.server import Listener, Server
+from penstock.kafka import admin
+from penstock.kafka.background import await_done
+from penstock.kafka.client_settings import internal
+from penstock.kafka.clients import new_admin
+from penstock.kafka.fencing import fence
+from penstock.observe import LogLevels
+from penstock.pipeline.javatext import compile_regex
+from penstock.plugins import Plugins
+from penstock.settings import ExactlyOnceSource, WorkerSettings
+from penstock.settings.providers import ConfigTransformer
+from penstock.spark.hosted import HostedTasks
+from penstock.spark.session import HostSettings
+from penstock.worker.background import Background
+from penstock.worker.connectors import Connectors, ConnectorSetup
+from penstock.worker.distributed import KafkaFoundation
+from penstock.worker.local import LocalAnswers
+from penstock.worker.loop import Loop, Parts
+from penstock.worker.offsets import Offsets
+from penstock.worker.specs import Specs
+from penstock.worker.standalone import MemoryFoundation
+from penstock.worker.starts import TaskStarts
+
+log = logging.getLogger(__name__)
+
+THREADS = 32
+"""For what may block: validation, offsets, preparing tasks."""
+
+
+class Worker:
+    """One worker, distributed or standalone as its settings say."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        """Raises ConfigError for settings that can't be followed, and ListenError for a port that is taken."""
+        self.settings = settings
+        config = dict(settings.config)
+        self.failure: Exception | None = None
+        """Why the worker can't go on, once ``failed`` is set."""
+        self.failed = threading.Event()
+        self._plugins = Plugins.discover(settings.plugin_path)
+        self._providers = ConfigTransformer.of(config, self._plugins.resolve)
+        self._rules = self._worker_rules(config)
+        listener = settings.rest.listeners[0]
+        self._server = Server(Listener(listener.scheme, listener.host, listener.port), self.submit)
+        self.url = settings.rest.advertised_url({listener: self._server.port})
+        self.id = self.url.split("://")[1].strip("/")
+        self._herder = Herder(self._herder_settings(), self._plugins)  # type: ignore[arg-type]
+        self._loop = Loop(self._herder)
+        self._pool = ThreadPoolExecutor(THREADS, "background")
+        self._levels = LogLevels()
+        self._hosts = HostedTasks(HostSettings.of(config, self.id), self._loop.deliver)
+        self._foundation: KafkaFoundation | MemoryFoundation
+        if settings.distributed:
+            self._foundation = KafkaFoundation(settings, self.url, self._loop.deliver, self._fail)
+        else:
+            self._foundation = MemoryFoundation(settings, self.url, self._loop.deliver)
+        self._parts = self._make_parts(config)
+
+    def start(self) -> None:
+        """Returns as soon as REST answers; topics and Spark follow."""
+        self._loop.start(self._parts)
+        self._server.start()
+        log.info("REST interface listening on %s", self.url)
+        self._hosts.start()
+        self._foundation.open()
+
+    def stop(self) -> None:
+        """Blocks until everything has ended, within the time that the settings give tasks to stop, and some more."""
+        patience = self.settings.task_shutdown_timeout_ms / 1000
+        self._server.stop(timeout=5)
+        if not self._loop.shut_down(timeout=patience + 15):
+            log.error("Not everything that ran on this worker ended in time; it is being cut off")
+        self._foundation.leave()
+        self._hosts.close(timeout=patience)
+        self._foundation.close()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._providers.close()
+        log.info("Worker stopped")
+
+    @property
+    def submit(self):  # type: ignore[no-untyped-def]
+        """See ``Loop.submit``."""
+        return lambda request: self._loop.submit(request)
+
+    # -- how it is put together
+
+    def _make_parts(self, config: dict[str, str]) -> Parts:
+        settings = self.settings
+        group_id = settings.group.group_id if settings.group else ""
+        exactly_once = settings.exactly_once is ExactlyOnceSource.ENABLED
+        offsets = Offsets(config, self._foundation.offset_store, self._plugins, self._resolve)
+        setup = ConnectorSetup(
+            new=lambda name: self._plugins.connector({"connector.class": name})(),
+            resolve=self._resolve,
+            check=self._check_connector,
+            task_class_name=lambda cls: getattr(cls, "java_name", "") or f"{cls.__module__}.{cls.__qualname__}",
+        )
+        specs = Specs(
+            plugins=self._plugins,
+            resolve=self._resolve,
+            offsets=offsets,
+            worker_config=config,
+            group_id=group_id,
+            exactly_once=exactly_once,
+            track_topics=settings.topic_tracking,
+            plugin_path=settings.plugin_path,
+            cluster_id=self._cluster_id,
+        )
+        background = Background(
+            self._pool,
+            self._loop.deliver,
+            validate=lambda given: self._validate(given).message,
+            offsets=offsets,
+            fence=self._fence,
+        )
+        local = LocalAnswers(
+            self._pool,
+            self._plugins,
+            self._levels,
+            cluster_id=self._cluster_id,
+            validate=self._validate,
+            set_level=self._set_level,
+        )
+        return Parts(
+            foundation=self._foundation,
+            connectors=Connectors(setup, self._loop.deliver, settings.task_shutdown_timeout_ms / 1000),
+            tasks=TaskStarts(self._hosts, specs.prepare, self._loop.deliver, self._pool),
+            background=background,
+            local=local,
+            set_log_level=lambda name, level: void(self._set_level(name, level)),
+            store_offsets=offsets.store,
+            observe=lambda event: None,
+        )
+
+    def _herder_settings(self) -> HerderSettings:
+        s = self.settings
+        keys = {}
+        if s.session_keys is not None:
+            keys = {
+                "key_ttl_ms": s.session_keys.ttl_ms,
+                "key_algorithm": s.session_keys.algorithm,
+                "key_size": s.session_keys.size,
+                "signature_algorithm": s.session_keys.signature_algorithm,
+                "verification_algorithms": s.session_keys.verification_algorithms,
+            }
+        return HerderSettings(
+            worker_id=self.id,
+            topic_tracking=s.topic_tracking,
+            allow_topics_reset=s.topic_tracking_reset,
+            exactly_once=s.exactly_once is ExactlyOnceSource.ENABLED,
+            distributed=s.distributed,
+            **keys,  # type: ignore[arg-type]
+        )
+
+    def _worker_rules(self, config: dict[str, str]) -> WorkerRules:
+        s = self.settings
+        return WorkerRules(
+            group_id=s.group.group_id if s.group else None,
+            exactly_once=s.exactly_once is ExactlyOnceSource.ENABLED,
+            converters=s.converters,
+            policy=self._plugins.override_policy(s.override_policy, config),
+            compile=compile_regex,
+        )
+
+    def _resolve(self, config: Mapping[str, str]) -> dict[str, str]:
+        return dict(self._providers.transform(dict(config)))
+
+    def _validate(self, config: Mapping[str, str | None]):  # type: ignore[no-untyped-def]
+        given = dict(config)
+        return self._plugins.validate(self._providers.transform(given), self._rules, given)
+
+    def _check_connector(self, connector: Connector, config: Mapping[str, str]) -> None:
+        """What Java checks when a source connector starts, though it accepted the configuration."""
+        if self._plugins.kind(config) == "source" and self.settings.topic_creation:
+            TopicCreation.from_config(config, compile_regex)
+
+    @functools.cache  # noqa: B019 - one worker a process
+    def _cluster_id(self) -> str:
+        return admin.cluster_id(new_admin(internal(self.settings.config, "admin", "connect-cluster-id")))
+
+    def _fence(self, name: str, tasks: int, config: Mapping[str, str]) -> None:
+        resolved = {**self._resolve(config), "name": name}
+        worker = self.settings.config
+        await_done(lambda done: fence(worker, resolved, tasks, lambda _, error: done(error)), f"fence tasks of {name}")
+
+    def _set_level(self, name: str, level: str) -> list[str]:
+        changed = self._levels.set(name, level)
+        self._hosts.log_level(name, level)
+        return changed
+
+    def _fail(self, error: Exception) -> None:
+        self.failure = error
+        self.failed.set()
+
+
+def void(_: object) -> None:
+    return None

@@ -1,0 +1,87 @@
+"""What takes its time: the herder's ``Ask`` actions, each done on a thread of a pool and answered by ``Completed``."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import urllib.parse
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from typing import Any, Protocol
+
+import httpx
+import orjson
+
+from penstock.core import actions as a
+from penstock.core.events import Completed
+from penstock.core.session_keys import DEFAULT_KEY_SIZES, signature_headers
+
+log = logging.getLogger(__name__)
+
+Config = Mapping[str, str]
+
+
+class Offsets(Protocol):
+    """Reading and writing the offsets of connectors, source or sink (KIP-875)."""
+
+    def read(self, connector: str, config: Config) -> list[dict[str, Any]]: ...
+    def write(self, connector: str, config: Config, offsets: tuple[tuple[Any, Any], ...] | None) -> str: ...
+
+
+class Background:
+    """``do`` is called by the worker's loop and returns at once; outcomes are given to ``deliver``."""
+
+    def __init__(
+        self,
+        pool: Executor,
+        deliver: Callable[[Completed], None],
+        *,
+        validate: Callable[[Mapping[str, str | None]], str | None],
+        offsets: Offsets,
+        fence: Callable[[str, int, Config], None],
+    ) -> None:
+        self._pool, self._deliver = pool, deliver
+        self._validate, self._offsets, self._fence = validate, offsets, fence
+        self._http = httpx.Client(timeout=95)
+
+    def do(self, ask: a.Ask) -> None:
+        self._pool.submit(self._do, ask)
+
+    def _do(self, ask: a.Ask) -> None:
+        try:
+            self._deliver(Completed(ask.token, self._outcome(ask)))
+        except BaseException as error:
+            self._deliver(Completed(ask.token, error=error))
+
+    def _outcome(self, ask: a.Ask) -> Any:
+        match ask:
+            case a.Validate(config):
+                return self._validate(config)
+            case a.ReadOffsets(connector, config):
+                return self._offsets.read(connector, config)
+            case a.WriteOffsets(connector, config, offsets):
+                return self._offsets.write(connector, config, offsets)
+            case a.FenceProducers(connector, tasks, config):
+                return self._fence(connector, tasks, config)
+            case a.MakeSessionKey(algorithm, size):
+                return secrets.token_bytes(DEFAULT_KEY_SIZES[algorithm] if size is None else size // 8)
+            case a.CallLeader():
+                return self._call(ask)
+        raise TypeError(f"nobody carries out {ask!r}")
+
+    def _call(self, call: a.CallLeader) -> None:
+        """Raises ConnectionError with the leader's message if it does not do what it is asked."""
+        if not call.url:
+            raise ConnectionError("the leader of the cluster is not known")
+        body = b"" if call.body is None else orjson.dumps(call.body)
+        headers = {"Content-Type": "application/json"} if body else {}
+        if call.key is not None:
+            headers |= signature_headers(call.key, call.algorithm, body)
+        path = "/".join(urllib.parse.quote(part, safe="") for part in call.path)
+        url = f"{call.url.rstrip('/')}/{path}"
+        try:
+            answer = self._http.request(call.method, url, content=body, headers=headers)
+        except httpx.HTTPError as error:
+            raise ConnectionError(f"the leader at {call.url} cannot be reached: {error}") from error
+        if answer.is_error:
+            raise ConnectionError(f"the leader at {call.url} answered {answer.status_code}: {answer.text}")

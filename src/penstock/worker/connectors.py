@@ -1,0 +1,206 @@
+"""Connectors at work: each run of one on a thread of its own (Java: WorkerConnector).
+
+A connector is user code that may block, raise or never return, so nothing here waits for it: commands are put in its
+queue, and what comes of them is delivered as events. A run that does not stop in time is left alone and told of as
+ended.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.api.connector import Connector, SinkConnector
+from penstock.api.errors import ConnectError
+from penstock.core.events import (
+    Completed,
+    ConnectorEnded,
+    ConnectorFailed,
+    ConnectorPaused,
+    ConnectorRunning,
+    ConnectorStopped,
+    ReconfigurationWanted,
+)
+from penstock.core.state import PAUSED, STARTED
+from penstock.pipeline.trace import trace
+from penstock.settings import with_references
+
+log = logging.getLogger(__name__)
+
+Deliver = Callable[[Any], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorSetup:
+    """What a run needs beside its configuration, by functions of the worker."""
+
+    new: Callable[[str], Connector]
+    """An object of the class of this name."""
+    resolve: Callable[[Mapping[str, str]], dict[str, str]]
+    """The configuration with references to config providers replaced by what they refer to."""
+    check: Callable[[Connector, Mapping[str, str]], None]
+    """Raises ConfigError for settings that make a connector fail when it starts, though they were accepted."""
+    task_class_name: Callable[[type], str]
+
+
+class TooManyTasks(ConnectError):
+    """More tasks than ``tasks.max``; never tried again."""
+
+    java_name = "org.apache.kafka.connect.runtime.TooManyTasksException"
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run: its thread, and the context that its connector is given."""
+
+    name: str
+    number: int
+    raw: Mapping[str, str]
+    setup: ConnectorSetup
+    deliver: Deliver
+    commands: queue.SimpleQueue[Callable[[], bool]] = field(default_factory=queue.SimpleQueue)
+    connector: Connector | None = None
+    started: bool = False
+    failed: bool = False
+    over: bool = False
+
+    # -- ConnectorContext
+
+    def request_task_reconfiguration(self) -> None:
+        self.deliver(ReconfigurationWanted(self.name, self.number))
+
+    def raise_error(self, error: BaseException) -> None:
+        self.commands.put(lambda: self._fail(error))
+
+    # -- on its thread
+
+    def work(self) -> None:
+        while self.commands.get()():
+            pass
+        self._end()
+
+    def turn(self, target: str) -> bool:
+        if self.failed:
+            return True
+        try:
+            version = self._instance().version()
+            if target == STARTED:
+                self._start()
+                self.deliver(ConnectorRunning(self.name, self.number, version))
+            else:
+                self._stop()
+                kind = ConnectorPaused if target == PAUSED else ConnectorStopped
+                self.deliver(kind(self.name, self.number, version))
+        except BaseException as error:
+            return self._fail(error)
+        return True
+
+    def _instance(self) -> Connector:
+        if self.connector is None:
+            self.connector = self.setup.new(self.raw.get("connector.class", ""))
+            self.connector.context = self
+        return self.connector
+
+    def _start(self) -> None:
+        if not self.started:
+            connector, config = self._instance(), self.setup.resolve(self.raw)
+            self.setup.check(connector, config)
+            connector.start(config)
+            self.started = True
+
+    def _stop(self) -> None:
+        if self.started and self.connector is not None:
+            self.started = False
+            self.connector.stop()
+            self.connector = None  # a stopped one is not started again
+
+    def _fail(self, error: BaseException) -> bool:
+        if not self.failed:
+            self.failed = True
+            log.error("Connector %s has failed", self.name, exc_info=error)
+            self.deliver(ConnectorFailed(self.name, self.number, trace(error)))
+        return True
+
+    def task_configs(self, token: int, max_tasks: int) -> bool:
+        if self.failed or not self.started:
+            self.deliver(Completed(token))
+            return True
+        try:
+            self.deliver(Completed(token, self._task_configs(max_tasks)))
+        except TooManyTasks as error:
+            self._fail(error)
+            self.deliver(Completed(token))
+        except Exception as error:
+            self.deliver(Completed(token, error=error))
+        return True
+
+    def _task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        connector = self._instance()
+        made = connector.task_configs(max_tasks)
+        if len(made) > max_tasks:
+            message = (
+                f"The connector {self.name} has generated {len(made)} tasks, which is greater than {max_tasks}, "
+                "the maximum number of tasks it is configured to create. "
+            )
+            if self.raw.get("tasks.max.enforce", "true").strip().lower() != "false":
+                raise TooManyTasks(message + "This behaviour should be considered a bug and is disallowed.")
+            log.warning("%sThis behaviour should be considered a bug.", message)
+        own = {"task.class": self.setup.task_class_name(connector.task_class())}
+        if isinstance(connector, SinkConnector):
+            own |= {key: self.raw[key] for key in ("topics", "topics.regex") if key in self.raw}
+        return [with_references(self.raw, {**config, **own}) for config in made]
+
+    def _end(self) -> None:
+        try:
+            if self.connector is not None:
+                self.connector.stop()
+        except Exception:
+            log.exception("Connector %s failed while it was being stopped", self.name)
+        self.tell_end()
+
+    def tell_end(self) -> None:
+        if not self.over:
+            self.over = True
+            self.deliver(ConnectorEnded(self.name, self.number))
+
+
+class Connectors:
+    """All runs on this worker. Methods are called by the worker's loop and return at once."""
+
+    def __init__(self, setup: ConnectorSetup, deliver: Deliver, stop_timeout: float) -> None:
+        self._setup, self._deliver, self._stop_timeout = setup, deliver, stop_timeout
+        self._runs: dict[int, _Run] = {}
+
+    def start(self, name: str, number: int, config: Mapping[str, str], target: str) -> None:
+        run = self._runs[number] = _Run(name, number, config, self._setup, self._deliver)
+        run.commands.put(lambda: run.turn(target))
+        threading.Thread(target=run.work, name=f"connector-{name}", daemon=True).start()
+
+    def change_state(self, number: int, target: str) -> None:
+        if run := self._runs.get(number):
+            run.commands.put(lambda: run.turn(target))
+
+    def make_task_configs(self, token: int, number: int, max_tasks: int) -> None:
+        if run := self._runs.get(number):
+            run.commands.put(lambda: run.task_configs(token, max_tasks))
+        else:
+            self._deliver(Completed(token))
+
+    def stop(self, number: int) -> None:
+        run = self._runs.pop(number, None)
+        if run is None:
+            return
+        run.commands.put(lambda: False)
+        give_up = threading.Timer(self._stop_timeout, self._give_up, (run,))
+        give_up.daemon = True
+        give_up.start()
+
+    @staticmethod
+    def _give_up(run: _Run) -> None:
+        if not run.over:
+            log.error("Connector %s did not stop in time; its thread is left alone", run.name)
+            run.tell_end()

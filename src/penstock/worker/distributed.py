@@ -1,0 +1,127 @@
+"""What a distributed worker stands on: its internal topics and its group."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from penstock.core.events import CaughtUp, ConfigRead, StatusRead
+from penstock.core.exactly_once import Fenced
+from penstock.core.membership import ClusterConfigSnapshot
+from penstock.core.records import ConfigRecord, ConfigTopicRecord, StatusRecord, StatusTopicRecord
+from penstock.kafka.group import GroupMember
+from penstock.kafka.offsets import OffsetTopic, worker_offsets
+from penstock.kafka.privileged import FencedError
+from penstock.kafka.stores import ConfigStore, StatusStore
+from penstock.settings import WorkerSettings
+
+log = logging.getLogger(__name__)
+
+Done = Callable[[BaseException | None], None]
+STOP_TIMEOUT_S = 10.0
+
+
+class KafkaFoundation:
+    """The config, status and offsets topics and the membership in the group, of one worker.
+
+    ``deliver`` is given what is read and what the group says. A topic that can't be used is reported by ``failed``,
+    once.
+    """
+
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        rest_url: str,
+        deliver: Callable[[object], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        assert settings.group is not None
+        self._deliver = deliver
+        self._to_read = 3
+        self._lock = threading.Lock()
+        config, group = dict(settings.config), settings.group
+        self._config = ConfigStore(config, self._config_read, on_caught_up=self._caught_up, on_failed=failed)
+        self._status = StatusStore(config, self._status_read, on_caught_up=self._caught_up, on_failed=failed)
+        self.offset_store: OffsetTopic = worker_offsets(config, on_caught_up=self._caught_up, on_failed=failed)
+        self._member = GroupMember(
+            config, group.group_id, rest_url, group.protocol, group.scheduled_rebalance_max_delay_ms, deliver
+        )
+
+    def open(self) -> None:
+        """Begin to read; ``CaughtUp`` is delivered when all that was there has been."""
+        self._config.start()
+        self._status.start()
+        self.offset_store.start()
+
+    def leave(self) -> None:
+        """All work has ended: leave the group, so that the others need not wait for a session to expire."""
+        self._member.leave_and_stop(STOP_TIMEOUT_S)
+
+    def close(self) -> None:
+        """Write what is still to be written, and end."""
+        for store in (self._status, self._config, self.offset_store):
+            store.close()
+
+    # -- the config topic, as ``loop.ConfigLog``
+
+    def append_config(self, records: tuple[ConfigTopicRecord, ...], as_leader: bool, done: Done) -> None:
+        """Done when the records have been read back."""
+
+        def appended(error: Exception | None) -> None:
+            if error is None:
+                self._config.read_to_end(done)
+            else:
+                done(_known(error))
+
+        self._config.append(records, appended, privileged=as_leader)
+
+    def read_config_to_end(self, done: Done) -> None:
+        self._config.read_to_end(done)
+
+    def claim(self, done: Done) -> None:
+        self._config.claim_write_privileges(lambda error: done(_known(error)))
+
+    # -- the status topic
+
+    def append_status(self, records: Sequence[StatusTopicRecord]) -> None:
+        self._status.append(records, _log_failure)
+
+    # -- the group
+
+    def join(self) -> None:
+        self._member.start()
+
+    def publish(self, snapshot: ClusterConfigSnapshot) -> None:
+        self._member.publish(snapshot)
+
+    def rejoin(self, reason: str) -> None:
+        self._member.request_rejoin(reason)
+
+    def tick(self) -> None:
+        self._member.tick()
+
+    # -- what is read
+
+    def _config_read(self, entries: list[ConfigRecord]) -> None:
+        self._deliver(ConfigRead(tuple(entries)))
+
+    def _status_read(self, entries: list[StatusRecord]) -> None:
+        self._deliver(StatusRead(tuple(entry.record for entry in entries)))
+
+    def _caught_up(self) -> None:
+        with self._lock:
+            self._to_read -= 1
+            if self._to_read == 0:
+                self._deliver(CaughtUp())
+
+
+def _known(error: BaseException | None) -> BaseException | None:
+    """The core knows nothing of Kafka's errors."""
+    return Fenced(str(error)) if isinstance(error, FencedError) else error
+
+
+def _log_failure(error: Any) -> None:
+    if error is not None:
+        log.error("A status could not be written: %s", error)

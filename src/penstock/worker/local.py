@@ -1,0 +1,80 @@
+"""Requests that a worker answers by itself: what it is, which plugins it has, its loggers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, Future
+from typing import Any
+
+from penstock import __version__
+from penstock.api.errors import ConnectError
+from penstock.core import messages as m
+from penstock.observe import LogLevels
+from penstock.plugins import Plugins
+
+KAFKA_VERSION = "4.3.1"
+"""What clients take us for: the release of Kafka Connect whose interface this is."""
+
+
+class LocalAnswers:
+    """``answer`` is called from any thread; plugins' own code may take its time, so it runs on a pool."""
+
+    def __init__(
+        self,
+        pool: Executor,
+        plugins: Plugins,
+        levels: LogLevels,
+        *,
+        cluster_id: Callable[[], str],
+        validate: Callable[[Mapping[str, str | None]], Any],
+        set_level: Callable[[str, str], list[str]],
+    ) -> None:
+        self._pool, self._plugins, self._levels = pool, plugins, levels
+        self._cluster_id, self._validate, self._set_level = cluster_id, validate, set_level
+
+    def answer(self, request: m.LocalRequest, future: Future[m.Reply | m.Elsewhere]) -> None:
+        self._pool.submit(self._answer, request, future)
+
+    def _answer(self, request: m.LocalRequest, future: Future[m.Reply | m.Elsewhere]) -> None:
+        try:
+            future.set_result(m.Reply(200, self._body(request)))
+        except m.Refused as refused:
+            future.set_result(refused.reply())
+        except ConnectError as error:
+            future.set_result(m.Refused(400, str(error)).reply())
+        except BaseException as error:
+            future.set_exception(error)
+
+    def _body(self, request: m.LocalRequest) -> Any:
+        match request:
+            case m.GetRoot():
+                commit = f"penstock-{__version__}"
+                return {"version": KAFKA_VERSION, "commit": commit, "kafka_cluster_id": self._cluster_id()}
+            case m.ListPlugins(connectors_only):
+                return self._plugins.listing(connectors_only)
+            case m.GetPluginConfig(plugin):
+                keys = self._plugins.config(plugin)
+                if keys is None:
+                    raise m.Refused(404, f"Unknown plugin {plugin}.")
+                return [key.to_json() for key in keys]
+            case m.ValidateConfig(plugin, config):
+                return self._validated(plugin, config)
+            case m.ListLoggers():
+                return self._levels.all()
+            case m.GetLogger(name):
+                shown = self._levels.get(name)
+                if shown is None:
+                    raise m.Refused(404, f"Logger {name} not found.")
+                return shown
+            case m.SetLogger(name, level):
+                return self._set_level(name, level)
+        raise TypeError(f"not a request that a worker answers by itself: {request!r}")
+
+    def _validated(self, plugin: str, config: dict[str, str | None]) -> Any:
+        """The class of the configuration must end with the name in the path, ``Connector`` at the end of either
+        aside.
+        """
+        named = config.get("connector.class")
+        if named is not None and not named.removesuffix("Connector").endswith(plugin.removesuffix("Connector")):
+            raise m.Refused(400, f"Included connector type {named} does not match request type {plugin}")
+        return self._validate(config).to_json()

@@ -1,0 +1,198 @@
+"""The worker's one loop: take an event, let the herder decide, carry out its actions in order.
+
+Everything that happens to a worker (a client's request, a record of an internal topic, a rebalance, a word of a task)
+is put on one queue and handled on one thread; nothing that may block is done there. What takes its time is handed to
+``background`` and comes back as an event.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Protocol
+
+from penstock.core import actions as a
+from penstock.core.events import Completed, ShutDown, Submitted, Tick
+from penstock.core.herder import Herder
+from penstock.core.membership import ClusterConfigSnapshot
+from penstock.core.messages import Elsewhere, LocalRequest, Reply, Request
+from penstock.core.records import ConfigTopicRecord, StatusTopicRecord
+from penstock.core.tasks import OffsetsReported, TaskMetrics
+from penstock.worker.background import Background
+from penstock.worker.connectors import Connectors
+from penstock.worker.local import LocalAnswers
+from penstock.worker.starts import TaskStarts
+
+log = logging.getLogger(__name__)
+
+IDLE_S = 1.0
+"""The loop turns at least so often: the group's heartbeats depend on it."""
+
+Done = Callable[[BaseException | None], None]
+
+
+class Foundation(Protocol):
+    """What the worker stands on.
+
+    ``distributed.KafkaFoundation`` or ``standalone.MemoryFoundation``. Nothing here blocks.
+    """
+
+    def append_config(self, records: tuple[ConfigTopicRecord, ...], as_leader: bool, done: Done) -> None: ...
+    def read_config_to_end(self, done: Done) -> None: ...
+    def claim(self, done: Done) -> None: ...
+    def append_status(self, records: Sequence[StatusTopicRecord]) -> None: ...
+    def join(self) -> None: ...
+    def publish(self, snapshot: ClusterConfigSnapshot) -> None: ...
+    def rejoin(self, reason: str) -> None: ...
+    def tick(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What the loop carries actions out with."""
+
+    foundation: Foundation
+    connectors: Connectors
+    tasks: TaskStarts
+    background: Background
+    local: LocalAnswers
+    set_log_level: Callable[[str, str], None]
+    store_offsets: Callable[[OffsetsReported], None]
+    observe: Callable[[object], None]
+
+
+class Loop:
+    """``deliver`` and ``submit`` may be called from any thread; all else happens on the loop's own."""
+
+    def __init__(self, herder: Herder) -> None:
+        self._herder = herder
+        self._events: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._answers: dict[int, Future[Reply | Elsewhere]] = {}
+        self._numbers = 0
+        self._lock = threading.Lock()
+        self._started = time.time() - time.monotonic()
+        self._ended = threading.Event()
+        self._parts: Parts | None = None
+        self._thread = threading.Thread(target=self._run, name="worker", daemon=True)
+
+    def start(self, parts: Parts) -> None:
+        self._parts = parts
+        self._thread.start()
+
+    def deliver(self, event: object) -> None:
+        self._events.put(event)
+
+    def submit(self, request: Request) -> Future[Reply | Elsewhere]:
+        """The answer to a client's request, in the future."""
+        future: Future[Reply | Elsewhere] = Future()
+        if isinstance(request, LocalRequest):
+            assert self._parts is not None
+            self._parts.local.answer(request, future)
+            return future
+        with self._lock:
+            self._numbers += 1
+            number = self._numbers
+            self._answers[number] = future
+        self._events.put(Submitted(number, request))
+        return future
+
+    def shut_down(self, timeout: float) -> bool:
+        """Stop all that runs here; whether it all ended within the time (seconds)."""
+        self._events.put(ShutDown())
+        return self._ended.wait(timeout)
+
+    def _now(self) -> int:
+        return int((self._started + time.monotonic()) * 1000)
+
+    def _run(self) -> None:
+        assert self._parts is not None
+        while True:
+            wake = self._herder.wake_at()
+            wait = IDLE_S if wake is None else min(max((wake - self._now()) / 1000, 0), IDLE_S)
+            try:
+                event = self._events.get(timeout=wait) if wait else self._events.get_nowait()
+            except queue.Empty:
+                event = Tick()
+            self._parts.foundation.tick()
+            self._turn(event)
+            if self._herder.stopped:
+                self._ended.set()
+
+    def _turn(self, event: object) -> None:
+        assert self._parts is not None
+        if isinstance(event, (TaskMetrics, OffsetsReported)):
+            self._parts.observe(event) if isinstance(event, TaskMetrics) else self._parts.store_offsets(event)
+            return
+        self._parts.observe(event)
+        try:
+            wanted = self._herder.handle(event, self._now())
+        except Exception:
+            log.exception("The worker could not handle %r; it goes on with the next event", event)
+            return
+        for action in wanted:
+            try:
+                self._carry_out(action, self._parts)
+            except Exception as error:
+                log.exception("The worker could not carry out %r", action)
+                if isinstance(action, a.Ask):
+                    self.deliver(Completed(action.token, error=error))
+
+    def _carry_out(self, action: a.Action, parts: Parts) -> None:
+        match action:
+            case a.Answer(number, reply):
+                with self._lock:
+                    future = self._answers.pop(number)
+                future.set_result(reply)
+            case a.AppendConfig(records=records, as_leader=as_leader, token=token):
+                parts.foundation.append_config(records, as_leader, self._completes(token))
+            case a.ReadConfigToEnd(token=token):
+                parts.foundation.read_config_to_end(self._completes(token))
+            case a.ClaimConfigTopic(token=token):
+                parts.foundation.claim(self._completes(token))
+            case a.AppendStatus(records):
+                parts.foundation.append_status(records)
+            case a.JoinGroup():
+                parts.foundation.join()
+            case a.Publish(snapshot):
+                parts.foundation.publish(snapshot)
+            case a.Rejoin(reason):
+                parts.foundation.rejoin(reason)
+            case a.Release(done):
+                done()
+            case a.StartConnector(name, run, config, target):
+                parts.connectors.start(name, run, config, target)
+            case a.ChangeConnectorState(_, run, target):
+                parts.connectors.change_state(run, target)
+            case a.StopConnectorRun(_, run):
+                parts.connectors.stop(run)
+            case a.MakeTaskConfigs(run=run, max_tasks=max_tasks, token=token):
+                parts.connectors.make_task_configs(token, run, max_tasks)
+            case a.StartTask():
+                parts.tasks.start(action)
+            case a.PauseTask(id):
+                parts.tasks.pause(id)
+            case a.ResumeTask(id):
+                parts.tasks.resume(id)
+            case a.StopTask(id):
+                parts.tasks.stop(id)
+            case a.ResetTaskTopics(id):
+                parts.tasks.reset_topics(id)
+            case a.SetLogLevel(name, level):
+                parts.set_log_level(name, level)
+            case a.Log(level, text):
+                log.log(getattr(logging, level), "%s", text)
+            case a.Ask():
+                parts.background.do(action)
+            case _:
+                raise TypeError(f"nobody carries out {action!r}")
+
+    def _completes(self, token: int) -> Done:
+        def done(error: BaseException | None) -> None:
+            self.deliver(Completed(token, error=error))
+
+        return done

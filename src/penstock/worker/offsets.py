@@ -1,0 +1,129 @@
+"""A connector's offsets, read and changed at a client's request, and given to its tasks (KIP-875, KIP-618).
+
+Sources have theirs in a topic or a file, sinks in their consumer group. The connector's class has a say before they
+are changed.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from penstock.api.connector import SinkConnector, SourceConnector
+from penstock.api.errors import ConnectError
+from penstock.core.messages import Refused
+from penstock.core.tasks import OffsetsReported
+from penstock.kafka.offsets import ConnectorOffsets, OffsetStore, StoredOffset, own_offsets_topic
+from penstock.kafka.sink_offsets import SinkOffsetError, SinkOffsets, as_json, parse
+from penstock.plugins import Plugins
+from penstock.worker.specs import SourceOffsets
+
+log = logging.getLogger(__name__)
+
+Config = Mapping[str, str]
+Pairs = tuple[tuple[dict[str, Any] | None, dict[str, Any] | None], ...]
+
+
+class Offsets:
+    """Every method but ``store`` may block."""
+
+    def __init__(
+        self,
+        worker: Config,
+        store: OffsetStore,
+        plugins: Plugins,
+        resolve: Callable[[Config], dict[str, str]],
+    ) -> None:
+        self._worker, self._plugins, self._resolve = worker, plugins, resolve
+        self._sources, self._sinks, self._store = ConnectorOffsets(worker, store), SinkOffsets(worker), store
+
+    def read(self, connector: str, config: Config) -> list[dict[str, Any]]:
+        """As ``GET /connectors/{name}/offsets`` shows them."""
+        resolved = {**self._resolve(config), "name": connector}
+        if self._plugins.kind(config) == "sink":
+            return as_json(_wait(lambda done: self._sinks.read(resolved, done)))
+        stored = self._of_source(resolved, migrate=False)
+        return [{"partition": each.partition, "offset": each.offset} for each in stored]
+
+    def write(self, connector: str, config: Config, offsets: Pairs | None) -> str:
+        """Set them, or forget all (None); the message for the client. Raises Refused."""
+        resolved = {**self._resolve(config), "name": connector}
+        plugin = self._plugins.connector(resolved)()
+        if isinstance(plugin, SinkConnector):
+            external = self._write_sink(plugin, resolved, offsets)
+        elif isinstance(plugin, SourceConnector):
+            external = self._write_source(plugin, resolved, offsets)
+        done = "reset" if offsets is None else "altered"
+        if external:
+            return f"The offsets for this connector have been {done} successfully"
+        return (
+            f"The Connect framework-managed offsets for this connector have been {done} successfully. However, if this "
+            f"connector manages offsets externally, they will need to be manually {done} in the system that the "
+            "connector uses."
+        )
+
+    def for_task(self, connector: str, config: Config) -> SourceOffsets:
+        named = {**config, "name": connector}
+        stored = self._of_source(named, migrate=True)
+        committed = tuple((each.partition, each.offset, each.key) for each in stored)
+        shared, own = self._worker.get("offset.storage.topic"), own_offsets_topic(self._worker, named)
+        return SourceOffsets(committed, own or shared, shared if own else None)
+
+    def store(self, event: OffsetsReported) -> None:
+        """Standalone mode: keep what a task has reported."""
+
+        def stored(error: Exception | None) -> None:
+            if error is not None:
+                log.error("The offsets of %s could not be stored: %s", event.id, error)
+
+        self._store.write(event.id.connector, list(event.offsets), stored)
+
+    def _of_source(self, config: Config, migrate: bool) -> list[StoredOffset]:
+        return _wait(lambda done: self._sources.read(config, done, migrate=migrate))
+
+    def _write_source(self, plugin: SourceConnector, config: Config, offsets: Pairs | None) -> bool:
+        pairs: Any = offsets
+        if offsets is None:
+            pairs = [(each.partition, None) for each in self._of_source(config, migrate=False)]
+        external = _asked(lambda: plugin.alter_offsets(config, list(pairs)))
+        _wait(lambda done: self._sources.write(config, None if offsets is None else pairs, done))
+        return external
+
+    def _write_sink(self, plugin: SinkConnector, config: Config, offsets: Pairs | None) -> bool:
+        try:
+            changes = None if offsets is None else parse(offsets)
+        except SinkOffsetError as error:
+            raise Refused(400, str(error)) from error
+        places = dict.fromkeys(_wait(lambda done: self._sinks.read(config, done))) if changes is None else changes
+        external = _asked(lambda: plugin.alter_offsets(config, {tuple(place): to for place, to in places.items()}))
+        try:
+            _wait(lambda done: self._sinks.write(config, changes, done))
+        except ConnectError as error:
+            raise Refused(400, str(error)) from error
+        return external
+
+
+def _asked(ask: Callable[[], bool]) -> bool:
+    """What a connector's class says to new offsets. Raises Refused with its reason."""
+    try:
+        return ask()
+    except ConnectError as error:
+        raise Refused(400, str(error)) from error
+
+
+def _wait(start: Callable[[Callable[[Any, Exception | None], None]], None]) -> Any:
+    """The result of something that calls back."""
+    finished = threading.Event()
+    outcome: list[Any] = [None, None]
+
+    def done(result: Any, error: Exception | None) -> None:
+        outcome[:] = [result, error]
+        finished.set()
+
+    start(done)
+    finished.wait()
+    if outcome[1] is not None:
+        raise outcome[1]
+    return outcome[0]

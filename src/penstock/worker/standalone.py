@@ -1,0 +1,79 @@
+"""What a standalone worker stands on: logs in its memory, a file of offsets, and a group of which it is the only
+member.
+
+The same herder decides as in a cluster; what it appends is read back at once (Java: StandaloneHerder with its
+in-memory stores).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from penstock.core.events import CaughtUp, ConfigRead, StatusRead
+from penstock.core.membership import Assignment, ClusterConfigSnapshot, Joined, Owners
+from penstock.core.records import ConfigRecord, ConfigTopicRecord, StatusTopicRecord
+from penstock.core.tasks import TaskId
+from penstock.kafka.offset_file import OffsetFile
+from penstock.settings import WorkerSettings
+
+Done = Callable[[BaseException | None], None]
+
+
+class MemoryFoundation:
+    """Called by the worker's loop only; what it delivers is handled by the loop afterwards."""
+
+    def __init__(self, settings: WorkerSettings, rest_url: str, deliver: Callable[[object], None]) -> None:
+        assert settings.offset_file is not None
+        self._deliver, self._url = deliver, rest_url
+        self._appended = 0
+        self._generation = 0
+        self._snapshot = ClusterConfigSnapshot(0)
+        self.offset_store = OffsetFile(settings.offset_file)
+
+    def open(self) -> None:
+        """Raises ConnectError if the file of offsets can't be read."""
+        self.offset_store.start()
+        self._deliver(CaughtUp())
+
+    def leave(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self.offset_store.close()
+
+    def append_config(self, records: tuple[ConfigTopicRecord, ...], as_leader: bool, done: Done) -> None:
+        entries = tuple(ConfigRecord(self._appended + i, record) for i, record in enumerate(records))
+        self._appended += len(records)
+        self._deliver(ConfigRead(entries))
+        done(None)
+
+    def read_config_to_end(self, done: Done) -> None:
+        done(None)
+
+    def claim(self, done: Done) -> None:
+        done(None)
+
+    def append_status(self, records: Sequence[StatusTopicRecord]) -> None:
+        self._deliver(StatusRead(tuple(records)))
+
+    def join(self) -> None:
+        self._assign()
+
+    def publish(self, snapshot: ClusterConfigSnapshot) -> None:
+        self._snapshot = snapshot
+
+    def rejoin(self, reason: str) -> None:
+        self._assign()
+
+    def tick(self) -> None:
+        pass
+
+    def _assign(self) -> None:
+        """Everything, to the only member."""
+        self._generation += 1
+        connectors = self._snapshot.connectors
+        tasks = tuple(TaskId(name, i) for name, count in connectors.items() for i in range(count))
+        everything = Assignment(
+            tuple(connectors), tasks, leader="standalone", leader_url=self._url, offset=self._snapshot.offset
+        )
+        self._deliver(Joined(self._generation, "standalone", 2, everything, True, Owners()))
