@@ -25,7 +25,10 @@ class HoistField(ColumnTransform):
 
     def configure(self, config: Mapping[str, str]) -> None:
         self._name: str = self.config_def().parse(config)["field"]
-        self._schemas = Plans(lambda schema: checked_struct([(self._name, schema)]))
+        self._schemas = Plans(self._hoisted)
+
+    def _hoisted(self, schema: Schema) -> Schema:
+        return checked_struct([(self._name, schema)])
 
     def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
         name = self._name

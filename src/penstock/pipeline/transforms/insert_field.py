@@ -76,13 +76,14 @@ class InsertField(ColumnTransform):
             raise ConfigError("No field insertion configured")
         if specs["static"] is not None and self._static_value is None:
             raise ConfigError("static.value", None, f"No value specified for static field: {specs['static']}")
-        replace_null: bool = settings["replace.null.with.default"]
-        self._plans = Plans(lambda schema: (self._extended(schema), Reader(schema, replace_null)))
+        self._replace_null: bool = settings["replace.null.with.default"]
+        self._plans = Plans(self._plan)
         self._skeletons = skeletons((insertion.name for insertion in self._insertions), filled=True)
 
-    def _extended(self, schema: Schema) -> Schema:
+    def _plan(self, schema: Schema) -> tuple[Schema, Reader]:
         fields = [(field.name, field.schema) for field in schema.fields]
-        return rebuilt(schema, [*fields, *((i.name, i.schema) for i in self._insertions)])
+        extended = rebuilt(schema, [*fields, *((i.name, i.schema) for i in self._insertions)])
+        return extended, Reader(schema, self._replace_null)
 
     def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
         if schema is None:

@@ -46,13 +46,13 @@ class SetSchemaMetadata(ColumnTransform):
         self._changes = {attribute: value for attribute, value in changes.items() if value is not None}
         if not self._changes:
             raise ConfigError("Neither schema name nor version configured")
-        replace_null: bool = settings["replace.null.with.default"]
-        self._plans = Plans(lambda schema: (self._changed(schema), Reader(schema, replace_null)))
+        self._replace_null: bool = settings["replace.null.with.default"]
+        self._plans = Plans(self._plan)
 
-    def _changed(self, schema: Schema) -> Schema:
+    def _plan(self, schema: Schema) -> tuple[Schema, Reader]:
         if schema.type is not Type.STRUCT:
             raise DataError("Cannot list fields on non-struct type")
-        return schema.with_(**self._changes)
+        return schema.with_(**self._changes), Reader(schema, self._replace_null)
 
     def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
         if schema is None:

@@ -1,0 +1,327 @@
+"""Transforms as they are used: lists in, lists out. What they do in all detail is in ``test_golden``."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+
+from penstock.api.batch import Batch, SinkOrigin
+from penstock.api.errors import ConfigError, DataError, SchemaBuilderError
+from penstock.api.record import Header
+from penstock.api.schema import (
+    FLOAT64,
+    INT8,
+    INT32,
+    INT64,
+    OPTIONAL_INT32,
+    OPTIONAL_INT64,
+    OPTIONAL_STRING,
+    STRING,
+    TIMESTAMP,
+    Schema,
+    struct,
+)
+from penstock.pipeline import transforms
+
+LINE = struct(("line", STRING))
+ORDER = struct(("id", INT64), ("price", FLOAT64), ("note", OPTIONAL_STRING), name="Order", version=2)
+ORDERS = [{"id": 1, "price": 1.5, "note": "x"}, {"id": 2, "price": -2.75}]
+DAY = datetime.datetime(2024, 2, 29, tzinfo=datetime.UTC)
+
+
+def applied(transform: Any, batch: Batch, **config: str) -> Batch:
+    transform.configure({name.replace("_", "."): value for name, value in config.items()})
+    return transform.apply_batch(batch)
+
+
+def values_of(batch: Batch) -> tuple[Schema | None, list[Any]]:
+    assert len({id(schema) for schema in batch.value_schemas}) == 1
+    return batch.value_schemas[0], batch.values
+
+
+def test_hoist_field():
+    batch = applied(transforms.HoistFieldValue(), Batch.of("t", ["a", "b"], value_schema=STRING), field="line")
+    assert values_of(batch) == (LINE, [{"line": "a"}, {"line": "b"}])
+    assert batch.keys == [None, None]
+
+
+def test_hoist_a_key_that_is_not_there():
+    batch = applied(transforms.HoistFieldKey(), Batch.of("t", ["a"]), field="k")
+    assert (batch.keys, batch.key_schemas) == ([{"k": None}], [None])
+
+
+def test_insert_a_static_field():
+    batch = applied(
+        transforms.InsertFieldValue(), Batch.of("t", ORDERS, value_schema=ORDER), static_field="s!", static_value="v"
+    )
+    assert values_of(batch) == (
+        struct(("id", INT64), ("price", FLOAT64), ("note", OPTIONAL_STRING), ("s", STRING), name="Order", version=2),
+        [{**ORDERS[0], "s": "v"}, {**ORDERS[1], "s": "v"}],
+    )
+
+
+def test_insert_where_a_record_comes_from():
+    sink = Batch.of(
+        ["t", "u"],
+        [{"a": 1}, {"a": 2}],
+        value_schema=struct(("a", INT32)),
+        partitions=[0, 1],
+        timestamps=[1709164800000, None],
+        origin=SinkOrigin(["t", "u"], [0, 1], [5, 6], ["CreateTime"] * 2),
+    )
+    batch = applied(
+        transforms.InsertFieldValue(),
+        sink,
+        topic_field="t",
+        partition_field="p",
+        offset_field="o!",
+        timestamp_field="at",
+    )
+    assert batch.value_schemas[0] == struct(
+        ("a", INT32),
+        ("t", OPTIONAL_STRING),
+        ("p", OPTIONAL_INT32),
+        ("o", INT64),
+        ("at", TIMESTAMP.with_(optional=True)),
+    )
+    assert batch.values == [
+        {"a": 1, "t": "t", "p": 0, "o": 5, "at": DAY},
+        {"a": 2, "t": "u", "p": 1, "o": 6, "at": None},
+    ]
+
+
+def test_no_offset_of_a_source_record():
+    message = r"Only SinkRecord supported for \[field insertion\], found: org.apache.kafka.connect.source.SourceRecord"
+    with pytest.raises(DataError, match=message):
+        applied(transforms.InsertFieldValue(), Batch.of("t", [{}]), offset_field="o")
+
+
+def test_a_field_inserted_twice():
+    with pytest.raises(SchemaBuilderError, match="Cannot create field because of field name duplication line"):
+        applied(transforms.InsertFieldValue(), Batch.of("t", [{"line": "a"}], value_schema=LINE), topic_field="line")
+
+
+def test_entries_of_maps_are_in_the_order_of_a_hash_map():
+    values = [{"zeta": 2, "alpha": 3, "k": 1}, {"k": 1}]
+    batch = applied(transforms.InsertFieldValue(), Batch.of("t", values), static_field="s", static_value="v")
+    assert [list(value) for value in batch.values] == [["zeta", "k", "s", "alpha"], ["k", "s"]]
+
+
+def test_nulls_pass_with_their_schemas():
+    schemas = [LINE, None, LINE, None]
+    batch = Batch.of("t", [{"line": "1"}, None, None, {"line": "x"}], value_schema=schemas)
+    changed = applied(transforms.InsertFieldValue(), batch, topic_field="t")
+    assert changed.values == [{"line": "1", "t": "t"}, None, None, {"line": "x", "t": "t"}]
+    with_topic = struct(("line", STRING), ("t", OPTIONAL_STRING))
+    assert changed.value_schemas == [with_topic, None, LINE, None]
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({"exclude": "price,note"}, (struct(("id", INT64), name="Order", version=2), [{"id": 1}, {"id": 2}])),
+        (
+            {"include": "id", "renames": "id:key"},
+            (struct(("key", INT64), name="Order", version=2), [{"key": 1}, {"key": 2}]),
+        ),
+    ],
+)
+def test_replace_field(config, expected):
+    assert (
+        values_of(applied(transforms.ReplaceFieldValue(), Batch.of("t", ORDERS, value_schema=ORDER), **config))
+        == expected
+    )
+
+
+def test_cast_fields():
+    batch = applied(transforms.CastValue(), Batch.of("t", ORDERS, value_schema=ORDER), spec="id:int8,price:string")
+    assert values_of(batch) == (
+        struct(("id", INT8), ("price", STRING), ("note", OPTIONAL_STRING), name="Order", version=2),
+        [{"id": 1, "price": "1.5", "note": "x"}, {"id": 2, "price": "-2.75"}],
+    )
+
+
+def test_cast_whole_values():
+    batch = applied(transforms.CastValue(), Batch.of("t", ["70000", "-1"], value_schema=STRING), spec="int32")
+    assert values_of(batch) == (INT32, [70000, -1])
+    assert applied(transforms.CastKey(), Batch.of("t", [0, 0], keys=[300, 1.9]), spec="int8").keys == [44, 1]
+
+
+@pytest.mark.parametrize(("text", "target"), [("x", "int32"), ("128", "int8"), (" 1", "int64"), ("1_0", "float32")])
+def test_cast_what_is_no_number(text, target):
+    with pytest.raises(DataError) as caught:
+        applied(transforms.CastValue(), Batch.of("t", [text], value_schema=STRING), spec=target)
+    assert str(caught.value) == f"Value ({text}) was out of range for requested data type"
+
+
+def test_schemaless_float32_prints_as_one():
+    assert applied(transforms.CastValue(), Batch.of("t", ["1.1"]), spec="float32").values == [1.1]
+
+
+def test_flatten():
+    nested = struct(("o", struct(("line", STRING), ("i", struct(("n", INT32))), optional=True)), ("x", INT32))
+    values = [{"o": {"line": "a", "i": {"n": 1}}, "x": 2}, {"o": None, "x": 3}]
+    batch = applied(transforms.FlattenValue(), Batch.of("t", values, value_schema=nested), delimiter="-")
+    schema, flat = values_of(batch)
+    assert schema == struct(("o-line", OPTIONAL_STRING), ("o-i-n", OPTIONAL_INT32), ("x", INT32))
+    assert flat == [{"o-line": "a", "o-i-n": 1, "x": 2}, {"x": 3}]
+    assert applied(transforms.FlattenValue(), Batch.of("t", [{"a": {"b": {"c": 1}}}])).values == [{"a.b.c": 1}]
+
+
+def test_extract_a_nested_field():
+    value = {"a.b": {"c": 1}}
+    config = {"field": "`a.b`.c", "field.syntax.version": "V2"}
+    assert applied(transforms.ExtractFieldValue(), Batch.of("t", [value, None]), **config).values == [1, None]
+    schema = struct(("a.b", struct(("c", OPTIONAL_INT64))))
+    assert values_of(
+        applied(transforms.ExtractFieldValue(), Batch.of("t", [value], value_schema=schema), **config)
+    ) == (
+        OPTIONAL_INT64,
+        [1],
+    )
+
+
+def test_extract_a_field_that_is_not_there():
+    with pytest.raises(ValueError, match=r"^Unknown field: nope$") as caught:
+        applied(transforms.ExtractFieldValue(), Batch.of("t", [{}], value_schema=LINE), field="nope")
+    assert caught.value.java_name == "java.lang.IllegalArgumentException"
+
+
+def test_defaults_stand_for_nulls_unless_told_otherwise():
+    schema = struct(("n", INT32.with_(optional=True, default=7)))
+    batch = Batch.of("t", [{"n": None}, {}, {"n": 1}], value_schema=schema)
+    assert applied(transforms.ExtractFieldValue(), batch, field="n").values == [7, 7, 1]
+    kept = {"field": "n", "replace.null.with.default": "false"}
+    assert applied(transforms.ExtractFieldValue(), batch, **kept).values == [None, None, 1]
+
+
+def test_mask():
+    masked = applied(transforms.MaskFieldValue(), Batch.of("t", ORDERS, value_schema=ORDER), fields="price,note")
+    assert masked.values == [{"id": 1, "price": 0.0, "note": ""}, {"id": 2, "price": 0.0}]
+    replaced = applied(
+        transforms.MaskFieldValue(), Batch.of("t", [{"a": [1], "b": "x"}]), fields="b", replacement="***"
+    )
+    assert replaced.values == [{"a": [1], "b": "***"}]
+
+
+def test_value_to_key():
+    batch = applied(transforms.ValueToKey(), Batch.of("t", ORDERS, value_schema=ORDER), fields="note,id")
+    assert batch.key_schemas == [struct(("note", OPTIONAL_STRING), ("id", INT64))] * 2
+    assert batch.keys == [{"note": "x", "id": 1}, {"note": None, "id": 2}]
+    with pytest.raises(DataError, match=r"^Field does not exist: nope$"):
+        applied(transforms.ValueToKey(), Batch.of("t", ORDERS, value_schema=ORDER), fields="nope")
+
+
+def test_headers():
+    batch = applied(transforms.InsertHeader(), Batch.of("t", [0, 0]), header="h", value_literal="[1,2]")
+    [[header], _] = batch.headers
+    assert (header.key, header.value, header.schema.value_schema) == ("h", [1, 2], INT8)
+    batch = applied(transforms.InsertHeader(), batch, header="g", value_literal="x")
+    assert [[h.key for h in headers] for headers in batch.headers] == [["h", "g"]] * 2
+    assert applied(transforms.DropHeaders(), batch, headers="h,nope").headers == [(Header("g", STRING, "x"),)] * 2
+
+
+@pytest.mark.parametrize(("operation", "left"), [("copy", {"a": 1, "b": 2}), ("move", {"b": 2})])
+def test_header_from(operation, left):
+    schema = struct(("a", INT32), ("b", INT32))
+    given = Batch.of("t", [{"a": 1, "b": 2}], value_schema=schema, headers=[(Header("x", None, 0),)])
+    batch = applied(transforms.HeaderFromValue(), given, fields="a", headers="h", operation=operation)
+    assert (batch.values, batch.headers) == ([left], [(Header("x", None, 0), Header("h", INT32, 1))])
+    assert [field.name for field in batch.value_schemas[0]] == list(left)
+
+
+def test_name_and_version_of_a_schema():
+    config = {"schema.name": "my.Line", "schema.version": "3"}
+    batch = applied(transforms.SetSchemaMetadataValue(), Batch.of("t", [{"line": "a"}], value_schema=LINE), **config)
+    assert values_of(batch) == (LINE.with_(name="my.Line", version=3), [{"line": "a"}])
+
+
+def test_text_to_timestamp_and_back():
+    config = {"field": "at", "format": "yyyy-MM-dd"}
+    schema = struct(("at", STRING))
+    batch = Batch.of("t", [{"at": "2024-02-29"}], value_schema=schema)
+    moments = applied(transforms.TimestampConverterValue(), batch, **config, **{"target.type": "Timestamp"})
+    assert values_of(moments) == (struct(("at", TIMESTAMP)), [{"at": DAY}])
+    texts = applied(transforms.TimestampConverterValue(), moments, **config, **{"target.type": "string"})
+    assert values_of(texts) == (schema, batch.values)
+
+
+def test_text_that_is_no_timestamp():
+    with pytest.raises(DataError) as caught:
+        applied(
+            transforms.TimestampConverterValue(),
+            Batch.of("t", ["a"], value_schema=STRING),
+            target_type="unix",
+            format="yyyy-MM-dd",
+        )
+    assert str(caught.value) == "Could not parse timestamp: value (a) does not match pattern (yyyy-MM-dd)"
+
+
+@pytest.mark.parametrize(
+    ("precision", "expected"), [("seconds", -1), ("milliseconds", -1999), ("nanoseconds", -1999000000)]
+)
+def test_unix_times_are_cut_off_towards_zero(precision, expected):
+    moment = datetime.datetime(1969, 12, 31, 23, 59, 58, 1000, datetime.UTC)
+    config = {"target.type": "unix", "unix.precision": precision}
+    batch = applied(transforms.TimestampConverterValue(), Batch.of("t", [moment], value_schema=TIMESTAMP), **config)
+    assert values_of(batch) == (INT64, [expected])
+
+
+def test_routers():
+    batch = Batch.of(["orders-1", "orders-2", "other"], [0, 0, 0], timestamps=[0, 86399999, 86400000])
+    assert applied(transforms.RegexRouter(), batch, regex="(.*)-\\d", replacement="all-$1").topics == [
+        "all-orders",
+        "all-orders",
+        "other",
+    ]
+    assert applied(transforms.TimestampRouter(), batch).topics == [
+        "orders-1-19700101",
+        "orders-2-19700101",
+        "other-19700102",
+    ]
+
+
+def test_filter_drops_everything():
+    assert len(applied(transforms.Filter(), Batch.of("t", [1, 2]))) == 0
+
+
+@pytest.mark.parametrize("name", [name for name in transforms.__all__ if name.endswith(("Key", "Value"))])
+def test_an_empty_batch_stays_empty(name):
+    config = {
+        "field": "a", "fields": "a", "headers": "b", "operation": "move", "spec": "a:int8", "topic.field": "t",
+        "schema.name": "n", "target.type": "unix", "renames": "a:b",
+    }  # fmt: skip
+    transform = getattr(transforms, name)()
+    transform.configure(config)
+    assert len(transform.apply_batch(Batch.of("t", []))) == 0
+
+
+@pytest.mark.parametrize(
+    ("transform", "config", "message"),
+    [
+        (transforms.InsertFieldValue, {}, "No field insertion configured"),
+        (
+            transforms.InsertFieldValue,
+            {"static.field": "s"},
+            "Invalid value null for configuration static.value: No value specified for static field: s",
+        ),
+        (transforms.SetSchemaMetadataKey, {}, "Neither schema name nor version configured"),
+        (transforms.CastValue, {"spec": ""}, "Must specify at least one field to cast."),
+        (
+            transforms.TimestampConverterKey,
+            {"target.type": "string"},
+            "TimestampConverter requires format option to be specified when using string timestamps",
+        ),
+        (
+            transforms.HeaderFromKey,
+            {"fields": "a", "headers": "b,c", "operation": "move"},
+            "'fields' config must have the same number of elements as 'headers' config.",
+        ),
+    ],
+)
+def test_settings_that_do_not_work(transform, config, message):
+    with pytest.raises(ConfigError) as caught:
+        transform().configure(config)
+    assert str(caught.value) == message
