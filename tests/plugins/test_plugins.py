@@ -1,0 +1,155 @@
+"""Real folders of ``plugin.path``, real imports."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from penstock.api.errors import ConfigError
+from penstock.core.messages import Refused
+from penstock.core.overrides import ALL
+from penstock.core.worker_rules import WorkerRules
+from penstock.plugins import Plugins
+
+SOURCE = '''
+from penstock.api.config import ConfigDef, Type
+from penstock.api.connector import SourceConnector
+from penstock.api.source import SourceTask
+
+
+class {name}Connector(SourceConnector):
+    """Reads nothing."""
+
+    @classmethod
+    def version(cls):
+        return "1.2"
+
+    @classmethod
+    def config_def(cls):
+        return ConfigDef().define("place", Type.STRING)
+
+    def task_class(self):
+        return SourceTask
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder for plugins; what is imported from it is forgotten afterwards."""
+    path, modules = list(sys.path), set(sys.modules)
+    yield tmp_path
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        del sys.modules[name]
+
+
+def versions(plugins: Plugins) -> dict[str, str]:
+    return {each["class"]: each["version"] for each in plugins.listing()}
+
+
+def test_a_module_in_the_plugin_path(folder: Path) -> None:
+    (folder / "loose_plugin.py").write_text(SOURCE.format(name="Loose"))
+    plugins = Plugins.discover([str(folder)])
+    assert versions(plugins)["loose_plugin.LooseConnector"] == "1.2"
+    config = {"connector.class": "Loose", "name": "n", "place": "p"}
+    assert (plugins.kind(config), plugins.version(config)) == ("source", "1.2")
+    assert plugins.connector(config).__module__ == "loose_plugin"
+    assert [info.name for info in plugins.config("LooseConnector") or []][:2] == ["place", "name"]
+    assert plugins.validate({**config, "place": None}, WorkerRules()).error_count == 0
+
+
+def test_a_package_in_a_folder_of_its_own(folder: Path) -> None:
+    package = folder / "weather-plugin" / "weather_plugin"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("from .source import *\n")
+    (package / "source.py").write_text(SOURCE.format(name="Weather"))
+    assert "weather_plugin.source.WeatherConnector" in versions(Plugins([str(folder)]))
+
+
+def test_an_installed_distribution_says_by_entry_points(folder: Path) -> None:
+    target = folder / "installed"
+    info = target / "tides-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tides\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[penstock.plugins]\ntides = tides_plugin:TidesConnector\n")
+    (target / "tides_plugin.py").write_text(SOURCE.format(name="Tides") + SOURCE.format(name="Hidden"))
+    found = versions(Plugins([str(folder)]))
+    assert "tides_plugin.TidesConnector" in found
+    assert "tides_plugin.HiddenConnector" not in found
+
+
+def test_a_broken_plugin_does_not_hide_the_others(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (folder / "broken_plugin.py").write_text("import no_such_library\n")
+    (folder / "exiting_plugin.py").write_text("raise SystemExit(3)\n")
+    (folder / "good_plugin.py").write_text(SOURCE.format(name="Good"))
+    (folder / "versionless_plugin.py").write_text(
+        SOURCE.format(name="Odd").replace('return "1.2"', "raise RuntimeError('no version')")
+    )
+    (folder / "mysql.jar").write_bytes(b"PK")
+    with caplog.at_level(logging.ERROR):
+        found = versions(Plugins([str(folder), str(folder / "missing")]))
+    assert "good_plugin.GoodConnector" in found
+    messages = "\n".join(record.getMessage() for record in caplog.records)
+    assert "broken_plugin can't be loaded: ModuleNotFoundError(\"No module named 'no_such_library'\")" in messages
+    assert "exiting_plugin can't be loaded: SystemExit(3)" in messages
+    assert (
+        "Plugin versionless_plugin.OddConnector is left out: its version() raised RuntimeError('no version')"
+        in messages
+    )
+    assert "jars can't be used" in messages
+    assert "missing` of plugin.path does not exist" in messages
+
+
+def test_a_module_whose_name_is_taken(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (folder / "json.py").write_text(SOURCE.format(name="Json"))
+    with caplog.at_level(logging.ERROR):
+        Plugins([str(folder)])
+    assert "another module has its name, json" in caplog.text
+
+
+def test_a_name_inherited_from_a_built_in_class_is_not_its_own(folder: Path) -> None:
+    (folder / "derived_plugin.py").write_text(
+        "from penstock.connectors import FileStreamSourceConnector as Base\n\n\nclass DerivedConnector(Base):\n    pass\n"
+    )
+    assert "derived_plugin.DerivedConnector" in versions(Plugins([str(folder)]))
+
+
+def test_names_that_mean_nothing() -> None:
+    plugins = Plugins()
+    with pytest.raises(
+        ConfigError, match="Failed to find any class that implements Converter and which name matches Nope"
+    ):
+        plugins.resolve("converter", "Nope")
+    with pytest.raises(ConfigError, match="does not implement the Converter interface"):
+        plugins.resolve("converter", "FileConfigProvider")
+    with pytest.raises(Refused):
+        plugins.connector({"connector.class": "Nope"})
+    assert (plugins.kind({"connector.class": "Nope"}), plugins.kind(None), plugins.config("Nope")) == (
+        "unknown",
+        "unknown",
+        None,
+    )
+
+
+def test_built_in_plugins_report_the_version_of_kafka() -> None:
+    found = versions(Plugins())
+    assert found["org.apache.kafka.connect.file.FileStreamSourceConnector"] == "4.3.1"
+
+
+def test_override_policies(folder: Path) -> None:
+    plugins = Plugins()
+    assert plugins.override_policy("All", {}) is ALL
+    allowlist = {"connector.client.config.override.allowlist": "acks, linger.ms"}
+    judged = plugins.override_policy("Allowlist", allowlist).validate({"acks": "1", "retries": "2"})
+    assert {value.name: bool(value.errors) for value in judged} == {"acks": False, "retries": True}
+    with pytest.raises(ConfigError, match="There are All, None, Principal and Allowlist"):
+        plugins.override_policy("Some", {})
+    (folder / "policy_plugin.py").write_text(
+        "from penstock.api.override_policy import ClientOverridePolicy\n\n\n"
+        "class Strict(ClientOverridePolicy):\n    pass\n"
+    )
+    assert type(Plugins([str(folder)]).override_policy("Strict", {})).__name__ == "Strict"

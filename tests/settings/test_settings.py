@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from penstock.api.errors import ConfigError
+from penstock.settings import (
+    ExactlyOnceSource,
+    HeaderRule,
+    InternalTopic,
+    Listener,
+    WorkerSettings,
+    load_settings,
+)
+
+BASE = {
+    "bootstrap.servers": "a:9092, b:9092",
+    "group.id": "g",
+    "key.converter": "JsonConverter",
+    "value.converter": "StringConverter",
+    "config.storage.topic": "configs",
+    "offset.storage.topic": "offsets",
+    "status.storage.topic": "status",
+}
+
+
+def distributed(**more: str) -> WorkerSettings:
+    return WorkerSettings.distributed_of({**BASE, **{k.replace("__", "."): v for k, v in more.items()}})
+
+
+def test_defaults_are_those_of_java() -> None:
+    settings = distributed()
+    assert settings.bootstrap_servers == "a:9092,b:9092"
+    assert settings.rest.listeners == (Listener("http", "", 8083),)
+    assert settings.config_topic == InternalTopic("configs", 1, 3, {})
+    assert settings.offset_topic == InternalTopic("offsets", 25, 3, {})
+    assert settings.status_topic == InternalTopic("status", 5, 3, {})
+    assert settings.exactly_once is ExactlyOnceSource.DISABLED
+    assert (settings.topic_creation, settings.topic_tracking, settings.topic_tracking_reset) == (True, True, True)
+    times = settings.offset_flush_interval_ms, settings.offset_flush_timeout_ms, settings.task_shutdown_timeout_ms
+    assert times == (60_000, 5_000, 5_000)
+    group = settings.group
+    assert group is not None
+    assert (group.group_id, group.protocol, group.session_timeout_ms) == ("g", "sessioned", 10_000)
+    assert (group.heartbeat_interval_ms, group.rebalance_timeout_ms) == (3_000, 60_000)
+    keys = settings.session_keys
+    assert keys is not None
+    assert (keys.ttl_ms, keys.algorithm, keys.verification_algorithms) == (3_600_000, "HmacSHA256", ("HmacSHA256",))
+    assert settings.converters["header.converter"] == "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+
+
+def test_internal_topics_may_have_settings_of_their_own(caplog: pytest.LogCaptureFixture) -> None:
+    more = {
+        "config.storage.segment.ms": "5",
+        "config.storage.partitions": "3",
+        "offset.storage.cleanup.policy": "delete",
+    }
+    with caplog.at_level(logging.WARNING):
+        settings = WorkerSettings.distributed_of({**BASE, **more})
+    assert settings.config_topic == InternalTopic("configs", 1, 3, {"segment.ms": "5"})
+    assert settings.offset_topic == InternalTopic("offsets", 25, 3, {})
+    assert "`config.storage.partitions=3` has no effect" in caplog.text
+    assert "`offset.storage.cleanup.policy=delete` has no effect" in caplog.text
+
+
+def test_prefixes_and_spark() -> None:
+    more = {"producer.acks": "1", "spark.master": "local[4]", "spark.app.name": "x", "consumer.fetch.min.bytes": "2"}
+    settings = WorkerSettings.distributed_of({**BASE, **more})
+    assert settings.with_prefix("producer.") == {"acks": "1"}
+    assert settings.spark == {"spark.master": "local[4]", "spark.app.name": "x"}
+    assert settings.config["consumer.fetch.min.bytes"] == "2"
+
+
+def test_exactly_once_in_both_spellings() -> None:
+    assert distributed(exactly__once__source__support="PREPARING").exactly_once is ExactlyOnceSource.PREPARING
+    assert distributed(exactly__once__source__enabled="true").exactly_once is ExactlyOnceSource.ENABLED
+    assert distributed(exactly__once__source__enabled="false").exactly_once is ExactlyOnceSource.DISABLED
+    assert ExactlyOnceSource.PREPARING.transactional_leader
+    with pytest.raises(ConfigError, match=r"contradicts `exactly\.once\.source\.support=disabled`"):
+        distributed(exactly__once__source__enabled="true", exactly__once__source__support="disabled")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("bootstrap.servers", "", "`bootstrap.servers` is empty"),
+        ("session.timeout.ms", "x", "Invalid value x for configuration session.timeout.ms: Not a number of type INT"),
+        (
+            "connect.protocol",
+            "x",
+            "Invalid value x for configuration connect.protocol: Invalid Connect protocol compat",
+        ),
+        (
+            "offset.storage.partitions",
+            "0",
+            "Invalid value 0 for configuration offset.storage.partitions: Number of part",
+        ),
+        (
+            "listeners",
+            "ftp://a",
+            "Invalid value ftp://a for configuration listeners: Listener must be http:// or https://",
+        ),
+        ("listeners", "", "Invalid value for listeners, at least one URL is expected"),
+        ("rest.extension.classes", "x.Y", "`rest.extension.classes=x.Y` can't be honoured: extensions of the REST"),
+        ("metric.reporters", "x.Y", "`metric.reporters=x.Y` can't be honoured"),
+        (
+            "inter.worker.signature.algorithm",
+            "HmacSHA512",
+            "Signature algorithm must be present in inter.worker.verific",
+        ),
+        ("inter.worker.key.generation.algorithm", "X", "the supported algorithms are: "),
+        ("response.http.headers.config", "put X:1", "Invalid header config action: 'put'. Expected one of [set, add"),
+        (
+            "rest.advertised.listener",
+            "https",
+            "`rest.advertised.listener=https`, but `listeners` has none of that scheme",
+        ),
+    ],
+)
+def test_what_is_refused(name: str, value: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        WorkerSettings.distributed_of({**BASE, name: value})
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["group.id", "key.converter", "offset.storage.topic"])
+def test_what_is_required(name: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        WorkerSettings.distributed_of({key: value for key, value in BASE.items() if key != name})
+    assert str(caught.value) == f'Missing required configuration "{name}" which has no default value.'
+
+
+def test_unknown_settings_are_named_with_what_may_be_meant(caplog: pytest.LogCaptureFixture) -> None:
+    more = {"offset.flush.intervall.ms": "1", "tasks.max": "2", "internal.key.converter": "x", "key.converter.x": "y"}
+    with caplog.at_level(logging.WARNING):
+        WorkerSettings.distributed_of({**BASE, **more})
+    assert [record.getMessage() for record in caplog.records] == [
+        "`internal.key.converter` has no effect: internal topics always hold JSON without schemas",
+        "`offset.flush.intervall.ms` is no setting of a worker and has no effect; is `offset.flush.interval.ms` meant?",
+        "`tasks.max` is no setting of a worker and has no effect",
+    ]
+
+
+def test_settings_from_a_file_with_a_reference(tmp_path: Path) -> None:
+    (tmp_path / "secrets").write_text("password=s3cret")
+    worker = tmp_path / "worker.properties"
+    lines = [f"{key} = {value}" for key, value in BASE.items()]
+    lines += [
+        "config.providers=file",
+        "config.providers.file.class=org.apache.kafka.common.config.provider.FileConfigProvider",
+        f"ssl.keystore.password=${{file:{tmp_path / 'secrets'}:password}}",
+        "client.id=caf\xe9",
+    ]
+    worker.write_bytes("\n".join(lines).encode("iso-8859-1"))
+    settings = load_settings(worker)
+    assert settings.config["ssl.keystore.password"] == "s3cret"
+    assert str(settings.values["ssl.keystore.password"]) == "[hidden]"
+    assert settings.client_id == "café"
+    assert "s3cret" not in str(settings.values)
+
+
+def test_standalone(tmp_path: Path) -> None:
+    config = {name: BASE[name] for name in ("bootstrap.servers", "key.converter", "value.converter")}
+    worker = tmp_path / "worker.properties"
+    worker.write_text("\n".join(f"{k}={v}" for k, v in {**config, "offset.storage.file.filename": "/x"}.items()))
+    settings = load_settings(worker, standalone=True)
+    assert (settings.distributed, settings.offset_file, settings.group, settings.config_topic) == (
+        False,
+        "/x",
+        None,
+        None,
+    )
+    with pytest.raises(ConfigError, match=r'Missing required configuration "offset\.storage\.file\.filename"'):
+        WorkerSettings.standalone_of(config)
+
+
+def test_rest_settings() -> None:
+    settings = distributed(
+        listeners="http://127.0.0.1:0, https://[::1]:8443",
+        rest__advertised__listener="https",
+        rest__advertised__port="443",
+        admin__listeners="",
+        response__http__headers__config='set X-Frame-Options:DENY, "add Cache-Control: no-cache, no-store"',
+        listeners__https__ssl__keystore__location="/k",
+        ssl__truststore__location="/t",
+    ).rest
+    assert settings.listeners == (Listener("http", "127.0.0.1", 0), Listener("https", "::1", 8443))
+    assert settings.advertised_url() == "https://[::1]:443/"
+    assert settings.admin_listeners == ()
+    assert settings.header_rules == (
+        HeaderRule("set", "X-Frame-Options", "DENY"),
+        HeaderRule("add", "Cache-Control", "no-cache, no-store"),
+    )
+    assert settings.tls == {"ssl.keystore.location": "/k"}
+
+
+def test_the_advertised_address() -> None:
+    rest = distributed(listeners="http://127.0.0.1:0").rest
+    assert rest.advertised_url({rest.listeners[0]: 1234}) == "http://127.0.0.1:1234/"
+    named = distributed(listeners="http://:8083", rest__advertised__host__name="worker1").rest
+    assert named.advertised_url() == "http://worker1:8083/"
+    assert distributed().rest.advertised_url().endswith(":8083/")
