@@ -1,74 +1,15 @@
-"""One Spark for all tests of hosting, and the events it delivered."""
+"""One Spark for all tests of hosting."""
 
 from __future__ import annotations
 
-import queue
-import time
 from collections.abc import Callable, Iterator
-from itertools import count
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from penstock.core.tasks import SparkDied, SparkReady, TaskEvent, TaskId
+from hosting import Hosted, make_spec
+from penstock.core.tasks import SparkReady, TaskEnded, TaskId
 from penstock.pipeline.task import TaskSpec
-from penstock.spark.hosted import HostedTasks
 from penstock.spark.session import HostSettings
-
-HERE = str(Path(__file__).parent)
-
-
-class Events:
-    """What was delivered; tests take what they wait for and leave the rest."""
-
-    def __init__(self) -> None:
-        self._queue: queue.Queue[TaskEvent | SparkReady | SparkDied] = queue.Queue()
-        self._seen: list[TaskEvent | SparkReady | SparkDied] = []
-
-    def put(self, event: TaskEvent | SparkReady | SparkDied) -> None:
-        self._queue.put(event)
-
-    def until(self, kind: type, id: TaskId | None = None, timeout: float = 60.0) -> list[Any]:
-        """The events (of this task) up to and with the first of this kind."""
-        deadline = time.monotonic() + timeout
-        taken = []
-        while True:
-            for event in self._seen[:]:
-                if id is None or getattr(event, "id", None) == id:
-                    self._seen.remove(event)
-                    taken.append(event)
-                    if isinstance(event, kind):
-                        return taken
-            try:
-                self._seen.append(self._queue.get(timeout=max(0.01, deadline - time.monotonic())))
-            except queue.Empty:
-                pytest.fail(f"{kind.__name__} of {id} did not come within {timeout} s, but {taken}")
-
-
-class Hosted(HostedTasks):
-    def __init__(self, settings: HostSettings) -> None:
-        self.events = Events()
-        super().__init__(settings, self.events.put)
-
-
-_numbers = count()
-
-
-def make_spec(loop: str = "tick", *, run: int = 1, paused: bool = False, **config: str) -> TaskSpec:
-    """A task of its own whose loop is a function of ``loops.py``."""
-    return TaskSpec(
-        connector=f"c{next(_numbers)}",
-        task=0,
-        run=run,
-        kind=f"loops:{loop}",
-        task_class="loops:Ticker",
-        config=config,
-        connector_config={},
-        worker_config={},
-        paused=paused,
-        plugin_path=(HERE,),
-    )
 
 
 @pytest.fixture(scope="session")
@@ -83,6 +24,10 @@ def hosted() -> Iterator[Hosted]:
     hosted.start()
     try:
         hosted.events.until(SparkReady)
+        # The first task waits for the process that all are forked from.
+        first = make_spec(fail="yes")
+        hosted.run(first)
+        hosted.events.until(TaskEnded, TaskId(first.connector, 0))
         yield hosted
     finally:
         hosted.close(20.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import Any
 
@@ -12,16 +13,16 @@ class Ticker:
     """Nothing to do."""
 
 
-def tick(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, plugins: Any) -> None:
+def tick(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, resolve: Any) -> None:
     """Runs, pauses, resumes; says its topic; fails when its configuration says so."""
-    seen, paused, resets = set(spec.known_topics), None, 0
+    seen, resets = set(spec.known_topics), 0
+    paused: bool | None = None
     while not control.stopping:
         if control.resets != resets:
             resets = control.resets
             seen.clear()
-        if paused is not control.pausing if paused is not None else True:
-            paused = control.pausing or (paused is None and spec.paused)
-            control.pausing = paused
+        if paused is not control.pausing:
+            paused = control.pausing
             (host.paused if paused else host.running)()
         if not paused and "topic" in spec.config and spec.config["topic"] not in seen:
             seen.add(spec.config["topic"])
@@ -34,7 +35,16 @@ def tick(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost,
     host.metrics({"source-record-poll-total": 3.0})
 
 
-def block(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, plugins: Any) -> None:
+def count(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, resolve: Any) -> None:
+    """Reports its counts, and says so in the log."""
+    host.running()
+    logging.getLogger("loops").info("Counting")
+    while not control.stopping:
+        host.metrics({"source-record-poll-total": 3.0, "batch-size-max": 2.0})
+        control.wait(0.5)
+
+
+def block(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, resolve: Any) -> None:
     """Polls for ever, until its own stop ends that."""
     released = threading.Event()
     control.on_stop = released.set
@@ -42,7 +52,7 @@ def block(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost
     released.wait()
 
 
-def deaf(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, plugins: Any) -> None:
+def deaf(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, resolve: Any) -> None:
     """Takes no notice of anything."""
     host.running()
     threading.Event().wait()

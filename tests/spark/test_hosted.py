@@ -188,8 +188,8 @@ def descendants(parent: int) -> set[int]:
 
 WORKER = """
 import sys, time
-sys.path.insert(0, {here!r})
-from conftest import Hosted, make_spec
+sys.path.insert(0, {tests!r})
+from hosting import Hosted, make_spec
 from penstock.core.tasks import TaskRunning
 from penstock.spark.session import HostSettings
 hosted = Hosted(HostSettings())
@@ -202,7 +202,7 @@ time.sleep(600)
 
 
 def test_nothing_survives_a_worker_that_is_killed() -> None:
-    code = WORKER.format(here=str(Path(__file__).parent))
+    code = WORKER.format(tests=str(Path(__file__).parent.parent))
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as worker:
         assert worker.stdout is not None
         assert worker.stdout.readline() == "running\n"

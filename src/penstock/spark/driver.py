@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from penstock.spark import task
 from penstock.spark.channel import Frames, Message, encode
+from penstock.spark.counts import Counts
 from penstock.spark.session import slots, start
 
 if TYPE_CHECKING:
@@ -53,7 +54,12 @@ class Driver:
                     threading.Thread(target=self._job, args=(command,), name=command["group"], daemon=True).start()
                 case "cancel":
                     self.sc.cancelJobGroup(command["group"])
+                case "counts" if self.counts is not None:
+                    self.counts.show(command["group"], command["values"])
                 case "stop":
+                    if not self.sc.master.startswith("local["):
+                        # Says goodbye to a cluster, which would start executors anew for one that is just gone.
+                        self.sc.stop()
                     self.end("Spark was stopped.")
 
     def end(self, reason: str) -> None:
@@ -82,6 +88,7 @@ class Driver:
         log4j = self.sc._jvm.org.apache.logging.log4j  # type: ignore[union-attr]
         for name in _TELL_TWICE:
             log4j.core.config.Configurator.setLevel(name, log4j.Level.OFF)
+        self.counts = Counts(self.sc) if conf["spark.ui.enabled"] == "true" else None
         self.one = self.sc.parallelize([0], 1)
         if conf["spark.master"].startswith("local["):
             # The process that tasks are forked from takes a second to start: begin now.

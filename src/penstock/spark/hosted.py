@@ -42,7 +42,7 @@ class HostedTasks:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="hosted-tasks", daemon=True)
         self._runs: dict[TaskId, Run] = {}
-        self._levels: dict[str, str] = {}
+        self._levels: dict[str, int | str] = {}
 
     def start(self) -> None:
         """Called once; Spark is there when ``SparkReady`` is delivered. Raises OSError if there is no port to listen
@@ -81,8 +81,8 @@ class HostedTasks:
         """End a task by force: it commits nothing more."""
         self._call(self._steer, id, lambda run: run.stop(0.0))
 
-    def log_level(self, logger: str, level: str) -> None:
-        """Set the level of a logger, by Python's names, in the tasks that run and in those to come."""
+    def log_level(self, logger: str, level: int | str) -> None:
+        """Set a logger's level, as Python names or numbers it, in the tasks that run and in those to come."""
         self._call(self._log_level, logger, level)
 
     def close(self, timeout: float) -> None:
@@ -144,7 +144,7 @@ class HostedTasks:
         if (run := self._runs.get(id)) is not None:
             action(run)
 
-    def _log_level(self, logger: str, level: str) -> None:
+    def _log_level(self, logger: str, level: int | str) -> None:
         self._levels[logger] = level
         for run in self._runs.values():
             run.send({"say": "level", "name": logger, "level": level})

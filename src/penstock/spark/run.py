@@ -166,7 +166,7 @@ class Run:
             outcomes = _either(job, self._admitted, self._stop)
             done, _ = await asyncio.wait(outcomes, timeout=SETTLING, return_when=asyncio.FIRST_COMPLETED)
             if not done:
-                self.waiting("Spark has not started the task yet: it may have fewer free slots than it should")
+                self.waiting("Spark has been asked for a slot, and has not started the task yet")
                 await asyncio.wait(outcomes, return_when=asyncio.FIRST_COMPLETED)
             if self._admitted.done():
                 return job
@@ -229,18 +229,22 @@ class Run:
             case "offsets":
                 self._deliver(OffsetsReported(id, run, tuple((p, o) for p, o in message["offsets"])))
             case "metrics":
-                self._deliver(TaskMetrics(id, run, message["values"]))
+                values = message["values"]
+                self._deliver(TaskMetrics(id, run, values))
+                self._shared.driver.show(
+                    self._group, {name: n for name, n in values.items() if name.endswith("-total")}
+                )
             case "log":
                 self._log(message)
 
     def _log(self, message: Message) -> None:
         logger = logging.getLogger(message["name"])
         if logger.isEnabledFor(message["level"]):
-            record = logger.makeRecord(
-                message["name"], message["level"], message["path"], message["line"], message["text"], (), None
-            )
-            record.created = message["created"]
-            record.connector_context = f"[{self.id.connector}|task-{self.id.task}] "
+            # As Java's lines begin: its `connector.context`, and the name of the task's thread.
+            text = f"[{self.id.connector}|task-{self.id.task}] {message['text']}"
+            name, level = message["name"], message["level"]
+            record = logger.makeRecord(name, level, message["path"], message["line"], text, (), None)
+            record.created, record.threadName = message["created"], f"task-thread-{self.id}"
             logger.handle(record)
 
     async def _insist(self, patience: float) -> None:

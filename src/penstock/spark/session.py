@@ -33,7 +33,7 @@ _CHOSEN = {
     "spark.driver.memory": "512m",
     "spark.driver.defaultJavaOptions": _JAVA,
     "spark.executor.defaultJavaOptions": _JAVA,
-    # 10 MB and about a second of start; the jobs of hosted tasks can be seen by the REST API as well.
+    # It takes 10 MB and about a second of the start, and Connect's own REST API tells what most people want to know.
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.locality.wait": "0",

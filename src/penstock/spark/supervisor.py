@@ -83,6 +83,11 @@ class Driver:
         if group in self._jobs:
             self._say({"do": "cancel", "group": group})
 
+    def show(self, group: str, values: Mapping[str, float]) -> None:
+        """Show totals with the job of this group, if Spark's UI is on."""
+        if self.conf["spark.ui.enabled"] == "true" and group in self._jobs:
+            self._say({"do": "counts", "group": group, "values": dict(values)})
+
     async def close(self, timeout: float) -> None:
         """End Spark: asked for, after ``timeout`` seconds by force."""
         self._closing = True

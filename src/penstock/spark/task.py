@@ -89,8 +89,9 @@ def host(payload: Message, _rows: Iterable[Any]) -> Iterator[Any]:
     except RefusedError as refusal:
         print(f"{who} was not admitted and ends: {refusal}", file=sys.stderr)
         return iter(())
-    control = TaskControl()
-    failed = _run(TaskSpec.from_json(admitted["spec"]), admitted, channel, control)
+    spec = TaskSpec.from_json(admitted["spec"])
+    control = TaskControl(pausing=spec.paused)
+    failed = _run(spec, admitted, channel, control)
     channel.send({"say": "done"})
     if failed:
         raise TaskFailedError(failed)
@@ -117,9 +118,9 @@ def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, control: TaskC
         daemon=True,
     ).start()
     try:
-        sys.path[:0] = [path for path in spec.plugin_path if path not in sys.path]
+        plugins = Plugins(spec.plugin_path)
         run = _named(LOOPS.get(spec.kind, spec.kind))
-        run(spec, _named(spec.task_class), control, ChannelHost(channel), Plugins(spec.plugin_path))
+        run(spec, _named(spec.task_class), control, ChannelHost(channel), plugins.resolve)
     except BaseException as error:
         if not control.aborted:
             text = trace(error)

@@ -1,0 +1,72 @@
+"""Tasks on a real Spark, for tests: ``Hosted`` remembers what it delivered; the loops are in ``spark/loops.py``."""
+
+from __future__ import annotations
+
+import os
+import queue
+import time
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.core.tasks import SparkDied, SparkReady, TaskEvent, TaskId
+from penstock.pipeline.task import TaskSpec
+from penstock.spark.hosted import HostedTasks
+from penstock.spark.session import HostSettings
+
+LOOPS = str(Path(__file__).parent / "spark")
+
+
+class Events:
+    """What was delivered; tests take what they wait for and leave the rest."""
+
+    def __init__(self) -> None:
+        self._queue: queue.Queue[TaskEvent | SparkReady | SparkDied] = queue.Queue()
+        self._seen: list[TaskEvent | SparkReady | SparkDied] = []
+
+    def put(self, event: TaskEvent | SparkReady | SparkDied) -> None:
+        self._queue.put(event)
+
+    def until(self, kind: type, id: TaskId | None = None, timeout: float = 60.0) -> list[Any]:
+        """The events (of this task) up to and with the first of this kind."""
+        deadline = time.monotonic() + timeout
+        taken = []
+        while True:
+            for event in self._seen[:]:
+                if id is None or getattr(event, "id", None) == id:
+                    self._seen.remove(event)
+                    taken.append(event)
+                    if isinstance(event, kind):
+                        return taken
+            try:
+                self._seen.append(self._queue.get(timeout=max(0.01, deadline - time.monotonic())))
+            except queue.Empty:
+                pytest.fail(f"{kind.__name__} of {id} did not come within {timeout} s, but {taken}")
+
+
+class Hosted(HostedTasks):
+    def __init__(self, settings: HostSettings) -> None:
+        self.events = Events()
+        # Where the tasks' processes find ``loops.py``.
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (LOOPS, os.environ.get("PYTHONPATH"))))
+        super().__init__(settings, self.events.put)
+
+
+_numbers = count()
+
+
+def make_spec(loop: str = "tick", *, run: int = 1, paused: bool = False, **config: str) -> TaskSpec:
+    """A task of its own whose loop is a function of ``loops.py``."""
+    return TaskSpec(
+        connector=f"c{next(_numbers)}",
+        task=0,
+        run=run,
+        kind=f"loops:{loop}",
+        task_class="loops:Ticker",
+        config=config,
+        connector_config={},
+        worker_config={},
+        paused=paused,
+    )

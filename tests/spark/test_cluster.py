@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hosting import Hosted
+from penstock.core.tasks import SparkReady, TaskEnded, TaskId, TaskRunning, TaskWaiting
+from penstock.pipeline.task import TaskSpec
+from penstock.spark.session import HostSettings
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+
+def test_tasks_run_on_the_executors_of_a_cluster_and_are_seen_in_its_pages(
+    spec: Callable[..., TaskSpec], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)  # Spark's workers have a folder `work` where they are
+    caplog.set_level(logging.INFO)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    cluster = {"spark.master": "local-cluster[2,1,1024]", "spark.ui.enabled": "true", "spark.ui.port": str(port)}
+    hosted = Hosted(HostSettings(spark=cluster))
+    hosted.start()
+    try:
+        assert hosted.events.until(SparkReady, timeout=120.0) == [SparkReady(2)]
+        tasks = [spec("count") for _ in range(3)]
+        ids = [TaskId(each.connector, 0) for each in tasks]
+        for each in tasks:
+            hosted.run(each)
+        for id in ids[:2]:
+            hosted.events.until(TaskRunning, id)
+        waiting = hosted.events.until(TaskWaiting, ids[2])[0]
+        assert waiting.reason == "No slot of Spark is free: all 2 slots for tasks are taken"
+        assert seen(f"http://127.0.0.1:{port}/api/v1/applications", "Connector " + ids[0].connector) == {
+            "source-record-poll-total": "3"
+        }
+        assert f"[{ids[0].connector}|task-0] Counting" in caplog.messages
+        hosted.stop(ids[0])
+        hosted.events.until(TaskEnded, ids[0])
+        hosted.events.until(TaskRunning, ids[2])
+    finally:
+        hosted.close(20.0)
+
+
+def seen(pages: str, description: str) -> dict[str, str]:
+    """The accumulators of the job that is so described, as soon as it shows some."""
+
+    def get(path: str) -> Any:
+        with urllib.request.urlopen(pages + path) as answer:
+            return json.load(answer)
+
+    application = "/" + get("")[0]["id"]
+    deadline = time.monotonic() + 60.0
+    while time.monotonic() < deadline:
+        for job in get(application + "/jobs?status=running"):
+            if job.get("description", "").startswith(description):
+                stage = get(f"{application}/stages/{job['stageIds'][0]}?details=false")[0]
+                if stage["accumulatorUpdates"]:
+                    return {each["name"]: each["value"] for each in stage["accumulatorUpdates"]}
+        time.sleep(0.5)
+    return {}
