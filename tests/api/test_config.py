@@ -71,7 +71,12 @@ def test_classes_are_looked_up_where_a_loader_is_given() -> None:
 
 def test_passwords_do_not_show() -> None:
     password = parse_type("k", "secret", Type.PASSWORD)
-    assert (str(password), repr(password), f"{password}", str([password])) == ("[hidden]", "[hidden]", "[hidden]", "[[hidden]]")
+    assert (str(password), repr(password), f"{password}", str([password])) == (
+        "[hidden]",
+        "[hidden]",
+        "[hidden]",
+        "[[hidden]]",
+    )
     assert (password.value, password == "secret", type(password)) == ("secret", True, Password)
     assert to_text(password, Type.PASSWORD) == "[hidden]"
 
