@@ -113,7 +113,8 @@ def test_a_module_whose_name_is_taken(folder: Path, caplog: pytest.LogCaptureFix
 
 def test_a_name_inherited_from_a_built_in_class_is_not_its_own(folder: Path) -> None:
     (folder / "derived_plugin.py").write_text(
-        "from penstock.connectors import FileStreamSourceConnector as Base\n\n\nclass DerivedConnector(Base):\n    pass\n"
+        "from penstock.connectors import FileStreamSourceConnector as Base\n\n\n"
+        "class DerivedConnector(Base):\n    pass\n"
     )
     assert "derived_plugin.DerivedConnector" in versions(Plugins([str(folder)]))
 
