@@ -33,7 +33,7 @@ class RetriableError(ConnectError):
 
 
 class DataError(ConnectError):
-    """A value does not fit its schema, or can't be converted; ``errors.tolerance`` decides what becomes of the record."""
+    """A value does not fit its schema, or can't be converted. ``errors.tolerance`` says what becomes of it."""
 
     java_name = "org.apache.kafka.connect.errors.DataException"
 

@@ -26,7 +26,7 @@ class ConfigProvider:
         return ConfigDef()
 
     def configure(self, config: Mapping[str, str]) -> None:
-        """Called once, with the settings named ``config.providers.<name>.param.*``, without prefix; raises ConfigError."""
+        """Called once, with the settings ``config.providers.<name>.param.*``, without prefix; raises ConfigError."""
 
     def get(self, path: str, keys: Collection[str] | None = None) -> dict[str, str]:
         """The values at this path: of these keys as far as they are there, or all of them.

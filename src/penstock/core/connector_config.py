@@ -46,7 +46,7 @@ def common_config(
     converters: Mapping[str, ConverterDefault] = NO_CONVERTERS,
     catalog: Catalog | None = None,
 ) -> ConfigDef:
-    """The definitions; ``version`` is the default of ``connector.plugin.version``, a catalog adds recommended values."""
+    """The definitions; ``version`` is the default of ``connector.plugin.version``, a catalog adds recommendations."""
     config = ConfigDef()
     config.define(
         NAME,
