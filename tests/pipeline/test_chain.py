@@ -1,0 +1,146 @@
+"""The chain of transforms that a configuration describes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.errors import ConfigError
+from penstock.api.transform import Predicate, Transformation
+from penstock.pipeline.chain import Chain
+from penstock.pipeline.errors import Stage
+
+
+class Append(Transformation):
+    java_name = "x.Append"
+
+    def configure(self, config: Any) -> None:
+        self.config = config
+
+    def apply_batch(self, batch: Batch) -> Batch:
+        return batch.with_(values=[value + self.config["text"] for value in batch.values])
+
+
+class DropLong(Transformation):
+    """Drops values of more than one letter."""
+
+    java_name = "x.DropLong"
+
+    def configure(self, config: Any) -> None:
+        pass
+
+    def apply_batch(self, batch: Batch) -> Batch:
+        return batch.select([i for i, value in enumerate(batch.values) if len(value) < 2])
+
+
+class DropAll(Transformation):
+    java_name = "x.DropAll"
+
+    def configure(self, config: Any) -> None:
+        pass
+
+    def apply(self, record: Any) -> None:
+        return None
+
+
+class Vowel(Predicate):
+    java_name = "x.Vowel"
+    closed = 0
+
+    def configure(self, config: Any) -> None:
+        pass
+
+    def test(self, record: Any) -> bool:
+        return record.value[0] in "aeiou"
+
+    def close(self) -> None:
+        Vowel.closed += 1
+
+
+CLASSES = {each.java_name: each for each in (Append, DropLong, DropAll, Vowel)}
+
+
+def resolve(kind: str, name: str) -> type:
+    return CLASSES[name]
+
+
+def applied(config: dict[str, str], *values: str) -> list[str]:
+    n = len(values)
+    batch = Batch.of("t", list(values), origin=SourceOrigin([{}] * n, [{"o": value} for value in values]))
+    for step in Chain.build(config, resolve).steps:
+        batch = step.apply(batch)
+        assert isinstance(batch.origin, SourceOrigin)
+        assert len(batch.origin.offsets) == len(batch)
+        assert [offset["o"][0] for offset in batch.origin.offsets] == [value[0] for value in batch.values]
+    return batch.values
+
+
+def test_no_transforms_no_steps() -> None:
+    assert Chain.build({}, resolve).steps == []
+
+
+def test_transforms_run_in_the_order_given() -> None:
+    config = {
+        "transforms": "b, a",
+        "transforms.a.type": "x.Append",
+        "transforms.a.text": "1",
+        "transforms.b.type": "x.Append",
+        "transforms.b.text": "2",
+    }
+    assert applied(config, "x") == ["x21"]
+    assert [(s.stage, s.plugin, s.alias) for s in Chain.build(config, resolve).steps] == [
+        (Stage.TRANSFORMATION, "x.Append", "b"),
+        (Stage.TRANSFORMATION, "x.Append", "a"),
+    ]
+
+
+def where(transform: str, negate: str | None = None) -> dict[str, str]:
+    config = {
+        "transforms": "t",
+        "transforms.t.type": transform,
+        "transforms.t.text": "!",
+        "transforms.t.predicate": "p",
+        "predicates": "p",
+        "predicates.p.type": "x.Vowel",
+    }
+    return config if negate is None else {**config, "transforms.t.negate": negate}
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        (where("x.Append"), ["a!", "b", "cc", "ee!", "d"]),
+        (where("x.Append", "true"), ["a", "b!", "cc!", "ee", "d!"]),
+        (where("x.DropLong"), ["a", "b", "cc", "d"]),
+        (where("x.DropLong", "true"), ["a", "b", "ee", "d"]),
+        (where("x.DropAll"), ["b", "cc", "d"]),
+        (where("x.DropAll", "true"), ["a", "ee"]),
+    ],
+)
+def test_a_predicate_says_for_which_records_a_transform_counts(config: dict[str, str], expected: list[str]) -> None:
+    assert applied(config, "a", "b", "cc", "ee", "d") == expected
+
+
+def test_all_or_none_of_the_records() -> None:
+    assert applied(where("x.Append"), "a", "e") == ["a!", "e!"]
+    assert applied(where("x.Append"), "b", "c") == ["b", "c"]
+
+
+def test_the_transform_does_not_see_what_concerns_its_predicate() -> None:
+    chain = Chain.build({**where("x.Append"), "transforms.t.predicate": ""}, resolve)
+    assert chain.steps[0].apply.__self__.config == {"type": "x.Append", "text": "!"}  # type: ignore[attr-defined]
+
+
+def test_unknown_predicates_and_missing_classes_are_refused() -> None:
+    with pytest.raises(ConfigError, match="Invalid value p for configuration predicate"):
+        Chain.build({**where("x.Append"), "predicates": "other"}, resolve)
+    with pytest.raises(ConfigError, match=r'Missing required configuration "transforms.t.type"'):
+        Chain.build({"transforms": "t"}, resolve)
+
+
+def test_closing_closes_predicates_too() -> None:
+    before = Vowel.closed
+    Chain.build(where("x.Append"), resolve).close()
+    assert Vowel.closed == before + 1

@@ -1,0 +1,170 @@
+"""Culprits are found, retried, reported and skipped, or end the task."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from penstock.api.batch import Batch, SinkOrigin
+from penstock.api.errors import ConnectError, DataError, RetriableError
+from penstock.core.tasks import TaskId
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, LogReporter, Stage, Step
+from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.trace import trace
+
+TASK = TaskId("c", 0)
+
+
+def consumed(*values: Any) -> Batch:
+    n = len(values)
+    origin = SinkOrigin(["t"] * n, [1] * n, list(range(10, 10 + n)), ["CreateTime"] * n)
+    return Batch.of("t", list(values), timestamps=[5] * n, origin=origin)
+
+
+def to_numbers(batch: Batch) -> Batch:
+    return batch.with_(values=[int(value) for value in batch.values])
+
+
+NUMBERS = Step(Stage.VALUE_CONVERTER, "x.Numbers", to_numbers)
+
+
+class Handling:
+    """A handler with everything it does written down."""
+
+    def __init__(self, config: dict[str, str], reporters: bool = True) -> None:
+        self.failures: list[Failure] = []
+        self.slept: list[float] = []
+        self.metrics = Metrics(lambda values: None, ())
+        settings = ErrorSettings.of(config)
+        log = LogReporter(TASK, settings, self.metrics)
+        self.handler = ErrorHandler(settings, self.metrics, self._sleep, (self.failures.append, log))
+
+    def _sleep(self, seconds: float) -> bool:
+        self.slept.append(seconds)
+        return False
+
+    def total(self, name: str) -> float:
+        return self.metrics.snapshot(0.0)[name]
+
+
+TOLERATE = {"errors.tolerance": "all"}
+
+
+def test_nothing_happens_to_good_records() -> None:
+    handling = Handling({})
+    assert handling.handler.run([NUMBERS, NUMBERS], consumed("1", "2")).values == [1, 2]
+    assert handling.failures == []
+
+
+def test_the_first_culprit_ends_the_task() -> None:
+    handling = Handling({})
+    with pytest.raises(ConnectError, match="Tolerance exceeded in error handler") as raised:
+        handling.handler.run([NUMBERS], consumed("1", "x", "3", "y"))
+    assert [failure.record.values for failure in handling.failures] == [["x"]]
+    lines = trace(raised.value).splitlines()
+    assert lines[0] == "org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler"
+    assert lines[1] == "Caused by: ValueError: invalid literal for int() with base 10: 'x'"
+    assert lines[2] == "\tIn stage VALUE_CONVERTER, class x.Numbers, topic t, partition 1, offset 11"
+    assert lines[3].startswith("\tat <listcomp>(") or lines[3].startswith("\tat to_numbers(")
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 33])
+def test_culprits_are_skipped_if_tolerated_and_order_is_kept(n: int) -> None:
+    handling = Handling(TOLERATE)
+    values = ["x" if i % 3 == 1 else str(i) for i in range(n)]
+    assert handling.handler.run([NUMBERS], consumed(*values)).values == [i for i in range(n) if i % 3 != 1]
+    assert [failure.record.origin.offsets[0] for failure in handling.failures] == [  # type: ignore[union-attr]
+        10 + i for i in range(n) if i % 3 == 1
+    ]
+    assert handling.total("total-records-skipped") == len(handling.failures)
+
+
+def test_a_skipped_record_reaches_no_later_step() -> None:
+    seen: list[Any] = []
+
+    def look(batch: Batch) -> Batch:
+        seen.extend(batch.values)
+        return batch
+
+    Handling(TOLERATE).handler.run([NUMBERS, Step(Stage.TRANSFORMATION, "x.Look", look, "look")], consumed("x", "2"))
+    assert seen == [2]
+
+
+class Flaky:
+    """Fails so many times before it works."""
+
+    def __init__(self, failures: int) -> None:
+        self.left = failures
+
+    def __call__(self, batch: Batch) -> Batch:
+        if self.left:
+            self.left -= 1
+            raise RetriableError("try again")
+        return batch
+
+
+def flaky(failures: int) -> Step:
+    return Step(Stage.TRANSFORMATION, "x.Flaky", Flaky(failures), "f")
+
+
+def test_retries_wait_longer_each_time() -> None:
+    handling = Handling({"errors.retry.timeout": "-1", "errors.retry.delay.max.ms": "100000"})
+    assert handling.handler.run([flaky(4)], consumed("a")).values == ["a"]
+    assert handling.slept == pytest.approx([0.3, 0.6, 1.2, 2.4])
+    assert handling.total("total-retries") == 4
+
+
+def test_no_wait_is_longer_than_allowed() -> None:
+    handling = Handling({"errors.retry.timeout": "-1", "errors.retry.delay.max.ms": "200"})
+    handling.handler.run([flaky(5)], consumed("a"))
+    assert len(handling.slept) == 5
+    assert max(handling.slept) <= 0.2
+
+
+def test_without_a_time_for_retries_there_are_none() -> None:
+    handling = Handling({})
+    with pytest.raises(ConnectError, match="Tolerance exceeded"):
+        handling.handler.run([flaky(1)], consumed("a"))
+    assert handling.slept == []
+
+
+def test_a_stop_ends_retries() -> None:
+    handling = Handling({"errors.retry.timeout": "-1"})
+    handling.handler._wait = lambda seconds: True
+    with pytest.raises(ConnectError, match="Tolerance exceeded"):
+        handling.handler.run([flaky(100)], consumed("a"))
+
+
+def test_failures_elsewhere_count_the_same() -> None:
+    failure = Failure(Stage.TASK_PUT, "x.Task", DataError("bad"), consumed("a"))
+    handling = Handling(TOLERATE)
+    handling.handler.failed(failure)
+    assert handling.failures == [failure]
+    with pytest.raises(ConnectError, match="Tolerance exceeded"):
+        Handling({}).handler.failed(failure)
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({}, []),
+        (
+            {"errors.log.enable": "true"},
+            ["Error encountered in task c-0. Executing stage 'VALUE_CONVERTER' with class 'x.Numbers'."],
+        ),
+        (
+            {"errors.log.enable": "true", "errors.log.include.messages": "true"},
+            [
+                "Error encountered in task c-0. Executing stage 'VALUE_CONVERTER' with class 'x.Numbers', "
+                "where consumed record is {topic='t', partition=1, offset=10, timestamp=5, timestampType=CreateTime}."
+            ],
+        ),
+    ],
+)
+def test_failures_are_logged_with_javas_words(
+    config: dict[str, str], expected: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    Handling({**TOLERATE, **config}).handler.run([NUMBERS], consumed("x"))
+    assert [r.getMessage() for r in caplog.records if r.levelno == logging.ERROR] == expected

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import time
+
+from penstock.pipeline.metrics import Metrics
+
+
+def test_counts_rates_and_figures_have_javas_names() -> None:
+    metrics = Metrics(lambda values: None, ("source-record-poll-total",))
+    metrics.snapshot(100.0)
+    metrics.add("source-record-poll-total", 50)
+    metrics.observe("batch-size", 10)
+    metrics.observe("batch-size", 30)
+    metrics.observe("poll-batch", 7, "-time-ms")
+    metrics.committed(0.5)
+    metrics.committed(0.1, success=False)
+    values = metrics.snapshot(110.0)
+    assert values["source-record-poll-total"] == 50
+    assert values["source-record-poll-rate"] == 5
+    assert (values["batch-size-max"], values["batch-size-avg"]) == (30, 20)
+    assert values["poll-batch-max-time-ms"] == 7
+    assert values["offset-commit-max-time-ms"] == 500
+    assert values["offset-commit-success-percentage"] == 0.5
+
+
+def test_reports_come_now_and_then() -> None:
+    reports: list[dict[str, float]] = []
+    metrics = Metrics(reports.append, ("sink-record-read-total",), every=5.0)
+    now = time.monotonic()
+    for seconds in range(12):
+        metrics.tick(now + seconds)
+    assert len(reports) == 2
+    assert reports[0]["sink-record-read-total"] == 0

@@ -1,0 +1,74 @@
+"""Source offsets between the task and the offsets topic."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+
+from penstock.api.batch import SourceOrigin
+from penstock.api.errors import DataError
+from penstock.pipeline.offsets import SourceOffset, SourceOffsets
+from penstock.pipeline.task import TaskSpec
+
+
+def offsets(*stored: tuple[dict[str, Any], dict[str, Any], str | None]) -> SourceOffsets:
+    spec = TaskSpec(
+        connector="c",
+        task=0,
+        run=1,
+        kind="source",
+        task_class="",
+        config={},
+        connector_config={},
+        worker_config={},
+        offsets=stored,
+    )
+    return SourceOffsets(spec)
+
+
+def records(found: list[SourceOffset]) -> list[tuple[bytes, bytes | None]]:
+    return [(each.key, each.value) for each in found]
+
+
+def test_the_last_offset_of_each_partition_counts() -> None:
+    a, b = {"f": "a"}, {"f": "b"}
+    known = offsets()
+    known.sent(SourceOrigin([a, b, {"f": "a"}, b], [{"p": 1}, {"p": 2}, {"p": 3}, {"p": 4}]))
+    assert records(known.take()) == [(b'["c",{"f":"a"}]', b'{"p":3}'), (b'["c",{"f":"b"}]', b'{"p":4}')]
+    assert known.take() == []
+
+
+def test_stored_keys_are_written_with_their_bytes() -> None:
+    key = b'["c", {"b":2, "a":1}]'
+    known = offsets(({"a": 1, "b": 2}, {"p": 0}, base64.b64encode(key).decode()))
+    known.sent(SourceOrigin([{"b": 2, "a": 1}], [{"p": 9}]))
+    assert records(known.take()) == [(key, b'{"p":9}')]
+
+
+def test_the_task_reads_what_was_committed() -> None:
+    known = offsets(({"f": "a"}, {"p": 1}, None))
+    assert known.offsets([{"f": "a"}, {"f": "b"}]) == [{"p": 1}, None]
+    known.sent(SourceOrigin([{"f": "a"}], [{"p": 2}]))
+    assert known.offset({"f": "a"}) == {"p": 1}
+    known.committed(known.take())
+    assert known.offset({"f": "a"}) == {"p": 2}
+
+
+def test_offsets_that_could_not_be_stored_wait_unless_later_ones_do() -> None:
+    known = offsets()
+    known.sent(SourceOrigin([{"f": "a"}, {"f": "b"}], [{"p": 1}, {"p": 2}]))
+    taken = known.take()
+    known.sent(SourceOrigin([{"f": "a"}], [{"p": 5}]))
+    known.give_back(taken)
+    assert sorted(value for _, value in records(known.take())) == [b'{"p":2}', b'{"p":5}']
+
+
+def test_offsets_that_no_topic_can_hold_are_refused() -> None:
+    known = offsets()
+    known.sent(SourceOrigin([{"f": "a"}], [{"p": [1]}]))
+    with pytest.raises(
+        DataError, match="Offsets may only contain primitive types as values, but field p contains ARRAY"
+    ):
+        known.take()

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from penstock.api.errors import ConnectError, DataError
+from penstock.pipeline.trace import causes, trace
+
+
+def raised(error: BaseException, cause: BaseException | None = None) -> BaseException:
+    try:
+        raise error from cause
+    except BaseException as e:
+        return e
+
+
+def test_the_root_cause_is_right_behind_the_error() -> None:
+    root = raised(DataError("no number"))
+    lines = trace(raised(ConnectError("over"), raised(ValueError("between"), root))).splitlines()
+    assert lines[:3] == [
+        "org.apache.kafka.connect.errors.ConnectException: over",
+        "Caused by: ValueError: between",
+        "Caused by: org.apache.kafka.connect.errors.DataException: no number",
+    ]
+    assert lines[3].startswith("\tat raised(")
+
+
+def test_an_error_without_a_message_is_its_class() -> None:
+    assert trace(KeyError()) == "KeyError\n"
+
+
+def test_what_was_being_handled_is_a_cause_too() -> None:
+    try:
+        try:
+            raise ValueError("first")
+        except ValueError:
+            raise KeyError("second")  # noqa: B904
+    except KeyError as e:
+        assert [type(each) for each in causes(e)] == [KeyError, ValueError]
+
+
+def test_errors_that_cause_each_other_come_to_an_end() -> None:
+    one, two = ValueError("1"), ValueError("2")
+    one.__cause__, two.__cause__ = two, one
+    assert causes(one) == [one, two]
