@@ -20,8 +20,8 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.kafka.admin import (
     TopicSpec,
     TopicTimeoutError,
+    code_of,
     create_topic,
-    is_unreached,
     offsets_at,
     partition_counts,
     sentence,
@@ -115,7 +115,7 @@ class TopicLog:
         self._early: list[tuple[Sequence[Pair], OnDone]] = []
         self._positions: dict[int, int] = {}
         self._asked: list[OnDone] = []
-        self._reading = self._looking_up = False
+        self._reading = self._looking_up = self._gone = False
         self._reads: list[_Read] = []
         self._trouble: str | None = None
         self._threads = [threading.Thread(target=self._run, name=f"log-{self.name}", daemon=True)]
@@ -131,7 +131,7 @@ class TopicLog:
         self._closing.set()
         for thread in self._threads:
             if thread.ident is not None and thread is not threading.current_thread():
-                thread.join(10)
+                thread.join(3)
         self._fail(LogClosedError(f"The log of topic `{self.name}` is closed"))
 
     # -- writing
@@ -211,6 +211,8 @@ class TopicLog:
                     break
                 except (KafkaException, TimeoutError) as e:
                     attempt = self._pause(attempt, f"its ends can't be looked up: {sentence(e)}")
+                    # A topic that was just made may be unknown to a broker for a moment, one that was deleted stays so.
+                    self._gone |= attempt == len(_RETRIES) and code_of(e) == BrokerError.UNKNOWN_TOPIC_OR_PART
             else:
                 ends = {}
         finally:
@@ -276,14 +278,15 @@ class TopicLog:
         consumer = self._assigned_consumer()
         try:
             self._open_for_writing()
-            self._reading = True
+            self._reading, self._gone = True, False
             self.read_to_end(self._caught_up)
             while not self._closing.is_set():
                 first = consumer.poll(_IDLE_POLL)
-                if first is None:
-                    if self._trouble is not None:
-                        self._look_for_brokers()
-                elif not self._deliver([first, *consumer.consume(_BATCH, 0)]):
+                if first is not None:
+                    self._deliver([first, *consumer.consume(_BATCH, 0)])
+                elif self._trouble is not None:
+                    self._look_for_brokers()
+                if self._gone:
                     log.error("Topic `%s` with the %s was deleted; it is made anew", self.name, self.topic.purpose)
                     return True
         finally:
@@ -321,9 +324,9 @@ class TopicLog:
         consumer.assign([TopicPartition(self.name, partition, start) for partition, start in starts.items()])
         return consumer
 
-    def _deliver(self, messages: list[Message]) -> bool:
-        """Hand on the records and note how far they go; False if the topic is gone."""
-        records, gone, positions = [], False, {}
+    def _deliver(self, messages: list[Message]) -> None:
+        """Hand on the records and note how far they go."""
+        records, positions = [], {}
         for message in messages:
             error = message.error()
             if error is None:
@@ -333,7 +336,7 @@ class TopicLog:
             elif error.code() == BrokerError._PARTITION_EOF:
                 positions[message.partition()] = message.offset()
             elif error.code() in (BrokerError.UNKNOWN_TOPIC_OR_PART, BrokerError._UNKNOWN_TOPIC):
-                gone = True
+                self._gone = True
             else:
                 self._in_trouble(error.str())
         if records:
@@ -344,7 +347,6 @@ class TopicLog:
             with self._lock:
                 self._positions.update(positions)
             self._finish_reads()
-        return not gone
 
     def _open_for_writing(self) -> None:
         if self.clients.producer is None or self._producer is not None:
@@ -381,9 +383,7 @@ class TopicLog:
     def _look_for_brokers(self) -> None:
         try:
             offsets_at(self._admin, self.name, [0], OffsetSpec.latest(), 1)
-        except (KafkaException, TimeoutError) as e:
-            if not is_unreached(e):
-                self._out_of_trouble()
+        except (KafkaException, TimeoutError):
             return
         self._out_of_trouble()
 

@@ -89,7 +89,8 @@ def _topic_status(key: str, value: bytes | None) -> TopicStatus:
 
 
 def _members(value: bytes) -> dict[str, Any]:
-    match java_json.decode(value):
+    document = java_json.decode(value)
+    match document:
         case {"state": str(state), "generation": int(generation), **rest} if state in STATES:
             trace, worker, version = (rest.get(name) for name in ("trace", "worker_id", "version"))
             if all(text is None or isinstance(text, str) for text in (trace, worker, version)):
@@ -100,6 +101,4 @@ def _members(value: bytes) -> dict[str, Any]:
                     "worker_id": worker or "",
                     "version": version,
                 }
-        case other:
-            rest = other
-    raise TypeError(f"the value should hold state, trace, worker_id and generation, not {str(rest)[:100]}")
+    raise TypeError(f"the value should hold state, trace, worker_id and generation, not {str(document)[:100]}")

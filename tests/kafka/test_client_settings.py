@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+
+from penstock.kafka.client_settings import (
+    connector_admin,
+    connector_consumer,
+    connector_producer,
+    consumer_group,
+    internal,
+    max_poll_records,
+    transactional_producer,
+)
+
+WORKER = {
+    "bootstrap.servers": "a:1",
+    "group.id": "workers",
+    "key.converter": "x",
+    "request.timeout.ms": "7",
+    "producer.linger.ms": "1",
+    "producer.acks": "1",
+    "consumer.max.poll.records": "9",
+    "admin.request.timeout.ms": "8",
+}
+CONNECTOR = {"name": "c", "producer.override.linger.ms": "2", "consumer.override.group.id": "mine"}
+
+
+def test_a_producer_takes_connects_settings_then_the_workers_then_the_connectors():
+    assert connector_producer(WORKER, CONNECTOR, "id") == {
+        "bootstrap.servers": "a:1",
+        "enable.idempotence": "false",
+        "acks": "1",
+        "max.in.flight.requests.per.connection": "1",
+        "delivery.timeout.ms": "2147483647",
+        "client.id": "id",
+        "linger.ms": "2",
+    }
+
+
+def test_exactly_once_is_never_overridden(caplog: pytest.LogCaptureFixture):
+    connector = {"producer.override.enable.idempotence": "false", "producer.override.transactional.id": "other"}
+    settings = transactional_producer(WORKER, connector, "id", "workers-c-0")
+    assert (settings["enable.idempotence"], settings["transactional.id"]) == ("true", "workers-c-0")
+    assert "max.in.flight.requests.per.connection" not in settings
+    assert len(caplog.records) == 2
+    assert caplog.messages[0] == (
+        "The value 'false' for the 'enable.idempotence' property will be ignored as it cannot be overridden for "
+        "connectors when exactly-once source support is enabled. The value 'true' will be used instead."
+    )
+
+
+def test_a_consumers_group_is_the_connectors_unless_overridden():
+    assert consumer_group(WORKER, {"name": "c"}) == "connect-c"
+    assert consumer_group(WORKER, CONNECTOR) == "mine"
+    assert connector_consumer(WORKER, {"name": "c"}, "id")["auto.offset.reset"] == "earliest"
+
+
+def test_max_poll_records():
+    assert max_poll_records(WORKER, CONNECTOR) == 9
+    assert max_poll_records({}, {"name": "c"}) is None
+
+
+def test_an_admin_client_also_takes_the_workers_settings_without_a_prefix():
+    assert connector_admin(WORKER, CONNECTOR, "id") == {
+        "bootstrap.servers": "a:1",
+        "client.id": "id",
+        "request.timeout.ms": "8",
+    }
+
+
+def test_the_workers_own_clients_take_its_settings_without_a_prefix():
+    producer = internal(WORKER, "producer", "id")
+    assert (producer["request.timeout.ms"], producer["acks"]) == ("7", "all")
+    assert "linger.ms" not in producer
+    assert "key.converter" not in producer

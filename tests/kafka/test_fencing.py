@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from penstock.api.errors import ConnectError
+from penstock.kafka.clients import init_transactions, make_producer
+from penstock.kafka.fencing import fence, transactional_id
+from support import Kafka
+from waiting import answer
+
+pytestmark = pytest.mark.integration
+
+
+def test_producers_of_old_tasks_can_commit_no_more(kafka: Kafka):
+    topic = kafka.create_topic()
+    worker, connector = {"bootstrap.servers": kafka.bootstrap, "group.id": topic}, {"name": "c"}
+    zombies = []
+    for task in range(2):
+        id = transactional_id(topic, "c", task)
+        zombie = make_producer(worker, connector, client_id="zombie", transactional_id=id)
+        init_transactions(zombie, 30)
+        zombie.begin_transaction()
+        zombie.produce(topic, b"zombie")
+        zombie.flush()
+        zombies.append(zombie)
+    answer(lambda done: fence(worker, connector, 2, done))
+    for zombie in zombies:
+        with pytest.raises(KafkaException) as caught:
+            zombie.commit_transaction(10)
+        assert caught.value.args[0].code() == KafkaError._FENCED
+    assert kafka.values(topic) == []
+
+
+def test_nothing_to_fence(kafka: Kafka):
+    worker = {"bootstrap.servers": kafka.bootstrap, "group.id": "g"}
+    assert answer(lambda done: fence(worker, {"name": "c"}, 0, done)) is None
+
+
+def test_brokers_that_do_not_answer_make_it_fail():
+    worker = {"bootstrap.servers": "127.0.0.1:1", "group.id": "g"}
+    with pytest.raises(ConnectError, match="The producer of task c-0 could not be fenced"):
+        answer(lambda done: fence(worker, {"name": "c"}, 1, done, timeout=1))

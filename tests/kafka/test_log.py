@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from kafka_golden import golden
+from penstock.api.errors import ConfigError, ConnectError
+from penstock.kafka.admin import TopicSpec
+from penstock.kafka.client_settings import internal
+from penstock.kafka.clients import init_transactions, make_producer
+from penstock.kafka.log import LogClients, LogClosedError, LogTopic, TopicLog
+from support import Kafka
+from waiting import Inbox, answer
+
+pytestmark = pytest.mark.integration
+
+COMPACT = {"cleanup.policy": "compact"}
+
+
+def log_topic(name: str, partitions: int = 1, single: bool = False) -> LogTopic:
+    spec = TopicSpec(name, partitions, 1, COMPACT)
+    return LogTopic(
+        spec=spec, setting="config.storage.topic", purpose="connector configurations", single_partition=single
+    )
+
+
+def clients(kafka: Kafka, **options: Any) -> LogClients:
+    worker = {"bootstrap.servers": kafka.bootstrap}
+    return LogClients(
+        consumer=internal(worker, "consumer", "log-test"),
+        producer=internal(worker, "producer", "log-test"),
+        admin=internal(worker, "admin", "log-test"),
+        **options,
+    )
+
+
+@contextmanager
+def opened(topic: LogTopic, clients: LogClients) -> Iterator[tuple[TopicLog, Inbox]]:
+    records, caught_up = Inbox(), Inbox()
+    log = TopicLog(topic, clients, records, on_caught_up=caught_up)
+    log.start()
+    try:
+        caught_up.next()
+        yield log, records
+    finally:
+        log.close()
+
+
+def test_a_topic_is_made_compacted_and_what_is_appended_is_read_back(kafka: Kafka):
+    name = f"{kafka.create_topic()}-log"
+    with opened(log_topic(name, 3), clients(kafka)) as (log, records):
+        assert log.partitions == 3
+        answer(log.append, [(b"a", b"1"), (b"a", None)])
+        answer(log.read_to_end)
+        assert [(r.key, r.value, r.offset) for r in records.records(2)] == [(b"a", b"1", 0), (b"a", None, 1)]
+    with opened(log_topic(name), clients(kafka)) as (log, records):
+        assert [r.value for r in records.records(2)] == [b"1", None]
+
+
+@pytest.mark.parametrize("kind", ["status", "offset"])
+def test_keys_go_to_the_partitions_where_java_puts_them(kafka: Kafka, kind: str):
+    wanted = {g.key: g.partition for g in golden(kind)}
+    topic = log_topic(f"{kafka.create_topic()}-log", golden(kind)[0].partitions)
+    with opened(topic, clients(kafka)) as (log, records):
+        answer(log.append, [(key, b"") for key in wanted])
+        assert {r.key: r.partition for r in records.records(len(wanted))} == wanted
+
+
+def test_what_is_appended_before_the_topic_is_there_is_not_lost(kafka: Kafka):
+    log = TopicLog(log_topic(f"{kafka.create_topic()}-log"), clients(kafka), records := Inbox())
+    done = Inbox()
+    log.append([(b"k", b"early")], done)
+    log.start()
+    try:
+        assert done.next() is None
+        assert [r.value for r in records.records(1)] == [b"early"]
+    finally:
+        log.close()
+
+
+def test_a_topic_that_is_not_compacted_is_refused_with_javas_words(kafka: Kafka):
+    name, failed = kafka.create_topic(config={"cleanup.policy": "compact,delete"}), Inbox()
+    log = TopicLog(log_topic(name), clients(kafka), Inbox(), on_failed=failed)
+    log.start()
+    error = failed.next()
+    log.close()
+    assert isinstance(error, ConfigError)
+    assert str(error) == (
+        f"Topic '{name}' supplied via the 'config.storage.topic' property is required to have 'cleanup.policy=compact' "
+        "to guarantee consistency and durability of connector configurations, but found the topic currently has "
+        "'cleanup.policy=compact,delete'. Continuing would likely result in eventually losing connector configurations "
+        "and problems restarting this Connect cluster in the future. Change the 'config.storage.topic' property in the "
+        "Connect worker configurations to use a topic with 'cleanup.policy=compact'."
+    )
+
+
+def test_a_config_topic_of_several_partitions_is_refused_with_javas_words(kafka: Kafka):
+    name, failed = kafka.create_topic(partitions=2, config=COMPACT), Inbox()
+    log = TopicLog(log_topic(name, single=True), clients(kafka), Inbox(), on_failed=failed)
+    log.start()
+    error = failed.next()
+    log.close()
+    assert str(error) == (
+        f"Topic '{name}' supplied via the 'config.storage.topic' property is required to have a single partition in "
+        "order to guarantee consistency of connector configurations, but found 2 partitions."
+    )
+
+
+def test_settings_that_the_broker_does_not_take_are_refused(kafka: Kafka):
+    spec = TopicSpec(f"{kafka.create_topic()}-log", 1, 1, {**COMPACT, "retention.ms": "soon"})
+    failed = Inbox()
+    topic = LogTopic(spec=spec, setting="status.storage.topic", purpose="x")
+    log = TopicLog(topic, clients(kafka), Inbox(), on_failed=failed)
+    log.start()
+    error = failed.next()
+    log.close()
+    assert isinstance(error, ConnectError)
+    assert str(error).startswith(f"Unable to create topic(s) '{spec.name}': ")
+
+
+def test_reading_to_the_end_waits_for_open_transactions(kafka: Kafka):
+    name = kafka.create_topic(config=COMPACT)
+    producer = make_producer({"bootstrap.servers": kafka.bootstrap}, {}, client_id="t", transactional_id=f"{name}-t")
+    init_transactions(producer, 30)
+    with opened(log_topic(name), clients(kafka, read_committed=True)) as (log, records):
+        producer.begin_transaction()
+        producer.produce(name, b"1", b"k")
+        producer.flush()
+        done = Inbox()
+        log.read_to_end(done)
+        log.read_to_end(done)
+        assert records.empty()
+        assert done.empty()
+        producer.commit_transaction()
+        assert [done.next(), done.next()] == [None, None]
+        assert [r.value for r in records.records(1)] == [b"1"]
+
+
+def test_an_aborted_transaction_is_never_seen(kafka: Kafka):
+    name = kafka.create_topic(config=COMPACT)
+    producer = make_producer({"bootstrap.servers": kafka.bootstrap}, {}, client_id="t", transactional_id=f"{name}-t")
+    init_transactions(producer, 30)
+    producer.begin_transaction()
+    producer.produce(name, b"1", b"k")
+    producer.flush()
+    producer.abort_transaction()
+    with opened(log_topic(name), clients(kafka, read_committed=True)) as (log, records):
+        answer(log.append, [(b"k", b"2")])
+        answer(log.read_to_end)
+        assert [r.value for r in records.records(1)] == [b"2"]
+
+
+def test_a_topic_that_is_deleted_is_made_anew(kafka: Kafka, caplog: pytest.LogCaptureFixture):
+    name = kafka.create_topic(config=COMPACT)
+    with opened(log_topic(name), clients(kafka)) as (log, records), caplog.at_level(logging.ERROR):
+        answer(log.append, [(b"k", b"1")])
+        assert len(records.records(1)) == 1
+        kafka.delete_topic(name)
+        while f"Topic `{name}` with the connector configurations was deleted; it is made anew" not in caplog.text:
+            answer(log.read_to_end)
+        answer(log.read_to_end)
+        answer(log.append, [(b"k", b"2")])
+        answer(log.read_to_end)
+        assert records.records(1)[0][2:] == (b"k", b"2")
+
+
+def test_who_still_waits_when_the_log_is_closed_is_told(kafka: Kafka):
+    topic = log_topic("never")
+    unreachable = LogClients(
+        consumer={"bootstrap.servers": "127.0.0.1:1"},
+        producer={"bootstrap.servers": "127.0.0.1:1"},
+        admin={"bootstrap.servers": "127.0.0.1:1"},
+    )
+    log, done = TopicLog(topic, unreachable, Inbox()), Inbox()
+    log.append([(b"k", b"v")], done)
+    log.read_to_end(done)
+    log.start()
+    log.close()
+    assert isinstance(done.next(), LogClosedError)
+    assert isinstance(done.next(), LogClosedError)
+    log.append([(b"k", b"v")], done)
+    assert isinstance(done.next(), LogClosedError)

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from penstock.api.errors import ConnectError
+from penstock.kafka.background import await_done
+from penstock.kafka.java_serial import load
+from penstock.kafka.offset_file import OffsetFile
+from penstock.kafka.offsets import Change, StoredOffset
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def opened(path: Path) -> OffsetFile:
+    file = OffsetFile(path)
+    file.start()
+    return file
+
+
+def write(file: OffsetFile, connector: str, *changes: Change) -> None:
+    await_done(lambda done: file.write(connector, changes, done), "write", 5)
+
+
+def offsets(file: OffsetFile, connector: str) -> dict[str, object]:
+    return {s.partition["filename"]: s.offset["position"] for s in file.snapshot(connector)}
+
+
+def test_a_file_of_java_is_taken_over_and_given_back(tmp_path: Path):
+    path = tmp_path / "offsets"
+    shutil.copy(GOLDEN / "java-offsets.ser", path)
+    file = opened(path)
+    assert offsets(file, "file") == {"a.txt": 8, "b.txt": 16}
+    assert file.snapshot("other") == []
+
+    write(file, "file", ({"filename": "a.txt"}, {"position": 9}), ({"filename": "b.txt"}, None))
+    assert offsets(file, "file") == {"a.txt": 9}
+    assert offsets(opened(path), "file") == {"a.txt": 9}
+    assert dict(load(path.read_bytes()))[b'["file",{"filename":"b.txt"}]'] is None
+    assert [p.name for p in tmp_path.iterdir()] == ["offsets"]
+
+
+def test_a_file_that_does_not_exist_is_made_by_the_first_write(tmp_path: Path):
+    file = opened(tmp_path / "offsets")
+    assert file.snapshot("c") == []
+    assert not file.path.exists()
+    write(file, "c", ({"filename": "x"}, {"position": 1}))
+    assert opened(file.path).snapshot("c") == [
+        StoredOffset({"filename": "x"}, {"position": 1}, "WyJjIix7ImZpbGVuYW1lIjoieCJ9XQ==")
+    ]
+
+
+def test_the_stored_bytes_of_a_key_are_written_again(tmp_path: Path):
+    file = opened(tmp_path / "offsets")
+    write(file, "c", ({"b": 1, "a": 2}, {"position": 1}))
+    write(file, "c", ({"a": 2, "b": 1}, {"position": 2}))
+    assert load(file.path.read_bytes()) == [(b'["c",{"b":1,"a":2}]', b'{"position":2}')]
+
+
+def test_an_empty_file_holds_nothing(tmp_path: Path):
+    (tmp_path / "offsets").touch()
+    assert opened(tmp_path / "offsets").snapshot("c") == []
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path):
+    (tmp_path / "offsets").write_text("hello")
+    with pytest.raises(ConnectError, match=r"can't be read: it does not begin with a serialized java.util.HashMap"):
+        opened(tmp_path / "offsets")
+
+
+def test_a_folder_that_is_gone_fails_the_write(tmp_path: Path):
+    file = opened(tmp_path / "gone" / "offsets")
+    with pytest.raises(ConnectError, match=r"offset.storage.file.filename"):
+        write(file, "c", ({"filename": "x"}, {"position": 1}))
+    assert file.snapshot("c") == []

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+
+import pytest
+
+from penstock.api.errors import DataError
+from penstock.kafka.offsets import (
+    ConnectorOffsets,
+    Offsets,
+    OffsetTopic,
+    StoredOffset,
+    merged,
+    own_offsets_topic,
+    worker_offsets,
+)
+from support import Kafka
+from waiting import Inbox, answer
+
+
+def test_records_add_up():
+    offsets = Offsets()
+    offsets.put([(b'["c",{"a":1,"b":2}]', b'{"p":1}'), (b'["c",{"b":2,"a":1}]', b'{"p":2}'), (b'["d",{"a":1}]', b"{}")])
+    assert offsets.snapshot("c") == [
+        StoredOffset({"b": 2, "a": 1}, {"p": 2}, base64.b64encode(b'["c",{"b":2,"a":1}]').decode())
+    ]
+    offsets.put([(b'["c",{"a":1,"b":2}]', None), (b'["d",{"a":1}]', b"null"), (None, b"{}"), (b"x", b"{}")])
+    assert offsets.snapshot("c") == []
+    assert offsets.snapshot("d") == []
+    assert (offsets.knows("c"), offsets.knows("e")) == (True, False)
+
+
+def test_keys_are_written_with_their_stored_bytes():
+    offsets = Offsets()
+    offsets.put([(b'["c", {"b":2,"a":1}]', b'{"p":1}')])
+    assert offsets.encode("c", [({"a": 1, "b": 2}, {"p": 2}), ({"z": 1, "a": None}, None)]) == [
+        (b'["c", {"b":2,"a":1}]', b'{"p":2}'),
+        (b'["c",{"z":1,"a":null}]', None),
+    ]
+
+
+def test_a_stored_offset_that_is_none():
+    offsets = Offsets()
+    offsets.put([(b'["c",{}]', b"[]")])
+    with pytest.raises(DataError, match="should be a JSON object"):
+        offsets.snapshot("c")
+
+
+def test_an_own_topics_offsets_count_first():
+    def stored(number: int, value: int) -> StoredOffset:
+        return StoredOffset({"n": number}, {"p": value}, "")
+
+    assert merged([stored(1, 1), stored(2, 2)], [stored(2, 3), stored(3, 4)]) == [
+        stored(1, 1),
+        stored(2, 3),
+        stored(3, 4),
+    ]
+
+
+WORKER = {"bootstrap.servers": "a:1", "offset.storage.topic": "shared"}
+
+
+@pytest.mark.parametrize(
+    ("worker", "connector", "topic"),
+    [
+        ({}, {}, None),
+        ({}, {"offsets.storage.topic": ""}, None),
+        ({}, {"offsets.storage.topic": "own"}, "own"),
+        ({}, {"offsets.storage.topic": "shared"}, None),
+        ({}, {"offsets.storage.topic": "shared", "producer.override.bootstrap.servers": "b:1"}, "shared"),
+        ({}, {"producer.override.bootstrap.servers": "b:1"}, None),
+        ({"exactly.once.source.support": "enabled"}, {"producer.override.bootstrap.servers": "b:1"}, "shared"),
+    ],
+)
+def test_own_offsets_topic(worker: dict[str, str], connector: dict[str, str], topic: str | None):
+    assert own_offsets_topic({**WORKER, **worker}, connector) == topic
+
+
+def test_standalone_mode_has_no_offsets_topics():
+    assert own_offsets_topic({"bootstrap.servers": "a:1"}, {"offsets.storage.topic": "own"}) is None
+
+
+@pytest.fixture(params=["disabled", "enabled"])
+def worker(request: pytest.FixtureRequest, kafka: Kafka) -> dict[str, str]:
+    name = kafka.create_topic()
+    return {
+        "bootstrap.servers": kafka.bootstrap,
+        "group.id": name,
+        "offset.storage.topic": f"{name}-offsets",
+        "offset.storage.replication.factor": "1",
+        "offset.storage.partitions": "3",
+        "exactly.once.source.support": request.param,
+    }
+
+
+@pytest.fixture
+def shared(worker: dict[str, str]) -> Iterator[OffsetTopic]:
+    caught_up = Inbox()
+    store = worker_offsets(worker, on_caught_up=caught_up)
+    store.start()
+    caught_up.next()
+    yield store
+    store.close()
+
+
+def positions(stored: list[StoredOffset]) -> dict[str, int]:
+    return {s.partition["f"]: s.offset["p"] for s in stored}
+
+
+A, B = {"f": "a"}, {"f": "b"}
+
+
+@pytest.mark.integration
+def test_offsets_in_the_workers_topic(worker: dict[str, str], shared: OffsetTopic):
+    offsets, connector = ConnectorOffsets(worker, shared), {"name": "c"}
+    assert answer(offsets.read, connector) == []
+    assert positions(answer(offsets.write, connector, [(A, {"p": 1}), (B, {"p": 2})])) == {"a": 1, "b": 2}
+    assert positions(answer(offsets.write, connector, [(A, None)])) == {"b": 2}
+    assert answer(offsets.read, {"name": "another"}) == []
+    assert answer(offsets.write, connector, None) == []
+    assert answer(offsets.read, connector) == []
+
+
+@pytest.mark.integration
+def test_offsets_move_to_an_own_empty_topic_and_are_copied_back(
+    worker: dict[str, str], shared: OffsetTopic, kafka: Kafka
+):
+    own = f"{worker['offset.storage.topic']}-own"
+    offsets, connector = ConnectorOffsets(worker, shared), {"name": "c", "offsets.storage.topic": own}
+    answer(offsets.write, {"name": "c"}, [(A, {"p": 1})])
+    assert positions(answer(offsets.read, connector)) == {"a": 1}
+    assert kafka.read_all(own) == []
+    assert positions(answer(offsets.read, connector, migrate=True)) == {"a": 1}
+    assert [(r.key, r.value) for r in kafka.read_all(own)] == [(b'["c",{"f":"a"}]', b'{"p":1}')]
+
+    assert positions(answer(offsets.write, connector, [(A, {"p": 3}), (B, {"p": 2})])) == {"a": 3, "b": 2}
+    assert positions(answer(offsets.read, {"name": "c"})) == {"a": 3, "b": 2}
+    assert answer(offsets.write, connector, None) == []
+    assert answer(offsets.read, {"name": "c"}) == []
+    assert answer(offsets.read, connector, migrate=True) == []
+    assert len(kafka.admin.list_topics(own, timeout=30).topics[own].partitions) == 3

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from penstock.api.errors import ConfigError, KafkaError
+from penstock.kafka.clients import admin_config, consumer_config, new_producer, producer_config
+
+
+@pytest.mark.parametrize(
+    ("java", "native"),
+    [
+        ({"acks": "1"}, {"acks": "1"}),
+        ({"buffer.memory": "33554432"}, {"queue.buffering.max.kbytes": 32768}),
+        ({"max.request.size": "5000000"}, {"message.max.bytes": 5_000_000}),
+        ({"delivery.timeout.ms": "2147483647"}, {"message.timeout.ms": 0}),
+        ({"request.timeout.ms": " 5000 "}, {"request.timeout.ms": 5000, "socket.timeout.ms": 5000}),
+        ({"compression.type": "zstd", "compression.zstd.level": "7"}, {"compression.level": 7}),
+        ({"partitioner.ignore.keys": "true"}, {"partitioner": "random"}),
+        ({"partitioner.class": "org.apache.kafka.clients.producer.RoundRobinPartitioner"}, {"partitioner": "random"}),
+        ({}, {"partitioner": "murmur2_random", "message.max.bytes": 1_048_576, "message.timeout.ms": 120_000}),
+        (
+            {"transactional.id": "x", "transaction.timeout.ms": "2000", "delivery.timeout.ms": "9000"},
+            {"transactional.id": "x", "message.timeout.ms": 2000, "socket.timeout.ms": 2000},
+        ),
+    ],
+)
+def test_producer_settings(java: dict[str, str], native: dict[str, object]):
+    config = producer_config(java)
+    assert {name: config.get(name) for name in native} == native
+
+
+def test_the_level_of_another_compression_is_left_out():
+    config = producer_config({"compression.type": "lz4", "compression.zstd.level": "7"})
+    assert not [name for name in config if "level" in name]
+
+
+ASSIGNORS = "org.apache.kafka.clients.consumer."
+
+
+@pytest.mark.parametrize(
+    ("java", "native"),
+    [
+        ({}, {"isolation.level": "read_uncommitted", "fetch.queue.backoff.ms": 5, "allow.auto.create.topics": True}),
+        ({"auto.offset.reset": "none"}, {"auto.offset.reset": "error"}),
+        ({"fetch.max.wait.ms": "60000"}, {"fetch.wait.max.ms": 60_000, "socket.timeout.ms": 61_000}),
+        ({"fetch.max.bytes": "200000000"}, {"receive.message.max.bytes": 200_000_512}),
+        ({"max.poll.interval.ms": "5000"}, {"session.timeout.ms": 5000}),
+        (
+            {"partition.assignment.strategy": f"{ASSIGNORS}RangeAssignor,{ASSIGNORS}CooperativeStickyAssignor"},
+            {"partition.assignment.strategy": "range"},
+        ),
+        (
+            {"partition.assignment.strategy": f"{ASSIGNORS}CooperativeStickyAssignor"},
+            {"partition.assignment.strategy": "cooperative-sticky"},
+        ),
+        ({"group.protocol": "CONSUMER"}, {"group.protocol": "consumer", "partition.assignment.strategy": None}),
+        ({"max.poll.records": "5"}, {"max.poll.records": None}),
+    ],
+)
+def test_consumer_settings(java: dict[str, str], native: dict[str, object]):
+    config = consumer_config(java)
+    assert {name: config.get(name) for name in native} == native
+
+
+@pytest.mark.parametrize(
+    ("java", "problem"),
+    [
+        ({"linger.ms": "x"}, "Invalid value x for configuration linger.ms: Not a number of type LONG"),
+        ({"acks": "2"}, "Invalid value 2 for configuration acks: String must be one of: all, -1, 0, 1"),
+        ({"batch.size": "-1"}, "Invalid value -1 for configuration batch.size: Value must be at least 0"),
+        ({"enable.idempotence": "true", "acks": "1"}, "Must set acks to all in order to use the idempotent producer"),
+        ({"transactional.id": "x", "enable.idempotence": "false"}, "Cannot set a transactional.id without also"),
+        ({"interceptor.classes": "a.B"}, "Interceptors are Java classes and can't be run here"),
+        ({"partitioner.class": "a.B"}, "Partitioners are Java classes and can't be run here"),
+    ],
+)
+def test_what_a_producer_refuses(java: dict[str, str], problem: str):
+    with pytest.raises(ConfigError) as caught:
+        producer_config(java)
+    assert problem in str(caught.value)
+
+
+def test_settings_that_nobody_knows_are_accepted_with_one_warning(caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.WARNING):
+        admin_config({"no.such.setting.at.all": "1"})
+        admin_config({"no.such.setting.at.all": "2"})
+    assert [r.getMessage() for r in caplog.records] == [
+        "The admin setting `no.such.setting.at.all` is not known to Kafka's clients and has no effect"
+    ]
+
+
+def test_an_address_without_a_port_is_refused_as_in_java():
+    with pytest.raises(KafkaError, match="^Failed to construct kafka producer$") as caught:  # noqa: RUF043
+        new_producer({"bootstrap.servers": "nowhere"})
+    assert str(caught.value.__cause__) == "Invalid url in bootstrap.servers: nowhere"

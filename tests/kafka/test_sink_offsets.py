@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock.api.errors import ConnectError
+from penstock.kafka.clients import make_consumer
+from penstock.kafka.sink_offsets import Place, SinkOffsetError, SinkOffsets, as_json, parse
+from support import Kafka
+from waiting import answer
+
+
+def test_parse():
+    partition = {"kafka_topic": "t", "kafka_partition": "1"}
+    assert parse([(partition, {"kafka_offset": "7"}), ({**partition, "kafka_partition": 2}, None)]) == {
+        Place("t", 1): 7,
+        Place("t", 2): None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("partition", "offset", "problem"),
+    [
+        (None, {}, "The partition for a sink connector offset cannot be null or missing"),
+        (
+            {"kafka_topic": "t"},
+            {},
+            "The partition for a sink connector offset must contain the keys 'kafka_topic' and 'kafka_partition'",
+        ),
+        (
+            {"kafka_topic": None, "kafka_partition": 1},
+            {},
+            "Kafka topic names must be valid strings and may not be null",
+        ),
+        (
+            {"kafka_topic": "t", "kafka_partition": None},
+            {},
+            "Kafka partitions must be valid numbers and may not be null",
+        ),
+        (
+            {"kafka_topic": "t", "kafka_partition": 1.5},
+            {},
+            "Failed to parse the following Kafka partition value in the provided offsets: '1.5'. "
+            "Partition values for sink connectors need to be integers.",
+        ),
+        (
+            {"kafka_topic": "t", "kafka_partition": 1},
+            {"offset": 1},
+            "The offset for a sink connector should either be null or contain the key 'kafka_offset'",
+        ),
+        (
+            {"kafka_topic": "t", "kafka_partition": 1},
+            {"kafka_offset": None},
+            "Failed to parse the following Kafka offset value in the provided offsets: 'null'. "
+            "Offset values for sink connectors need to be integers.",
+        ),
+    ],
+)
+def test_offsets_of_a_wrong_form(partition: Any, offset: Any, problem: str):
+    with pytest.raises(SinkOffsetError) as caught:
+        parse([(partition, offset)])
+    assert str(caught.value) == problem
+
+
+def test_as_json():
+    assert as_json({Place("t", 1): 7}) == [
+        {"partition": {"kafka_topic": "t", "kafka_partition": 1}, "offset": {"kafka_offset": 7}}
+    ]
+
+
+@pytest.mark.integration
+def test_offsets_of_a_group_are_altered_and_forgotten(kafka: Kafka):
+    topic = kafka.create_topic(partitions=2)
+    offsets = SinkOffsets({"bootstrap.servers": kafka.bootstrap})
+    connector = {"name": topic}
+    assert answer(offsets.read, connector) == {}
+    answer(offsets.write, connector, {Place(topic, 0): 3, Place(topic, 1): 4})
+    answer(offsets.write, connector, {Place(topic, 0): None, Place(topic, 1): 5})
+    assert answer(offsets.read, connector) == {Place(topic, 1): 5}
+    answer(offsets.write, connector, None)
+    answer(offsets.write, connector, None)
+    assert answer(offsets.read, connector) == {}
+
+
+@pytest.mark.integration
+def test_a_topic_that_does_not_exist_is_refused(kafka: Kafka):
+    offsets = SinkOffsets({"bootstrap.servers": kafka.bootstrap})
+    with pytest.raises(ConnectError, match=r"^Failed to alter consumer group offsets for connector c-nowhere$"):
+        answer(offsets.write, {"name": "c-nowhere"}, {Place("no-such-topic-anywhere", 0): 1})
+
+
+@pytest.mark.integration
+def test_a_group_with_members_is_left_alone(kafka: Kafka):
+    topic = kafka.create_topic()
+    kafka.produce(topic, ["a"])
+    worker, connector = {"bootstrap.servers": kafka.bootstrap}, {"name": topic}
+    offsets = SinkOffsets(worker)
+    consumer = make_consumer(worker, connector, client_id="member")
+    try:
+        consumer.subscribe([topic])
+        assert consumer.poll(30) is not None
+        haven_t_stopped = f"connector {topic} either because its tasks haven't stopped completely yet"
+        with pytest.raises(ConnectError, match=haven_t_stopped):
+            answer(offsets.write, connector, {Place(topic, 0): 1})
+        with pytest.raises(ConnectError, match=haven_t_stopped):
+            answer(offsets.write, connector, {Place(topic, 0): None})
+        with pytest.raises(ConnectError, match=haven_t_stopped):
+            answer(offsets.write, connector, None)
+    finally:
+        consumer.close()
