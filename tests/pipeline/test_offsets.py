@@ -68,7 +68,5 @@ def test_offsets_that_could_not_be_stored_wait_unless_later_ones_do() -> None:
 def test_offsets_that_no_topic_can_hold_are_refused() -> None:
     known = offsets()
     known.sent(SourceOrigin([{"f": "a"}], [{"p": [1]}]))
-    with pytest.raises(
-        DataError, match="Offsets may only contain primitive types as values, but field p contains ARRAY"
-    ):
+    with pytest.raises(DataError, match="Offsets may only contain primitive types as values, but field p"):
         known.take()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from penstock.api.errors import ConnectError, DataError
 from penstock.pipeline.trace import causes, trace
 
@@ -27,13 +29,12 @@ def test_an_error_without_a_message_is_its_class() -> None:
 
 
 def test_what_was_being_handled_is_a_cause_too() -> None:
-    try:
+    with pytest.raises(KeyError) as found:
         try:
             raise ValueError("first")
         except ValueError:
             raise KeyError("second")  # noqa: B904
-    except KeyError as e:
-        assert [type(each) for each in causes(e)] == [KeyError, ValueError]
+    assert [type(each) for each in causes(found.value)] == [KeyError, ValueError]
 
 
 def test_errors_that_cause_each_other_come_to_an_end() -> None:
