@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 import uuid
@@ -17,6 +18,8 @@ from penstock.pipeline.trace import trace
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 SECONDS = 30
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -120,6 +123,7 @@ class TaskRun:
         try:
             run(self.spec, task_class, self.control, self.host, resolve)
         except Exception as e:
+            log.info("%s", trace(e))
             self.error = e
 
     def started(self) -> Self:

@@ -29,11 +29,14 @@ def test_an_error_without_a_message_is_its_class() -> None:
 
 
 def test_what_was_being_handled_is_a_cause_too() -> None:
-    with pytest.raises(KeyError) as found:
+    def fail() -> None:
         try:
             raise ValueError("first")
         except ValueError:
             raise KeyError("second")  # noqa: B904
+
+    with pytest.raises(KeyError) as found:
+        fail()
     assert [type(each) for each in causes(found.value)] == [KeyError, ValueError]
 
 

@@ -140,9 +140,10 @@ class ErrorHandler:
         try:
             return step.apply(batch)
         except Exception:
-            middle = len(batch) // 2
-            halves = (range(middle), range(middle, len(batch)))
-            return Batch.concat([self._run(step, batch.select(rows)) for rows in halves])
+            pass
+        middle = len(batch) // 2
+        halves = (range(middle), range(middle, len(batch)))
+        return Batch.concat([self._run(step, batch.select(rows)) for rows in halves])
 
     def _run_one(self, step: Step, record: Batch) -> Batch:
         started, attempt = time.monotonic(), 0

@@ -92,7 +92,7 @@ class Sender:
             )
             callbacks = repeat(None, n) if delivered is None else delivered
             times = _timestamps(batch.timestamps)
-            columns = (batch.topics, batch.values, batch.keys, partitions, repeat(None, n), callbacks, times, headers)
+            columns = (batch.topics, batch.values, batch.keys, partitions, callbacks, repeat(None, n), times, headers)
             calls = zip(*columns, strict=True)
         for i, call in enumerate(calls):
             while True:

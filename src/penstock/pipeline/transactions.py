@@ -138,7 +138,9 @@ class ExactlyOnce:
                 return
             except ck.KafkaException as e:
                 if not e.args[0].retriable() or self._control.stopping:
-                    raise self._failure("Failed to initialize the transactional producer", e.args[0]) from None
+                    raise self._failure("Failed to initialize the transactional producer", e) from broker_error(
+                        e.args[0]
+                    )
 
     @property
     def context(self) -> Boundaries | None:
@@ -310,7 +312,8 @@ class ExactlyOnce:
                 error: ck.KafkaError = e.args[0]
                 self._open = error.txn_requires_abort()
                 self._sender.check()
-                raise self._failure(f"Failed to flush offsets and/or records for task {self._id}", error) from None
+                message = f"Failed to flush offsets and/or records for task {self._id}"
+                raise self._failure(message, e) from broker_error(error)
         self._running, self._open = None, False
         self._sender.check()
         self._metrics.observe("transaction-size", self._size)
@@ -332,7 +335,5 @@ class ExactlyOnce:
         except Exception:
             log.exception("Exception thrown while calling task.commit()")
 
-    def _failure(self, message: str, error: ck.KafkaError) -> ConnectError:
-        failure = ConnectError(_TIMED_OUT.format(self._id) if is_fenced(error) else message)
-        failure.__cause__ = broker_error(error)
-        return failure
+    def _failure(self, message: str, error: ck.KafkaException) -> ConnectError:
+        return ConnectError(_TIMED_OUT.format(self._id) if is_fenced(error.args[0]) else message)
