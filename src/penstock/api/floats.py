@@ -11,6 +11,7 @@ from struct import Struct
 
 _FLOAT32 = Struct(">f")
 _INFINITY = float("inf")
+_FLOAT_NORMAL = 2.0**-126
 _LONG_LIMIT = 2.0**63
 _DOUBLE_BITS, _FLOAT_BITS = 53, 24
 _DOUBLE_EXACT, _FLOAT_EXACT = 2.0**_DOUBLE_BITS, 2.0**_FLOAT_BITS
@@ -34,7 +35,7 @@ def float_text(value: float) -> str:
         return double_text(value)
     if _FLOAT_EXACT <= size < _LONG_LIMIT:
         return _integral(value, _FLOAT_BITS)
-    for digits in (6, 7, 8, 9):
+    for digits in range(6 if size >= _FLOAT_NORMAL else 2, 10):
         shortest = float(f"{value:.{digits}g}")
         if float32(shortest) == value:
             break
@@ -56,7 +57,9 @@ def _scientific(value: float) -> str:
         return "NaN"
     if abs(value) == _INFINITY:
         return "Infinity" if value > 0 else "-Infinity"
-    mantissa, _, exponent = repr(abs(value)).partition("e")
+    shortest = repr(abs(value))
+    # Java never prints less than two digits, and takes the nearest two where one would do: 4.9E-324.
+    mantissa, _, exponent = (shortest if "." in shortest else f"{abs(value):.1e}").partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = whole + fraction
     significant = digits.lstrip("0")

@@ -76,12 +76,30 @@ def _null(_: None) -> str:
 
 def _timestamp(value: dt.datetime) -> str:
     """``java.util.Date.toString``: the same for days, times and timestamps."""
-    day, month = _DAYS[value.weekday()], _MONTHS[value.month - 1]
-    return f"{day} {month} {value.day:02d} {value.hour:02d}:{value.minute:02d}:{value.second:02d} UTC {value.year:04d}"
+    return _moment(value, f"{value.hour:02d}:{value.minute:02d}:{value.second:02d}")
 
 
 def _date(value: dt.date) -> str:
-    return f"{_DAYS[value.weekday()]} {_MONTHS[value.month - 1]} {value.day:02d} 00:00:00 UTC {value.year:04d}"
+    return _moment(value, "00:00:00")
+
+
+def _moment(day: dt.date, time: str) -> str:
+    year, month, number = (day.year, day.month, day.day) if day.year > 1582 else _old_style(day.toordinal())
+    return f"{_DAYS[day.weekday()]} {_MONTHS[month - 1]} {number:02d} {time} UTC {year:04d}"
+
+
+def _old_style(days: int) -> tuple[int, int, int]:
+    """Java's calendar is the Julian one before 15 October 1582; ``days`` from 0001-01-01, which is 1."""
+    if days >= 577_736:
+        day = dt.date.fromordinal(days)
+        return day.year, day.month, day.day
+    cycles, rest = divmod(days + 307, 1461)
+    years = min(rest // 365, 3)
+    rest -= years * 365
+    month = (5 * rest + 2) // 153
+    year = cycles * 4 + years
+    number = rest - (153 * month + 2) // 5 + 1
+    return (year, month + 3, number) if month < 10 else (year + 1, month - 9, number)
 
 
 def _time(value: dt.time) -> str:

@@ -33,6 +33,8 @@ _HEX = re.compile(r"[0-9A-Fa-f]{0,4}")
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _LITERALS = {"null": None, "true": True, "false": False}
 _VALID_VALUE = "(JSON String, Number, Array, Object or token 'null', 'true' or 'false')"
+_ASTRAL = re.compile(rb"[\xf0-\xf4][\x80-\xbf]{3}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _LOWER_CASE_ESCAPE = re.compile(rb"\\(?:u00[01][a-f]|.)")
 
 
@@ -68,14 +70,43 @@ def literal_number(text: str) -> orjson.Fragment:
 def dumps(value: Any) -> bytes:
     """The JSON of a value made of what orjson takes, doubles by way of ``number``; raises SerializationError."""
     try:
-        return upper_case_escapes(orjson.dumps(value))
+        return escaped(orjson.dumps(value))
+    except TypeError:
+        return escaped(_dumps(value).encode())
+
+
+def _dumps(value: Any) -> str:
+    """For texts that orjson refuses: halves of surrogate pairs, which Jackson writes as escapes."""
+    match value:
+        case str():
+            return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04X}", json.encoder.encode_basestring(value))
+        case dict():
+            return f"{{{','.join([f'{_dumps(key)}:{_dumps(item)}' for key, item in value.items()])}}}"
+        case list():
+            return f"[{','.join(map(_dumps, value))}]"
+        case orjson.Fragment():
+            return str(value.contents)
+    try:
+        return orjson.dumps(value).decode()
     except TypeError as error:
         raise SerializationError("Error serializing JSON message") from error
 
 
-def upper_case_escapes(data: bytes) -> bytes:
-    """Jackson writes ``\\u001F`` where orjson writes ``\\u001f``."""
-    return _LOWER_CASE_ESCAPE.sub(_upper, data) if b"\\u00" in data else data
+def needs_escapes(data: bytes) -> bool:
+    """Quickly: may ``escaped`` change these bytes (or any of those that were joined to them)?"""
+    return b"\\u00" in data or (not data.isascii() and _ASTRAL.search(data) is not None)
+
+
+def escaped(data: bytes) -> bytes:
+    """Jackson writes ``\\u001F`` where orjson writes ``\\u001f``, and both surrogates of a character beyond 16 bits."""
+    if b"\\u00" in data:
+        data = _LOWER_CASE_ESCAPE.sub(_upper, data)
+    return data if data.isascii() else _ASTRAL.sub(_surrogates, data)
+
+
+def _surrogates(found: re.Match[bytes]) -> bytes:
+    pair = found[0].decode().encode("utf-16-be").hex().upper().encode()
+    return b"\\u" + pair[:4] + b"\\u" + pair[4:]
 
 
 def _upper(escape: re.Match[bytes]) -> bytes:
@@ -109,6 +140,7 @@ class _Parser:
     def __init__(self, data: bytes) -> None:
         self.text = data.decode("latin-1")
         self.i = 0
+        self.depth = 0
 
     def document(self) -> Node:
         self._blank()
@@ -128,11 +160,14 @@ class _Parser:
         return self.text[self.i : self.i + 1]
 
     def _error(self, problem: str, kind: str = "JsonParseException") -> SerializationError:
-        line = self.text.count("\n", 0, self.i) + 1
-        column = self.i - (self.text.rfind("\n", 0, self.i) + 1) + 1
         package = "com.fasterxml.jackson.core." + ("io." if kind == "JsonEOFException" else "")
+        return SerializationError(f"{package}{kind}: {problem}\n at {self._place(self.i)}")
+
+    def _place(self, index: int) -> str:
+        line = self.text.count("\n", 0, index) + 1
+        column = index - self.text.rfind("\n", 0, index)
         source = "REDACTED (`StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION` disabled)"
-        return SerializationError(f"{package}{kind}: {problem}\n at [Source: {source}; line: {line}, column: {column}]")
+        return f"[Source: {source}; line: {line}, column: {column}]"
 
     def _unexpected(self, problem: str) -> SerializationError:
         char = self.text[self.i : self.i + 1]
@@ -152,6 +187,8 @@ class _Parser:
                 return self._array()
             case '"':
                 return self._string()
+            case "]" | "}" if self.depth:
+                raise self._unexpected("expected a value")
             case "]" | "}":
                 kind = "Array" if char == "]" else "Object"
                 raise self._error(f"Unexpected close marker '{char}': no open {kind} to close")
@@ -173,6 +210,7 @@ class _Parser:
         self.i = found.end()
         following = self.text[self.i : self.i + 1]
         if following == "." and found[2] is None:
+            self.i += self.i + 1 < len(self.text)
             raise self._bad_digit("Decimal point not followed by a digit")
         if following in ("e", "E") and found[3] is None:
             self.i += 1
@@ -228,6 +266,7 @@ class _Parser:
     def _entries(self, kind: str, close: str, entry: Callable[[Any], None], into: Any) -> Any:
         start = self.i
         self.i += 1
+        self.depth += 1
         char = self._blank()
         while char != close:
             if not char:
@@ -243,17 +282,17 @@ class _Parser:
                     raise self._unexpected("expected a value")
                 if char == close:
                     raise self._unexpected("was expecting double-quote to start field name")
+            elif char in ("]", "}") and char != close:
+                where = f"(for {kind} starting at {self._place(start)})"
+                raise self._error(f"Unexpected close marker '{char}': expected '{close}' {where}")
             elif char and char != close:
                 raise self._unexpected(f"was expecting comma to separate {kind} entries")
         self.i += 1
+        self.depth -= 1
         return into
 
     def _unclosed(self, kind: str, start: int) -> SerializationError:
-        line = self.text.count("\n", 0, start) + 1
-        column = start - (self.text.rfind("\n", 0, start) + 1) + 1
-        source = "REDACTED (`StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION` disabled)"
-        marker = f"(start marker at [Source: {source}; line: {line}, column: {column}])"
-        return self._end(f": expected close marker for {kind} {marker}")
+        return self._end(f": expected close marker for {kind} (start marker at {self._place(start)})")
 
     def _array_entry(self, into: list[Node]) -> None:
         into.append(self._value())
@@ -262,7 +301,10 @@ class _Parser:
         if self.text[self.i] != '"':
             raise self._unexpected("was expecting double-quote to start field name")
         name = self._string()
-        if self._blank() != ":":
+        char = self._blank()
+        if not char:
+            raise self._end(" within/between Object entries")
+        if char != ":":
             raise self._unexpected("was expecting a colon to separate field name and value")
         self.i += 1
         if not self._blank():

@@ -18,7 +18,7 @@ from penstock.api.record import Header
 from penstock.api.schema import Schema
 from penstock.api.validators import CaseInsensitiveValidString
 from penstock.pipeline.converters.base import AnyConverter, converter_settings
-from penstock.pipeline.converters.jackson import Node, dumps, loads, parse, upper_case_escapes
+from penstock.pipeline.converters.jackson import Node, dumps, escaped, loads, needs_escapes, parse
 from penstock.pipeline.converters.json_reader import InexactError, JsonReader, Read
 from penstock.pipeline.converters.json_schema import read_schema, show_schema
 from penstock.pipeline.converters.json_writer import JsonWriter
@@ -136,10 +136,10 @@ class JsonConverter(AnyConverter):
             else:
                 # orjson keeps a kilobyte for every result until it is copied, which cutting off the newline does.
                 out = [encode(write(value), None, orjson.OPT_APPEND_NEWLINE)[:-1] for value in values]
-        except TypeError as error:
-            raise DataError(_UNWRITABLE) from error
-        if b"\\u00" in b"".join(out):
-            out = [upper_case_escapes(item) for item in out]
+        except TypeError:
+            return [self.from_connect("", (), schema, value) for value in values]
+        if needs_escapes(join(out)):
+            out = [escaped(item) for item in out]
         return out  # type: ignore[return-value]
 
     def _head(self, schema: Schema | None) -> bytes:

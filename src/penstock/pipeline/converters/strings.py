@@ -84,7 +84,7 @@ class StringConverter(AnyConverter):
                     "serializing string to byte[]"
                 )
             case "utf-16":
-                return codecs.BOM_UTF16_BE + text.encode("utf-16-be", "replace")
+                return codecs.BOM_UTF16_BE + text.encode("utf-16-be", "replace") if text else b""
             case "utf-8":
                 return text.encode("utf-8", "replace") if text.isascii() else _utf8(text)
             case encoding:

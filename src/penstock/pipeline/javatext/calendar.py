@@ -114,10 +114,11 @@ class Fields:
         return self.values.get(name, default)
 
     def millis(self) -> int:
-        """The moment they name, in milliseconds since 1970."""
+        """The moment they name, in milliseconds since 1970, as far as 64 bits hold them."""
         hour = self._hour()
         time = ((hour * 60 + self.get("MINUTE")) * 60 + self.get("SECOND")) * 1000 + self.get("MILLISECOND")
-        return self._days() * DAY + time - self.get("ZONE_OFFSET")
+        millis = self._days() * DAY + time - self.get("ZONE_OFFSET")
+        return (millis + 2**63) % 2**64 - 2**63
 
     def _stamps(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.values, 1)}

@@ -253,13 +253,15 @@ class _Reader:
         self.ambiguous_year = False
 
     def millis(self) -> int:
-        for piece, following in zip(self.pieces, [*self.pieces[1:], None], strict=True):
+        for place, piece in enumerate(self.pieces, 1):
             if piece.letter:
-                self._field(piece, following)
+                self._field(piece, self.pieces[place] if place < len(self.pieces) else None)
             elif self.text.startswith(piece.literal, self.i):
                 self.i += len(piece.literal)
             else:
                 raise self._failure()
+        if not self.i:
+            raise self._failure()
         result = self.fields.millis()
         if self.ambiguous_year and result < _century_start():
             self.fields.values["YEAR"] += 100
@@ -306,7 +308,7 @@ class _Reader:
             case "h":
                 self.fields.set("HOUR", 0 if value == 12 else value)
             case "u":
-                self.fields.set("DAY_OF_WEEK", value % 7 + 1 if 1 <= value <= 7 else value + 1)
+                self.fields.set("DAY_OF_WEEK", value % 7 + 1 if 1 <= value <= 7 else value)
             case letter:
                 self.fields.set(_FIELDS[letter], value)
 
@@ -332,7 +334,7 @@ class _Reader:
         if found is None:
             raise self._failure()
         self.i = found.end()
-        return int(found[0])
+        return _int32(int(found[0]))
 
     def _name(self, names: tuple[str, ...], short: int = 0) -> int:
         """The place of the longest name that stands here in any case."""
@@ -377,6 +379,13 @@ class _Reader:
         self.i = found.end()
         minutes = int(found[2]) * 60 + int(found[3] or 0)
         return minutes * (-60_000 if found[1] == "-" else 60_000)
+
+
+def _int32(number: int) -> int:
+    """``Number.intValue`` of the long, or beyond its range the double, that Java reads."""
+    if -(2**63) <= number < 2**63:
+        return (number + 2**31) % 2**32 - 2**31
+    return 2**31 - 1 if number > 0 else -(2**31)
 
 
 def _century_start() -> int:

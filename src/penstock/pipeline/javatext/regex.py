@@ -142,7 +142,7 @@ class _Translation:
         if char in "*+?":
             raise self._error(f"Dangling meta character '{char}'")
         if char == "{":
-            raise self._error("Illegal repetition")
+            raise self._error("Illegal repetition", self.i + 1)
         self.i += 1
         match char:
             case "(":
@@ -182,11 +182,11 @@ class _Translation:
         if char == "{":
             match = re.compile(r"\{(\d+)(,(\d*))?").match(self.pattern, self.i)
             if match is None:
-                raise self._error("Illegal repetition")
+                raise self._error("Illegal repetition", self.i + 1)
             if self.pattern[match.end() : match.end() + 1] != "}":
                 raise self._error("Unclosed counted closure", match.end())
             if match[3] and int(match[3]) < int(match[1]):
-                raise self._error("Illegal repetition range", match.end() - 1)
+                raise self._error("Illegal repetition range", match.end())
             self.i = match.end() + 1
             self.out.append(match[0] + "}")
         else:
@@ -221,14 +221,14 @@ class _Translation:
             self.i += 2
             name = self._group_name()
             if name in self.names:
-                raise self._error(f"Named capturing group <{name}> is already defined")
+                raise self._error(f"Named capturing group <{name}> is already defined", self.i - 1)
             self.names.add(name)
             self.groups += 1
             return f"(?P<{name}>"
         match = re.compile(r"\?([A-Za-z]*)(?:-([A-Za-z]*))?:").match(self.pattern, self.i)
         if match is None:
-            description = "Unknown inline modifier" if self._peek(1).isalpha() else "Unknown group type"
-            raise self._error(description if self._peek(1) else "Unclosed group", self.i + 1)
+            unknown = "inline modifier" if self._peek(1).isalpha() or not self._peek(1) else "group type"
+            raise self._error(f"Unknown {unknown}", self.i + 1)
         self._group_flags = self._changed_flags(match[1], match[2] or "", match.start(1))
         self.i = match.end()
         same = ("i" in self._group_flags) == ("i" in self.flags) and ("u" in self._group_flags) == ("u" in self.flags)
@@ -292,7 +292,7 @@ class _Translation:
             raise self._error(r"\k is not followed by '<' for named capturing group")
         name = self._group_name()
         if name not in self.names:
-            raise self._error(f"named capturing group <{name}> does not exist")
+            raise self._error(f"named capturing group <{name}> does not exist", self.i - 1)
         self.out.append(f"(?P={name})")
 
     def _reference(self, group: int) -> None:
@@ -318,7 +318,7 @@ class _Translation:
         if name == "{":
             end = self.pattern.find("}", self.i)
             if end < 0:
-                raise self._error("Unclosed character family", len(self.pattern) - 1)
+                raise self._error("Unclosed character family", len(self.pattern))
             name = self.pattern[self.i : end]
             self.i = end + 1
             if not name:
@@ -335,6 +335,8 @@ class _Translation:
             return _ESCAPED_CHARACTERS[char]
         match char:
             case "0":
+                if self._peek() not in tuple("01234567"):
+                    raise self._error("Illegal octal escape sequence")
                 return chr(int(self._digits(r"[0-3]?[0-7]{1,2}", "Illegal octal escape sequence"), 8))
             case "x" if self._peek() == "{":
                 self.i += 1
@@ -350,7 +352,7 @@ class _Translation:
                 return self._unicode()
             case "c":
                 if not self._peek():
-                    raise self._error("Illegal control escape sequence")
+                    raise self._error("Illegal control escape sequence", self.i - 1)
                 return chr(ord(self._take()) ^ 64)
         if char.isascii() and char.isalpha():
             raise self._error("Illegal/unsupported escape sequence", self.i - 1)
@@ -367,6 +369,8 @@ class _Translation:
     def _digits(self, form: str, description: str) -> str:
         match = re.compile(form).match(self.pattern, self.i)
         if match is None:
+            while self._peek() and self._peek() in "0123456789abcdefABCDEF":
+                self.i += 1
             raise self._error(description)
         self.i = match.end()
         return match[0]
@@ -426,6 +430,8 @@ class _Translation:
             self.i += 1
             last = self._take()
             if last == "\\":
+                if self._escaped_class() is not None:
+                    raise self._error("Illegal character range", self.i - 1)
                 last = self._escaped_character()
             if last < char:
                 raise self._error("Illegal character range", self.i - 1)

@@ -33,7 +33,15 @@ def replace_first(pattern: re.Pattern[str], replacement: str, text: str) -> str:
 
 def replace_all(pattern: re.Pattern[str], replacement: str, text: str) -> str:
     """``Matcher.replaceAll``; raises as ``replace_first``."""
-    return pattern.sub(replacer(pattern, replacement), text)
+    replace = replacer(pattern, replacement)
+    parts: list[str] = []
+    start = end = 0
+    # Unlike re.sub, Java goes on one character behind an empty match.
+    while start <= len(text) and (found := pattern.search(text, start)) is not None:
+        parts += (text[end : found.start()], replace(found))
+        end = found.end()
+        start = end + (found.start() == end)
+    return "".join(parts) + text[end:]
 
 
 @lru_cache(256)
@@ -93,7 +101,7 @@ def _parse_replacement(pattern: re.Pattern[str], replacement: str, parts: list[s
 
 def _check_group_name(replacement: str, name: re.Match[str]) -> None:
     if not name[0]:
-        raise ReplacementError("named capturing group is missing trailing '}'")
+        raise ReplacementError("named capturing group has 0 length name")
     if name[0][0].isdigit():
         raise ReplacementError(f"capturing group name {{{name[0]}}} starts with digit character")
     if name.end() == len(replacement) or replacement[name.end()] != "}":

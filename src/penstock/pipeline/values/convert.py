@@ -11,6 +11,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from penstock.api.converter import SchemaAndValue
 from penstock.api.errors import DataError
 from penstock.api.schema import (
     BOOLEAN,
@@ -28,7 +29,7 @@ from penstock.api.schema import (
     map_of,
 )
 from penstock.api.schema import decimal as decimal_schema
-from penstock.pipeline.javatext import float32, to_string
+from penstock.pipeline.javatext import double_text, float32, to_string
 from penstock.pipeline.javatext.classes import class_name
 from penstock.pipeline.logical import (
     bytes_of,
@@ -172,7 +173,7 @@ def to_map(schema: Schema | None, value: Any) -> dict[Any, Any]:
 def _container(schema: Schema | None, value: Any, kind: type, target: Schema) -> Any:
     if value is None:
         raise DataError(_NO_NULL)
-    found = _parsed(value) if isinstance(value, str) else value
+    schema, found = _parse(value) if isinstance(value, str) else (schema, value)
     if not isinstance(found, kind):
         raise _cannot(schema, found, describe(target))
     return found
@@ -194,13 +195,18 @@ def _decimal(target: Schema, schema: Schema | None, value: Any) -> Decimal:
         case bool():
             pass
         case int() | float():
-            return Decimal(repr(float(value)))
+            value = double_text(float(value))
+            return _big_decimal(value)
         case str():
-            try:
-                return big_decimal(value)
-            except ValueError as error:
-                raise DataError(f"{value} is no decimal number") from error
+            return _big_decimal(value)
     raise _cannot(schema, value, describe(target))
+
+
+def _big_decimal(text: str) -> Decimal:
+    try:
+        return big_decimal(text)
+    except ValueError as error:
+        raise DataError(str(error)) from error
 
 
 def to_date(schema: Schema | None, value: Any) -> dt.date:
@@ -323,7 +329,11 @@ def _common(values: Any) -> Schema | None:
 
 
 def _parsed(text: str) -> Any:
+    return _parse(text)[1]
+
+
+def _parse(text: str) -> SchemaAndValue:
     # The parser converts the elements of containers, so each of the two modules needs the other.
     from penstock.pipeline.values.parser import parse_string
 
-    return parse_string(text)[1]
+    return parse_string(text)
