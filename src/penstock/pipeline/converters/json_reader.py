@@ -6,29 +6,29 @@ integers are cut to their type. Objects without a schema become maps in the orde
 
 from __future__ import annotations
 
-import binascii
-import re
-from collections.abc import Callable
-from decimal import Decimal
 from typing import Any
 
 from penstock.api.errors import DataError
-from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Field, Schema, Type
-from penstock.pipeline.converters.jackson import MISSING, Node, node_type
-from penstock.pipeline.javatext import float32, hash_map
+from penstock.api.schema import DECIMAL_NAME, Field, Schema, Type
+from penstock.pipeline.converters.node import MISSING, Node, node_type
+from penstock.pipeline.converters.scalar_nodes import (
+    BITS,
+    DATE_READERS,
+    InexactError,
+    Read,
+    decimal_reader,
+    integer_reader,
+    read_boolean,
+    read_bytes,
+    read_double,
+    read_float,
+    read_string,
+    wrapped,
+)
+from penstock.pipeline.javatext import hash_map
 from penstock.pipeline.javatext.hashmap import in_hash_order
-from penstock.pipeline.logical import day_of, decimal_of, moment_of, time_of
 
-Read = Callable[[Node], Any]
-
-_BITS = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
 _LONG = 2**63
-_GROUP = re.compile("[A-Za-z0-9+/]{2}(?:[A-Za-z0-9+/]{2}|[A-Za-z0-9+/]=|==)")
-_GROUPS = re.compile(rf"(?:[\x00-\x20]*{_GROUP.pattern})*[\x00-\x20]*")
-
-
-class InexactError(Exception):
-    """The node is a float, and what is asked for depends on how it was spelled: parse the text again, exactly."""
 
 
 class JsonReader:
@@ -71,22 +71,22 @@ class JsonReader:
 
     def _compile(self, schema: Schema) -> Read:
         if schema.name == DECIMAL_NAME:
-            return _decimal(schema)
-        if schema.name in _DATES:
-            return _DATES[schema.name]
+            return decimal_reader(schema)
+        if schema.name in DATE_READERS:
+            return DATE_READERS[schema.name]
         match schema.type:
             case Type.INT8 | Type.INT16 | Type.INT32 | Type.INT64:
-                return _integer(_BITS[schema.type])
+                return integer_reader(BITS[schema.type])
             case Type.FLOAT64:
-                return _double
+                return read_double
             case Type.FLOAT32:
-                return _float
+                return read_float
             case Type.BOOLEAN:
-                return _boolean
+                return read_boolean
             case Type.STRING:
-                return _string
+                return read_string
             case Type.BYTES:
-                return _bytes
+                return read_bytes
             case Type.ARRAY:
                 return self._array(schema)
             case Type.MAP:
@@ -141,7 +141,7 @@ class JsonReader:
         ranges = [
             (field.name, -(2 ** (bits - 1)), 2 ** (bits - 1))
             for field, kind in zip(schema.fields, types, strict=True)
-            if kind is int and (bits := _BITS[field.schema.type])
+            if kind is int and (bits := BITS[field.schema.type])
         ]
 
         def read(node: Node) -> dict[str, Any]:
@@ -192,128 +192,23 @@ def read_free(node: Node) -> Any:
     if kind is str or kind is bool or node is None:
         return node
     if kind is int:
-        return node if -_LONG <= node < _LONG else _wrapped(node, 64)
+        return node if -_LONG <= node < _LONG else wrapped(node, 64)
     if kind is list:
         return [item if type(item) is str else read_free(item) for item in node]
     if kind is float:
         if not -_LONG < node < _LONG:
             raise InexactError
         return node or 0.0
-    return None if node is MISSING else _double(node)
+    return None if node is MISSING else read_double(node)
 
 
 def _plain_type(schema: Schema) -> type | None:
     """The type whose values need no more than a check of their range."""
-    if schema.name == DECIMAL_NAME or schema.name in _DATES:
+    if schema.name == DECIMAL_NAME or schema.name in DATE_READERS:
         return None
-    if schema.type in _BITS:
+    if schema.type in BITS:
         return int
     return {Type.STRING: str, Type.BOOLEAN: bool}.get(schema.type)
-
-
-def _wrapped(number: int, bits: int) -> int:
-    """The lowest bits of a number, as Java's narrowing conversions leave them."""
-    half = 1 << (bits - 1)
-    return (number + half) % (half << 1) - half
-
-
-def _integer(bits: int) -> Read:
-    half = 1 << (bits - 1)
-
-    def read(node: Node) -> int:
-        kind = type(node)
-        if kind is int:
-            return node if -half <= node < half else _wrapped(node, bits)
-        if kind is float:
-            raise InexactError
-        if kind is Decimal:
-            # Multiples of 10**64 have no bits that count, and must not be spelled out.
-            return 0 if node.as_tuple().exponent >= 64 else _wrapped(int(node), bits)
-        return 0
-
-    return read
-
-
-def _double(node: Node) -> float:
-    if type(node) is float:
-        return node or 0.0
-    if type(node) is int or type(node) is Decimal:
-        try:
-            return float(node) or 0.0
-        except OverflowError:
-            return float("inf") if node > 0 else float("-inf")
-    return 0.0
-
-
-def _float(node: Node) -> float:
-    return float32(_double(node))
-
-
-def _boolean(node: Node) -> bool:
-    return node is True
-
-
-def _string(node: Node) -> str | None:
-    return node if type(node) is str else None
-
-
-def _bytes(node: Node) -> bytes | None:
-    try:
-        return _base64(node) if type(node) is str else None
-    except ValueError as error:
-        raise DataError("Invalid bytes field") from error
-
-
-def _base64(text: str) -> bytes:
-    """Base 64 as Jackson reads it: groups of four, each padded for itself, blanks between them; raises ValueError."""
-    try:
-        return binascii.a2b_base64(text, strict_mode=True)
-    except ValueError:
-        if _GROUPS.fullmatch(text) is None:
-            raise
-        return b"".join(map(binascii.a2b_base64, _GROUP.findall(text)))
-
-
-def _decimal(schema: Schema) -> Read:
-    def read(node: Node) -> Decimal:
-        match node:
-            case bool() | None | list() | dict():
-                pass
-            case float():
-                raise InexactError
-            case int() | Decimal():
-                return Decimal(node)
-            case str():
-                try:
-                    return decimal_of(schema, _base64(node))
-                except (ValueError, DataError) as error:
-                    raise DataError("Invalid bytes for Decimal field") from error
-        kind = node_type(node)
-        raise DataError(
-            f"Invalid type for Decimal, underlying representation should be numeric or bytes but was {kind}"
-        )
-
-    return read
-
-
-def _date(what: str, size: int, kind: str, from_number: Callable[[int], Any]) -> Read:
-    def read(node: Node) -> Any:
-        if type(node) is float:
-            raise InexactError
-        if type(node) is not int or (size and not -size <= node < size):
-            raise DataError(
-                f"Invalid type for {what}, underlying representation should be {kind} but was {node_type(node)}"
-            )
-        return from_number(_wrapped(node, 64))
-
-    return read
-
-
-_DATES: dict[str | None, Read] = {
-    DATE_NAME: _date("Date", 2**31, "integer", day_of),
-    TIME_NAME: _date("Time", 2**31, "integer", time_of),
-    TIMESTAMP_NAME: _date("Timestamp", 0, "integral", moment_of),
-}
 
 
 def _hashable(key: Any) -> Any:

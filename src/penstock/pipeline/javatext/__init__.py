@@ -10,11 +10,8 @@ from penstock.api.floats import double_text, float32, float_text
 from penstock.api.printing import to_string, to_strings
 from penstock.pipeline.javatext.dates import DateFormat
 from penstock.pipeline.javatext.hashmap import hash_map
-from penstock.pipeline.javatext.regex import (
-    PatternError,
-    compile_regex,
-    full_match,
-)
+from penstock.pipeline.javatext.regex import compile_regex, full_match
+from penstock.pipeline.javatext.regexscan import PatternError
 from penstock.pipeline.javatext.replacement import replace_all, replace_first, replacer
 
 __all__ = [

@@ -6,7 +6,6 @@ Each function takes the schema of the value, None if it has none, and the value.
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -29,99 +28,20 @@ from penstock.api.schema import (
     map_of,
 )
 from penstock.api.schema import decimal as decimal_schema
-from penstock.pipeline.javatext import double_text, float32, to_string
-from penstock.pipeline.javatext.classes import class_name
+from penstock.pipeline.javatext import double_text, float32
 from penstock.pipeline.logical import (
     bytes_of,
     day_of,
     days_since,
     decimal_of,
-    millis_of_day,
     millis_since,
     moment_of,
     time_of,
 )
+from penstock.pipeline.values.numeric import as_double, as_long, big_decimal, cannot, describe, wrapped
 from penstock.pipeline.values.text import DAY, to_text
 
 _NO_NULL = "Unable to convert a null value to a schema that requires a value"
-_BIG_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
-_LONG = 2**63
-
-
-def big_decimal(text: str) -> Decimal:
-    """``new BigDecimal(text)``; raises ValueError for what is none: blanks, ``NaN``, hexadecimal numbers."""
-    if _BIG_DECIMAL.fullmatch(text) is None:
-        raise ValueError(f"{text} is no decimal number")
-    value = Decimal(text)
-    if not -(2**31) < (exponent := value.as_tuple().exponent) < 2**31:  # type: ignore[operator]
-        raise ValueError(f"Scale out of range: {exponent}")
-    return value.copy_abs() if value.is_zero() else value
-
-
-def describe(schema: Schema) -> str:
-    """``Schema.toString``."""
-    return f"Schema{{{schema.name}:{schema.type.name}}}" if schema.name else f"Schema{{{schema.type.name}}}"
-
-
-def _cannot(schema: Schema | None, value: Any, target: str) -> DataError:
-    return DataError(f"Unable to convert {to_string(schema, value)} (class {class_name(schema, value)}) to {target}")
-
-
-def _wrapped(number: int, bits: int) -> int:
-    half = 1 << (bits - 1)
-    return (number + half) % (half << 1) - half
-
-
-def as_long(schema: Schema | None, value: Any) -> int:
-    """Any number, text of a number, or date (in its own unit) as a long; raises DataError."""
-    match value:
-        case bool():
-            pass
-        case int():
-            return _wrapped(value, 64)
-        case float():
-            return 0 if value != value else int(max(-_LONG, min(_LONG - 1, value)))
-        case Decimal():
-            return _of_decimal(value)
-        case str():
-            try:
-                return _of_decimal(big_decimal(value))
-            except ValueError as error:
-                raise _cannot(schema, value, describe(schema) if schema else "a number") from error
-        case dt.datetime():
-            return millis_since(value)
-        case dt.date():
-            return days_since(value)
-        case dt.time():
-            return millis_of_day(value)
-    raise _cannot(schema, value, describe(schema) if schema else "a number")
-
-
-def _of_decimal(value: Decimal) -> int:
-    exponent = value.as_tuple().exponent
-    assert isinstance(exponent, int)
-    return 0 if exponent >= 64 else _wrapped(int(value), 64)
-
-
-def as_double(schema: Schema | None, value: Any) -> float:
-    match value:
-        case bool():
-            pass
-        case int() | float() | Decimal():
-            return _double(value)
-        case str():
-            try:
-                return _double(big_decimal(value))
-            except ValueError:
-                pass
-    return float(as_long(schema, value))
-
-
-def _double(value: float | Decimal) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
 
 
 def to_boolean(schema: Schema | None, value: Any) -> bool | None:
@@ -135,15 +55,15 @@ def to_boolean(schema: Schema | None, value: Any) -> bool | None:
 
 
 def to_byte(schema: Schema | None, value: Any) -> int | None:
-    return None if value is None else _wrapped(as_long(schema, value), 8)
+    return None if value is None else wrapped(as_long(schema, value), 8)
 
 
 def to_short(schema: Schema | None, value: Any) -> int | None:
-    return None if value is None else _wrapped(as_long(schema, value), 16)
+    return None if value is None else wrapped(as_long(schema, value), 16)
 
 
 def to_integer(schema: Schema | None, value: Any) -> int | None:
-    return None if value is None else _wrapped(as_long(schema, value), 32)
+    return None if value is None else wrapped(as_long(schema, value), 32)
 
 
 def to_long(schema: Schema | None, value: Any) -> int | None:
@@ -165,7 +85,7 @@ def to_list(schema: Schema | None, value: Any) -> list[Any]:
 
 def to_map(schema: Schema | None, value: Any) -> dict[Any, Any]:
     if schema is not None and schema.type is Type.STRUCT and value is not None:
-        raise _cannot(schema, value, describe(map_of(STRING, STRING)))
+        raise cannot(schema, value, describe(map_of(STRING, STRING)))
     found: dict[Any, Any] = _container(schema, value, dict, map_of(STRING, STRING))
     return found
 
@@ -175,7 +95,7 @@ def _container(schema: Schema | None, value: Any, kind: type, target: Schema) ->
         raise DataError(_NO_NULL)
     schema, found = _parse(value) if isinstance(value, str) else (schema, value)
     if not isinstance(found, kind):
-        raise _cannot(schema, found, describe(target))
+        raise cannot(schema, found, describe(target))
     return found
 
 
@@ -199,7 +119,7 @@ def _decimal(target: Schema, schema: Schema | None, value: Any) -> Decimal:
             return _big_decimal(value)
         case str():
             return _big_decimal(value)
-    raise _cannot(schema, value, describe(target))
+    raise cannot(schema, value, describe(target))
 
 
 def _big_decimal(text: str) -> Decimal:
@@ -216,7 +136,7 @@ def to_date(schema: Schema | None, value: Any) -> dt.date:
         return day_of(int(millis_since(value) / DAY))
     if isinstance(value, dt.date):
         return value
-    return day_of(_wrapped(as_long(schema, value), 32))
+    return day_of(wrapped(as_long(schema, value), 32))
 
 
 def to_time(schema: Schema | None, value: Any) -> dt.time:
@@ -226,7 +146,7 @@ def to_time(schema: Schema | None, value: Any) -> dt.time:
         return time_of(millis_since(value) % DAY)
     if isinstance(value, dt.time):
         return value
-    return time_of(_wrapped(as_long(schema, value), 32))
+    return time_of(wrapped(as_long(schema, value), 32))
 
 
 def to_timestamp(schema: Schema | None, value: Any) -> dt.datetime:
@@ -271,7 +191,7 @@ def convert(target: Schema, schema: Schema | None, value: Any) -> Any:
         case _:
             by_name = _BY_NAME.get((target.type, target.name))
             return (by_name or _BY_TYPE[target.type])(schema, value)
-    raise _cannot(schema, value, describe(target))
+    raise cannot(schema, value, describe(target))
 
 
 _BY_TYPE: dict[Type, Callable[[Schema | None, Any], Any]] = {

@@ -34,7 +34,8 @@ from penstock.api.schema import (
 )
 from penstock.pipeline.javatext import DateFormat, float32
 from penstock.pipeline.logical import day_of, moment_of, time_of
-from penstock.pipeline.values.convert import big_decimal, convert
+from penstock.pipeline.values.convert import convert
+from penstock.pipeline.values.numeric import big_decimal
 from penstock.pipeline.values.text import DATE_FORMAT, DAY, TIME_FORMAT, TIMESTAMP_FORMAT
 
 _DELIMITERS = frozenset(':,{}[]"')

@@ -1,0 +1,255 @@
+"""A parser of JSON that takes what Jackson takes and complains as Jackson complains; slow, for what orjson refuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from penstock.api.errors import SerializationError
+from penstock.pipeline.converters.node import MISSING, Node
+
+_BLANK = re.compile(r"[ \t\r\n]*")
+_NUMBER = re.compile(r"-?(\d+)(\.\d+)?([eE][+-]?\d+)?")
+_PLAIN = re.compile(r'[^"\\\x00-\x1f]*')
+_TOKEN = re.compile(r"[A-Za-z0-9_$\x80-\xff]*")
+_HEX = re.compile(r"[0-9A-Fa-f]{0,4}")
+_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_LITERALS = {"null": None, "true": True, "false": False}
+_VALID_VALUE = "(JSON String, Number, Array, Object or token 'null', 'true' or 'false')"
+
+
+class Parser:
+    """Reads bytes as Latin-1, so that positions are those of bytes; texts are decoded where they end."""
+
+    def __init__(self, data: bytes) -> None:
+        self.text = data.decode("latin-1")
+        self.i = 0
+        self.depth = 0
+
+    def document(self) -> Node:
+        self._blank()
+        if self.i == len(self.text):
+            return MISSING
+        found = self._value()
+        following = self.text[self.i : self.i + 1]
+        if type(found) in (int, Decimal) and following and following not in " \t\r\n":
+            raise self._unexpected("Expected space separating root-level values")
+        return found
+
+    def _blank(self) -> str:
+        """The next character that counts, empty at the end."""
+        blank = _BLANK.match(self.text, self.i)
+        assert blank is not None
+        self.i = blank.end()
+        return self.text[self.i : self.i + 1]
+
+    def _error(self, problem: str, kind: str = "JsonParseException") -> SerializationError:
+        package = "com.fasterxml.jackson.core." + ("io." if kind == "JsonEOFException" else "")
+        return SerializationError(f"{package}{kind}: {problem}\n at {self._place(self.i)}")
+
+    def _place(self, index: int) -> str:
+        line = self.text.count("\n", 0, index) + 1
+        column = index - self.text.rfind("\n", 0, index)
+        source = "REDACTED (`StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION` disabled)"
+        return f"[Source: {source}; line: {line}, column: {column}]"
+
+    def _unexpected(self, problem: str) -> SerializationError:
+        char = self.text[self.i : self.i + 1]
+        if not char:
+            return self._end(" in null")
+        return self._error(f"Unexpected character ('{char}' (code {ord(char)})){problem and ': ' + problem}")
+
+    def _end(self, where: str) -> SerializationError:
+        return self._error(f"Unexpected end-of-input{where}", "JsonEOFException")
+
+    def _value(self) -> Node:
+        char = self.text[self.i]
+        match char:
+            case "{":
+                return self._object()
+            case "[":
+                return self._array()
+            case '"':
+                return self._string()
+            case "]" | "}" if self.depth:
+                raise self._unexpected("expected a value")
+            case "]" | "}":
+                kind = "Array" if char == "]" else "Object"
+                raise self._error(f"Unexpected close marker '{char}': no open {kind} to close")
+            case ",":
+                raise self._unexpected("expected a value")
+            case "+":
+                raise self._error(
+                    "Unexpected character ('+' (code 43)) in numeric value: JSON spec does not allow numbers to have "
+                    "plus signs: enable `JsonReadFeature.ALLOW_LEADING_PLUS_SIGN_FOR_NUMBERS` to allow"
+                )
+        if char == "-" or char.isdecimal():
+            return self._number()
+        return self._literal(char)
+
+    def _number(self) -> int | Decimal:
+        found = _NUMBER.match(self.text, self.i)
+        if found is None:
+            raise self._no_number()
+        self.i = found.end()
+        following = self.text[self.i : self.i + 1]
+        if following == "." and found[2] is None:
+            self.i += self.i + 1 < len(self.text)
+            raise self._bad_digit("Decimal point not followed by a digit")
+        if following in ("e", "E") and found[3] is None:
+            self.i += 1
+            raise self._bad_digit("Exponent indicator not followed by a digit")
+        return int(found[0]) if found[2] is None and found[3] is None else Decimal(found[0])
+
+    def _no_number(self) -> SerializationError:
+        if self.text.startswith("-I", self.i):
+            token = _TOKEN.match(self.text, self.i + 1)
+            assert token is not None
+            return self._not_standard(f"-{token[0]}")
+        self.i += 1
+        return self._bad_digit("expected digit (0-9) to follow minus sign, for valid numeric value")
+
+    def _bad_digit(self, problem: str) -> SerializationError:
+        char = self.text[self.i : self.i + 1]
+        if not char:
+            return self._end(" in null")
+        return self._error(f"Unexpected character ('{char}' (code {ord(char)})) in numeric value: {problem}")
+
+    def _not_standard(self, token: str) -> SerializationError:
+        return self._error(f"Non-standard token '{token}': enable `JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS` to allow")
+
+    def _literal(self, char: str) -> Node:
+        found = _TOKEN.match(self.text, self.i)
+        assert found is not None
+        token = found[0]
+        if token in _LITERALS:
+            self.i = found.end()
+            return _LITERALS[token]
+        if token in ("NaN", "Infinity"):
+            raise self._not_standard(token)
+        if char == "/":
+            raise self._unexpected(
+                "maybe a (non-standard) comment? (not recognized as one since Feature 'ALLOW_COMMENTS' "
+                "not enabled for parser)"
+            )
+        if token:
+            raise self._error(f"Unrecognized token '{token}': was expecting {_VALID_VALUE}")
+        if char < " ":
+            raise self._error(
+                f"Illegal character ((CTRL-CHAR, code {ord(char)})): "
+                "only regular white space (\\r, \\n, \\t) is allowed between tokens"
+            )
+        raise self._unexpected(f"expected a valid value {_VALID_VALUE}")
+
+    def _array(self) -> list[Node]:
+        return self._entries("Array", "]", self._array_entry, [])  # type: ignore[no-any-return]
+
+    def _object(self) -> dict[str, Node]:
+        return self._entries("Object", "}", self._object_entry, {})  # type: ignore[no-any-return]
+
+    def _entries(self, kind: str, close: str, entry: Callable[[Any], None], into: Any) -> Any:
+        start = self.i
+        self.i += 1
+        self.depth += 1
+        char = self._blank()
+        while char != close:
+            if not char:
+                raise self._unclosed(kind, start)
+            entry(into)
+            char = self._blank()
+            if char == ",":
+                self.i += 1
+                char = self._blank()
+                if not char:
+                    raise self._error(f"Unexpected end-of-input within/between {kind} entries")
+                if char == close and kind == "Array":
+                    raise self._unexpected("expected a value")
+                if char == close:
+                    raise self._unexpected("was expecting double-quote to start field name")
+            elif char in ("]", "}") and char != close:
+                where = f"(for {kind} starting at {self._place(start)})"
+                raise self._error(f"Unexpected close marker '{char}': expected '{close}' {where}")
+            elif char and char != close:
+                raise self._unexpected(f"was expecting comma to separate {kind} entries")
+        self.i += 1
+        self.depth -= 1
+        return into
+
+    def _unclosed(self, kind: str, start: int) -> SerializationError:
+        return self._end(f": expected close marker for {kind} (start marker at {self._place(start)})")
+
+    def _array_entry(self, into: list[Node]) -> None:
+        into.append(self._value())
+
+    def _object_entry(self, into: dict[str, Node]) -> None:
+        if self.text[self.i] != '"':
+            raise self._unexpected("was expecting double-quote to start field name")
+        name = self._string()
+        char = self._blank()
+        if not char:
+            raise self._end(" within/between Object entries")
+        if char != ":":
+            raise self._unexpected("was expecting a colon to separate field name and value")
+        self.i += 1
+        if not self._blank():
+            raise self._end(" within/between Object entries")
+        into[name] = self._value()
+
+    def _string(self) -> str:
+        self.i += 1
+        parts: list[str] = []
+        while True:
+            plain = _PLAIN.match(self.text, self.i)
+            assert plain is not None
+            parts.append(self._decoded(plain[0]))
+            self.i = plain.end()
+            char = self.text[self.i : self.i + 1]
+            if char == '"':
+                self.i += 1
+                return _joined("".join(parts))
+            if not char:
+                raise self._end(" in VALUE_STRING")
+            if char != "\\":
+                raise self._error(
+                    f"Illegal unquoted character ((CTRL-CHAR, code {ord(char)})): "
+                    "has to be escaped using backslash to be included in string value"
+                )
+            parts.append(self._escape())
+
+    def _decoded(self, latin: str) -> str:
+        if latin.isascii():
+            return latin
+        try:
+            return latin.encode("latin-1").decode("utf-8")
+        except UnicodeDecodeError as error:
+            self.i += error.end
+            part = "start" if error.end - error.start == 1 and error.reason == "invalid start byte" else "middle"
+            wrong = latin[error.start if part == "start" else min(error.end, len(latin) - 1)]
+            raise self._error(f"Invalid UTF-8 {part} byte 0x{ord(wrong):x}") from None
+
+    def _escape(self) -> str:
+        self.i += 2
+        char = self.text[self.i - 1 : self.i]
+        if char in _ESCAPES and char:
+            return _ESCAPES[char]
+        if char != "u":
+            if not char:
+                raise self._end(" in character escape sequence")
+            raise self._error(f"Unrecognized character escape '{char}' (code {ord(char)})")
+        digits = _HEX.match(self.text, self.i)
+        assert digits is not None
+        self.i = digits.end()
+        if len(digits[0]) < 4:
+            raise self._unexpected("expected a hex-digit for character escape sequence")
+        return chr(int(digits[0], 16))
+
+
+def _joined(text: str) -> str:
+    """Pairs of surrogates made one character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return text

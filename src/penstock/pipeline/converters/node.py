@@ -1,0 +1,29 @@
+"""What a text of JSON holds, once parsed."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+MISSING = object()
+"""What stands for the value of a text without any."""
+
+Node = Any
+"""``None``, ``bool``, ``int``, ``float``, ``Decimal``, ``str``, ``list``, ``dict`` or MISSING."""
+
+
+def node_type(node: Node) -> str:
+    """``JsonNode.getNodeType``."""
+    return "MISSING" if node is MISSING else _NODE_TYPES[type(node)]
+
+
+_NODE_TYPES: dict[type, str] = {
+    type(None): "NULL",
+    bool: "BOOLEAN",
+    int: "NUMBER",
+    float: "NUMBER",
+    Decimal: "NUMBER",
+    str: "STRING",
+    list: "ARRAY",
+    dict: "OBJECT",
+}

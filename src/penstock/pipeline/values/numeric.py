@@ -1,0 +1,93 @@
+"""Anything as a Java number: ``new BigDecimal(text)`` and the casts of ``Values``, which wrap around or saturate."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from decimal import Decimal
+from typing import Any
+
+from penstock.api.errors import DataError
+from penstock.api.schema import Schema
+from penstock.pipeline.javatext import to_string
+from penstock.pipeline.javatext.classes import class_name
+from penstock.pipeline.logical import days_since, millis_of_day, millis_since
+
+_BIG_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_LONG = 2**63
+
+
+def big_decimal(text: str) -> Decimal:
+    """``new BigDecimal(text)``; raises ValueError for what is none: blanks, ``NaN``, hexadecimal numbers."""
+    if _BIG_DECIMAL.fullmatch(text) is None:
+        raise ValueError(f"{text} is no decimal number")
+    value = Decimal(text)
+    if not -(2**31) < (exponent := value.as_tuple().exponent) < 2**31:  # type: ignore[operator]
+        raise ValueError(f"Scale out of range: {exponent}")
+    return value.copy_abs() if value.is_zero() else value
+
+
+def describe(schema: Schema) -> str:
+    """``Schema.toString``."""
+    return f"Schema{{{schema.name}:{schema.type.name}}}" if schema.name else f"Schema{{{schema.type.name}}}"
+
+
+def cannot(schema: Schema | None, value: Any, target: str) -> DataError:
+    return DataError(f"Unable to convert {to_string(schema, value)} (class {class_name(schema, value)}) to {target}")
+
+
+def wrapped(number: int, bits: int) -> int:
+    half = 1 << (bits - 1)
+    return (number + half) % (half << 1) - half
+
+
+def as_long(schema: Schema | None, value: Any) -> int:
+    """Any number, text of a number, or date (in its own unit) as a long; raises DataError."""
+    match value:
+        case bool():
+            pass
+        case int():
+            return wrapped(value, 64)
+        case float():
+            return 0 if value != value else int(max(-_LONG, min(_LONG - 1, value)))
+        case Decimal():
+            return _of_decimal(value)
+        case str():
+            try:
+                return _of_decimal(big_decimal(value))
+            except ValueError as error:
+                raise cannot(schema, value, describe(schema) if schema else "a number") from error
+        case dt.datetime():
+            return millis_since(value)
+        case dt.date():
+            return days_since(value)
+        case dt.time():
+            return millis_of_day(value)
+    raise cannot(schema, value, describe(schema) if schema else "a number")
+
+
+def _of_decimal(value: Decimal) -> int:
+    exponent = value.as_tuple().exponent
+    assert isinstance(exponent, int)
+    return 0 if exponent >= 64 else wrapped(int(value), 64)
+
+
+def as_double(schema: Schema | None, value: Any) -> float:
+    match value:
+        case bool():
+            pass
+        case int() | float() | Decimal():
+            return _double(value)
+        case str():
+            try:
+                return _double(big_decimal(value))
+            except ValueError:
+                pass
+    return float(as_long(schema, value))
+
+
+def _double(value: float | Decimal) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
