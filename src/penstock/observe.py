@@ -1,7 +1,10 @@
 """What is seen of a worker from outside: its log, and the levels of its loggers (Java: Loggers, KIP-495).
 
-Levels carry Java's names. A level that is set counts for the logger and for every logger below it; names are those of
-Python's loggers (``penstock.worker.loop``), and any other name may be given a level as well.
+Levels carry Java's names. A level counts for the logger and for every logger whose name begins with its name. Names are
+those of Python's loggers (``penstock.worker.loop``); any other name may be given a level as well, and Java's names
+(``org.apache.kafka.connect.runtime``) take their Python counterparts with them.
+
+Lines that are written inside ``log_context(connector, task)`` carry both.
 """
 
 from __future__ import annotations
@@ -10,7 +13,13 @@ import logging
 import sys
 import threading
 import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
 from typing import Any
+
+import orjson
 
 TRACE = 5
 OFF = logging.CRITICAL + 10
@@ -24,58 +33,165 @@ NUMBERS = {
     "FATAL": logging.CRITICAL,
     "OFF": OFF,
 }
+_NAMES = {number: name for name, number in NUMBERS.items()}
+for _number, _name in _NAMES.items():
+    logging.addLevelName(_number, _name)
 ROOT = "root"
-LINE = "[%(asctime)s] %(levelname)s [%(threadName)s] %(message)s (%(name)s)"
+FORMATS = ("text", "json")
+
+COUNTERPARTS = {
+    "org.apache.kafka": "penstock",
+    "org.apache.kafka.clients": "penstock.kafka",
+    "org.apache.kafka.common": "penstock.kafka",
+    "org.apache.kafka.connect": "penstock",
+    "org.apache.kafka.connect.cli": "penstock.worker",
+    "org.apache.kafka.connect.converters": "penstock.pipeline.converters",
+    "org.apache.kafka.connect.file": "penstock.connectors.file",
+    "org.apache.kafka.connect.json": "penstock.pipeline.converters",
+    "org.apache.kafka.connect.mirror": "penstock.connectors.mirror",
+    "org.apache.kafka.connect.runtime": "penstock",
+    "org.apache.kafka.connect.runtime.Worker": "penstock.worker",
+    "org.apache.kafka.connect.runtime.WorkerConnector": "penstock.worker.connectors",
+    "org.apache.kafka.connect.runtime.WorkerSinkTask": "penstock.pipeline.sink",
+    "org.apache.kafka.connect.runtime.WorkerSourceTask": "penstock.pipeline.source",
+    "org.apache.kafka.connect.runtime.WorkerTask": "penstock.pipeline.task",
+    "org.apache.kafka.connect.runtime.distributed": "penstock.core",
+    "org.apache.kafka.connect.runtime.distributed.DistributedHerder": "penstock.worker.loop",
+    "org.apache.kafka.connect.runtime.distributed.WorkerGroupMember": "penstock.kafka.group",
+    "org.apache.kafka.connect.runtime.errors": "penstock.pipeline.errors",
+    "org.apache.kafka.connect.runtime.isolation": "penstock.plugins",
+    "org.apache.kafka.connect.runtime.rest": "penstock.http",
+    "org.apache.kafka.connect.storage": "penstock.kafka",
+    "org.apache.kafka.connect.transforms": "penstock.pipeline.transforms",
+}
+"""Ours, by Java's packages and classes that people set levels of."""
+
+_context: ContextVar[tuple[str, int | None] | None] = ContextVar("log_context", default=None)
 
 
-def start_logging(level: int = logging.INFO) -> None:
-    """Send log lines to the standard output, one line each with time, level, thread and logger."""
-    logging.addLevelName(TRACE, "TRACE")
-    logging.addLevelName(logging.WARNING, "WARN")
+@contextmanager
+def log_context(connector: str, task: int | None = None) -> Iterator[None]:
+    """Lines that are logged inside are about this connector or task. It counts for this thread or coroutine alone."""
+    token = _context.set((connector, task))
+    try:
+        yield
+    finally:
+        _context.reset(token)
+
+
+def start_logging(level: int = logging.INFO, format: str = "text") -> None:
+    """Send log lines to the standard output, one line each with time, level, connector and task, thread and logger.
+
+    ``format`` is the setting ``penstock.log.format``: ``text``, or ``json`` for one object a line. Raises ValueError
+    for any other.
+    """
+    if format not in FORMATS:
+        raise ValueError(f"`penstock.log.format={format}` must be one of {', '.join(FORMATS)}")
     handler = logging.StreamHandler(sys.stdout)
-    handler.setFormatter(logging.Formatter(LINE))
+    handler.addFilter(_add_context)
+    handler.setFormatter(JsonLines() if format == "json" else TextLines())
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for noisy in ("kafka", "py4j", "httpx", "httpcore", "uvicorn"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+    for java_class in COUNTERPARTS:
+        if java_class.rpartition(".")[2][0].isupper():
+            logging.getLogger(java_class)  # so that it is there to be asked for, as in Java
+
+
+def _add_context(record: logging.LogRecord) -> bool:
+    """A line may also say by ``extra`` what it is about."""
+    connector, task = _context.get() or (None, None)
+    record.connector = getattr(record, "connector", connector)
+    record.task = getattr(record, "task", task)
+    return True
+
+
+class TextLines(logging.Formatter):
+    def __init__(self) -> None:
+        super().__init__("[%(asctime)s] %(levelname)s %(about)s%(message)s (%(name)s) [%(threadName)s]")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        connector, task = getattr(record, "connector", None), getattr(record, "task", None)
+        record.about = "" if connector is None else f"[{connector}] " if task is None else f"[{connector}|task-{task}] "
+        return super().formatMessage(record)
+
+
+class JsonLines(logging.Formatter):
+    """Members ``time`` (RFC 3339), ``level``, ``logger``, ``thread``, ``message``, and where they are known
+    ``connector``, ``task`` and ``exception``.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "thread": record.threadName,
+            "message": record.getMessage(),
+            "connector": getattr(record, "connector", None),
+            "task": getattr(record, "task", None),
+            "exception": self.formatException(record.exc_info) if record.exc_info else None,
+        }
+        known = {name: value for name, value in line.items() if value is not None}
+        try:
+            return orjson.dumps(known).decode()
+        except orjson.JSONEncodeError:  # halves of surrogate pairs, of which file names may consist
+            return orjson.dumps({k: str(v).encode("utf-8", "replace").decode() for k, v in known.items()}).decode()
 
 
 class LogLevels:
-    """The levels that are set, by logger. Methods may be called from any thread."""
+    """The levels of this process's loggers. Methods may be called from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, counterparts: Mapping[str, str] = COUNTERPARTS) -> None:
+        self._counterparts = counterparts
         self._modified: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def all(self) -> dict[str, dict[str, Any]]:
-        """Every logger that has a level of its own."""
-        names = [n for n, x in logging.root.manager.loggerDict.items() if isinstance(x, logging.Logger) and x.level]
-        return {name: self._shown(name) for name in sorted([ROOT, *names])}
+        """Every logger that there is."""
+        return {name: self._shown(name) for name in sorted([ROOT, *_existing()])}
 
     def get(self, name: str) -> dict[str, Any] | None:
         """None for a logger that nobody has used."""
-        if name != ROOT and not isinstance(logging.root.manager.loggerDict.get(name), logging.Logger):
-            return None
-        return self._shown(name)
+        if name.lower() == ROOT:
+            return self._shown(ROOT)
+        return self._shown(name) if name in _existing() else None
 
     def set(self, name: str, level: str) -> list[str]:
-        """Set the level (one of ``NUMBERS``) of a logger and of all below it; answers with their names."""
+        """Set the level (one of ``NUMBERS``, letters of either case) of a logger and of all whose names begin so.
+
+        Answers with the names of those that had another level before.
+        """
+        number = NUMBERS[level.strip().upper()]
         with self._lock:
-            known = [n for n, x in logging.root.manager.loggerDict.items() if isinstance(x, logging.Logger)]
-            below = known if name == ROOT else [n for n in known if n.startswith(f"{name}.")]
-            changed = sorted({name, *below})
+            name = ROOT if name.lower() == ROOT else name
+            found = [ROOT, *_existing()] if name == ROOT else [n for n in _existing() if n.startswith(name)]
+            changed = _others({name, *found}, number)
             now = int(time.time() * 1000)
-            for each in changed:
-                logger = _logger(each)
-                if logger.level != NUMBERS[level]:
-                    logger.setLevel(NUMBERS[level])
-                    self._modified[each] = now
-                self._modified.setdefault(each, now)
+            for each in [*changed, *_others(self._ours(name), number)]:
+                _logger(each).setLevel(number)
+                self._modified[each] = now
             return changed
+
+    def _ours(self, name: str) -> set[str]:
+        """What stands here for the Java loggers of this name and below it, and all below that."""
+        targets = [ours for java, ours in self._counterparts.items() if java == name or java.startswith(f"{name}.")]
+        existing = _existing()
+        return {*targets, *(n for n in existing if any(n.startswith(f"{target}.") for target in targets))}
 
     def _shown(self, name: str) -> dict[str, Any]:
         number = _logger(name).getEffectiveLevel()
-        level = next((n for n, x in NUMBERS.items() if x == number), "INFO")
-        return {"level": level, "last_modified": self._modified.get(name)}
+        return {"level": _NAMES.get(number, str(number)), "last_modified": self._modified.get(name)}
+
+
+def _others(names: Iterable[str], number: int) -> list[str]:
+    """Those that have another level, their own or that of a logger above."""
+    return sorted(each for each in names if _logger(each).getEffectiveLevel() != number)
+
+
+def _existing() -> list[str]:
+    known = list(logging.root.manager.loggerDict.items())
+    return [name for name, logger in known if isinstance(logger, logging.Logger)]
 
 
 def _logger(name: str) -> logging.Logger:

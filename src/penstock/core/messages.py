@@ -45,7 +45,10 @@ class ListPlugins(LocalRequest):
 
 @dataclass(frozen=True, slots=True)
 class GetPluginConfig(LocalRequest):
+    """``version``: a version or a range of versions that the plugin must have (KIP-891)."""
+
     plugin: str
+    version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ class GetLogger(LocalRequest):
 
 @dataclass(frozen=True, slots=True)
 class SetLogger(LocalRequest):
-    """Set a level on this worker (KIP-495)."""
+    """Set a level on this worker (KIP-495). The level is as the client wrote it: ``debug``, say."""
 
     name: str
     level: str
@@ -207,7 +210,7 @@ class ResetOffsets(Request):
 
 @dataclass(frozen=True, slots=True)
 class SetClusterLogger(Request):
-    """Set a level on every worker (KIP-976)."""
+    """Set a level on every worker (KIP-976). The level is as the client wrote it: ``debug``, say."""
 
     name: str
     level: str

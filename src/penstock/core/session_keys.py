@@ -50,14 +50,15 @@ def check_signature(signature: Signature, key: SessionKey | None, allowed: tuple
 
     503 where this worker has not read the key yet: the sender tries again.
     """
-    if signature.signature is None:
-        raise Refused(400, f"Internal request missing required header: {SIGNATURE_HEADER}")
-    if signature.algorithm is None:
-        raise Refused(400, f"Internal request missing required header: {ALGORITHM_HEADER}")
+    if signature.signature is None or signature.algorithm is None:
+        raise Refused(400, "Internal request missing required signature")
     if signature.algorithm not in allowed:
         raise Refused(
             400,
-            f"This worker does not support the '{signature.algorithm}' key signing algorithm used by other workers.",
+            f"This worker does not support the '{signature.algorithm}' key signing algorithm used by other workers. "
+            f"This worker is currently configured to use: [{', '.join(allowed)}]. Check that all workers' "
+            "configuration files permit the same set of signature algorithms, and correct any misconfigured worker "
+            "and restart it.",
         )
     if key is None:
         raise Refused(

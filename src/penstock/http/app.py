@@ -9,83 +9,114 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import dataclass
 
 import httpx
 from starlette.responses import Response
 
 from penstock.core import messages as m
-from penstock.http import bodies, connectors
+from penstock.http import bodies, connectors, loggers, openapi
 from penstock.http.forwarding import Forwarding
-from penstock.http.router import Call, Router
+from penstock.http.router import Call, Guard, Router
 
 Submit = Callable[[m.Request], Future[m.Reply | m.Elsewhere]]
-REQUEST_TIMEOUT_S = 90.0
+Metrics = Callable[[], bytes]
+"""Gives everything that is measured in Prometheus' text format; called on a thread."""
+
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+NOT_IN_TIME = "Worker was unable to handle this request and may be unable to handle other requests."
 
 
-def make_router(submit: Submit, client: httpx.AsyncClient, *, admin: bool = True) -> Router:
-    """All paths of a listener; ``admin``: with those of ``/admin``. Requests are forwarded through ``client``."""
-    forwarding = Forwarding(client)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """Seconds."""
 
-    async def ask(call: Call, request: m.Request) -> m.Reply | Response:
-        try:
-            answer = await asyncio.wait_for(asyncio.wrap_future(submit(request)), REQUEST_TIMEOUT_S)
-        except TimeoutError:
-            raise m.Refused(500, "Request timed out") from None
-        if isinstance(answer, m.Elsewhere):
-            return await forwarding.to(answer.url, call.request)
-        return answer
+    request: float = 90.0
+    health: float = 10.0
 
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Has a request answered here or by another worker. Raises Refused (500) if that takes too long."""
+
+    submit: Submit
+    forwarding: Forwarding
+    timeout: float
+
+    async def __call__(self, call: Call, request: m.Request) -> m.Reply | Response:
+        answer = asyncio.wrap_future(self.submit(request))
+        done, _ = await asyncio.wait({answer}, timeout=self.timeout)  # which does not cancel what is late
+        if not done:
+            raise m.Refused(500, "Request timed out")
+        match answer.result():
+            case m.Elsewhere(url=url):
+                return await self.forwarding.to(url, call.request)
+            case reply:
+                return reply
+
+
+def make_router(
+    submit: Submit,
+    client: httpx.AsyncClient,
+    *,
+    admin: bool = True,
+    regular: bool = True,
+    guard: Guard | None = None,
+    metrics: Metrics | None = None,
+    timeouts: Timeouts | None = None,
+) -> Router:
+    """All paths of a listener; ``admin``: those of ``/admin``, ``regular``: all others.
+
+    Requests are forwarded through ``client``.
+    """
+    timeouts, forwarding = timeouts or Timeouts(), Forwarding(client)
+    ask = Ask(submit, forwarding, timeouts.request)
+    router = Router(guard)
+    if regular:
+        _add_root(router, ask, Ask(submit, forwarding, timeouts.health))
+        _add_plugins(router, ask)
+        connectors.add_routes(router, ask)
+        if metrics is not None:
+            _add_metrics(router, metrics)
+    if admin:
+        loggers.add_routes(router, ask)
+    openapi.add_route(router)
+    return router
+
+
+def _add_root(router: Router, ask: Ask, ask_soon: Ask) -> None:
     async def root(call: Call) -> m.Reply | Response:
         return await ask(call, m.GetRoot())
 
     async def health(call: Call) -> m.Reply | Response:
-        return await ask(call, m.GetHealth())
+        try:
+            return await ask_soon(call, m.GetHealth())
+        except m.Refused:
+            return m.Reply(500, {"status": "unhealthy", "message": NOT_IN_TIME})
 
+    router.add("GET", "/", root, consumes=False)
+    router.add("GET", "/health", health, consumes=False)
+
+
+def _add_plugins(router: Router, ask: Ask) -> None:
     async def plugins(call: Call) -> m.Reply | Response:
-        everything = call.request.query_params.get("connectorsOnly", "true").lower() != "true"
-        return await ask(call, m.ListPlugins(connectors_only=not everything))
+        return await ask(call, m.ListPlugins(call.flag("connectorsOnly", default=True)))
 
     async def plugin_config(call: Call) -> m.Reply | Response:
-        return await ask(call, m.GetPluginConfig(call.parts["plugin"]))
+        versions = call.request.query_params.getlist("version")
+        return await ask(call, m.GetPluginConfig(call.parts["plugin"], versions[0] if versions else None))
 
     async def validate(call: Call) -> m.Reply | Response:
-        config = bodies.config(await bodies.document_as_text(call.request), "The configuration")
+        config = bodies.config(await bodies.document(call.request), "The configuration")
         return await ask(call, m.ValidateConfig(call.parts["plugin"], config))
 
-    router = Router()
-    router.add("GET", "/", root)
-    router.add("GET", "/health", health)
     router.add("GET", "/connector-plugins", plugins)
     router.add("GET", "/connector-plugins/{plugin}/config", plugin_config)
     router.add("PUT", "/connector-plugins/{plugin}/config/validate", validate)
-    connectors.add_routes(router, ask)
-    if admin:
-        _add_loggers(router, ask)
-    return router
 
 
-def _add_loggers(router: Router, ask: connectors.Ask) -> None:
-    async def all_loggers(call: Call) -> m.Reply | Response:
-        return await ask(call, m.ListLoggers())
+def _add_metrics(router: Router, metrics: Metrics) -> None:
+    async def render(call: Call) -> Response:
+        return Response(await asyncio.to_thread(metrics), headers={"Content-Type": METRICS_TYPE})
 
-    async def one_logger(call: Call) -> m.Reply | Response:
-        return await ask(call, m.GetLogger(call.parts["logger"]))
-
-    async def set_level(call: Call) -> m.Reply | Response:
-        body = bodies.config(await bodies.document_as_text(call.request), "The request")
-        level = body.get("level")
-        if level is None:
-            raise m.Refused(400, "Desired 'level' parameter was not specified in request.")
-        name, scope = call.parts["logger"], call.request.query_params.get("scope", "worker").lower()
-        if level.upper() not in LEVELS:
-            raise m.Refused(404, f"invalid log level '{level}'.")
-        if scope == "cluster":
-            return await ask(call, m.SetClusterLogger(name, level.upper()))
-        return await ask(call, m.SetLogger(name, level.upper()))
-
-    router.add("GET", "/admin/loggers", all_loggers)
-    router.add("GET", "/admin/loggers/{logger}", one_logger)
-    router.add("PUT", "/admin/loggers/{logger}", set_level)
-
-
-LEVELS = ("OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "ALL")
+    router.add("GET", "/metrics", render, consumes=False, produces="text/plain")

@@ -1,9 +1,7 @@
-"""``/connectors``: every request of a connector's life (Java: ConnectorsResource, InternalConnectResource)."""
+"""``/connectors``: every request of a connector's life (Java: ConnectorsResource)."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import urllib.parse
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 from starlette.responses import Response
 
 from penstock.core import messages as m
-from penstock.http import bodies
+from penstock.http import bodies, internal
 from penstock.http.router import Call, Router
 
 Ask = Callable[[Call, m.Request], Awaitable[m.Reply | Response]]
@@ -28,17 +26,55 @@ def add_routes(router: Router, ask: Ask) -> None:
 
         router.add(method, path, handler)
 
+    def route_of_any_name(method: str, path: str, make: Callable[[Call], m.Request]) -> None:
+        """These are answered for connectors that do not exist, too; but not if even the path is doubtful."""
+
+        async def handler(call: Call) -> m.Reply | Response:
+            if call.ambiguous:
+                known = await ask(call, m.GetConnector(call.name))
+                if isinstance(known, m.Reply) and known.status == 404:
+                    return known
+            return await ask(call, make(call))
+
+        router.add(method, path, handler)
+
+    one = "/connectors/{name}"
+    route("GET", "/connectors", lambda c: m.ListConnectors(tuple(c.request.query_params.getlist("expand"))))
+    route("GET", one, lambda c: m.GetConnector(c.name))
+    route("DELETE", one, lambda c: m.DeleteConnector(c.name))
+    route("GET", f"{one}/config", lambda c: m.GetConfig(c.name))
+    route("GET", f"{one}/status", lambda c: m.GetStatus(c.name))
+    route_of_any_name("GET", f"{one}/topics", lambda c: m.GetTopics(c.name))
+    route_of_any_name("PUT", f"{one}/topics/reset", lambda c: m.ResetTopics(c.name))
+    route("POST", f"{one}/restart", lambda c: m.RestartConnector(c.name, c.flag("includeTasks"), c.flag("onlyFailed")))
+    route("PUT", f"{one}/pause", lambda c: m.SetTargetState(c.name, "PAUSED"))
+    route("PUT", f"{one}/resume", lambda c: m.SetTargetState(c.name, "STARTED"))
+    route("PUT", f"{one}/stop", lambda c: m.StopConnector(c.name))
+    route("GET", f"{one}/tasks", lambda c: m.GetTasks(c.name))
+    route("GET", f"{one}/tasks/{{task}}/status", lambda c: m.GetTaskStatus(c.name, c.number("task")))
+    route("POST", f"{one}/tasks/{{task}}/restart", lambda c: m.RestartTask(c.name, c.number("task")))
+    route("GET", f"{one}/offsets", lambda c: m.GetOffsets(c.name))
+    route("DELETE", f"{one}/offsets", lambda c: m.ResetOffsets(c.name))
+    _add_routes_with_bodies(router, ask)
+    internal.add_routes(router, ask)
+
+
+def _add_routes_with_bodies(router: Router, ask: Ask) -> None:
     async def create(call: Call) -> m.Reply | Response:
-        request = creation(await bodies.document_as_text(call.request))
+        request = creation(await bodies.document(call.request))
         return with_location(call, await ask(call, request), request.name)
 
     async def put_config(call: Call) -> m.Reply | Response:
-        config = bodies.config(await bodies.document_as_text(call.request), "The configuration")
+        config = bodies.config(await bodies.document(call.request), "The configuration")
         return with_location(call, await ask(call, m.PutConfig(call.name, named(call.name, config))), call.name)
 
     async def patch_config(call: Call) -> m.Reply | Response:
-        patch = bodies.config(await bodies.document_as_text(call.request), "The patch")
-        return await ask(call, m.PatchConfig(call.name, patch))
+        body = await bodies.document(call.request)
+        if body is None:  # an unknown connector is worse than a missing patch
+            known = await ask(call, m.GetConnector(call.name))
+            if isinstance(known, m.Reply) and known.status == 404:
+                return known
+        return await ask(call, m.PatchConfig(call.name, bodies.config(body, "The patch")))
 
     async def alter_offsets(call: Call) -> m.Reply | Response:
         body = bodies.members(await bodies.document(call.request), "The request", "offsets")
@@ -47,40 +83,10 @@ def add_routes(router: Router, ask: Ask) -> None:
             raise m.Refused(400, NO_OFFSETS)
         return await ask(call, m.AlterOffsets(call.name, pairs))
 
-    async def put_task_configs(call: Call) -> m.Reply | Response:
-        sent = await bodies.document_as_text(call.request)
-        if not isinstance(sent, list):
-            raise m.Refused(400, "The request must be a list of task configurations")
-        configs = [bodies.config(config, "A task configuration") for config in sent]
-        texts = tuple({k: v for k, v in config.items() if v is not None} for config in configs)
-        return await ask(call, m.PutTaskConfigs(call.name, texts, await signature(call)))
-
-    async def fence(call: Call) -> m.Reply | Response:
-        return await ask(call, m.FenceTasks(call.name, await signature(call)))
-
-    one = "/connectors/{name}"
-    route("GET", "/connectors", lambda c: m.ListConnectors(tuple(c.request.query_params.getlist("expand"))))
     router.add("POST", "/connectors", create)
-    route("GET", one, lambda c: m.GetConnector(c.name))
-    route("DELETE", one, lambda c: m.DeleteConnector(c.name))
-    route("GET", f"{one}/config", lambda c: m.GetConfig(c.name))
-    router.add("PUT", f"{one}/config", put_config)
-    router.add("PATCH", f"{one}/config", patch_config)
-    route("GET", f"{one}/status", lambda c: m.GetStatus(c.name))
-    route("GET", f"{one}/topics", lambda c: m.GetTopics(c.name))
-    route("PUT", f"{one}/topics/reset", lambda c: m.ResetTopics(c.name))
-    route("POST", f"{one}/restart", lambda c: m.RestartConnector(c.name, c.flag("includeTasks"), c.flag("onlyFailed")))
-    route("PUT", f"{one}/pause", lambda c: m.SetTargetState(c.name, "PAUSED"))
-    route("PUT", f"{one}/resume", lambda c: m.SetTargetState(c.name, "STARTED"))
-    route("PUT", f"{one}/stop", lambda c: m.StopConnector(c.name))
-    route("GET", f"{one}/tasks", lambda c: m.GetTasks(c.name))
-    router.add("POST", f"{one}/tasks", put_task_configs)
-    route("GET", f"{one}/tasks/{{task}}/status", lambda c: m.GetTaskStatus(c.name, c.number("task")))
-    route("POST", f"{one}/tasks/{{task}}/restart", lambda c: m.RestartTask(c.name, c.number("task")))
-    route("GET", f"{one}/offsets", lambda c: m.GetOffsets(c.name))
-    router.add("PATCH", f"{one}/offsets", alter_offsets)
-    route("DELETE", f"{one}/offsets", lambda c: m.ResetOffsets(c.name))
-    router.add("PUT", f"{one}/fence", fence)
+    router.add("PUT", "/connectors/{name}/config", put_config)
+    router.add("PATCH", "/connectors/{name}/config", patch_config)
+    router.add("PATCH", "/connectors/{name}/offsets", alter_offsets)
 
 
 def creation(body: Any) -> m.CreateConnector:
@@ -105,18 +111,14 @@ def named(name: str, config: dict[str, str | None]) -> dict[str, str | None]:
 
 
 def with_location(call: Call, answer: m.Reply | Response, name: str) -> m.Reply | Response:
-    """201 says where the new connector is."""
-    if isinstance(answer, m.Reply) and answer.status == 201:
-        path = urllib.parse.quote(name, safe="/:@!$&'()*+,;=-._~")
-        location = f"{str(call.request.base_url).rstrip('/')}/connectors/{path}"
-        return m.Reply(201, answer.body, {**answer.headers, "Location": location})
-    return answer
+    """201 says where the new connector is, on this worker even if another one made it."""
+    if isinstance(answer, Response):
+        if answer.status_code == 201:
+            answer.headers["Location"] = location(call, name)
+        return answer
+    return m.Reply(201, answer.body, {"Location": location(call, name)}) if answer.status == 201 else answer
 
 
-async def signature(call: Call) -> m.Signature:
-    header, algorithm = call.request.headers.get(m.SIGNATURE_HEADER), call.request.headers.get(m.ALGORITHM_HEADER)
-    try:
-        signed = None if header is None else base64.b64decode(header, validate=True)
-    except binascii.Error:
-        raise m.Refused(400, "Internal request signature is not valid Base64") from None
-    return m.Signature(await call.request.body(), signed, algorithm)
+def location(call: Call, name: str) -> str:
+    path = urllib.parse.quote(name, safe=":@!$&'()*+,;=-._~")
+    return f"{str(call.request.base_url).rstrip('/')}/connectors/{path}"

@@ -10,9 +10,9 @@ import httpx
 from starlette.requests import Request
 from starlette.responses import Response
 
-from penstock.core.messages import Refused
+from penstock.core.messages import ALGORITHM_HEADER, SIGNATURE_HEADER, Refused
 
-KEPT = ("content-type", "authorization")
+KEPT = ("content-type", "authorization", SIGNATURE_HEADER.lower(), ALGORITHM_HEADER.lower())
 RELAYED = ("content-type", "location")
 
 
@@ -25,7 +25,7 @@ class Forwarding:
 
         500 if it can't be reached.
         """
-        forward = request.query_params.get("forward")
+        forward = request.query_params.get("forward") or None
         if forward is not None and forward.lower() != "true":
             raise Refused(409, "Cannot complete request because of a conflicting operation (e.g. worker rebalance)")
         if not url:
@@ -40,9 +40,8 @@ class Forwarding:
         headers = {name: request.headers[name] for name in KEPT if name in request.headers}
         try:
             answer = await self._client.request(request.method, target, content=await request.body(), headers=headers)
-        except httpx.HTTPError as error:
-            raise Refused(
-                500, f"IO Error trying to forward REST request to {url}: {error or type(error).__name__}"
-            ) from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            why = str(error) or type(error).__name__
+            raise Refused(500, f"IO Error trying to forward REST request: {url}: {why}") from None
         relayed = {name: answer.headers[name] for name in RELAYED if name in answer.headers}
         return Response(answer.content, answer.status_code, relayed)

@@ -1,13 +1,14 @@
 """From an HTTP request to the handler of its path: the router and the form of every answer.
 
 Paths are cut at ``/`` before they are unescaped, so that a connector's name may hold any character. What no handler
-foresaw becomes Connect's error document, never a page of HTML or a stack trace.
+foresaw becomes Connect's error document, never a page of HTML or a stack trace. Checks come in the order of Java's
+server: the form of the path, 404, 405, who asks, 415, 406.
 """
 
 from __future__ import annotations
 
 import logging
-import urllib.parse
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
@@ -17,12 +18,17 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from penstock.core.messages import Refused, Reply
+from penstock.http.media_types import JSON, check_accept, check_content_type
+from penstock.http.paths import Path
 
 log = logging.getLogger(__name__)
 
 Handler = Callable[["Call"], Awaitable[Reply | Response]]
-AMBIGUOUS = ("%2f", "%5c", "%25")
-"""Escapes that Java's server refuses in paths; here they count where a connector of that name is found."""
+Guard = Callable[[Request], Reply | None]
+"""Asked before a request is carried out; a Reply is the answer instead."""
+
+_NUMBER = re.compile(r"[+-]?0*[0-9]{1,10}")
+ALLOW_ORDER = ("HEAD", "DELETE", "POST", "GET", "OPTIONS", "PUT", "PATCH")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +37,37 @@ class Call:
 
     request: Request
     parts: Mapping[str, str]
+    ambiguous: bool = False
+    """The path has escapes that Java's server refuses; it counts only if there is a connector of that name."""
 
     @property
     def name(self) -> str:
         return self.parts["name"]
 
     def number(self, part: str) -> int:
-        """A part of the path that must be a number. Raises Refused (404) for any other, as for an unknown path."""
-        try:
-            return int(self.parts[part])
-        except ValueError:
-            raise not_found() from None
+        """A part of the path that must be a 32-bit number. Raises Refused (404) for any other, as for unknown paths."""
+        text = self.parts[part]
+        if not _NUMBER.fullmatch(text) or not -(2**31) <= (number := int(text)) < 2**31:
+            raise not_found()
+        return number
 
-    def flag(self, key: str) -> bool:
+    def query(self, key: str, default: str = "") -> str:
+        """The first value of a query parameter; the default if it is missing or empty."""
+        given = self.request.query_params.getlist(key)
+        return given[0] or default if given else default
+
+    def flag(self, key: str, default: bool = False) -> bool:
         """A boolean of the query: any spelling of ``true``; all else is false, as Java reads it."""
-        return self.request.query_params.get(key, "").lower() == "true"
+        return self.query(key, str(default)).lower() == "true"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    handler: Handler
+    consumes: bool
+    """Bodies must be JSON; content types of anything else are refused, whether there is a body or not."""
+    produces: str
+    guarded: bool
 
 
 def not_found() -> Refused:
@@ -55,16 +77,27 @@ def not_found() -> Refused:
 class Router:
     """An ASGI application: a table of methods and paths. ``{part}`` stands for any one part of a path."""
 
-    def __init__(self) -> None:
-        self._routes: list[tuple[tuple[str, ...], dict[str, Handler]]] = []
+    def __init__(self, guard: Guard | None = None) -> None:
+        self._guard = guard
+        self._routes: list[tuple[tuple[str, ...], dict[str, Route]]] = []
 
-    def add(self, method: str, path: str, handler: Handler) -> None:
-        pattern = tuple(path.strip("/").split("/"))
+    def add(
+        self,
+        method: str,
+        path: str,
+        handler: Handler,
+        *,
+        consumes: bool = True,
+        produces: str = JSON,
+        guarded: bool = True,
+    ) -> None:
+        """``guarded``: the guard is asked before the handler is called."""
+        pattern, route = tuple(path[1:].split("/")), Route(handler, consumes, produces, guarded)
         for known, methods in self._routes:
             if known == pattern:
-                methods[method] = handler
+                methods[method] = route
                 return
-        self._routes.append((pattern, {method: handler}))
+        self._routes.append((pattern, {method: route}))
 
     def paths(self) -> list[tuple[str, list[str]]]:
         """Every path and its methods."""
@@ -72,55 +105,65 @@ class Router:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        response = await self._respond(request, scope.get("raw_path", b"").decode("latin-1"))
+        response = await self._respond(request)
         await response(scope, receive, send)
 
-    async def _respond(self, request: Request, raw_path: str) -> Response:
+    async def _respond(self, request: Request) -> Response:
+        raw, ambiguous = request.scope["raw_path"].decode("latin-1"), False
         try:
-            methods, parts = self._find(raw_path)
-            handler = methods.get("GET" if request.method == "HEAD" else request.method)
-            if request.method == "OPTIONS":
-                return Response(status_code=200, headers={"Allow": ",".join([*sorted(methods), "HEAD", "OPTIONS"])})
-            if handler is None:
-                raise Refused(405, "HTTP 405 Method Not Allowed")
-            await _check_content_type(request)
-            answer = await handler(Call(request, parts))
+            path = Path.parse(raw)
+            ambiguous = path.ambiguous
+            answer = await self._answer(request, path)
         except Refused as refused:
             answer = refused.reply()
-            if refused.status == 404 and any(escape in raw_path.lower() for escape in AMBIGUOUS):
-                answer = Refused(400, "Ambiguous URI path: no connector has this name").reply()
         except Exception as error:
-            log.exception("%s %s could not be answered", request.method, raw_path)
+            log.exception("%s %s could not be answered", request.method, raw)
             answer = Refused(500, str(error) or repr(error)).reply()
+        if ambiguous and isinstance(answer, Reply) and answer.status == 404:
+            answer = Refused(400, "Ambiguous URI path: there is no connector of this name").reply()
         return answer if isinstance(answer, Response) else render(answer)
 
-    def _find(self, raw_path: str) -> tuple[dict[str, Handler], dict[str, str]]:
-        given = raw_path.split("?")[0].strip("/").split("/")
+    async def _answer(self, request: Request, path: Path) -> Reply | Response:
+        methods, parts = self._find(path)
+        route = methods.get("GET" if request.method == "HEAD" else request.method)
+        if request.method == "OPTIONS":
+            return _options(request, methods)
+        if route is None:
+            refused = Refused(405, "HTTP 405 Method Not Allowed").reply()
+            return Reply(405, refused.body, {"Allow": ",".join(_allowed(methods))})
+        if self._guard is not None and route.guarded and (denied := self._guard(request)) is not None:
+            return denied
+        if route.consumes:
+            check_content_type(request.headers.get("content-type"))
+        check_accept(request.headers.get("accept"), route.produces)
+        return await route.handler(Call(request, parts, path.ambiguous))
+
+    def _find(self, path: Path) -> tuple[dict[str, Route], dict[str, str]]:
         for pattern, methods in self._routes:
-            if len(pattern) == len(given):
-                parts = {}
-                for expected, part in zip(pattern, given, strict=True):
-                    if expected.startswith("{") and part:
-                        parts[expected[1:-1]] = urllib.parse.unquote(part)
-                    elif expected != part:
-                        break
-                else:
-                    return methods, parts
+            parts = path.match(pattern)
+            if parts is not None:
+                return methods, parts
         raise not_found()
 
 
-async def _check_content_type(request: Request) -> None:
-    """415 for a body that is not said to be JSON."""
-    if request.method not in ("POST", "PUT", "PATCH"):
-        return
-    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
-    if kind != "application/json" and await request.body():
-        raise Refused(415, "HTTP 415 Unsupported Media Type")
+def _allowed(methods: Mapping[str, Route]) -> list[str]:
+    there = {*methods, "OPTIONS"} | ({"HEAD"} if "GET" in methods else set())
+    return [method for method in ALLOW_ORDER if method in there]
+
+
+def _options(request: Request, methods: Mapping[str, Route]) -> Response:
+    allowed = _allowed(methods)
+    headers = {"Allow": ",".join(allowed)}
+    try:
+        check_accept(request.headers.get("accept"), "text/plain")
+    except Refused:
+        return Response(headers=headers)
+    return Response(", ".join(allowed), headers={**headers, "Content-Type": "text/plain"})
 
 
 def render(reply: Reply) -> Response:
     body = b"" if reply.body is None else orjson.dumps(reply.body, option=orjson.OPT_NON_STR_KEYS)
     headers = dict(reply.headers)
     if reply.body is not None:
-        headers.setdefault("Content-Type", "application/json")
+        headers.setdefault("Content-Type", JSON)
     return Response(body, reply.status, headers)

@@ -1,93 +1,177 @@
-"""The HTTP server: uvicorn on a thread of its own, so that REST answers whatever else the worker does."""
+"""The HTTP server: uvicorn for every listener, on one thread of its own, so that REST answers whatever else the worker
+does.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import socket
+import ssl
 import threading
-import urllib.parse
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import httpx
 import uvicorn
+from starlette.types import ASGIApp
 
-from penstock.http.app import Submit, make_router
+from penstock.http import tls
+from penstock.http.app import Metrics, Submit, Timeouts, make_router
+from penstock.http.basic_auth import BasicAuth
+from penstock.http.cross_origin import CrossOrigin, Origins
+from penstock.http.listeners import Listener, admin_listeners, advertised_url, listeners
+from penstock.http.response_headers import ResponseHeaders, header_rules
 
+log = logging.getLogger(__name__)
 
-@dataclass(frozen=True, slots=True)
-class Listener:
-    """One of the worker's ``listeners``; an empty host is every address of the machine, port 0 any that is free."""
-
-    scheme: str
-    host: str
-    port: int
-
-    @classmethod
-    def parse(cls, text: str) -> Listener:
-        """``http://host:port``. Raises ValueError with a sentence."""
-        parts = urllib.parse.urlsplit(text.strip())
-        try:
-            port = parts.port
-        except ValueError:
-            port = None
-        if parts.scheme.lower() not in ("http", "https") or port is None:
-            raise ValueError(f"Listener '{text}' is not of the form http://host:port or https://host:port")
-        return cls(parts.scheme.lower(), parts.hostname or "", port)
+KEEP_ALIVE_S = 75
+FORWARD_TIMEOUT_S = 95.0
 
 
 class ListenError(Exception):
     """A port could not be taken; the message is a sentence."""
 
 
-class Server:
-    """Serves one listener from ``start`` to ``stop``."""
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    listener: Listener
+    """With the port that it got."""
+    socket: socket.socket
+    admin: bool
+    context: ssl.SSLContext | None
 
-    def __init__(self, listener: Listener, submit: Submit) -> None:
-        self._submit = submit
-        self._socket = _bind(listener)
-        self.port: int = self._socket.getsockname()[1]
-        self._server: uvicorn.Server | None = None
-        self._thread = threading.Thread(target=self._run, name=f"http-{self.port}", daemon=True)
+
+class RestServer:
+    """Takes its ports when it is made, so that ``advertised_url`` is known; serves from ``start`` to ``stop``."""
+
+    def __init__(
+        self,
+        config: Mapping[str, str],
+        submit: Submit,
+        *,
+        stores: tls.KeyStores | None = None,
+        metrics: Metrics | None = None,
+        timeouts: Timeouts | None = None,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        """``config``: the worker's settings, as texts. Raises RestSettingError, ListenError."""
+        self._submit, self._metrics, self._timeouts = submit, metrics, timeouts
+        self._guard = BasicAuth.of(config, environment)
+        self._origins, self._rules = Origins.of(config), header_rules(config)
+        self._client_context = tls.client_context(config, stores)
+        admin = admin_listeners(config)
+        self._admin_apart = admin is not None
+        self._bound: list[_Bound] = []
+        try:
+            self._bind(listeners(config), False, tls.tls_settings(config), stores)
+            self._bind(admin or (), True, tls.tls_settings(config, tls.ADMIN), stores)
+            self.advertised_url = advertised_url(config, [each.listener for each in self._bound if not each.admin])
+        except BaseException:
+            self._close_sockets()
+            raise
+        self._servers: list[uvicorn.Server] = []
         self._up = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="http", daemon=True)
+
+    @property
+    def listeners(self) -> tuple[Listener, ...]:
+        """Where it listens, with the ports that were taken; those of the admin listeners last."""
+        return tuple(each.listener for each in self._bound)
 
     def start(self) -> None:
+        """Returns when requests are answered."""
         self._thread.start()
         self._up.wait()
+        where = ", ".join(map(str, self.listeners))
+        log.info("REST server listens at %s, advertised as %s", where, self.advertised_url)
 
     def stop(self, timeout: float) -> None:
-        if self._server is not None:
-            self._server.should_exit = True
+        """Take no more requests, and wait (seconds) for those that are being answered."""
+        for server in self._servers:
+            server.should_exit = True
+        if self._thread.is_alive():
             self._thread.join(timeout)
+        self._close_sockets()
+
+    def _bind(
+        self,
+        wanted: tuple[Listener, ...],
+        admin: bool,
+        settings: Mapping[str, str],
+        stores: tls.KeyStores | None,
+    ) -> None:
+        for listener in wanted:
+            context = tls.server_context(settings, stores) if listener.scheme == "https" else None
+            taken = _bind(listener)
+            bound = replace(listener, port=taken.getsockname()[1])
+            self._bound.append(_Bound(bound, taken, admin, context))
+
+    def _close_sockets(self) -> None:
+        for each in self._bound:
+            each.socket.close()
 
     def _run(self) -> None:
-        asyncio.run(self._serve())
+        try:
+            asyncio.run(self._serve())
+        finally:
+            self._up.set()
 
     async def _serve(self) -> None:
-        async with httpx.AsyncClient(timeout=95, limits=httpx.Limits(max_connections=50)) as client:
-            config = uvicorn.Config(
-                make_router(self._submit, client),
-                log_config=None,
-                access_log=False,
-                lifespan="off",
-                server_header=False,
-                timeout_graceful_shutdown=2,
-            )
-            self._server = uvicorn.Server(config)
-            self._server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+        limits = httpx.Limits(max_connections=50, keepalive_expiry=KEEP_ALIVE_S / 2)
+        context = self._client_context
+        async with httpx.AsyncClient(timeout=FORWARD_TIMEOUT_S, limits=limits, verify=context) as client:
+            apps = {admin: self._app(client, admin) for admin in {each.admin for each in self._bound}}
+            self._servers = [_server(apps[each.admin], each.context) for each in self._bound]
+            pairs = zip(self._servers, self._bound, strict=True)
+            running = [asyncio.create_task(server.serve(sockets=[each.socket])) for server, each in pairs]
+            while not all(server.started for server in self._servers) and not any(task.done() for task in running):
+                await asyncio.sleep(0.002)
             self._up.set()
-            await self._server.serve(sockets=[self._socket])
+            await asyncio.gather(*running)
+
+    def _app(self, client: httpx.AsyncClient, admin: bool) -> ASGIApp:
+        """Admin listeners have neither the headers nor the origins of the others, as in Java."""
+        app: ASGIApp = make_router(
+            self._submit,
+            client,
+            admin=admin or not self._admin_apart,
+            regular=not admin,
+            guard=self._guard,
+            metrics=self._metrics,
+            timeouts=self._timeouts,
+        )
+        if self._rules and not admin:
+            app = ResponseHeaders(app, self._rules)
+        if self._origins and not admin:
+            app = CrossOrigin(app, self._origins)
+        return app
+
+
+def _server(app: ASGIApp, context: ssl.SSLContext | None) -> uvicorn.Server:
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=2,
+    )
+    config.load()
+    config.ssl = context
+    return uvicorn.Server(config)
 
 
 def _bind(listener: Listener) -> socket.socket:
-    family = socket.AF_INET6 if ":" in listener.host else socket.AF_INET
-    sock = socket.socket(family)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    """An empty host: every address, of IPv6 too where there is that."""
     try:
-        sock.bind((listener.host, listener.port))
+        if not listener.host and socket.has_dualstack_ipv6():
+            return socket.create_server(("", listener.port), family=socket.AF_INET6, backlog=1024, dualstack_ipv6=True)
+        family = socket.AF_INET6 if ":" in listener.host else socket.AF_INET
+        return socket.create_server((listener.host, listener.port), family=family, backlog=1024)
     except OSError as error:
-        sock.close()
-        raise ListenError(
-            f"Listener {listener.scheme}://{listener.host}:{listener.port} cannot be used: {error.strerror}"
-        ) from None
-    sock.listen(1024)
-    return sock
+        raise ListenError(f"Listener {listener} can't be used: {error.strerror or error}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.core.properties import parse_properties
 from penstock.settings.providers import ConfigTransformer, has_reference, with_references
 from penstock.settings.rest import HeaderRule, Listener, RestSettings
 from penstock.settings.worker import (
@@ -25,5 +26,6 @@ __all__ = [
     "WorkerSettings",
     "has_reference",
     "load_settings",
+    "parse_properties",
     "with_references",
 ]

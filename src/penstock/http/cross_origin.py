@@ -1,0 +1,87 @@
+"""``access.control.allow.origin`` and ``access.control.allow.methods``: which web pages may use the REST interface.
+
+Java: Jetty's CrossOriginHandler. Origins are regular expressions, letters of either case; preflight requests go on to
+the resource itself, whose answer gets the headers that the browser asked for. Requests of other origins are answered
+without these headers, and it is the browser that then refuses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from penstock.http.listeners import RestSettingError
+
+DEFAULT_METHODS = ("GET", "POST", "HEAD")
+ALLOWED_HEADERS = "Content-Type"
+MAX_AGE_S = "60"
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """``patterns`` is empty if every origin is allowed."""
+
+    patterns: tuple[re.Pattern[str], ...]
+    methods: tuple[str, ...]
+
+    @classmethod
+    def of(cls, config: Mapping[str, str]) -> Self | None:
+        """None if no origin is allowed. Raises RestSettingError."""
+        origins = _list(config.get("access.control.allow.origin", ""))
+        if not origins:
+            return None
+        methods = tuple(_list(config.get("access.control.allow.methods", "")))
+        patterns = [] if "*" in origins else [_compiled(each) for each in origins]
+        return cls(tuple(patterns), methods or DEFAULT_METHODS)
+
+    def allow(self, header: str) -> bool:
+        """Whether one of the origins in a header ``Origin`` is allowed."""
+        given = header.split()
+        return bool(given) and (
+            not self.patterns or any(pattern.fullmatch(each) for pattern in self.patterns for each in given)
+        )
+
+
+class CrossOrigin:
+    """An ASGI application around another."""
+
+    def __init__(self, app: ASGIApp, origins: Origins) -> None:
+        self._app, self._origins = app, origins
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asked = Headers(scope=scope)
+        origin = asked.get("origin", "")
+        allowed = self._origins.allow(origin)
+        preflight = scope["method"] == "OPTIONS" and "access-control-request-method" in asked
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.add_vary_header("Origin")
+                if allowed:
+                    headers["Access-Control-Allow-Origin"] = origin
+                if allowed and preflight:
+                    headers["Access-Control-Allow-Methods"] = ",".join(self._origins.methods)
+                    headers["Access-Control-Allow-Headers"] = ALLOWED_HEADERS
+                    headers["Access-Control-Max-Age"] = MAX_AGE_S
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+def _compiled(origin: str) -> re.Pattern[str]:
+    try:
+        return re.compile(origin, re.IGNORECASE)
+    except re.error as error:
+        raise RestSettingError(
+            f"`access.control.allow.origin` has {origin}, which is no regular expression: {error}"
+        ) from None
+
+
+def _list(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]

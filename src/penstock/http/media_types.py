@@ -1,0 +1,49 @@
+"""Which content types are taken and given: 415 and 406, as Java's server decides them."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from penstock.core.messages import Refused
+
+JSON = "application/json"
+
+_TOKEN = r"[\w!#$%&'*+.^`|~-]+"
+_MEDIA_TYPE = re.compile(rf'\s*({_TOKEN})/({_TOKEN})\s*(?:;\s*(?:{_TOKEN}\s*=\s*(?:{_TOKEN}|"[^"]*")\s*)?)*')
+
+
+@lru_cache(maxsize=64)
+def check_content_type(header: str | None) -> None:
+    """Raises Refused for a header that is none (400), and for one of anything but JSON (415)."""
+    if header is None or not header.strip():
+        return
+    if not _MEDIA_TYPE.fullmatch(header):
+        raise Refused(400, "HTTP 400 Bad Request")
+    if not _covers(header, JSON):
+        raise unsupported()
+
+
+def says_json(header: str | None) -> bool:
+    """Whether a body with this content type may be read; unlike its absence, a wildcard is no answer."""
+    return (header or "").partition(";")[0].strip().lower() == JSON
+
+
+def unsupported() -> Refused:
+    return Refused(415, "HTTP 415 Unsupported Media Type")
+
+
+@lru_cache(maxsize=64)
+def check_accept(header: str | None, produced: str) -> None:
+    """Raises Refused (406) if the client takes nothing of the kind that there is; ``q`` does not count."""
+    if header is None or not header.strip():
+        return
+    if not any(_covers(each, produced) for each in header.split(",")):
+        raise Refused(406, "HTTP 406 Not Acceptable")
+
+
+def _covers(range: str, kind: str) -> bool:
+    """``*/*``, ``application/*`` and ``application/json`` cover ``application/json``."""
+    type, _, subtype = range.partition(";")[0].strip().lower().partition("/")
+    wanted_type, _, wanted_subtype = kind.partition("/")
+    return type in ("*", wanted_type) and subtype in ("", "*", wanted_subtype)

@@ -1,0 +1,113 @@
+"""The JSON documents of the REST interface as schemas (JSON Schema 2020-12)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Json = dict[str, Any]
+
+EXAMPLE_CONFIG = {
+    "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
+    "tasks.max": "1",
+    "file": "/tmp/lines.txt",
+    "topic": "lines",
+}
+
+TEXT: Json = {"type": "string"}
+TEXT_OR_NULL: Json = {"type": ["string", "null"]}
+NUMBER: Json = {"type": "integer"}
+OBJECT: Json = {"type": "object"}
+OBJECT_OR_NULL: Json = {"type": ["object", "null"]}
+LEVELS = ["OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "ALL"]
+STATES = ["RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED", "RESTARTING", "DESTROYED"]
+
+
+def ref(name: str) -> Json:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _list(items: Json) -> Json:
+    return {"type": "array", "items": items}
+
+
+def _map(values: Json) -> Json:
+    return {"type": "object", "additionalProperties": values}
+
+
+def _object(*optional: str, closed: bool = True, **members: Json) -> Json:
+    """An object that has all of these members but the optional ones."""
+    required = [name for name in members if name not in optional]
+    closing = {"additionalProperties": False} if closed else {}
+    return {"type": "object", "properties": members, **({"required": required} if required else {}), **closing}
+
+
+_INSTANCE = {"state": {"enum": STATES}, "worker_id": TEXT, "trace": TEXT, "version": TEXT}
+_KIND = {"enum": ["source", "sink", "unknown"]}
+_TEXTS = _map(TEXT)
+_VALUE = _object(
+    name=TEXT,
+    value=TEXT_OR_NULL,
+    recommended_values=_list(TEXT_OR_NULL),
+    errors=_list(TEXT_OR_NULL),
+    visible={"type": "boolean"},
+)
+
+SCHEMAS: dict[str, Json] = {
+    "Error": _object(error_code=NUMBER, message=TEXT),
+    "Message": _object(message=TEXT),
+    "ServerInfo": _object(version=TEXT, commit=TEXT, kafka_cluster_id=TEXT),
+    "Health": _object(status={"enum": ["healthy", "unhealthy", "starting"]}, message=TEXT),
+    "Texts": _TEXTS,
+    "Config": {
+        "type": "object",
+        "description": "Settings. Numbers and booleans become texts.",
+        "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
+    },
+    "CreateConnector": _object(
+        "name",
+        "initial_state",
+        "initial_offsets",
+        name={"type": ["string", "number", "boolean", "null"]},
+        config=ref("Config"),
+        initial_state={"enum": ["RUNNING", "PAUSED", "STOPPED", None]},
+        initial_offsets={"oneOf": [_list(ref("Offset")), {"type": "null"}]},
+    ),
+    "TaskId": _object(connector=TEXT, task=NUMBER),
+    "Connector": _object(name=TEXT, config=_TEXTS, tasks=_list(ref("TaskId")), type=_KIND),
+    "ConnectorState": _object("trace", "version", **_INSTANCE),
+    "TaskStatus": _object("trace", "version", id=NUMBER, **_INSTANCE),
+    "ConnectorStatus": _object(name=TEXT, connector=ref("ConnectorState"), tasks=_list(ref("TaskStatus")), type=_KIND),
+    "Connectors": {
+        "oneOf": [
+            _list(TEXT),
+            _map(_object("status", "info", status=ref("ConnectorStatus"), info=ref("Connector"))),
+        ]
+    },
+    "Tasks": _list(_object(id=ref("TaskId"), config=_TEXTS)),
+    "ActiveTopics": _map(_object(topics=_list(TEXT))),
+    "Offset": _object("partition", "offset", partition=OBJECT_OR_NULL, offset=OBJECT_OR_NULL),
+    "Offsets": _object(offsets=_list(ref("Offset"))),
+    "Plugin": _object("version", **{"class": TEXT, "type": TEXT, "version": TEXT_OR_NULL}),
+    "ConfigKey": _object(
+        name=TEXT,
+        type=TEXT,
+        required={"type": "boolean"},
+        default_value=TEXT_OR_NULL,
+        importance=TEXT,
+        documentation=TEXT_OR_NULL,
+        group=TEXT_OR_NULL,
+        order_in_group=NUMBER,
+        width=TEXT,
+        display_name=TEXT_OR_NULL,
+        dependents=_list(TEXT),
+    ),
+    "ConfigInfos": _object(
+        name=TEXT,
+        error_count=NUMBER,
+        groups=_list(TEXT_OR_NULL),
+        configs=_list(_object(definition={"oneOf": [ref("ConfigKey"), {"type": "null"}]}, value=_VALUE)),
+    ),
+    "LoggerLevel": _object(level=TEXT, last_modified={"type": ["integer", "null"]}),
+    "LoggerLevels": _map(ref("LoggerLevel")),
+    "SetLevel": _object(closed=False, level={"enum": LEVELS}),
+}

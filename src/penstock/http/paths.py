@@ -1,0 +1,62 @@
+"""The path of a request, cut into parts: what is refused, and what Java's server would refuse but counts here.
+
+Java's server (Jetty 12) answers 400 to paths in which ``/``, ``%``, ``\\``, a control character or a whole ``..`` are
+escaped, so that connectors of such names can't be reached there. Here such a path is ``ambiguous``: it is what it says
+if there is a connector of that name, and is refused otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Self
+from urllib.parse import unquote_to_bytes
+
+from penstock.core.messages import Refused
+
+_LEGAL = re.compile(r"/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*")
+_AMBIGUOUS = re.compile(r"%(?:2f|5c|25|[01][0-9a-f]|7f)|/(?:%2e|\.%2e|%2e\.|%2e%2e)(?=/|$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """``segments`` are still escaped. One slash at the end does not count."""
+
+    segments: tuple[str, ...]
+    ambiguous: bool
+
+    @classmethod
+    def parse(cls, raw: str) -> Self:
+        """Raises Refused (400) for a path that can't be understood."""
+        path = raw.partition("?")[0]
+        if not _LEGAL.fullmatch(path):
+            raise Refused(400, "Illegal Path Character")
+        if "//" in path:
+            raise Refused(400, "Ambiguous URI empty segment")
+        if "%00" in path:
+            raise Refused(400, "HTTP 400 Bad Request")
+        return cls(tuple(path[1:].removesuffix("/").split("/")), _AMBIGUOUS.search(path) is not None)
+
+    def match(self, pattern: tuple[str, ...]) -> dict[str, str] | None:
+        """The parts that stand where the pattern has ``{part}``, unescaped; None if the path is another one.
+
+        Raises Refused (400) for escapes that are no UTF-8.
+        """
+        if len(pattern) != len(self.segments):
+            return None
+        parts = {}
+        for expected, segment in zip(pattern, self.segments, strict=True):
+            if expected.startswith("{") and segment:
+                parts[expected[1:-1]] = segment
+            elif expected != segment.partition(";")[0]:
+                return None
+        return {name: _unescaped(segment) for name, segment in parts.items()}
+
+
+def _unescaped(segment: str) -> str:
+    if "%" not in segment:
+        return segment
+    try:
+        return unquote_to_bytes(segment).decode()
+    except UnicodeDecodeError:
+        raise Refused(400, "Bad UTF-8 encoding") from None

@@ -1,0 +1,153 @@
+"""Levels of loggers as clients see them, and what lines of the log look like."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from penstock.observe import COUNTERPARTS, JsonLines, LogLevels, TextLines, _add_context, log_context, start_logging
+
+
+@pytest.fixture
+def levels() -> Iterator[LogLevels]:
+    """Every logger has its own level back afterwards."""
+    before = {name: x.level for name, x in logging.root.manager.loggerDict.items() if isinstance(x, logging.Logger)}
+    root, handlers = logging.root.level, logging.root.handlers[:]
+    yield LogLevels()
+    logging.root.setLevel(root)
+    logging.root.handlers[:] = handlers
+    for name, logger in logging.root.manager.loggerDict.items():
+        if isinstance(logger, logging.Logger):
+            logger.setLevel(before.get(name, logging.NOTSET))
+
+
+def test_a_level_is_shown_with_the_time_of_its_change(levels: LogLevels) -> None:
+    before = int(time.time() * 1000)
+    assert levels.set("observe.a", "DEBUG") == ["observe.a"]
+    shown = levels.get("observe.a")
+    assert shown is not None
+    assert shown["level"] == "DEBUG"
+    assert before <= shown["last_modified"] <= before + 5000
+    assert levels.all()["observe.a"] == shown
+
+
+@pytest.mark.parametrize("level", ["debug", "Debug", " DEBUG "])
+def test_letters_of_a_level_may_be_small(levels: LogLevels, level: str) -> None:
+    levels.set("observe.small", level)
+    assert levels.get("observe.small")["level"] == "DEBUG"  # type: ignore[index]
+
+
+@pytest.mark.parametrize("level", ["ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF"])
+def test_every_level_of_java(levels: LogLevels, level: str) -> None:
+    logging.root.setLevel(logging.NOTSET + 3)
+    levels.set("observe.java", level)
+    assert levels.get("observe.java")["level"] == level  # type: ignore[index]
+
+
+def test_only_loggers_that_had_another_level_are_named(levels: LogLevels) -> None:
+    logging.root.setLevel(logging.WARNING)
+    assert levels.set("observe.same", "WARN") == []
+    assert levels.get("observe.same") == {"level": "WARN", "last_modified": None}
+    assert levels.set("observe.same", "DEBUG") == ["observe.same"]
+    assert levels.set("observe.same", "DEBUG") == []
+
+
+def test_a_level_reaches_all_whose_names_begin_so(levels: LogLevels) -> None:
+    for name in ("observe.top.child.a", "observe.topmost"):
+        levels.set(name, "DEBUG")
+    assert levels.set("observe.top", "ERROR") == ["observe.top", "observe.top.child.a", "observe.topmost"]
+    assert levels.get("observe.top.child.a")["level"] == "ERROR"  # type: ignore[index]
+    assert levels.get("observe.top.child") is None
+
+
+@pytest.mark.parametrize("name", ["root", "ROOT", "Root"])
+def test_root_by_any_spelling(levels: LogLevels, name: str) -> None:
+    logging.root.setLevel(logging.WARNING)
+    logging.getLogger("observe.under")
+    assert {"root", "observe.under"} <= set(levels.set(name, "ERROR"))
+    assert levels.get(name)["level"] == "ERROR"  # type: ignore[index]
+    assert logging.getLogger("observe.under").getEffectiveLevel() == logging.ERROR
+
+
+def test_unknown_loggers_are_none(levels: LogLevels) -> None:
+    assert levels.get("observe.never.used") is None
+
+
+@pytest.mark.parametrize("java", ["org", "org.apache.kafka", "org.apache.kafka.connect"])
+def test_packages_of_java_take_ours_with_them(levels: LogLevels, java: str) -> None:
+    own = logging.getLogger("penstock.worker.loop")
+    assert levels.set(java, "TRACE")[0] == java
+    assert (own.getEffectiveLevel(), own.isEnabledFor(5)) == (5, True)
+    assert levels.get(java)["level"] == "TRACE"  # type: ignore[index]
+
+
+def test_a_class_of_java_takes_its_counterpart_alone(levels: LogLevels) -> None:
+    levels.set("org.apache.kafka.connect.runtime.WorkerSinkTask", "TRACE")
+    assert logging.getLogger("penstock.pipeline.sink").getEffectiveLevel() == 5
+    assert logging.getLogger("penstock.pipeline.source").getEffectiveLevel() > 5
+
+
+def test_our_names_are_no_part_of_the_answer(levels: LogLevels) -> None:
+    logging.getLogger("penstock.worker.loop")
+    assert all(name.startswith("org.apache.kafka") for name in levels.set("org.apache.kafka", "DEBUG"))
+
+
+def test_classes_of_java_are_there_once_logging_has_started(levels: LogLevels) -> None:
+    start_logging()
+    assert levels.get("org.apache.kafka.connect.runtime.Worker") == {"level": "INFO", "last_modified": None}
+    assert all(COUNTERPARTS[java] == "penstock" or "." in COUNTERPARTS[java] for java in COUNTERPARTS)
+
+
+def line(formatter: logging.Formatter, message: str = "all is %s", *args: object, **more: object) -> str:
+    exc_info = more.pop("exc_info", None)
+    record = logging.LogRecord("penstock.x", logging.WARNING, "x.py", 1, message, args or ("well",), exc_info)  # type: ignore[arg-type]
+    record.__dict__.update(more)
+    _add_context(record)
+    return formatter.format(record)
+
+
+def test_text_lines_name_connector_and_task() -> None:
+    with log_context("sink", 3):
+        assert "] WARN [sink|task-3] all is well (penstock.x) [MainThread]" in line(TextLines())
+    with log_context("sink"):
+        assert "] WARN [sink] all is well (penstock.x)" in line(TextLines())
+    assert "] WARN all is well (penstock.x)" in line(TextLines())
+
+
+def test_json_lines_have_one_object_each() -> None:
+    with log_context("sink", 0):
+        got = json.loads(line(JsonLines()))
+    assert got.pop("time").endswith("+00:00")
+    assert got == {
+        "level": "WARN",
+        "logger": "penstock.x",
+        "thread": "MainThread",
+        "message": "all is well",
+        "connector": "sink",
+        "task": 0,
+    }
+
+
+def test_a_line_may_say_itself_what_it_is_about() -> None:
+    got = json.loads(line(JsonLines(), connector="other", task=None))
+    assert (got["connector"], "task" in got) == ("other", False)
+
+
+def test_json_lines_with_exceptions_and_strange_characters() -> None:
+    try:
+        raise ValueError("two\nlines")
+    except ValueError as error:
+        text = line(JsonLines(), "half \ud800 %s", "x", exc_info=(ValueError, error, error.__traceback__))
+    assert "\n" not in text
+    got = json.loads(text)
+    assert got["message"] == "half ? x"
+    assert got["exception"].endswith("ValueError: two\nlines")
+
+
+def test_an_unknown_format_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"`penstock\.log\.format=xml` must be one of text, json"):
+        start_logging(format="xml")
