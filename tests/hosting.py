@@ -30,12 +30,12 @@ class Events:
         self._queue.put(event)
 
     def until(self, kind: type, id: TaskId | None = None, timeout: float = 60.0) -> list[Any]:
-        """The events (of this task) up to and with the first of this kind."""
+        """The events of this task up to and with the first of this kind; without a task, only that one."""
         deadline = time.monotonic() + timeout
         taken = []
         while True:
             for event in self._seen[:]:
-                if id is None or getattr(event, "id", None) == id:
+                if isinstance(event, kind) if id is None else getattr(event, "id", None) == id:
                     self._seen.remove(event)
                     taken.append(event)
                     if isinstance(event, kind):

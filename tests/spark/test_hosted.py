@@ -26,6 +26,7 @@ from penstock.core.tasks import (
 )
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.channel import RefusedError, TaskChannel
+from support import Kafka
 
 pytestmark = pytest.mark.integration
 
@@ -171,6 +172,38 @@ def test_sparks_death_fails_its_tasks_and_spark_comes_back(hosted: Any, spec: Sp
     assert hosted.events.until(SparkReady) == [SparkReady(512)]
     hosted.stop(id_of(two))
     hosted.events.until(TaskEnded, id_of(two))
+
+
+def test_javas_death_is_sparks_death(hosted: Any, spec: Spec) -> None:
+    one = spec()
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    os.kill(java := hosted._driver._java.pid, signal.SIGKILL)
+    assert f"Spark's Java (process {java}) ended" in hosted.events.until(SparkDied)[-1].reason
+    failed, _ = hosted.events.until(TaskEnded, id_of(one))
+    assert "ended with Spark" in failed.trace
+    hosted.events.until(SparkReady)
+
+
+def test_a_file_source_runs_on_spark(hosted: Any, spec: Spec, kafka: Kafka, tmp_path: Path) -> None:
+    topic, file = kafka.create_topic(), tmp_path / "lines"
+    file.write_text("one\ntwo\n")
+    text = "org.apache.kafka.connect.storage.StringConverter"
+    config = {"file": str(file), "topic": topic, "name": "lines"}
+    one = replace(
+        spec(**config),
+        kind="source",
+        task_class="penstock.connectors.file_source:FileStreamSourceTask",
+        connector_config=config,
+        worker_config={"bootstrap.servers": kafka.bootstrap, "key.converter": text, "value.converter": text},
+    )
+    id = id_of(one)
+    hosted.run(one)
+    assert TopicSeen(id, 1, topic) in hosted.events.until(TopicSeen, id)
+    hosted.stop(id)
+    events = hosted.events.until(TaskEnded, id)
+    assert OffsetsReported(id, 1, (({"filename": str(file)}, {"position": 8}),)) in events
+    assert kafka.values(topic) == [b"one", b"two"]
 
 
 def descendants(parent: int) -> set[int]:

@@ -13,6 +13,7 @@ import importlib.util
 import os
 import pkgutil
 import sys
+import threading
 from pathlib import Path
 
 NEEDED = (
@@ -25,6 +26,10 @@ NEEDED = (
     "pyspark.worker",
 )
 PACKAGES = ("penstock.api", "penstock.kafka", "penstock.pipeline", "penstock.connectors")
+
+
+ALONE = "PENSTOCK_FORK_WITHOUT_PLUGINS"
+"""Set in the environment: plugins are left to the tasks."""
 
 
 def prefer_installed_pyspark() -> None:
@@ -60,11 +65,37 @@ def import_everything() -> None:
                 print(f"{module.name} can't be imported before tasks are forked: {error}", file=sys.stderr)
 
 
+def import_plugins() -> None:
+    """The worker's plugins as well, unless one of them starts a thread when it is imported: then begin anew without."""
+    if ALONE in os.environ:
+        return
+    from penstock.spark.session import PLUGIN_PATH
+    from penstock.spark.task import plugins
+
+    plugins(tuple(path for path in os.environ.get(PLUGIN_PATH, "").split(",") if path))
+    if threads() > 1:
+        print(
+            f"Plugins are imported by each task: some start threads, {threads() - 1} in all",
+            file=sys.stderr,
+            flush=True,
+        )
+        os.execve(sys.executable, sys.orig_argv, os.environ | {ALONE: "1"})
+
+
+def threads() -> int:
+    """Those that Python does not know of count too."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        return threading.active_count()
+
+
 def main() -> None:
     # Threads of a linear algebra library, should a plugin import one, would not survive the fork.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     prefer_installed_pyspark()
     import_everything()
+    import_plugins()
     gc.collect()
     gc.freeze()
     from pyspark.daemon import manager

@@ -57,7 +57,7 @@ class Driver:
                 case "counts" if self.counts is not None:
                     self.counts.show(command["group"], command["values"])
                 case "stop":
-                    if not self.sc.master.startswith("local["):
+                    if not str(self.sc.master).startswith("local["):
                         # Says goodbye to a cluster, which would start executors anew for one that is just gone.
                         self.sc.stop()
                     self.end("Spark was stopped.")
@@ -116,6 +116,8 @@ class Driver:
             self.sc.setJobGroup(command["group"], command["description"], interruptOnCancel=True)
             self.one.mapPartitions(functools.partial(task.host, command["payload"])).collect()
         except Exception as problem:
+            if getattr(problem, "java_exception", None) is None and self._java_is_gone():
+                return
             error = _sentence(problem)
         with suppress(OSError):
             self._say({"say": "ended", "group": command["group"], "error": error})
@@ -131,6 +133,14 @@ class Driver:
     def _watch(self, java: subprocess.Popen[bytes]) -> None:
         code = java.wait()
         self.end(f"Spark's Java (process {java.pid}) ended with exit code {code}.")
+
+    def _java_is_gone(self) -> bool:
+        """Connections to a dying process break before it is seen to be dead."""
+        java = self._java()
+        try:
+            return java is None or java.wait(2.0) is not None
+        except subprocess.TimeoutExpired:
+            return False
 
     def _java(self) -> subprocess.Popen[bytes] | None:
         from pyspark import SparkContext

@@ -21,6 +21,9 @@ from penstock.api.errors import ConfigError
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
+PLUGIN_PATH = "PENSTOCK_PLUGIN_PATH"
+"""The variable that tells the process from which tasks are forked what to import for them."""
+
 SLOTS = 512
 """Hosted tasks that the local Spark runs at most: they wait for Kafka and files much more than they compute."""
 
@@ -66,6 +69,8 @@ class HostSettings:
     """``task.shutdown.graceful.timeout.ms``: what a task gets to end by itself when it is stopped."""
     query_slots: int = 0
     """``penstock.query.slots``: slots of Spark that hosted tasks leave to queries."""
+    plugin_path: tuple[str, ...] = ()
+    """``plugin.path``; what it holds is imported before tasks are forked."""
     advertised_host: str = ""
     """Where tasks on other machines reach this worker; a local Spark does not need it."""
 
@@ -78,7 +83,8 @@ class HostSettings:
             lease=_number(properties, "penstock.task.lease.ms", 10_000, 1_000) / 1000,
             graceful=_number(properties, "task.shutdown.graceful.timeout.ms", 5_000, 0) / 1000,
             query_slots=_number(properties, "penstock.query.slots", 0, 0),
-            advertised_host=advertised_host,
+            plugin_path=tuple(path for each in properties.get("plugin.path", "").split(",") if (path := each.strip())),
+            advertised_host=advertised_host or properties.get("rest.advertised.host.name", ""),
         )
 
     @property
@@ -97,6 +103,7 @@ class HostSettings:
         if self.local:
             conf |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
         conf |= {"spark.master": f"local[{SLOTS}]", "spark.pyspark.python": sys.executable} | dict(self.spark)
+        conf.setdefault(f"spark.executorEnv.{PLUGIN_PATH}", ",".join(self.plugin_path))
         # A local cluster's executors don't inherit what this process found Penstock by.
         if (path := os.environ.get("PYTHONPATH")) and self.local:
             conf.setdefault("spark.executorEnv.PYTHONPATH", path)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
 from penstock.core.tasks import SparkDied, SparkReady
@@ -46,7 +46,7 @@ class Driver:
         self._deliver = deliver
         self._jobs: dict[str, asyncio.Future[JobEnd]] = {}
         self._writer: asyncio.StreamWriter | None = None
-        self._child: asyncio.subprocess.Process | None = None
+        self._child: subprocess.Popen[bytes] | None = None
         self._java: Process | None = None
         self._closing = False
 
@@ -92,14 +92,12 @@ class Driver:
         """End Spark: asked for, after ``timeout`` seconds by force."""
         self._closing = True
         self._say({"do": "stop"})
-        child = self._child
-        if child is not None and child.returncode is None:
+        if self._child is not None:
             try:
-                await asyncio.wait_for(child.wait(), timeout)
-            except TimeoutError:
-                with suppress(ProcessLookupError):
-                    child.kill()
-                await child.wait()
+                await asyncio.to_thread(self._child.wait, timeout)
+            except subprocess.TimeoutExpired:
+                self._child.kill()
+                await asyncio.to_thread(self._child.wait)
         # Java sees that its driver is gone, and ends; it may be past seeing anything.
         if self._java is not None and not await self._java.ended(2.0):
             self._java.kill()
@@ -110,11 +108,11 @@ class Driver:
         ours, theirs = socket.socketpair()
         env = await asyncio.to_thread(environment, self.conf)
         try:
-            self._child = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "penstock.spark.driver", str(theirs.fileno())),
+            self._child = subprocess.Popen(
+                [sys.executable, "-m", "penstock.spark.driver", str(theirs.fileno())],
                 pass_fds=(theirs.fileno(),),
                 env=env,
-                stdin=asyncio.subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL,
                 # Ctrl-C on the worker's terminal is the worker's: it stops the tasks first.
                 start_new_session=True,
             )
@@ -142,9 +140,8 @@ class Driver:
             if self.up.done():
                 self.up = asyncio.get_running_loop().create_future()
             self._writer.close()
-            with suppress(ProcessLookupError):
-                self._child.kill()
-            code = await self._child.wait()
+            self._child.kill()
+            code = await asyncio.to_thread(self._child.wait)
         return reason or f"Spark's driver (process {self._child.pid}) {_ended(code)}."
 
     def _ending(self) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import importlib
 import logging
 import os
@@ -98,6 +99,12 @@ def host(payload: Message, _rows: Iterable[Any]) -> Iterator[Any]:
     return iter(())
 
 
+@functools.cache
+def plugins(path: tuple[str, ...]) -> Plugins:
+    """All plugins; found before the fork if ``path`` is the worker's."""
+    return Plugins(path)
+
+
 def probe(_rows: Iterable[Any]) -> Iterator[str]:
     """Tells that Penstock is installed where this runs."""
     return iter([socket.gethostname()])
@@ -118,9 +125,9 @@ def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, control: TaskC
         daemon=True,
     ).start()
     try:
-        plugins = Plugins(spec.plugin_path)
+        resolve = plugins(spec.plugin_path).resolve
         run = _named(LOOPS.get(spec.kind, spec.kind))
-        run(spec, _named(spec.task_class), control, ChannelHost(channel), plugins.resolve)
+        run(spec, _named(spec.task_class), control, ChannelHost(channel), resolve)
     except BaseException as error:
         if not control.aborted:
             text = trace(error)
