@@ -14,11 +14,13 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from penstock.api.connector import Connector
+from penstock.api.errors import ConfigError
 from penstock.core.herder import Herder, HerderSettings
 from penstock.core.topic_creation import TopicCreation
 from penstock.core.validation import WorkerRules
-from penstock.http.server import Listener, Server
-from penstock.kafka import admin
+from penstock.http.listeners import RestSettingError
+from penstock.http.server import RestServer
+from penstock.kafka import admin, key_stores
 from penstock.kafka.background import await_done
 from penstock.kafka.client_settings import internal
 from penstock.kafka.clients import new_admin
@@ -59,9 +61,11 @@ class Worker:
         self._plugins = Plugins.discover(settings.plugin_path)
         self._providers = ConfigTransformer.of(config, self._plugins.resolve)
         self._rules = self._worker_rules(config)
-        listener = settings.rest.listeners[0]
-        self._server = Server(Listener(listener.scheme, listener.host, listener.port), self.submit)
-        self.url = settings.rest.advertised_url({listener: self._server.port})
+        try:
+            self._server = RestServer(config, self.submit, stores=key_stores)
+        except RestSettingError as error:
+            raise ConfigError(str(error)) from error
+        self.url = self._server.advertised_url
         self.id = self.url.split("://")[1].strip("/")
         self._herder = Herder(self._herder_settings(), self._plugins)  # type: ignore[arg-type]
         self._loop = Loop(self._herder)
@@ -79,7 +83,6 @@ class Worker:
         """Returns as soon as REST answers; topics and Spark follow."""
         self._loop.start(self._parts)
         self._server.start()
-        log.info("REST interface listening on %s", self.url)
         self._hosts.start()
         self._foundation.open()
 

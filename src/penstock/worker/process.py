@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import signal
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 from penstock.api.errors import ConfigError
 from penstock.core import messages as m
 from penstock.core.properties import parse_properties
+from penstock.http import bodies
 from penstock.http.connectors import creation
 from penstock.observe import start_logging
 from penstock.settings import load_settings
@@ -57,7 +57,7 @@ def read_connector(path: Path) -> m.CreateConnector:
         if path.suffix != ".json":
             config = parse_properties(content.decode("iso-8859-1"))
             return creation({"name": config.get("name"), "config": config})
-        document = json.loads(content)
+        document = bodies.parse(content)
         if isinstance(document, dict) and "config" not in document:
             document = {"name": document.get("name"), "config": document}
         return creation(document)
