@@ -59,8 +59,8 @@ def _put(
     if offsets is not None:
         yield actions.WriteOffsets(name, checked, offsets)
     records: list[ConfigTopicRecord] = [] if state is None else [TargetState(name, state)]
+    shown = reads.info(herder, name, checked)  # with the tasks of before
     yield from append(herder, *records, ConnectorConfig(name, checked))
-    shown = reads.info(herder, name, checked)
     return m.Reply(200 if exists else 201, shown)
 
 

@@ -25,7 +25,7 @@ from penstock.kafka.background import await_done
 from penstock.kafka.client_settings import internal
 from penstock.kafka.clients import new_admin
 from penstock.kafka.fencing import fence
-from penstock.observe import LogLevels
+from penstock.observe import NUMBERS, LogLevels
 from penstock.pipeline.javatext import compile_regex
 from penstock.plugins import Plugins
 from penstock.settings import ExactlyOnceSource, WorkerSettings
@@ -207,7 +207,7 @@ class Worker:
 
     def _set_level(self, name: str, level: str) -> list[str]:
         changed = self._levels.set(name, level)
-        self._hosts.log_level(name, level)
+        self._hosts.log_level(name, NUMBERS[level.strip().upper()])
         return changed
 
     def _fail(self, error: Exception) -> None:
