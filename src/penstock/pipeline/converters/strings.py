@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.api.config import ConfigDef, Importance, Type, Width
 from penstock.api.converter import SchemaAndValue
-from penstock.api.errors import DataError, SerializationError
+from penstock.api.errors import SerializationError
 from penstock.api.record import Header
 from penstock.api.schema import OPTIONAL_STRING, Schema
 from penstock.pipeline.converters.base import AnyConverter, converter_settings
@@ -28,8 +28,7 @@ class StringConverter(AnyConverter):
 
     java_name = "org.apache.kafka.connect.storage.StringConverter"
 
-    encoding: str | None = "utf-8"
-    """None: the character set is unknown, which is an error of every record, as in Java."""
+    encoding = "utf-8"
 
     @classmethod
     def config_def(cls) -> ConfigDef:
@@ -44,8 +43,12 @@ class StringConverter(AnyConverter):
         )
 
     def set_up(self, settings: dict[str, Any]) -> None:
-        self.charset = settings["converter.encoding"]
-        self.encoding = python_encoding(self.charset)
+        """Raises SerializationError for a character set that there is not."""
+        charset = settings["converter.encoding"]
+        encoding = python_encoding(charset)
+        if encoding is None:
+            raise SerializationError(f"Unsupported encoding {charset}")
+        self.encoding = encoding
 
     def from_connect(self, topic: str, headers: Sequence[Header], schema: Schema | None, value: Any) -> bytes | None:
         return None if value is None else self._encode(value if type(value) is str else to_string(schema, value))
@@ -79,30 +82,17 @@ class StringConverter(AnyConverter):
 
     def _encode(self, text: str) -> bytes:
         match self.encoding:
-            case None:
-                raise DataError("Failed to serialize to a string: ") from self._unsupported(
-                    "serializing string to byte[]"
-                )
             case "utf-16":
                 return codecs.BOM_UTF16_BE + text.encode("utf-16-be", "replace") if text else b""
             case "utf-8":
-                return text.encode("utf-8", "replace") if text.isascii() else _utf8(text)
+                return _utf8(text)
             case encoding:
                 return text.encode(encoding, "replace")
 
     def _decode(self, data: bytes) -> str:
-        match self.encoding:
-            case None:
-                raise DataError("Failed to deserialize string: ") from self._unsupported(
-                    "deserializing byte[] to string"
-                )
-            case "utf-16" if not data.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE)):
-                return data.decode("utf-16-be", "replace")
-            case encoding:
-                return data.decode(encoding, "replace")
-
-    def _unsupported(self, doing: str) -> SerializationError:
-        return SerializationError(f"Error when {doing} due to unsupported encoding {self.charset}")
+        if self.encoding == "utf-16" and not data.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE)):
+            return data.decode("utf-16-be", "replace")
+        return data.decode(self.encoding, "replace")
 
 
 def python_encoding(charset: str) -> str | None:

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.api.errors import DataError
+from penstock.api.schema import BOOLEAN, BYTES, FLOAT32, INT16, INT32, INT64, OPTIONAL_BYTES, STRING
+from penstock.pipeline import converters
+from penstock.pipeline.converters import (
+    BooleanConverter,
+    ByteArrayConverter,
+    FloatConverter,
+    IntegerConverter,
+    LongConverter,
+    ShortConverter,
+    SimpleHeaderConverter,
+)
+
+
+def made(kind):
+    subject = kind()
+    subject.configure({}, is_key=True)
+    return subject
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_longs_are_read_again(number):
+    subject = made(LongConverter)
+    data = subject.from_connect("t", (), INT64, number)
+    assert data == number.to_bytes(8, "big", signed=True)
+    assert subject.to_connect("t", (), data)[1] == number
+
+
+@pytest.mark.parametrize(
+    ("kind", "schema", "value", "message"),
+    [
+        (LongConverter, INT32, 5, r"Failed to serialize to long \(was class java.lang.Integer\): "),
+        (IntegerConverter, None, 5, r"Failed to serialize to integer \(was class java.lang.Long\): "),
+        (ShortConverter, STRING, "x", r"Failed to serialize to short \(was class java.lang.String\): "),
+        (FloatConverter, FLOAT32, True, r"Failed to serialize to float \(was class java.lang.Boolean\): "),
+        (ShortConverter, INT16, 40000, "Failed to serialize to short: 40000 is out of its range"),
+        (BooleanConverter, STRING, "x", "Invalid schema type for BooleanConverter: STRING"),
+        (BooleanConverter, None, "x", "BooleanConverter is not compatible with objects of type class java.lang.String"),
+        (ByteArrayConverter, STRING, "x", "Invalid schema type for ByteArrayConverter: STRING"),
+        (
+            ByteArrayConverter,
+            None,
+            {},
+            "ByteArrayConverter is not compatible with objects of type class java.util.HashMap",
+        ),
+    ],
+)
+def test_values_of_another_type(kind, schema, value, message):
+    with pytest.raises(DataError, match=message):
+        made(kind).from_connect("t", (), schema, value)
+
+
+def test_bytes_of_every_kind():
+    subject = made(ByteArrayConverter)
+    values = [b"a", bytearray(b"b"), memoryview(b"c"), None]
+    assert subject.from_connect_batch(["t"] * 4, [()] * 4, [BYTES] * 4, values) == [b"a", b"b", b"c", None]
+    assert subject.to_connect_batch(["t"] * 2, [()] * 2, [b"a", None]) == ([OPTIONAL_BYTES] * 2, [b"a", None])
+
+
+def test_booleans():
+    subject = made(BooleanConverter)
+    assert [subject.from_connect("t", (), BOOLEAN, value) for value in (True, False, None)] == [b"\x01", b"\x00", None]
+
+
+def test_every_converter_has_java_name_version_and_documentation():
+    for name in converters.__all__:
+        kind = getattr(converters, name)
+        assert kind.java_name.endswith("." + name)
+        assert kind.version() == "4.3.1"
+        expected = set() if kind is SimpleHeaderConverter else {"converter.type"}
+        assert expected <= set(kind.config_def().names())
+
+
+def test_simple_headers():
+    subject = SimpleHeaderConverter()
+    subject.configure_header({})
+    assert subject.from_connect_header("t", "h", INT32, 5) == b"5"
+    assert subject.from_connect_header("t", "h", None, None) is None
+    assert subject.to_connect_header("t", "h", b"300") == (INT16, 300)
+    assert subject.to_connect_header("t", "h", None) == (None, None)
+    assert subject.to_connect_header("t", "h", b"\xff") == (STRING, "\ufffd")

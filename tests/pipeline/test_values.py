@@ -1,0 +1,91 @@
+"""Conversions and inference; Java's own answers are in converters/test_golden.py."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.api.errors import DataError
+from penstock.api.schema import BOOLEAN, FLOAT32, INT8, INT64, STRING, array, map_of, struct
+from penstock.pipeline import values
+
+MOMENT = dt.datetime(2024, 2, 29, 13, 14, 15, 123000, tzinfo=dt.UTC)
+
+
+@given(st.text())
+def test_any_text_has_a_meaning(text):
+    schema, value = values.parse_string(text)
+    assert (schema is None) == (value is None)
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_integers_mean_themselves(number):
+    schema, value = values.parse_string(str(number))
+    assert value == number
+    assert schema.type.value.startswith("int")
+
+
+def test_a_list_takes_the_widest_of_its_types():
+    assert values.parse_string("[1, 2.5]") == (array(FLOAT32), [1.0, 2.5])
+
+
+def test_what_only_begins_like_a_list_is_a_text():
+    assert values.parse_string("[1, 2") == (STRING, "[1, 2")
+
+
+@pytest.mark.parametrize(
+    ("text", "day", "time", "moment"),
+    [
+        ("2024-02-29T13:14:15.123Z", MOMENT.date(), MOMENT.time(), MOMENT),
+        ("2024-02-29", MOMENT.date(), None, MOMENT.replace(hour=0, minute=0, second=0, microsecond=0)),
+        ("13:14:15.123Z", None, MOMENT.time(), MOMENT.replace(1970, 1, 1)),
+    ],
+)
+def test_texts_of_dates(text, day, time, moment):
+    if day is not None:
+        assert values.to_date(None, text) == day
+    if time is not None:
+        assert values.to_time(None, text) == time
+    assert values.to_timestamp(None, text) in (moment, dt.datetime(1970, 1, 1, 13, 14, 15, 123000, tzinfo=dt.UTC))
+
+
+def test_numbers_wrap_around():
+    assert values.to_byte(None, 300) == 44
+    assert values.to_integer(None, "3000000000") == -1294967296
+    assert values.to_long(None, float("inf")) == 2**63 - 1
+    assert values.to_long(None, Decimal("1e30")) == 5076944270305263616
+
+
+def test_what_can_not_be_converted_is_named_with_its_class():
+    with pytest.raises(DataError, match=r"Unable to convert true \(class java.lang.Boolean\) to Schema\{BOOLEAN\}"):
+        values.to_long(BOOLEAN, True)
+    with pytest.raises(DataError, match="Unable to convert a null value to a schema that requires a value"):
+        values.to_timestamp(None, None)
+
+
+def test_converting_by_schema():
+    row = struct(("a", INT8))
+    assert values.convert(INT8, None, "5") == 5
+    assert values.convert(STRING, row, {"a": 1}) == '{"a":1}'
+    assert values.convert(STRING.with_(optional=True), None, None) is None
+    assert values.convert(row, row, {"a": 1}) == {"a": 1}
+
+
+@given(st.text(alphabet=st.characters(exclude_characters='\\"', exclude_categories=("Cs", "Cc", "Zs")), min_size=1))
+def test_quoted_texts_are_read_again(text):
+    written = values.to_text(array(STRING), [text])
+    assert written is not None
+    schema, value = values.parse_string(written)
+    assert schema is None or schema.type.value == "array"
+    assert values.to_text(schema, value) == written or not isinstance(value[0], str)
+
+
+def test_inferred_schemas():
+    assert values.infer_schema({"a": 1}) == map_of(STRING, INT64)
+    assert values.infer_schema(["a", None]) == array(STRING.with_(optional=True))
+    assert values.infer_schema([1, "a"]) is None
+    assert values.infer_schema([]) is None
