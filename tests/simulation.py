@@ -15,9 +15,9 @@ from typing import Any
 from penstock.core import actions as a
 from penstock.core import events as e
 from penstock.core import messages as m
-from penstock.core.assignment import AssignorMemory, Rebalance, assign
+from penstock.core.group.assignment import AssignorMemory, Rebalance, assign
+from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Joined, Lost, Member
 from penstock.core.herder import Herder, HerderSettings, PluginFacts
-from penstock.core.membership import Assignment, ClusterConfigSnapshot, Joined, Lost, Member
 from penstock.core.records import ConfigRecord, ConnectorStatus, StatusTopicRecord, TaskStatus, TopicStatus
 from penstock.core.tasks import TaskEnded, TaskFailed, TaskId, TaskPaused, TaskRunning, TopicSeen
 

@@ -7,8 +7,8 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.core.assignment import AssignorMemory, Decision, Rebalance, assign, revocation_backoff_ms
-from penstock.core.membership import CONFIG_MISMATCH, Assignment, ClusterConfigSnapshot, Member
+from penstock.core.group.assignment import AssignorMemory, Decision, Rebalance, assign, revocation_backoff_ms
+from penstock.core.group.membership import CONFIG_MISMATCH, Assignment, ClusterConfigSnapshot, Member
 from penstock.core.tasks import TaskId
 
 DELAY_MS = 300_000

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.core.assignment import AssignorMemory, Rebalance, assign
-from penstock.core.membership import Assignment, ClusterConfigSnapshot, Member
+from penstock.core.group.assignment import AssignorMemory, Rebalance, assign
+from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Member
 from penstock.core.tasks import TaskId
 
 GOLDEN = Path(__file__).parent / "golden" / "assignment.txt"

@@ -4,8 +4,8 @@ import pytest
 
 from penstock.api.config import ConfigDef
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.core.catalog import Catalog, Kind, PluginClass
-from penstock.core.versions import VersionRange, version_key
+from penstock.core.config.catalog import Catalog, Kind, PluginClass
+from penstock.core.config.versions import VersionRange, version_key
 
 
 def plugin(name: str, *kinds: Kind, version: str = "1.0") -> PluginClass:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.core.reachability import Reachability
+from penstock.core.group.reachability import Reachability
 
 STEP_MS = 100
 

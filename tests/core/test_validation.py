@@ -17,12 +17,12 @@ from penstock.api.connector import (
     SinkConnector,
     SourceConnector,
 )
-from penstock.core.catalog import Catalog, Kind, PluginClass
-from penstock.core.config_infos import HINT, ConfigInfos
+from penstock.core.config.catalog import Catalog, Kind, PluginClass
+from penstock.core.config.infos import HINT, ConfigInfos
+from penstock.core.config.overrides import NONE, PRINCIPAL
+from penstock.core.config.rules import WorkerRules
+from penstock.core.config.validation import connector_class, plugin_config, validate_connector
 from penstock.core.messages import Refused
-from penstock.core.overrides import NONE, PRINCIPAL
-from penstock.core.validation import connector_class, plugin_config, validate_connector
-from penstock.core.worker_rules import WorkerRules
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "validation.json").read_text())
 KAFKA = "org.apache.kafka.connect."

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from penstock.core.membership import (
+from penstock.core.group.membership import (
     CONFIG_MISMATCH,
     ClusterConfigSnapshot,
     CoordinatorFound,
@@ -225,7 +225,7 @@ def test_a_worker_that_no_longer_ticks_leaves_and_comes_back(start: Callable[...
 
 OTHER_PROCESS = """
 import queue, sys
-from penstock.core.membership import ClusterConfigSnapshot, Lost, Revoked
+from penstock.core.group.membership import ClusterConfigSnapshot, Lost, Revoked
 from penstock.kafka.group import GroupMember
 
 bootstrap, group = sys.argv[1:]

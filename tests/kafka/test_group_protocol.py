@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.membership import CONFIG_MISMATCH, Assignment, Member
+from penstock.core.group.membership import CONFIG_MISMATCH, Assignment, Member
 from penstock.core.tasks import TaskId
 from penstock.kafka.group_protocol import (
     VERSIONS,

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from penstock.api.errors import ConfigError
+from penstock.core.config.overrides import ALL
+from penstock.core.config.rules import WorkerRules
 from penstock.core.messages import Refused
-from penstock.core.overrides import ALL
-from penstock.core.worker_rules import WorkerRules
 from penstock.plugins import Plugins
 
 SOURCE = '''

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.core.membership import ClusterConfigSnapshot
+from penstock.core.group.membership import ClusterConfigSnapshot
 from penstock.core.messages import Elsewhere, Reply
 from penstock.core.records import ConfigTopicRecord, StatusTopicRecord
 from penstock.core.tasks import TaskId

@@ -21,8 +21,8 @@ from penstock.core.actions import Action
 from penstock.core.events import CaughtUp, Completed, ConfigRead, ConnectorEvent, ShutDown, StatusRead, Submitted, Tick
 from penstock.core.exactly_once import Fencing, fence_before_start
 from penstock.core.flow import Done, Flow, Flows, Until
+from penstock.core.group.membership import Assignment, Joined, Lost, Owners, PollTimeoutExpired, Revoked
 from penstock.core.happenings import on_connector, on_task
-from penstock.core.membership import Assignment, Joined, Lost, Owners, PollTimeoutExpired, Revoked
 from penstock.core.messages import Elsewhere, ReadRequest, Reply
 from penstock.core.records import LoggerLevel, RestartRequest, TopicStatus
 from penstock.core.restart import PendingRestarts

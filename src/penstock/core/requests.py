@@ -70,7 +70,9 @@ def answer(herder: Herder, number: int, request: m.Request) -> None:
 
 
 def _once_read(herder: Herder, request: m.ReadRequest) -> Flow:
-    yield Until(lambda: herder.has_read, herder.settings.request_timeout_ms, "The worker is reading its internal topics.")
+    yield Until(
+        lambda: herder.has_read, herder.settings.request_timeout_ms, "The worker is reading its internal topics."
+    )
     return reads.read(herder, request)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from penstock.core.membership import ClusterConfigSnapshot
+from penstock.core.group.membership import ClusterConfigSnapshot
 from penstock.core.records import (
     ConfigRecord,
     ConnectorConfig,

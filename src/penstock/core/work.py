@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from penstock.core import actions
-from penstock.core.membership import Assignment
+from penstock.core.group.membership import Assignment
 from penstock.core.state import PAUSED, STOPPED, ClusterState
 from penstock.core.statuses import Statuses
 from penstock.core.tasks import TaskId

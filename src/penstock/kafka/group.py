@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from penstock.core.membership import (
+from penstock.core.group.membership import (
     Assignment,
     ClusterConfigSnapshot,
     CoordinatorFound,
@@ -28,7 +28,7 @@ from penstock.core.membership import (
     PollTimeoutExpired,
     Revoked,
 )
-from penstock.core.reachability import Reachability
+from penstock.core.group.reachability import Reachability
 from penstock.core.tasks import TaskId
 from penstock.kafka.group_client import client_arguments
 from penstock.kafka.group_connection import GroupConnection, Membership, Refused

@@ -2,7 +2,7 @@
 
 ``BaseCoordinator`` speaks the group protocol on a network thread of its own; it asks for what a member offers when it
 joins and, on the leader, for everybody's assignment, and must be answered at once. Both answers come from values at
-hand: the snapshot last published, and the pure ``core.assignment``.
+hand: the snapshot last published, and the pure ``core.group.assignment``.
 
 This is the only file that knows kafka-python, whose coordinator is no stable interface.
 """
@@ -20,8 +20,8 @@ from kafka.net.compat import KafkaNetClient
 from kafka.structs import MemberState
 
 from kafka import errors
-from penstock.core.assignment import AssignorMemory, Rebalance, assign
-from penstock.core.membership import Assignment, ClusterConfigSnapshot, Owners
+from penstock.core.group.assignment import AssignorMemory, Rebalance, assign
+from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Owners
 from penstock.kafka.group_protocol import VERSIONS, decode_assignment, decode_metadata, encode_assignment, offers
 
 log = logging.getLogger(__name__)

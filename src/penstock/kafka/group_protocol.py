@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from struct import Struct, error, pack, unpack_from
 
-from penstock.core.membership import Assignment, Member
+from penstock.core.group.membership import Assignment, Member
 from penstock.core.tasks import TaskId
 
 # The names by which members offer the versions to the broker, which picks the best that all support.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from penstock.core.sink_config import topics_of
+from penstock.core.config.sink import topics_of
 from penstock.pipeline.javatext import compile_regex
 
 log = logging.getLogger(__name__)

@@ -17,12 +17,12 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.override_policy import ClientOverridePolicy
 from penstock.api.provider import ConfigProvider
 from penstock.api.transform import Predicate, Transformation
-from penstock.core.catalog import CONNECTORS, KAFKA_VERSION, Catalog, Kind, PluginClass
-from penstock.core.config_infos import ConfigInfos
-from penstock.core.connector_config import CONNECTOR_CLASS
-from penstock.core.overrides import OverridePolicy, override_policy
-from penstock.core.validation import connector_class, plugin_config, validate_connector
-from penstock.core.worker_rules import WorkerRules
+from penstock.core.config.catalog import CONNECTORS, KAFKA_VERSION, Catalog, Kind, PluginClass
+from penstock.core.config.connector import CONNECTOR_CLASS
+from penstock.core.config.infos import ConfigInfos
+from penstock.core.config.overrides import OverridePolicy, override_policy
+from penstock.core.config.rules import WorkerRules
+from penstock.core.config.validation import connector_class, plugin_config, validate_connector
 from penstock.plugins.path import Found, find_classes
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from typing import Any
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.errors import ConfigError
 from penstock.api.validators import CaseInsensitiveValidString, Described, ValidString, at_least, between
-from penstock.core.client_settings import SECURITY, define_table
+from penstock.core.config.clients import SECURITY, define_table
 from penstock.core.session_keys import DEFAULT_KEY_SIZES, DIGESTS
 
 _WORKER = """

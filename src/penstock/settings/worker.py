@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from penstock.api.errors import ConfigError
-from penstock.core.converter_config import CONVERTERS
+from penstock.core.config.converter import CONVERTERS
 from penstock.core.properties import parse_properties
 from penstock.settings.definitions import distributed_config, standalone_config
 from penstock.settings.judgement import refuse_java_only, unknown_settings

@@ -15,9 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError
+from penstock.core.config.validation import WorkerRules
 from penstock.core.herder import Herder, HerderSettings
 from penstock.core.topic_creation import TopicCreation
-from penstock.core.validation import WorkerRules
 from penstock.http.listeners import RestSettingError
 from penstock.http.server import RestServer
 from penstock.kafka import admin, key_stores

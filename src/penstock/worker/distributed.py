@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.core.events import CaughtUp, ConfigRead, StatusRead
 from penstock.core.exactly_once import Fenced
-from penstock.core.membership import ClusterConfigSnapshot
+from penstock.core.group.membership import ClusterConfigSnapshot
 from penstock.core.records import ConfigRecord, ConfigTopicRecord, StatusRecord, StatusTopicRecord
 from penstock.kafka.group import GroupMember
 from penstock.kafka.offsets import OffsetTopic, worker_offsets

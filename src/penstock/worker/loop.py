@@ -18,8 +18,8 @@ from typing import Protocol
 
 from penstock.core import actions as a
 from penstock.core.events import Completed, ShutDown, Submitted, Tick
+from penstock.core.group.membership import ClusterConfigSnapshot
 from penstock.core.herder import Herder
-from penstock.core.membership import ClusterConfigSnapshot
 from penstock.core.messages import Elsewhere, LocalRequest, Reply, Request
 from penstock.core.records import ConfigTopicRecord, StatusTopicRecord
 from penstock.core.tasks import OffsetsReported, TaskMetrics

@@ -14,19 +14,19 @@ from penstock.api.config import ConfigKeyInfo, ConfigValue
 from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.text import copy_order, hash_order, java_text
-from penstock.core.catalog import CONNECTORS, LISTED, Catalog, Kind, PluginClass
-from penstock.core.client_settings import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
-from penstock.core.config_infos import ConfigInfos, connector_infos, prefixed_infos
-from penstock.core.connector_config import CONNECTOR_CLASS, CONNECTOR_VERSION, NAME, common_config
-from penstock.core.converter_config import converter_defaults
-from penstock.core.enrichment import enrich
+from penstock.core.config.catalog import CONNECTORS, LISTED, Catalog, Kind, PluginClass
+from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
+from penstock.core.config.connector import CONNECTOR_CLASS, CONNECTOR_VERSION, NAME, common_config
+from penstock.core.config.converter import converter_defaults
+from penstock.core.config.enrichment import enrich
+from penstock.core.config.infos import ConfigInfos, connector_infos, prefixed_infos
+from penstock.core.config.overrides import ADMIN, CONSUMER, PRODUCER, judge_overrides
+from penstock.core.config.rules import WorkerRules
+from penstock.core.config.sink import DLQ_TOPIC, check_topics, sink_config
+from penstock.core.config.source import OFFSETS_TOPIC, source_config
+from penstock.core.config.source_checks import check_source
 from penstock.core.messages import Refused
-from penstock.core.overrides import ADMIN, CONSUMER, PRODUCER, judge_overrides
-from penstock.core.sink_config import DLQ_TOPIC, check_topics, sink_config
-from penstock.core.source_checks import check_source
-from penstock.core.source_config import OFFSETS_TOPIC, source_config
 from penstock.core.topic_creation import uses_topic_creation
-from penstock.core.worker_rules import WorkerRules
 
 Props = Mapping[str, str | None]
 NULL_VALUE = "Null value can not be supplied as the configuration value."

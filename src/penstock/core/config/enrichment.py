@@ -13,10 +13,10 @@ from typing import Any
 from penstock.api.config import ConfigDef, Importance, Type, Width, parse_type
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Described
-from penstock.core.catalog import Catalog, Kind, PluginClass
-from penstock.core.connector_config import PREDICATES, TRANSFORMS
-from penstock.core.converter_config import require_kind
-from penstock.core.recommenders import Classes, Fixed
+from penstock.core.config.catalog import Catalog, Kind, PluginClass
+from penstock.core.config.connector import PREDICATES, TRANSFORMS
+from penstock.core.config.converter import require_kind
+from penstock.core.config.recommenders import Classes, Fixed
 
 Props = Mapping[str, str | None]
 

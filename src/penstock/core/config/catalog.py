@@ -14,7 +14,7 @@ from typing import Any
 
 from penstock.api.config import ConfigDef
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.core.versions import VersionRange, version_key
+from penstock.core.config.versions import VersionRange, version_key
 
 
 class Kind(enum.Enum):

@@ -1,7 +1,7 @@
 """The worker's place in its group, as values: who is in it, what each is to run, what the group tells the worker.
 
 Group membership (KIP-415, Java's ``WorkerCoordinator`` and ``WorkerRebalanceListener``) is done by ``kafka.group``; the
-leader's decisions are made by ``core.assignment``. Both speak in these dataclasses, and so does the worker loop.
+leader's decisions are made by ``core.group.assignment``. Both speak in these dataclasses, and so does the worker loop.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.core.catalog import Catalog, Kind
+from penstock.core.config.catalog import Catalog, Kind
 
 
 @dataclass(frozen=True, slots=True)

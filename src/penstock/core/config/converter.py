@@ -12,9 +12,9 @@ from typing import Any
 from penstock.api.config import ConfigDef, Importance, Type, Width
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Described
-from penstock.core.catalog import Catalog, Kind, PluginClass
-from penstock.core.recommenders import Classes, Versions
-from penstock.core.versions import VersionRange
+from penstock.core.config.catalog import Catalog, Kind, PluginClass
+from penstock.core.config.recommenders import Classes, Versions
+from penstock.core.config.versions import VersionRange
 
 COMMON = "Common"
 CONVERTERS = {

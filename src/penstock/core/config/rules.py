@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from penstock.core.overrides import ALL, OverridePolicy
-from penstock.core.sink_config import Compile
+from penstock.core.config.overrides import ALL, OverridePolicy
+from penstock.core.config.sink import Compile
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from typing import cast
 
 from penstock.api.config import ConfigValue
 from penstock.api.connector import Connector, ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
+from penstock.core.config.rules import WorkerRules
+from penstock.core.config.source import EXACTLY_ONCE_SUPPORT, TRANSACTION_BOUNDARY
 from penstock.core.creation_draft import check_draft
-from penstock.core.source_config import EXACTLY_ONCE_SUPPORT, TRANSACTION_BOUNDARY
-from penstock.core.worker_rules import WorkerRules
 
 log = logging.getLogger(__name__)
 

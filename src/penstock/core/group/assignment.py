@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from penstock.core.balance import Load, Work, deal, excess, repeated, spread
-from penstock.core.eager import round_robin
-from penstock.core.membership import CONFIG_MISMATCH, Assignment, ClusterConfigSnapshot, Member, Owners
+from penstock.core.group.balance import Load, Work, deal, excess, repeated, spread
+from penstock.core.group.eager import round_robin
+from penstock.core.group.membership import CONFIG_MISMATCH, Assignment, ClusterConfigSnapshot, Member, Owners
 from penstock.core.tasks import TaskId
 
 NOTHING = Work()

@@ -20,8 +20,8 @@ from penstock.api.validators import (
     ValidString,
     at_least,
 )
-from penstock.core.catalog import CONNECTORS, Catalog
-from penstock.core.converter_config import (
+from penstock.core.config.catalog import CONNECTORS, Catalog
+from penstock.core.config.converter import (
     COMMON,
     CONVERTERS,
     NO_CONVERTERS,
@@ -29,7 +29,7 @@ from penstock.core.converter_config import (
     ConverterDefault,
     define_converter,
 )
-from penstock.core.recommenders import Versions
+from penstock.core.config.recommenders import Versions
 
 TRANSFORMS = "Transforms"
 PREDICATES = "Predicates"

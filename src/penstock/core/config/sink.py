@@ -13,8 +13,8 @@ from penstock.api.config import ConfigDef, ConfigValue, Importance, Type, Width,
 from penstock.api.errors import ConfigError
 from penstock.api.text import java_text
 from penstock.api.validators import Described, ValidList
-from penstock.core.connector_config import ERRORS
-from penstock.core.converter_config import COMMON
+from penstock.core.config.connector import ERRORS
+from penstock.core.config.converter import COMMON
 
 TOPICS = "topics"
 TOPICS_REGEX = "topics.regex"

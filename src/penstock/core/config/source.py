@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.api.config import ConfigDef, Importance, Type, Width
 from penstock.api.validators import CaseInsensitiveValidString, Described, NonEmptyString, at_least
-from penstock.core.connector_config import unique_aliases
+from penstock.core.config.connector import unique_aliases
 
 TOPIC_CREATION = "Topic Creation"
 EXACTLY_ONCE = "Exactly Once Support"

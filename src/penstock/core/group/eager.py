@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import cycle
 
-from penstock.core.membership import ClusterConfigSnapshot
+from penstock.core.group.membership import ClusterConfigSnapshot
 from penstock.core.tasks import TaskId
 
 

@@ -1,0 +1,1 @@
+"""The worker group: who is in it and who runs what (KIP-415)."""
