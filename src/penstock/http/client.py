@@ -1,0 +1,236 @@
+"""A client of a worker's REST interface: what the commands and the demo speak with, and what tests may.
+
+One method for one request. Answers are what JSON makes of them; everything that goes wrong is a ``ClientError`` whose
+text is a sentence for the person at the terminal. While a rebalance is under way workers answer 409; the client asks
+again until its patience is over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote
+
+import httpx
+
+DEFAULT_URL = "http://localhost:8083"
+TIMEOUT_S = 100.0
+"""Longer than a worker takes to answer that a request has timed out."""
+PATIENCE_S = 30.0
+MOMENTARILY = "Cannot complete request"
+"""How messages of the 409 begin that passes by itself; a connector that exists already is a 409, too."""
+_PAUSES = (0.1, 0.2, 0.5, 1.0)
+
+
+class ClientError(Exception):
+    """``exit_status`` is that of a command that ends with this error."""
+
+    exit_status = 1
+
+
+class WorkerError(ClientError):
+    """The worker has refused a request, for the reason that is the text."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
+
+
+class NotFoundError(WorkerError):
+    """There is no such connector, task, plugin or logger."""
+
+    exit_status = 3
+
+
+class UnreachableError(ClientError):
+    """No worker answers at the URL."""
+
+    exit_status = 4
+
+
+class Client:
+    """Of the worker at ``url``; any worker of a cluster will do. To be closed, or used in a ``with`` statement.
+
+    ``user`` is ``name:password``. For ``patience`` seconds requests are repeated that a rebalance stands in the way of.
+    Every method raises ClientError.
+    """
+
+    def __init__(
+        self,
+        url: str = DEFAULT_URL,
+        *,
+        user: str | None = None,
+        patience: float = PATIENCE_S,
+        timeout: float = TIMEOUT_S,
+    ) -> None:
+        self.url = url.rstrip("/")
+        self._patience = patience
+        name, _, password = (user or "").partition(":")
+        try:
+            self._http = httpx.Client(timeout=timeout, auth=(name, password) if user else None)
+        except OSError as error:  # certificates that the environment names
+            raise UnreachableError(f"The worker at {self.url} can't be spoken to: {error}.") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    def request(self, method: str, *path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
+        """Any request, its path in parts that are escaped here. None for an answer without a body."""
+        url = "/".join([self.url, *map(_escaped, path)])
+        give_up, tried = time.monotonic() + self._patience, 0
+        while True:
+            try:
+                return self._once(method, url, query, body)
+            except WorkerError as error:
+                if error.status != 409 or not error.message.startswith(MOMENTARILY) or time.monotonic() > give_up:
+                    raise
+            time.sleep(_PAUSES[min(tried, len(_PAUSES) - 1)])
+            tried += 1
+
+    def _once(self, method: str, url: str, query: Mapping[str, Any] | None, body: Any) -> Any:
+        try:
+            answer = self._http.request(method, url, params=query, json=body)
+        except httpx.TimeoutException as error:
+            raise UnreachableError(f"The worker at {self.url} has not answered {method} {url} in time.") from error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise UnreachableError(f"No worker can be reached at {self.url}: {_bare(error)}.") from error
+        if answer.is_success:
+            return self._json(answer) if answer.content else None
+        raise (NotFoundError if answer.status_code == 404 else WorkerError)(answer.status_code, _message(answer))
+
+    def _json(self, answer: httpx.Response) -> Any:
+        try:
+            return answer.json()
+        except ValueError as error:
+            raise UnreachableError(f"What answers at {self.url} is no Connect worker: it sends no JSON.") from error
+
+    # -- the worker
+
+    def root(self) -> dict[str, Any]:
+        """``version``, ``commit``, ``kafka_cluster_id``."""
+        return self.request("GET", "")
+
+    def healthy(self) -> bool:
+        """Whether the worker has started and is a member of its group; False as well if nothing answers (KIP-1017)."""
+        try:
+            return bool(self.request("GET", "health")["status"] == "healthy")
+        except ClientError:
+            return False
+
+    def plugins(self, connectors_only: bool = True) -> list[dict[str, Any]]:
+        return self.request("GET", "connector-plugins", query={"connectorsOnly": str(connectors_only).lower()})
+
+    def validate(self, config: Mapping[str, str | None]) -> dict[str, Any]:
+        """Every setting with its errors, and their number in ``error_count``."""
+        plugin = config.get("connector.class") or ""
+        return self.request("PUT", "connector-plugins", _simple_name(plugin), "config", "validate", body=config)
+
+    def loggers(self) -> dict[str, dict[str, Any]]:
+        return self.request("GET", "admin", "loggers")
+
+    def set_logger(self, name: str, level: str, *, cluster: bool = False) -> None:
+        """Of this worker (KIP-495), or of all (KIP-976)."""
+        self.request(
+            "PUT", "admin", "loggers", name, query=_flags(scope="cluster" if cluster else ""), body={"level": level}
+        )
+
+    # -- connectors
+
+    def connectors(self) -> list[str]:
+        return self.request("GET", "connectors")
+
+    def expanded(self, *expand: str) -> dict[str, dict[str, Any]]:
+        """Every connector with its ``status`` or its ``info``, or both."""
+        return self.request("GET", "connectors", query={"expand": expand})
+
+    def connector(self, name: str) -> dict[str, Any]:
+        """``name``, ``config``, ``tasks``, ``type``."""
+        return self.request("GET", "connectors", name)
+
+    def config(self, name: str) -> dict[str, str]:
+        return self.request("GET", "connectors", name, "config")
+
+    def status(self, name: str) -> dict[str, Any]:
+        return self.request("GET", "connectors", name, "status")
+
+    def create(self, name: str, config: Mapping[str, str | None], initial_state: str | None = None) -> dict[str, Any]:
+        """``initial_state``: ``RUNNING``, ``PAUSED``, ``STOPPED`` (KIP-980)."""
+        body = {"name": name, "config": dict(config)}
+        return self.request("POST", "connectors", body=body | _flags(initial_state=initial_state or ""))
+
+    def put_config(self, name: str, config: Mapping[str, str | None]) -> dict[str, Any]:
+        """Create the connector or change its configuration."""
+        return self.request("PUT", "connectors", name, "config", body=dict(config))
+
+    def delete(self, name: str) -> None:
+        self.request("DELETE", "connectors", name)
+
+    def pause(self, name: str) -> None:
+        self.request("PUT", "connectors", name, "pause")
+
+    def resume(self, name: str) -> None:
+        self.request("PUT", "connectors", name, "resume")
+
+    def stop(self, name: str) -> None:
+        self.request("PUT", "connectors", name, "stop")
+
+    def restart(self, name: str, *, include_tasks: bool = False, only_failed: bool = False) -> dict[str, Any] | None:
+        """The status in which what is being restarted says RESTARTING; None for the connector alone (KIP-745)."""
+        query = _flags(includeTasks=include_tasks, onlyFailed=only_failed)
+        return self.request("POST", "connectors", name, "restart", query=query)
+
+    def restart_task(self, name: str, task: int) -> None:
+        self.request("POST", "connectors", name, "tasks", str(task), "restart")
+
+    # -- their topics and offsets
+
+    def topics(self, name: str) -> list[str]:
+        """Those that the connector has used (KIP-558)."""
+        return self.request("GET", "connectors", name, "topics")[name]["topics"]
+
+    def reset_topics(self, name: str) -> None:
+        self.request("PUT", "connectors", name, "topics", "reset")
+
+    def offsets(self, name: str) -> list[dict[str, Any]]:
+        """Objects with ``partition`` and ``offset`` (KIP-875)."""
+        return self.request("GET", "connectors", name, "offsets")["offsets"]
+
+    def alter_offsets(self, name: str, offsets: Iterable[Mapping[str, Any]]) -> str:
+        """Of a stopped connector; says what has been done."""
+        return self.request("PATCH", "connectors", name, "offsets", body={"offsets": list(offsets)})["message"]
+
+    def reset_offsets(self, name: str) -> str:
+        return self.request("DELETE", "connectors", name, "offsets")["message"]
+
+
+def _escaped(part: str) -> str:
+    return quote(part, safe="") if part.strip(".") else part.replace(".", "%2E")
+
+
+def _flags(**given: str | bool) -> dict[str, str]:
+    return {name: str(value).lower() if value is True else str(value) for name, value in given.items() if value}
+
+
+def _bare(error: Exception) -> str:
+    return str(error).rstrip(".")
+
+
+def _simple_name(plugin: str) -> str:
+    return plugin.rpartition(".")[2]
+
+
+def _message(answer: httpx.Response) -> str:
+    """The reason in an error document, or what else was sent, or what the status means."""
+    try:
+        return str(answer.json()["message"])
+    except (ValueError, KeyError, TypeError):
+        said = "" if "html" in answer.headers.get("content-type", "") else answer.text.strip()
+        return said[:500] or f"HTTP {answer.status_code} {answer.reason_phrase}"
