@@ -68,8 +68,10 @@ class Client:
         self.url = url.rstrip("/")
         self._patience = patience
         name, _, password = (user or "").partition(":")
+        auth = (name, password) if user else None
+        single = httpx.Limits(max_keepalive_connections=0)  # a kept connection may be closed just as it is used
         try:
-            self._http = httpx.Client(timeout=timeout, auth=(name, password) if user else None)
+            self._http = httpx.Client(timeout=timeout, auth=auth, limits=single)
         except OSError as error:  # certificates that the environment names
             raise UnreachableError(f"The worker at {self.url} can't be spoken to: {error}.") from error
 
