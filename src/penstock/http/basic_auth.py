@@ -99,7 +99,8 @@ def credentials(header: str | None) -> tuple[str | None, str | None]:
     if scheme.lower() != "basic":
         return None, None
     try:
-        name, colon, password = base64.b64decode(encoded, validate=True).decode().partition(":")
+        padded = encoded + "=" * (-len(encoded) % 4)
+        name, colon, password = base64.b64decode(padded, validate=True).decode().partition(":")
     except (binascii.Error, UnicodeDecodeError):
         return None, None
     return (name, password) if name and colon else (None, None)

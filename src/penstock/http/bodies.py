@@ -26,9 +26,11 @@ class Number(str):
         return int(self) if self.lstrip("-").isdigit() else float(self)
 
 
-async def document(request: Request) -> Any:
-    """The body as JSON, numbers as ``Number``; None for ``null`` and for no body at all. Raises Refused."""
+async def document(request: Request, *, required: bool = True) -> Any:
+    """The body as JSON, numbers as ``Number``; None for no body, if it is not required. Raises Refused."""
     body = await request.body()
+    if not body and required:
+        raise Refused(400, "The request has no body; it must be a JSON document")
     if not body:
         return None
     if not says_json(request.headers.get("content-type")):
@@ -67,7 +69,7 @@ def config(value: Any, what: str) -> dict[str, str | None]:
     """A configuration: texts, numbers and booleans become texts, null stays None."""
     if not isinstance(value, dict):
         raise Refused(400, f"{what} must be a JSON object of settings, not {_kind(value)}")
-    return {key: text(setting, f"The value of '{key}' in {what}") for key, setting in value.items()}
+    return {key: text(setting, f"'{key}'") for key, setting in value.items()}
 
 
 def text(value: Any, what: str) -> str | None:

@@ -14,6 +14,8 @@ from penstock.http.router import Call, Router
 
 Ask = Callable[[Call, m.Request], Awaitable[m.Reply | Response]]
 INITIAL_STATES: dict[str, Any] = {"RUNNING": "STARTED", "PAUSED": "PAUSED", "STOPPED": "STOPPED"}
+BLANKS = "".join(map(chr, range(33)))
+"""What Java's trim takes away."""
 NO_OFFSETS = "Partitions / offsets need to be provided for an alter offsets request"
 
 
@@ -69,7 +71,7 @@ def _add_routes_with_bodies(router: Router, ask: Ask) -> None:
         return with_location(call, await ask(call, m.PutConfig(call.name, named(call.name, config))), call.name)
 
     async def patch_config(call: Call) -> m.Reply | Response:
-        body = await bodies.document(call.request)
+        body = await bodies.document(call.request, required=False)
         if body is None:  # an unknown connector is worse than a missing patch
             known = await ask(call, m.GetConnector(call.name))
             if isinstance(known, m.Reply) and known.status == 404:
@@ -92,7 +94,7 @@ def _add_routes_with_bodies(router: Router, ask: Ask) -> None:
 def creation(body: Any) -> m.CreateConnector:
     """What ``POST /connectors`` asks for. Names are trimmed; ``initial_offsets`` is KIP-995."""
     given = bodies.members(body, "The request", "name", "config", "initial_state", "initial_offsets")
-    name = (bodies.text(given.get("name"), "'name'") or "").strip()
+    name = (bodies.text(given.get("name"), "'name'") or "").strip(BLANKS)
     config = bodies.config(given.get("config"), "'config'")
     state = bodies.text(given.get("initial_state"), "'initial_state'")
     if state is not None and state.upper() not in INITIAL_STATES:
@@ -104,9 +106,8 @@ def creation(body: Any) -> m.CreateConnector:
 def named(name: str, config: dict[str, str | None]) -> dict[str, str | None]:
     """The configuration with the connector's name in it. Raises Refused if it has another."""
     own = config.get("name")
-    if "name" in config and own != name:
-        shown = "null" if own is None else own
-        raise m.Refused(400, f"Connector name configuration ({shown}) doesn't match connector name in the URL ({name})")
+    if own is not None and own != name:
+        raise m.Refused(400, f"Connector name configuration ({own}) doesn't match connector name in the URL ({name})")
     return {**config, "name": name}
 
 

@@ -1,0 +1,94 @@
+"""The REST interface over a cluster in memory: real herders, real plugins, no Kafka, no sockets."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from penstock.core import messages as m
+from penstock.http.app import make_router
+from penstock.http.cross_origin import CrossOrigin, Origins
+from penstock.http.response_headers import ResponseHeaders, header_rules
+from penstock.http.router import Guard
+from penstock.observe import LogLevels
+from rest_cluster import RestCluster
+
+
+@pytest.fixture(scope="session")
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(2) as pool:
+        yield pool
+
+
+class Api:
+    """A client of one worker; its requests are answered before it goes on."""
+
+    def __init__(self, app: Any, url: str = "http://one:8083") -> None:
+        self._app, self._url = app, url
+
+    def __call__(self, method: str, path: str, **given: Any) -> httpx.Response:
+        async def ask() -> httpx.Response:
+            transport = httpx.ASGITransport(self._app)
+            async with httpx.AsyncClient(transport=transport, base_url=self._url) as client:
+                return await client.request(method, path, **given)
+
+        return asyncio.run(ask())
+
+    def get(self, path: str, **given: Any) -> httpx.Response:
+        return self("GET", path, **given)
+
+    def post(self, path: str, **given: Any) -> httpx.Response:
+        return self("POST", path, **given)
+
+    def put(self, path: str, **given: Any) -> httpx.Response:
+        return self("PUT", path, **given)
+
+    def patch(self, path: str, **given: Any) -> httpx.Response:
+        return self("PATCH", path, **given)
+
+    def delete(self, path: str, **given: Any) -> httpx.Response:
+        return self("DELETE", path, **given)
+
+
+@pytest.fixture
+def cluster(pool: ThreadPoolExecutor) -> RestCluster:
+    """Workers ``one`` and ``two``; ``one`` leads."""
+    cluster = RestCluster(pool, LogLevels())
+    cluster.start("one")
+    cluster.start("two")
+    return cluster
+
+
+@pytest.fixture
+def api(cluster: RestCluster) -> Api:
+    """A client of the leader."""
+    return Api(cluster.app("one"))
+
+
+@pytest.fixture
+def other(cluster: RestCluster) -> Api:
+    """A client of the worker that does not lead."""
+    return Api(cluster.app("two"), "http://two:8083")
+
+
+@pytest.fixture
+def configured() -> Callable[..., Api]:
+    """A client of an application with these settings, which answers every request with 200 and its name."""
+
+    def make(config: Mapping[str, str], guard: Guard | None = None) -> Api:
+        def submit(request: m.Request) -> Future[m.Reply | m.Elsewhere]:
+            answer: Future[m.Reply | m.Elsewhere] = Future()
+            answer.set_result(m.Reply(200, type(request).__name__))
+            return answer
+
+        app: Any = make_router(submit, httpx.AsyncClient(), guard=guard, metrics=lambda: b"up 1\n")
+        app = ResponseHeaders(app, header_rules(config))
+        origins = Origins.of(config)
+        return Api(app if origins is None else CrossOrigin(app, origins))
+
+    return make

@@ -1,0 +1,131 @@
+"""Bodies that clients send, well-formed and not: 400 with a sentence where Java answers 500."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+JSON = {"Content-Type": "application/json"}
+NO_CLASS = "Connector config {{{}}} contains no connector type"
+
+
+def message(answer: httpx.Response) -> str:
+    body = answer.json()
+    assert (answer.status_code, set(body), body["error_code"]) == (400, {"error_code", "message"}, 400)
+    return body["message"]
+
+
+def posted(api: Any, body: str | bytes) -> str:
+    content = body.encode() if isinstance(body, str) else body
+    return message(api.post("/connectors", content=content, headers=JSON))
+
+
+BROKEN = [
+    "{",
+    "{}{}",
+    "{} x",
+    "{'name': 'x'}",
+    '{"name": "x",}',
+    '// c\n{"name": "x"}',
+    '{"name": "x", "config": {"n": NaN}}',
+    '{"name": "x", "config": {"n": Infinity}}',
+    '{"name": "x", "config": {"n": 01}}',
+    '{"name": "x", "config": {"a": "tab\there"}}',
+    '{"name": "\\ud800", "config": {}}',
+    b'{"name": "\xff"}',
+    "[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("body", BROKEN, ids=[str(body)[:30] for body in BROKEN])
+def test_what_is_no_json(api: Any, body: str | bytes) -> None:
+    assert posted(api, body).startswith(("The request's body is not valid JSON: ", "The request's body is nested too"))
+
+
+@pytest.mark.parametrize("body", ["null", "[]", "1", '"x"', "true"])
+def test_what_is_no_object(api: Any, body: str) -> None:
+    assert posted(api, body).startswith("The request must be a JSON object with the members name, config, ")
+    for path in ("/connectors/x/config", "/connector-plugins/FileStreamSource/config/validate", "/admin/loggers/x"):
+        answer = api.put(path, content=body.encode(), headers=JSON)
+        assert " must be a JSON object of settings, not " in message(answer)
+
+
+def test_no_body_at_all(api: Any) -> None:
+    wanted = "The request has no body; it must be a JSON document"
+    assert message(api.post("/connectors")) == wanted
+    assert message(api.put("/connectors/x/config", headers=JSON)) == wanted
+    assert message(api.patch("/connectors/x/offsets")) == wanted
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        ('{"name": "x"}', "'config' must be a JSON object of settings, not null"),
+        ('{"name": "x", "config": null}', "'config' must be a JSON object of settings, not null"),
+        ('{"name": "x", "config": "t"}', "'config' must be a JSON object of settings, not a text"),
+        ('{"name": "x", "config": 1}', "'config' must be a JSON object of settings, not a number"),
+        ('{"name": "x", "config": {"a": {}}}', "'a' must be a text, not an object"),
+        ('{"name": "x", "config": {"a": [1]}}', "'a' must be a text, not a list"),
+        ('{"name": {}, "config": {}}', "'name' must be a text, not an object"),
+        (
+            '{"name": "x", "config": {}, "initial_state": "up"}',
+            "Unknown initial_state 'up'; it may be RUNNING, PAUSED, STOPPED",
+        ),
+        ('{"name": "x", "config": {}, "initial_state": ["UP"]}', "'initial_state' must be a text, not a list"),
+    ],
+)
+def test_members_of_a_wrong_form(api: Any, body: str, wanted: str) -> None:
+    assert posted(api, body) == wanted
+
+
+@pytest.mark.parametrize("member", ["surprise", "Name", "initialState"])
+def test_unknown_members(api: Any, member: str) -> None:
+    told = posted(api, f'{{"name": "x", "config": {{}}, "{member}": 1}}')
+    assert told.startswith(f"The request has an unknown member '{member}'; it may have name, config, ")
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ('{"name": 1, "config": {}}', "name=1"),
+        ('{"name": true, "config": {}}', "name=true"),
+        ('{"name": "x", "name": "y", "config": {}}', "name=y"),
+        ('{"name": "x", "config": {"a": "1", "a": "2"}}', "name=x, a=2"),
+        ('{"name": "x", "config": {"a": null}}', "name=x, a=null"),
+        ('{"name": "x", "config": {"name": null}}', "name=x"),
+        ('\ufeff{"name": "x", "config": {}}', "name=x"),
+        (
+            '{"name": "x", "config": {"a": 1.50, "b": 1e3, "c": 123456789012345678901234567890, "d": -0, "e": 1E400}}',
+            "a=1.50, b=1e3, c=123456789012345678901234567890, d=-0, e=1E400, name=x",
+        ),
+    ],
+)
+def test_values_become_texts_as_they_were_written(api: Any, body: str, shown: str) -> None:
+    assert posted(api, body) == NO_CLASS.format(shown)
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        ("[]", "The request must be a JSON object with the members offsets, not a list"),
+        ('{"offset": []}', "The request has an unknown member 'offset'; it may have offsets"),
+        ('{"offsets": {}}', "'offsets' must be a list of objects with the members partition and offset, not an object"),
+        (
+            '{"offsets": [null]}',
+            "An entry of 'offsets' must be a JSON object with the members partition, offset, not null",
+        ),
+        ('{"offsets": [{"z": 1}]}', "An entry of 'offsets' has an unknown member 'z'; it may have partition, offset"),
+        (
+            '{"offsets": [{"partition": "x"}]}',
+            "'partition' of an entry of 'offsets' must be a JSON object or null, not a text",
+        ),
+        (
+            '{"offsets": [{"partition": {}, "offset": 1}]}',
+            "'offset' of an entry of 'offsets' must be a JSON object or null, not a number",
+        ),
+    ],
+)
+def test_offsets_of_a_wrong_form(api: Any, body: str, wanted: str) -> None:
+    assert message(api.patch("/connectors/nobody/offsets", content=body.encode(), headers=JSON)) == wanted

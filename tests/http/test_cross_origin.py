@@ -1,0 +1,60 @@
+"""Which web pages may use the REST interface. What is expected here was seen at Java Connect 4.3.1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from penstock.http.cross_origin import Origins
+from penstock.http.listeners import RestSettingError
+
+ALLOWED = {
+    "access.control.allow.origin": "http://a.example,http://b.example",
+    "access.control.allow.methods": "GET,PUT",
+}
+PREFLIGHT = {"Access-Control-Request-Method": "DELETE", "Access-Control-Request-Headers": "X-Foo"}
+HEADER = "access-control-allow-origin"
+
+
+@pytest.mark.parametrize("origin", ["http://a.example", "HTTP://A.EXAMPLE", "http://evil http://b.example"])
+@pytest.mark.parametrize("path", ["/connectors", "/nothing"])
+def test_allowed_origins(configured: Callable[..., Any], origin: str, path: str) -> None:
+    headers = configured(ALLOWED).get(path, headers={"Origin": origin}).headers
+    assert (headers[HEADER], headers["vary"], "access-control-max-age" in headers) == (origin, "Origin", False)
+
+
+@pytest.mark.parametrize("headers", [{}, {"Origin": "http://evil"}, {"Origin": ""}, {"Origin": "null"}])
+def test_other_origins_are_answered_without_the_header(configured: Callable[..., Any], headers: dict[str, str]) -> None:
+    answer = configured(ALLOWED).get("/connectors", headers=headers)
+    assert (answer.status_code, HEADER in answer.headers, answer.headers["vary"]) == (200, False, "Origin")
+
+
+def test_preflight(configured: Callable[..., Any]) -> None:
+    answer = configured(ALLOWED)("OPTIONS", "/connectors", headers={"Origin": "http://a.example", **PREFLIGHT})
+    assert (answer.status_code, answer.text) == (200, "HEAD, POST, GET, OPTIONS")
+    assert answer.headers[HEADER] == "http://a.example"
+    assert answer.headers["access-control-allow-methods"] == "GET,PUT"
+    assert answer.headers["access-control-allow-headers"] == "Content-Type"
+    assert answer.headers["access-control-max-age"] == "60"
+    other = configured(ALLOWED)("OPTIONS", "/connectors", headers={"Origin": "http://evil", **PREFLIGHT})
+    assert (other.status_code, HEADER in other.headers) == (200, False)
+
+
+def test_any_origin_and_the_default_methods(configured: Callable[..., Any]) -> None:
+    api = configured({"access.control.allow.origin": "*"})
+    answer = api("OPTIONS", "/", headers={"Origin": "http://x", **PREFLIGHT})
+    assert (answer.headers[HEADER], answer.headers["access-control-allow-methods"]) == ("http://x", "GET,POST,HEAD")
+
+
+def test_no_origins(configured: Callable[..., Any]) -> None:
+    assert Origins.of({}) is None
+    assert "vary" not in configured({"access.control.allow.origin": " "}).get("/").headers
+
+
+def test_a_broken_pattern() -> None:
+    with pytest.raises(
+        RestSettingError, match=r"`access\.control\.allow\.origin` has \(, which is no regular expression"
+    ):
+        Origins.of({"access.control.allow.origin": "("})

@@ -1,0 +1,241 @@
+"""The server itself: real sockets on this machine, with and without TLS."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from certificates import Certificate, authority, issued
+from penstock.core import messages as m
+from penstock.http.listeners import RestSettingError
+from penstock.http.server import ListenError, RestServer
+from penstock.http.tls import client_context
+from penstock.kafka import key_stores
+
+Serve = Callable[..., RestServer]
+LOCAL = "http://127.0.0.1:0"
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Starts servers that answer every request with its name, or as ``submit`` says."""
+    started = []
+
+    def start(config: dict[str, str], answer: Any = None, **more: Any) -> RestServer:
+        def submit(request: m.Request) -> Future[m.Reply | m.Elsewhere]:
+            future: Future[m.Reply | m.Elsewhere] = Future()
+            future.set_result(answer or m.Reply(200, type(request).__name__))
+            return future
+
+        server = RestServer(config, submit, environment={}, **more)
+        started.append(server)
+        server.start()
+        return server
+
+    yield start
+    for server in started:
+        server.stop(5)
+
+
+@pytest.fixture(scope="module")
+def ca() -> Certificate:
+    return authority()
+
+
+def test_several_listeners(serve: Serve) -> None:
+    server = serve({"listeners": f"{LOCAL},http://localhost:0,http://:0"})
+    assert len({each.port for each in server.listeners}) == 3
+    for each in server.listeners:
+        assert httpx.get(f"http://127.0.0.1:{each.port}/connectors").json() == "ListConnectors"
+        assert httpx.get(f"http://127.0.0.1:{each.port}/admin/loggers").json() == "ListLoggers"
+    assert server.advertised_url == f"http://127.0.0.1:{server.listeners[0].port}/"
+
+
+def test_admin_listeners(serve: Serve) -> None:
+    config = {"listeners": LOCAL, "admin.listeners": LOCAL, "response.http.headers.config": "set X-A:1"}
+    regular, admin = (f"http://127.0.0.1:{each.port}" for each in serve(config).listeners)
+    assert httpx.get(f"{admin}/admin/loggers").json() == "ListLoggers"
+    assert [httpx.get(f"{admin}{path}").status_code for path in ("/", "/connectors", "/health")] == [404] * 3
+    assert httpx.get(f"{regular}/connectors").json() == "ListConnectors"
+    assert httpx.get(f"{regular}/admin/loggers").status_code == 404
+    assert httpx.get(f"{regular}/").headers["x-a"] == "1"
+    assert "x-a" not in httpx.get(f"{admin}/admin/loggers").headers
+    assert set(httpx.get(f"{admin}/openapi.json").json()["paths"]) == {
+        "/admin/loggers",
+        "/admin/loggers/{logger}",
+        "/openapi.json",
+    }
+
+
+def test_admin_nowhere(serve: Serve) -> None:
+    url = serve({"listeners": LOCAL, "admin.listeners": ""}).advertised_url
+    assert httpx.get(f"{url}admin/loggers").status_code == 404
+    assert httpx.get(f"{url}connectors").status_code == 200
+
+
+def test_what_every_answer_says(serve: Serve) -> None:
+    url = serve({"listeners": LOCAL}).advertised_url
+    answer = httpx.get(url)
+    assert set(answer.headers) == {"date", "content-type", "content-length"}
+    assert httpx.head(url).headers["content-length"] == answer.headers["content-length"]
+    assert httpx.head(url).content == b""
+
+
+def test_location_is_where_the_client_came_in(serve: Serve) -> None:
+    url = serve({"listeners": LOCAL}, m.Reply(201, {})).advertised_url
+    given = {"name": "x", "config": {}}
+    headers = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "1.2.3.4"}
+    assert httpx.post(f"{url}connectors", json=given, headers=headers).headers["location"] == f"{url}connectors/x"
+    named = httpx.post(f"{url}connectors", json=given, headers={"Host": "me:1"})
+    assert named.headers["location"] == "http://me:1/connectors/x"
+
+
+def test_paths_arrive_as_they_are_sent(serve: Serve) -> None:
+    port = serve({"listeners": LOCAL}).listeners[0].port
+    for path, status in [("//connectors", 400), ("/connectors/a%2Fb", 200), ("/connectors/%zz", 400), ("*", 400)]:
+        with closing(socket.create_connection(("127.0.0.1", port))) as sock:
+            sock.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+            assert sock.makefile("rb").readline().split()[1] == str(status).encode()
+
+
+def test_metrics(serve: Serve) -> None:
+    url = serve({"listeners": LOCAL}, metrics=lambda: b"up 1\n").advertised_url
+    answer = httpx.get(f"{url}metrics", headers={"Accept": "text/plain;version=0.0.4"})
+    assert (answer.text, answer.headers["content-type"]) == ("up 1\n", "text/plain; version=0.0.4; charset=utf-8")
+    assert "/metrics" in httpx.get(f"{url}openapi.json").json()["paths"]
+
+
+def test_a_port_that_is_taken(serve: Serve) -> None:
+    port = serve({"listeners": LOCAL}).listeners[0].port
+    with pytest.raises(ListenError, match=f"Listener http://127.0.0.1:{port} can't be used: Address already in use"):
+        serve({"listeners": f"{LOCAL},http://127.0.0.1:{port}"})
+
+
+def test_a_server_that_was_stopped_gives_its_port_back(serve: Serve) -> None:
+    server = serve({"listeners": LOCAL})
+    port = server.listeners[0].port
+    httpx.get(server.advertised_url)
+    server.stop(5)
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(server.advertised_url)
+    assert serve({"listeners": f"http://127.0.0.1:{port}"}).listeners[0].port == port
+
+
+def https(certificate: Certificate, path: Path, prefix: str = "listeners.https.") -> dict[str, str]:
+    location = str(certificate.write(path))
+    return {
+        "listeners": "https://127.0.0.1:0",
+        f"{prefix}ssl.keystore.type": "PEM",
+        f"{prefix}ssl.keystore.location": location,
+    }
+
+
+def trusting(ca: Certificate, own: Path | None = None) -> ssl.SSLContext:
+    context = ssl.create_default_context(cadata=ca.pem)
+    if own is not None:
+        context.load_cert_chain(own)
+    return context
+
+
+@pytest.mark.parametrize("prefix", ["listeners.https.", ""])
+def test_https_with_a_pem_file(serve: Serve, ca: Certificate, tmp_path: Path, prefix: str) -> None:
+    url = serve(https(issued(ca), tmp_path / "own.pem", prefix)).advertised_url
+    assert url.startswith("https://127.0.0.1:")
+    assert httpx.get(url, verify=trusting(ca)).json() == "GetRoot"
+    with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+        httpx.get(url, verify=trusting(authority()))
+
+
+def test_https_with_texts_and_a_password(serve: Serve, ca: Certificate) -> None:
+    own = issued(ca)
+    config = {
+        "listeners": "https://127.0.0.1:0",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.key": own.key_pem("secret"),
+        "ssl.keystore.certificate.chain": own.pem,
+        "ssl.key.password": "secret",
+    }
+    assert httpx.get(serve(config).advertised_url, verify=trusting(ca)).status_code == 200
+
+
+def test_https_with_a_java_key_store(serve: Serve, ca: Certificate, tmp_path: Path) -> None:
+    location = issued(ca).write_store(tmp_path / "own.p12", "secret")
+    config = {
+        "listeners": "https://127.0.0.1:0",
+        "ssl.keystore.location": str(location),
+        "ssl.keystore.password": "secret",
+    }
+    url = serve(config, stores=key_stores).advertised_url
+    assert httpx.get(url, verify=trusting(ca)).status_code == 200
+    with pytest.raises(RestSettingError, match=r"Only PEM can be read here: `ssl\.keystore\.type=PEM`"):
+        serve(config)
+
+
+def test_http_beside_https(serve: Serve, ca: Certificate, tmp_path: Path) -> None:
+    config = https(issued(ca), tmp_path / "own.pem") | {"listeners": f"https://127.0.0.1:0,{LOCAL}"}
+    server = serve(config)
+    assert server.advertised_url == f"http://127.0.0.1:{server.listeners[1].port}/"
+    config["rest.advertised.listener"] = "https"
+    assert serve(config).advertised_url.startswith("https://")
+
+
+@pytest.mark.parametrize(("auth", "without"), [("none", 200), ("requested", 200), ("required", None)])
+def test_certificates_of_clients(serve: Serve, ca: Certificate, tmp_path: Path, auth: str, without: int | None) -> None:
+    (tmp_path / "ca.pem").write_text(ca.pem)
+    config = https(issued(ca), tmp_path / "own.pem") | {
+        "listeners.https.ssl.client.auth": auth,
+        "listeners.https.ssl.truststore.location": str(tmp_path / "ca.pem"),
+        "listeners.https.ssl.truststore.type": "PEM",
+    }
+    url = serve(config).advertised_url
+    own = issued(ca, "a client").write(tmp_path / "client.pem")
+    assert httpx.get(url, verify=trusting(ca, own)).status_code == 200
+    if without is None:
+        with pytest.raises(httpx.HTTPError):
+            httpx.get(url, verify=trusting(ca))
+    else:
+        assert httpx.get(url, verify=trusting(ca)).status_code == without
+
+
+def test_requests_are_passed_on_over_https(serve: Serve, ca: Certificate, tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text(ca.pem)
+    config = https(issued(ca), tmp_path / "own.pem") | {
+        "listeners.https.ssl.client.auth": "required",
+        "listeners.https.ssl.truststore.type": "PEM",
+        "listeners.https.ssl.truststore.location": str(tmp_path / "ca.pem"),
+    }
+    leader = serve(config, m.Reply(200, "from the leader"))
+    follower = serve(config, m.Elsewhere(leader.advertised_url))
+    context = client_context(config, None)
+    assert httpx.get(f"{follower.advertised_url}connectors", verify=context).json() == "from the leader"
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({}, "A listener is https, but neither `ssl.keystore.location` nor `ssl.keystore.key` is set"),
+        (
+            {"ssl.keystore.location": "/no/such"},
+            "The file of `ssl.keystore.location=/no/such` can't be read: No such file",
+        ),
+        ({"ssl.keystore.key": "x"}, "The key or certificate of `ssl.keystore.key` can't be used: "),
+        ({"ssl.client.auth": "maybe"}, "`ssl.client.auth=maybe` must be one of none, requested, required"),
+        ({"ssl.enabled.protocols": "SSLv3"}, "`ssl.enabled.protocols` has SSLv3; it may have TLSv1, "),
+        ({"ssl.cipher.suites": "rot13"}, "`ssl.cipher.suites=rot13` has none that this OpenSSL knows"),
+    ],
+)
+def test_wrong_tls_settings(
+    serve: Serve, ca: Certificate, tmp_path: Path, config: dict[str, str], message: str
+) -> None:
+    good = {} if "ssl.keystore" in str(config) or not config else https(issued(ca), tmp_path / "own.pem", "")
+    with pytest.raises(RestSettingError) as error:
+        serve({"listeners": "https://127.0.0.1:0", **good, **config})
+    assert str(error.value).startswith(message)

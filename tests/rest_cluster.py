@@ -1,0 +1,99 @@
+"""A cluster in memory whose workers answer HTTP: for tests of the REST interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Executor, Future
+from typing import Any
+
+import httpx
+
+from penstock.core import actions as a
+from penstock.core import events as e
+from penstock.core import messages as m
+from penstock.core.config.rules import WorkerRules
+from penstock.http.app import make_router
+from penstock.http.router import Router
+from penstock.observe import LogLevels
+from penstock.plugins import Plugins
+from penstock.worker.local import LocalAnswers
+from simulation import Cluster, Worker
+
+Submitted = Future[m.Reply | m.Elsewhere]
+
+
+class RestCluster(Cluster):
+    """Connectors are judged by the real plugins; offsets are kept in a dictionary."""
+
+    plugins = Plugins.discover()
+
+    def __init__(self, pool: Executor, levels: LogLevels, **settings: Any) -> None:
+        super().__init__(lambda line: None, **settings)
+        self.offsets: dict[str, dict[str, Any]] = {}
+        self._answers: dict[int, Submitted] = {}
+        self._local = LocalAnswers(
+            pool,
+            self.plugins,
+            levels,
+            cluster_id=lambda: "the-cluster",
+            validate=self._judge,
+            set_level=levels.set,
+        )
+
+    def start(self, name: str) -> None:
+        super().start(name)
+        self.workers[name].herder.plugins = self.plugins  # type: ignore[assignment]
+
+    def submit(self, worker: str, request: m.Request) -> Submitted:
+        """As a worker's loop does it, but at once."""
+        answer: Submitted = Future()
+        if isinstance(request, m.LocalRequest):
+            self._local.answer(request, answer)
+            return answer
+        self.requests += 1
+        self._answers[self.requests] = answer
+        self.workers[worker].inbox.append(e.Submitted(self.requests, request))
+        self.settle()
+        return answer
+
+    def app(self, worker: str) -> Router:
+        """The worker's REST interface; it forwards to the others."""
+
+        class ToOthers(httpx.AsyncBaseTransport):
+            async def handle_async_request(_, request: httpx.Request) -> httpx.Response:
+                transport = httpx.ASGITransport(self.app(request.url.host))
+                return await transport.handle_async_request(request)
+
+        return make_router(lambda request: self.submit(worker, request), httpx.AsyncClient(transport=ToOthers()))
+
+    def _judge(self, config: Mapping[str, str | None]) -> Any:
+        return self.plugins.validate(config, WorkerRules("the-group"))
+
+    def _carry_out(self, worker: Worker, action: a.Action) -> None:
+        match action:
+            case a.Answer(number, reply) if number in self._answers:
+                self._answers.pop(number).set_result(reply)
+            case a.Validate(config, token=token):
+                worker.inbox.append(_completed(token, lambda: self._judge(config).message))
+            case a.ReadOffsets(connector, token=token):
+                kept = list(self.offsets.get(connector, {}).values())
+                worker.inbox.append(e.Completed(token, kept))
+            case a.WriteOffsets(connector, _, offsets, token=token):
+                worker.inbox.append(_completed(token, lambda: self._write(connector, offsets)))
+            case _:
+                super()._carry_out(worker, action)
+
+    def _write(self, connector: str, offsets: Any) -> str:
+        if offsets is None:
+            self.offsets.pop(connector, None)
+            return "reset"
+        for partition, offset in offsets:
+            self.offsets.setdefault(connector, {})[repr(partition)] = {"partition": partition, "offset": offset}
+        return "altered"
+
+
+def _completed(token: int, work: Any) -> e.Completed:
+    try:
+        return e.Completed(token, work())
+    except Exception as error:
+        return e.Completed(token, error=error)
