@@ -21,6 +21,7 @@ from penstock.api.errors import ConnectError
 from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
 from penstock.core.tasks import TaskId
+from penstock.kafka.clients import init_transactions
 from penstock.pipeline.broker_errors import broker_error, is_fenced
 from penstock.pipeline.commit import Piece, correlated, tracked
 from penstock.pipeline.metrics import Metrics
@@ -134,7 +135,7 @@ class ExactlyOnce:
         """Called once before the task starts: shuts out older producers of this task."""
         while True:
             try:
-                self._sender.producer.init_transactions(5.0)
+                init_transactions(self._sender.producer, 5.0)
                 return
             except ck.KafkaException as e:
                 if not e.args[0].retriable() or self._control.stopping:
