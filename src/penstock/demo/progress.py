@@ -1,0 +1,61 @@
+"""Two bars: how many flights are in the topic, how many in the sink's file, and how many in a second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+
+class Rate(ProgressColumn):
+    """Records per second, from the first to the last."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.completed / task.elapsed if task.elapsed else 0
+        return Text(f"{speed:>9,.0f} records/s", style="cyan")
+
+
+class Bars:
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress = progress
+        self._bars = {
+            name: progress.add_task(name, total=total, start=False) for name in ("into the topic", "into the file")
+        }
+
+    def show(self, in_topic: int, in_file: int) -> None:
+        """The time of each begins with its first records."""
+        for bar, done in zip(self._bars.values(), (in_topic, in_file), strict=True):
+            if done and not self._progress.tasks[bar].started:
+                self._progress.start_task(bar)
+            self._progress.update(bar, completed=min(done, self._progress.tasks[bar].total or done))
+
+    def say(self, text: str) -> None:
+        """A line above the bars."""
+        self._progress.console.print(text, highlight=False)
+
+
+@contextmanager
+def bars(console: Console, total: int) -> Iterator[Bars]:
+    columns = (TextColumn("  {task.description:<14}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        yield Bars(progress, total)
+
+
+class Growing:
+    """Counts the lines of a file that others append to."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._position, self._lines = path, 0, 0
+
+    def lines(self) -> int:
+        if self._path.exists():
+            with self._path.open("rb") as file:
+                file.seek(self._position)
+                while block := file.read(1 << 20):
+                    self._lines += block.count(b"\n")
+                    self._position += len(block)
+        return self._lines

@@ -1,0 +1,98 @@
+"""Whether every line has arrived, and how often: in the topic, as a consumer sees it that reads what is committed, and
+in the sink's file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, Message, TopicPartition
+
+from penstock.demo.problem import DemoError
+from penstock.kafka.clients import new_consumer
+
+SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What came of the lines that were sent."""
+
+    count: int
+    missing: int
+    duplicates: int
+    foreign: int
+    """Lines that nobody sent."""
+    checksum: str
+    """SHA-256 of the sorted lines, each with its end: ``LC_ALL=C sort FILE | sha256sum`` says the same."""
+
+    @property
+    def exactly_once(self) -> bool:
+        return not (self.missing or self.duplicates or self.foreign)
+
+    @classmethod
+    def of(cls, sent: Iterable[bytes], arrived: Iterable[bytes]) -> Tally:
+        before, after = Counter(sent), Counter(arrived)
+        return cls(
+            count=after.total(),
+            missing=(before - after).total(),
+            duplicates=sum(n - before[line] for line, n in after.items() if 0 < before[line] < n),
+            foreign=sum(n for line, n in after.items() if line not in before),
+            checksum=checksum(after.elements()),
+        )
+
+
+def checksum(lines: Iterable[bytes]) -> str:
+    return hashlib.sha256(b"".join(line + b"\n" for line in sorted(lines))).hexdigest()
+
+
+def read_lines(file: Path) -> list[bytes]:
+    return file.read_bytes().splitlines() if file.exists() else []
+
+
+@dataclass(frozen=True, slots=True)
+class InTopic:
+    """All that is committed in a topic."""
+
+    values: list[bytes]
+    ends: dict[int, int]
+    """By partition: the offset after its last record; none for an empty one."""
+
+    def field(self, name: str) -> list[bytes]:
+        """A text field of each value, which is JSON with a schema."""
+        return [orjson.loads(value)["payload"][name].encode() for value in self.values]
+
+
+def read_topic(bootstrap: str, topic: str) -> InTopic:
+    """Raises DemoError if the broker does not give what it has."""
+    settings = {"bootstrap.servers": bootstrap, "group.id": "penstock-demo-proof", "isolation.level": "read_committed"}
+    consumer = new_consumer({**settings, "enable.auto.commit": "false"}, **{"enable.partition.eof": True})
+    try:
+        unread = set(consumer.list_topics(topic, timeout=SECONDS).topics[topic].partitions)
+        consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in unread])
+        values: list[bytes] = []
+        ends: dict[int, int] = {}
+        while unread:
+            first = consumer.poll(SECONDS)
+            if first is None:
+                raise DemoError(f"Topic {topic} could not be read within {SECONDS} s.")
+            for message in (first, *consumer.consume(10_000, 0)):
+                if message.error() is None:
+                    values.append(message.value())
+                    ends[message.partition()] = message.offset() + 1
+                else:
+                    unread.discard(_ended(message))
+        return InTopic(values, ends)
+    finally:
+        consumer.close()
+
+
+def _ended(message: Message) -> int:
+    if message.error().code() != KafkaError._PARTITION_EOF:
+        raise DemoError(f"Topic {message.topic()} can't be read: {message.error().str()}.")
+    return message.partition()
