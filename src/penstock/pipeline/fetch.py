@@ -13,6 +13,7 @@ import confluent_kafka as ck
 from confluent_kafka import Consumer, Message
 
 from penstock.api.batch import NO_HEADERS, Batch, SinkOrigin
+from penstock.api.sink import TopicPartition
 from penstock.pipeline.broker_errors import broker_error
 
 log = logging.getLogger(__name__)
@@ -33,15 +34,20 @@ _PASSING = frozenset(
 )
 
 
-def fetch(consumer: Consumer, most: int, seconds: float) -> list[Message]:
-    """Up to so many messages, as soon as there is one. Rebalances happen in here.
+def fetch(consumer: Consumer, most: int, seconds: float, removed: set[TopicPartition]) -> list[Message]:
+    """Up to so many messages, as soon as there is one. Rebalances happen in here, and put what was taken away into
+    ``removed``.
 
     Raises an error with Java's name for what no waiting can heal.
     """
     first = consumer.poll(seconds)
     if first is None:
         return []
+    removed.clear()
     messages = [first, *consumer.consume(most - 1, 0)] if most > 1 else [first]
+    if removed and (first.topic(), first.partition()) in removed:
+        # It was there before its partition was taken away. The others were not: librdkafka sees to that.
+        del messages[0]
     if any(map(Message.error, messages)):
         messages = [message for message in messages if not _is_error(message)]
     return messages

@@ -115,7 +115,6 @@ def run_sink_task(
             gradual="cooperative" in str(native.get("partition.assignment.strategy", ""))
             or native.get("group.protocol") == "consumer",
         )
-        context.attach(loop.steer)
         stack.callback(loop.leave)
         stack.callback(Stopper(task.stop, threading.Lock()))
         task.start(dict(spec.config))
@@ -199,6 +198,7 @@ class _Loop:
                 self._commit(self.context.assigned)
                 self.next_commit = now + self.interval
                 self.context.commit_requested = False
+            self._steer()
             self._rewind()
             messages = self._fetch(TURN_SECONDS if self.waiting is None else self._until_retry(now))
             if messages:
@@ -215,14 +215,12 @@ class _Loop:
     # -- records
 
     def _fetch(self, seconds: float) -> list[Message]:
-        self.removed.clear()
-        messages = fetch(self.consumer, self.most, seconds)
+        messages = fetch(self.consumer, self.most, seconds, self.removed)
         if self.failure is not None:
             failure, self.failure = self.failure, None
             raise failure
-        if messages and (self.removed or self.context.rewinds):
-            gone = self.removed | set(self.context.rewinds)
-            messages = [m for m in messages if (m.topic(), m.partition()) not in gone]
+        if messages and self.context.rewinds:
+            messages = [m for m in messages if (m.topic(), m.partition()) not in self.context.rewinds]
         return messages
 
     def _take(self, messages: list[Message]) -> None:
@@ -259,7 +257,9 @@ class _Loop:
         except RetriableError:
             if not len(batch):
                 return True
-            log.exception("RetriableException from SinkTask")
+            log.log(
+                logging.DEBUG if self.retrying else logging.ERROR, "RetriableException from SinkTask", exc_info=True
+            )
             after, self.context.retry_after = self.context.retry_after, None
             self.retry_at = time.monotonic() + (RETRY_SECONDS if after is None else after)
             if not self.retrying:
@@ -293,12 +293,15 @@ class _Loop:
     def _resume_all(self) -> None:
         resume(self.consumer, self.context.assigned - self.context.paused)
 
-    def steer(self, what: str, partitions: list[TopicPartition]) -> None:
-        """What the task's context is asked for: ``pause`` or ``resume`` of these partitions."""
-        if what == "pause":
-            pause(self.consumer, set(partitions))
-        elif not self.paused and not self.retrying:
-            resume(self.consumer, set(partitions))
+    def _steer(self) -> None:
+        """Pause and resume partitions as the task wants."""
+        while self.context.steered:
+            what, partitions = self.context.steered.popleft()
+            partitions &= self.context.assigned
+            if what == "pause":
+                pause(self.consumer, partitions)
+            elif not self.paused and not self.retrying:
+                resume(self.consumer, partitions)
 
     def _rewind(self) -> None:
         """Go where the task wants. A partition that is not fetched yet can't be moved; it is tried again at the next
@@ -353,6 +356,8 @@ class _Loop:
                 consumer.assign(targets)
             self.context.paused &= self.context.assigned
             held = self.context.assigned if self.paused or self.retrying else frozenset(self.context.paused)
+            # A pause outlives the assignment in which it was made.
+            resume(consumer, set(came) - held)
             pause(consumer, held)
         except Exception as e:
             self.failure = self.failure or e

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Mapping
 
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as Place
@@ -19,7 +20,8 @@ SINK_TASK_CLASS = "org.apache.kafka.connect.sink.SinkTask"
 class SinkContext:
     """The ``SinkTaskContext`` of one run. Wishes are kept here until the loop looks at them.
 
-    Wishes may come from any thread; ``pause`` and ``resume`` reach the consumer with the loop's next turn.
+    Wishes may come from any thread. The consumer's own ``pause`` and ``resume`` may not: while another thread polls,
+    they wait for ever.
     """
 
     def __init__(self, configs: Mapping[str, str], reporter: Reporter | None) -> None:
@@ -30,11 +32,8 @@ class SinkContext:
         self.retry_after: float | None = None
         self.paused: set[TopicPartition] = set()
         self.commit_requested = False
-        self._apply: Callable[[str, list[TopicPartition]], None] = lambda what, partitions: None
-
-    def attach(self, apply: Callable[[str, list[TopicPartition]], None]) -> None:
-        """``apply`` is called with ``pause`` or ``resume`` and partitions."""
-        self._apply = apply
+        self.steered: deque[tuple[str, set[TopicPartition]]] = deque()
+        """What is to be done to the consumer: ``pause`` or ``resume`` these partitions."""
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:
@@ -51,12 +50,14 @@ class SinkContext:
         self.retry_after = max(milliseconds, 0) / 1000
 
     def pause(self, *partitions: TopicPartition) -> None:
-        self.paused |= self._known("pause", partitions)
-        self._apply("pause", list(partitions))
+        known = self._known("pause", partitions)
+        self.paused |= known
+        self.steered.append(("pause", known))
 
     def resume(self, *partitions: TopicPartition) -> None:
-        self.paused -= self._known("resume", partitions)
-        self._apply("resume", list(partitions))
+        known = self._known("resume", partitions)
+        self.paused -= known
+        self.steered.append(("resume", known))
 
     def _known(self, what: str, partitions: tuple[TopicPartition, ...]) -> set[TopicPartition]:
         found = {TopicPartition(*partition) for partition in partitions}
