@@ -1,0 +1,64 @@
+"""``GET /openapi.json``: it tells every path, and what it tells is true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from penstock.core import messages as m
+from penstock.http.app import make_router
+from penstock.http.openapi import INTERNAL, OPERATIONS, document
+
+
+def router(**which: bool) -> Any:
+    return make_router(lambda request: pytest.fail(f"asked for {request}"), httpx.AsyncClient(), **which)
+
+
+def test_every_path_is_told() -> None:
+    app = make_router(lambda _: pytest.fail("not called"), httpx.AsyncClient(), metrics=lambda: b"")
+    there = {f"{method} {path}" for path, methods in app.paths() for method in methods}
+    internal = {"POST /connectors/{name}/tasks", "PUT /connectors/{name}/fence"}
+    assert there - internal == set(OPERATIONS)
+    assert set(document(app.paths())["paths"]) == {path for path, _ in app.paths()} - set(INTERNAL)
+
+
+def test_a_listener_tells_its_own_paths_alone() -> None:
+    assert set(document(router(regular=False).paths())["paths"]) == {
+        "/admin/loggers",
+        "/admin/loggers/{logger}",
+        "/openapi.json",
+    }
+    assert not any(path.startswith("/admin") for path in document(router(admin=False).paths())["paths"])
+
+
+NOT_HERE = "GET /metrics"
+NO_SCHEMA_KNOWS = [positive_data_acceptance]
+"""Which classes there are, and which settings they have; and that ``a/b`` is refused only if there is none."""
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
+@pytest.mark.parametrize("operation", [each for each in OPERATIONS if each != NOT_HERE])
+def test_what_is_told_is_true(cluster: Any, operation: str, mode: GenerationMode) -> None:
+    """Right and wrong requests of every kind: the answers are as told, and never a defect of ours."""
+    app = cluster.app("one")
+    config = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
+    cluster.submit("one", m.CreateConnector("lines", {"name": "lines", **config}))
+    method, path = operation.split()
+    schema = schemathesis.openapi.from_asgi("/openapi.json", app)
+
+    @given(schema[path][method].as_strategy(generation_mode=mode))
+    @settings(max_examples=15, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    def check(case: Any) -> None:
+        case.call_and_validate(excluded_checks=NO_SCHEMA_KNOWS)
+
+    try:
+        check()
+    except Unsatisfiable:
+        assert mode is GenerationMode.NEGATIVE  # an operation without anything that could be wrong
