@@ -1,7 +1,7 @@
 """The command ``penstock``: finds the commands in ``penstock.commands`` and turns errors into sentences.
 
-Every module there is one command and has an ``app``, a ``typer.Typer``; what is heavy it imports inside its functions,
-so that ``penstock --help`` answers at once.
+Every module there is one command and has an ``app``, a ``typer.Typer``, but those whose name begins with ``_``; what is
+heavy it imports inside its functions, so that ``penstock --help`` answers at once.
 """
 
 from __future__ import annotations
@@ -21,25 +21,40 @@ from penstock.embedded.home import EmbeddedError
 # Errors whose text is meant for the person at the terminal; anything else is a defect and keeps its traceback.
 SENTENCES = (EmbeddedError, ConfigError)
 
+COMPLETION = ("install_completion", "show_completion")
+"""Options that typer gives to every app; one for all commands is enough."""
+
 
 class Commands(TyperGroup):
     """The modules of ``penstock.commands``, imported when they are asked for."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
+        modules = pkgutil.iter_modules(commands.__path__)
+        return sorted(module.name for module in modules if not module.name.startswith("_"))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.list_commands(ctx):
             return None
         command = typer.main.get_command(import_module(f"penstock.commands.{cmd_name}").app)
         command.name = cmd_name
+        command.params = [option for option in command.params if option.name not in COMPLETION]
         return command
+
+    def invoke(self, ctx: Any) -> Any:
+        """An error that is the user's to mend becomes a sentence on stderr; the exit status is 1 or its own."""
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            status = getattr(error, "exit_status", 1 if isinstance(error, SENTENCES) else None)
+            if status is None:
+                raise
+            print(f"penstock: {error}", file=sys.stderr)
+            raise typer.Exit(status) from error
 
 
 app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="Kafka Connect in Python, with its data pipeline on Spark.",
 )
@@ -51,18 +66,11 @@ def _penstock() -> None:
 
 
 def main() -> None:
-    """The entry point. Exit status 1 with one sentence on stderr for an error that is the user's to mend."""
+    """The entry point."""
     try:
         app()
-    except SENTENCES as e:
-        print(f"penstock: {e}", file=sys.stderr)
-        sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
-
-
-if __name__ == "__main__":
-    main()
 
 
 if __name__ == "__main__":

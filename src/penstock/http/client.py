@@ -163,10 +163,20 @@ class Client:
     def status(self, name: str) -> dict[str, Any]:
         return self.request("GET", "connectors", name, "status")
 
-    def create(self, name: str, config: Mapping[str, str | None], initial_state: str | None = None) -> dict[str, Any]:
-        """``initial_state``: ``RUNNING``, ``PAUSED``, ``STOPPED`` (KIP-980)."""
-        body = {"name": name, "config": dict(config)}
-        return self.request("POST", "connectors", body=body | _flags(initial_state=initial_state or ""))
+    def create(
+        self,
+        name: str,
+        config: Mapping[str, str | None],
+        initial_state: str | None = None,
+        initial_offsets: Iterable[Mapping[str, Any]] | None = None,
+    ) -> dict[str, Any]:
+        """``initial_state``: ``RUNNING``, ``PAUSED``, ``STOPPED`` (KIP-980); ``initial_offsets`` is KIP-995."""
+        body: dict[str, Any] = {"name": name, "config": dict(config)}
+        if initial_state is not None:
+            body["initial_state"] = initial_state
+        if initial_offsets is not None:
+            body["initial_offsets"] = list(initial_offsets)
+        return self.request("POST", "connectors", body=body)
 
     def put_config(self, name: str, config: Mapping[str, str | None]) -> dict[str, Any]:
         """Create the connector or change its configuration."""

@@ -11,12 +11,10 @@ from pathlib import Path
 
 from penstock.api.errors import ConfigError
 from penstock.core import messages as m
-from penstock.core.properties import parse_properties
-from penstock.http import bodies
-from penstock.http.connectors import creation
 from penstock.observe import start_logging
 from penstock.settings import load_settings
 from penstock.worker.assembly import Worker
+from penstock.worker.connector_file import read_connector
 
 log = logging.getLogger(__name__)
 
@@ -45,26 +43,6 @@ def run(properties: Path, standalone: bool = False, connectors: Sequence[Path] =
         log.error("The worker cannot go on: %s", worker.failure)
     worker.stop()
     sys.exit(0 if worker.failure is None else 1)
-
-
-def read_connector(path: Path) -> m.CreateConnector:
-    """A connector's configuration file.
-
-    Java properties, or JSON as a plain object of settings or as ``POST /connectors`` takes it.
-    """
-    try:
-        content = path.read_bytes()
-        if path.suffix != ".json":
-            config = parse_properties(content.decode("iso-8859-1"))
-            return creation({"name": config.get("name"), "config": config})
-        document = bodies.parse(content)
-        if isinstance(document, dict) and "config" not in document:
-            document = {"name": document.get("name"), "config": document}
-        return creation(document)
-    except OSError as error:
-        raise ConfigError(f"The connector's file {path} cannot be read: {error.strerror}") from error
-    except (ValueError, m.Refused) as error:
-        raise ConfigError(f"The connector's file {path} is not a connector configuration: {error}") from error
 
 
 def _create(worker: Worker, request: m.CreateConnector) -> None:

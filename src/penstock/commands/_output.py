@@ -1,0 +1,39 @@
+"""How commands show what they have found: a table for people, JSON for programs."""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+
+class Output(enum.StrEnum):
+    TABLE = "table"
+    JSON = "json"
+
+
+As = Annotated[Output, typer.Option("--output", "-o", help="A table for people, or JSON as the worker sent it.")]
+
+
+def print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Columns two blanks apart; of cells of several lines the first. Nothing is cut off, wherever it goes."""
+    cells = [header, *([_first_line(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def compact(value: Any) -> str:
+    """JSON in one line."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _first_line(cell: object) -> str:
+    return next(iter(str(cell).splitlines()), "")

@@ -1,0 +1,121 @@
+"""``penstock apply``: connectors as files say, whatever there is now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from penstock.commands._rest import URL, Url, User, client, complain
+
+if TYPE_CHECKING:
+    from penstock.core.messages import CreateConnector
+    from penstock.http.client import Client
+
+app = typer.Typer()
+
+SUFFIXES = (".json", ".properties")
+Config = Mapping[str, str | None]
+
+
+@app.command()
+def apply(
+    file: Annotated[
+        list[Path],
+        typer.Option("--file", "-f", help="A connector's file (.json, .properties), or a folder of such files."),
+    ],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would change, and have the worker check it.")
+    ] = False,
+    url: Url = URL,
+    user: User = None,
+) -> None:
+    """Create or change connectors as files say; shows the difference first, and leaves those alone that have none.
+
+    A file is JSON as POST /connectors takes it, or a JSON object of settings with a `name`, or Java properties.
+    """
+    from penstock.http.client import WorkerError
+    from penstock.worker.connector_file import read_connector
+
+    wanted = [(path, read_connector(path)) for path in _files(file)]
+    for path, connector in wanted:
+        if not connector.name:
+            raise typer.BadParameter(f"{path} does not name its connector; it must have a `name`.")
+    status = 0
+    with client(url, user) as worker:
+        for _, connector in wanted:
+            try:
+                status = _apply(worker, connector, dry_run) or status
+            except WorkerError as error:
+                complain(f"Connector {connector.name}: {error}")
+                status = status or error.exit_status
+    if status:
+        raise typer.Exit(status)
+
+
+def _files(given: list[Path]) -> Iterator[Path]:
+    for path in given:
+        if not path.is_dir():
+            yield path
+            continue
+        found = sorted(each for each in path.iterdir() if each.suffix in SUFFIXES)
+        if not found:
+            raise typer.BadParameter(f"The folder {path} holds no file that ends in {' or '.join(SUFFIXES)}.")
+        yield from found
+
+
+def _apply(worker: Client, wanted: CreateConnector, dry_run: bool) -> int:
+    from penstock.http.client import NotFoundError
+
+    name = wanted.name
+    try:
+        present: Config | None = worker.config(name)
+    except NotFoundError:
+        present = None
+    if present == wanted.config:
+        print(f"Connector {name} is as it should be.")
+        return 0
+    print(f"Connector {name} is new:" if present is None else f"Connector {name} differs:")
+    print("\n".join(f"  {line}" for line in difference(present or {}, wanted.config)))
+    if dry_run:
+        return _check(worker, wanted)
+    if present is None:
+        _create(worker, wanted)
+        print(f"Created connector {name}.")
+    else:
+        worker.put_config(name, wanted.config)
+        print(f"Updated connector {name}.")
+    return 0
+
+
+def difference(present: Config, wanted: Config) -> Iterable[str]:
+    """``- key=value`` for what goes, ``+ key=value`` for what comes, sorted by key."""
+    for key in sorted(present.keys() | wanted.keys()):
+        if key in present and (key not in wanted or present[key] != wanted[key]):
+            yield f"- {key}={_shown(present[key])}"
+        if key in wanted and (key not in present or present[key] != wanted[key]):
+            yield f"+ {key}={_shown(wanted[key])}"
+
+
+def _shown(value: str | None) -> str:
+    return "null" if value is None else value
+
+
+def _check(worker: Client, wanted: CreateConnector) -> int:
+    """Whether the worker would take it; its complaints go to stderr."""
+    judged = worker.validate(wanted.config)
+    errors = [error for config in judged["configs"] for error in config["value"]["errors"]]
+    for error in errors:
+        complain(f"Connector {wanted.name}: {error}")
+    return 1 if errors else 0
+
+
+def _create(worker: Client, wanted: CreateConnector) -> None:
+    from penstock.http.connectors import INITIAL_STATES
+
+    names = {state: name for name, state in INITIAL_STATES.items()}
+    pairs = wanted.initial_offsets
+    offsets = None if pairs is None else [{"partition": partition, "offset": offset} for partition, offset in pairs]
+    worker.create(wanted.name, wanted.config, names.get(wanted.initial_state), offsets)

@@ -1,0 +1,15 @@
+"""``penstock delete``: connectors are gone."""
+
+from __future__ import annotations
+
+import typer
+
+from penstock.commands._rest import URL, Names, Url, User, each
+
+app = typer.Typer()
+
+
+@app.command()
+def delete(connectors: Names, url: Url = URL, user: User = None) -> None:
+    """Delete connectors. The offsets of source connectors stay for connectors of the same name."""
+    each(connectors, url, user, lambda worker, name: worker.delete(name), "Deleted connector {}.")

@@ -1,0 +1,67 @@
+"""``penstock get``: plugins, connectors, configurations, offsets and loggers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from penstock.commands._output import As, Output, compact, print_json, print_table
+from penstock.commands._rest import URL, Name, Url, User, client
+
+app = typer.Typer(no_args_is_help=True, help="Show what there is: plugins, connectors, config, offsets, loggers.")
+
+
+@app.command()
+def plugins(
+    all: Annotated[bool, typer.Option("--all", help="Converters, transforms and all other kinds as well.")] = False,
+    url: Url = URL,
+    user: User = None,
+    output: As = Output.TABLE,
+) -> None:
+    """Show the connector plugins of the worker."""
+    with client(url, user) as worker:
+        found = worker.plugins(connectors_only=not all)
+    rows = [(p["class"], p["type"], p.get("version") or "") for p in found]
+    _show(output, found, ("CLASS", "TYPE", "VERSION"), rows)
+
+
+@app.command()
+def connectors(url: Url = URL, user: User = None, output: As = Output.TABLE) -> None:
+    """Show all connectors, their classes and how many tasks they have."""
+    with client(url, user) as worker:
+        found = {name: shown["info"] for name, shown in sorted(worker.expanded("info").items())}
+    rows = [(name, c["type"], c["config"].get("connector.class", ""), len(c["tasks"])) for name, c in found.items()]
+    _show(output, found, ("NAME", "TYPE", "CLASS", "TASKS"), rows)
+
+
+@app.command()
+def config(connector: Name, url: Url = URL, user: User = None, output: As = Output.TABLE) -> None:
+    """Show a connector's configuration."""
+    with client(url, user) as worker:
+        found = worker.config(connector)
+    _show(output, found, ("SETTING", "VALUE"), sorted(found.items()))
+
+
+@app.command()
+def offsets(connector: Name, url: Url = URL, user: User = None, output: As = Output.TABLE) -> None:
+    """Show up to where a connector has got."""
+    with client(url, user) as worker:
+        found = worker.offsets(connector)
+    rows = [(compact(pair["partition"]), compact(pair["offset"])) for pair in found]
+    _show(output, {"offsets": found}, ("PARTITION", "OFFSET"), rows)
+
+
+@app.command()
+def loggers(url: Url = URL, user: User = None, output: As = Output.TABLE) -> None:
+    """Show the loggers of the worker and their levels."""
+    with client(url, user) as worker:
+        found = worker.loggers()
+    _show(output, found, ("LOGGER", "LEVEL"), [(name, shown["level"]) for name, shown in found.items()])
+
+
+def _show(output: Output, found: Any, header: tuple[str, ...], rows: Any) -> None:
+    if output is Output.JSON:
+        print_json(found)
+    else:
+        print_table(header, rows)

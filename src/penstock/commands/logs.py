@@ -1,0 +1,76 @@
+"""``penstock logs``: why what of a connector has failed, and how much its code logs.
+
+Workers keep no log lines to ask for. What they keep are the traces of what has failed; everything else is in their
+own logs, whose lines name the connector and the task.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from penstock.commands._output import As, Output, print_json
+from penstock.commands._rest import URL, Name, Url, User, client
+
+if TYPE_CHECKING:
+    from penstock.http.client import Client
+
+app = typer.Typer()
+
+
+@app.command()
+def logs(
+    connector: Name,
+    level: Annotated[
+        str | None, typer.Option("--level", help="Set the level of the connector's logger instead, on all workers.")
+    ] = None,
+    logger: Annotated[
+        str | None, typer.Option("--logger", help="With --level: this logger, not that of the connector's class.")
+    ] = None,
+    url: Url = URL,
+    user: User = None,
+    output: As = Output.TABLE,
+) -> None:
+    """Show the traces of what has failed; with --level, have the connector's code log more or less."""
+    if logger is not None and level is None:
+        raise typer.BadParameter("--logger needs --level, as in --level DEBUG.")
+    with client(url, user) as worker:
+        if level is not None:
+            name = logger or _logger_of(worker, connector)
+            worker.set_logger(name, level, cluster=True)
+            print(f"Logger {name} is at {level.upper()} on all workers, for every connector whose code uses it.")
+            return
+        shown = worker.status(connector)
+    if output is Output.JSON:
+        print_json(shown)
+    else:
+        _print_traces(shown)
+
+
+def _logger_of(worker: Client, connector: str) -> str:
+    """Loggers are named after modules; the class in the configuration may be an alias."""
+    name = worker.config(connector).get("connector.class", "")
+    classes = [plugin["class"] for plugin in worker.plugins()]
+    full = next((each for each in classes if name in _spellings(each)), name)
+    return full.rpartition(".")[0] or full
+
+
+def _spellings(plugin: str) -> tuple[str, str, str]:
+    simple = plugin.rpartition(".")[2]
+    return plugin, simple, simple.removesuffix("Connector")
+
+
+def _print_traces(shown: dict[str, Any]) -> None:
+    name = shown["name"]
+    instances = [(f"Connector {name}", shown["connector"])]
+    instances += [(f"Task {task['id']} of connector {name}", task) for task in shown["tasks"]]
+    failed = [(what, state) for what, state in instances if "trace" in state]
+    for what, state in failed:
+        print(f"{what} is {state['state']} on {state['worker_id']}:")
+        print("\n".join(f"    {line}" for line in state["trace"].splitlines()))
+    if not failed:
+        print(f"Nothing of connector {name} has failed.")
+    workers = sorted({state["worker_id"] for _, state in instances})
+    marks = " or ".join([f"[{name}]", *(f"[{name}|task-{task['id']}]" for task in shown["tasks"][:1])])
+    print(f"More is in the log of {', '.join(workers)}, in lines that are marked {marks}.")

@@ -1,0 +1,78 @@
+"""``penstock offsets``: up to where a connector has got, and moving it there or back to its beginning (KIP-875)."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from penstock.commands import get as shows
+from penstock.commands._rest import URL, Name, Url, User, client
+
+app = typer.Typer(no_args_is_help=True, help="Show, alter or reset the offsets of a connector.")
+app.command("get")(shows.offsets)
+
+_PLACE = re.compile(r"([A-Za-z0-9._-]+):([0-9]+)=([0-9]+)")
+
+
+@app.command()
+def alter(
+    connector: Name,
+    places: Annotated[
+        list[str] | None, typer.Argument(metavar="[TOPIC:PARTITION=OFFSET]...", help="For sink connectors.")
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", "-f", help='JSON as `get offsets -o json` prints it: {"offsets": […]}; - is stdin.'),
+    ] = None,
+    url: Url = URL,
+    user: User = None,
+) -> None:
+    """Set offsets of a stopped connector; those that are not named stay."""
+    if (file is None) == (not places):
+        raise typer.BadParameter("Offsets are needed: either -f FILE, or for a sink connector TOPIC:PARTITION=OFFSET.")
+    offsets = _read(file) if file is not None else [_place(text) for text in places or ()]
+    with client(url, user) as worker:
+        print(_sentence(connector, worker.alter_offsets(connector, offsets)))
+
+
+@app.command()
+def reset(connector: Name, url: Url = URL, user: User = None) -> None:
+    """Forget the offsets of a stopped connector: it will begin anew."""
+    with client(url, user) as worker:
+        print(_sentence(connector, worker.reset_offsets(connector)))
+
+
+def _sentence(connector: str, message: str) -> str:
+    """The worker's own words, since they tell how sure it is."""
+    return f"Connector {connector}: {message.rstrip('.')}."
+
+
+def _place(text: str) -> dict[str, Any]:
+    found = _PLACE.fullmatch(text)
+    if found is None:
+        raise typer.BadParameter(
+            f"`{text}` is no place in a topic; right is TOPIC:PARTITION=OFFSET, as in orders:0=42."
+        )
+    topic, partition, offset = found.groups()
+    return {
+        "partition": {"kafka_topic": topic, "kafka_partition": int(partition)},
+        "offset": {"kafka_offset": int(offset)},
+    }
+
+
+def _read(file: Path) -> list[dict[str, Any]]:
+    try:
+        content = typer.get_text_stream("stdin").read() if str(file) == "-" else file.read_text("utf-8")
+        document = json.loads(content)
+    except (OSError, ValueError) as error:
+        raise typer.BadParameter(f"The offsets in {file} can't be read: {error}") from error
+    pairs = document.get("offsets") if isinstance(document, dict) else document
+    if not isinstance(pairs, list) or not all(isinstance(pair, dict) for pair in pairs):
+        raise typer.BadParameter(
+            f'{file} holds no offsets; right is {{"offsets": [{{"partition": {{…}}, "offset": {{…}}}}, …]}}.'
+        )
+    return pairs

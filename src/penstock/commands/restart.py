@@ -1,0 +1,51 @@
+"""``penstock restart``: connectors, their tasks, or what of both has failed (KIP-745)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from penstock.commands._rest import URL, Names, Url, User, each
+
+if TYPE_CHECKING:
+    from penstock.http.client import Client
+
+app = typer.Typer()
+
+
+@app.command()
+def restart(
+    connectors: Names,
+    include_tasks: Annotated[bool, typer.Option("--include-tasks", help="The connector's tasks as well.")] = False,
+    only_failed: Annotated[bool, typer.Option("--only-failed", help="Only what has failed.")] = False,
+    task: Annotated[int | None, typer.Option("--task", help="This task and nothing else.", min=0)] = None,
+    url: Url = URL,
+    user: User = None,
+) -> None:
+    """Restart connectors; by default without their tasks, and whether they have failed or not."""
+    if task is not None and (include_tasks or only_failed):
+        raise typer.BadParameter("--task can't be used together with --include-tasks or --only-failed.")
+
+    def act(worker: Client, name: str) -> str:
+        if task is not None:
+            worker.restart_task(name, task)
+            return f"Restarted task {task} of connector {name}."
+        planned = worker.restart(name, include_tasks=include_tasks, only_failed=only_failed)
+        if planned is None:
+            return f"Restarted connector {name}."
+        tasks = [t["id"] for t in planned["tasks"] if t["state"] == "RESTARTING"]
+        return _sentence(name, planned["connector"]["state"] == "RESTARTING", tasks)
+
+    each(connectors, url, user, act)
+
+
+def _sentence(name: str, connector: bool, tasks: list[int]) -> str:
+    if not (connector or tasks):
+        return f"Nothing of connector {name} has failed, so nothing is restarted."
+    numbers = f"task{'s' * (len(tasks) > 1)} {', '.join(map(str, tasks))}"
+    if not tasks:
+        return f"Restarting connector {name}."
+    return (
+        f"Restarting connector {name} and its {numbers}." if connector else f"Restarting {numbers} of connector {name}."
+    )

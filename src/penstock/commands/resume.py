@@ -1,0 +1,15 @@
+"""``penstock resume``: the way back from ``pause`` and ``stop``."""
+
+from __future__ import annotations
+
+import typer
+
+from penstock.commands._rest import URL, Names, Url, User, each
+
+app = typer.Typer()
+
+
+@app.command()
+def resume(connectors: Names, url: Url = URL, user: User = None) -> None:
+    """Resume connectors that are paused or stopped."""
+    each(connectors, url, user, lambda worker, name: worker.resume(name), "Resumed connector {}.")

@@ -1,0 +1,52 @@
+"""``penstock status``: how connectors and their tasks are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Any
+
+import typer
+
+from penstock.commands._output import As, Output, print_json, print_table
+from penstock.commands._rest import URL, Url, User, client, complete_connector
+
+app = typer.Typer()
+
+Connector = Annotated[str | None, typer.Argument(metavar="[CONNECTOR]", autocompletion=complete_connector)]
+
+
+@app.command()
+def status(connector: Connector = None, url: Url = URL, user: User = None, output: As = Output.TABLE) -> None:
+    """Show the state of all connectors, or of one and its tasks (`penstock logs` shows why something has failed)."""
+    with client(url, user) as worker:
+        if connector is not None:
+            found = worker.status(connector)
+        else:
+            found = {name: shown["status"] for name, shown in worker.expanded("status").items()}
+    if output is Output.JSON:
+        print_json(found)
+    elif connector is not None:
+        _print_one(found)
+    elif found:
+        rows = [_row(shown) for _, shown in sorted(found.items())]
+        print_table(("NAME", "TYPE", "STATE", "WORKER", "TASKS"), rows)
+    else:
+        print("There are no connectors.")
+
+
+def _row(shown: dict[str, Any]) -> tuple[str, ...]:
+    states = Counter(task["state"] for task in shown["tasks"])
+    tasks = ", ".join(f"{count} {state.lower()}" for state, count in sorted(states.items())) or "none"
+    return shown["name"], shown["type"], shown["connector"]["state"], shown["connector"]["worker_id"], tasks
+
+
+def _print_one(shown: dict[str, Any]) -> None:
+    connector = shown["connector"]
+    print(f"Connector {shown['name']} ({shown['type']}) is {connector['state']} on {connector['worker_id']}.")
+    if "trace" in connector:
+        print(f"  {connector['trace'].splitlines()[0]}")
+    if shown["tasks"]:
+        rows = [(t["id"], t["state"], t["worker_id"], t.get("trace", "")) for t in shown["tasks"]]
+        print_table(("TASK", "STATE", "WORKER", "TRACE"), rows)
+    else:
+        print("It has no tasks.")

@@ -1,0 +1,15 @@
+"""``penstock stop``: connectors have no tasks, so that their offsets can be changed (KIP-875)."""
+
+from __future__ import annotations
+
+import typer
+
+from penstock.commands._rest import URL, Names, Url, User, each
+
+app = typer.Typer()
+
+
+@app.command()
+def stop(connectors: Names, url: Url = URL, user: User = None) -> None:
+    """Stop connectors: their tasks end, and their offsets can be altered, until they are resumed."""
+    each(connectors, url, user, lambda worker, name: worker.stop(name), "Stopped connector {}.")

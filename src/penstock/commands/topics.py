@@ -1,0 +1,112 @@
+"""``penstock topics``: which topics a connector has used (KIP-558), and how it would create one (KIP-158)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from penstock.commands._output import As, Output, print_json
+from penstock.commands._rest import URL, Name, Url, User, client
+
+
+class OrShow(TyperGroup):
+    """``topics CONNECTOR`` is ``topics show CONNECTOR``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, *ctx.help_option_names):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=OrShow,
+    no_args_is_help=True,
+    help="The topics that a connector has used (topics CONNECTOR, or with --reset), and how it creates new ones.",
+)
+
+
+@app.command()
+def show(
+    connector: Name,
+    reset: Annotated[bool, typer.Option("--reset", help="Forget them; those in use are soon known again.")] = False,
+    url: Url = URL,
+    user: User = None,
+    output: As = Output.TABLE,
+) -> None:
+    """Show the topics that the connector has used since it was created or its topics were reset."""
+    with client(url, user) as worker:
+        if reset:
+            worker.reset_topics(connector)
+            print(f"Reset the topics of connector {connector}.")
+            return
+        worker.connector(connector)  # a connector that does not exist has no topics, without an error
+        found = worker.topics(connector)
+    if output is Output.JSON:
+        print_json({connector: {"topics": found}})
+    elif found:
+        print("\n".join(sorted(found)))
+    else:
+        print(f"Connector {connector} has used no topic.")
+
+
+@app.command()
+def explain(
+    connector: Name,
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="A name, as it is after the connector's transforms.")],
+    url: Url = URL,
+    user: User = None,
+    output: As = Output.TABLE,
+) -> None:
+    """Say which rule of the connector applies to a topic that does not exist yet, and what it would create."""
+    with client(url, user) as worker:
+        info = worker.connector(connector)
+    if info["type"] == "sink":
+        print(f"Connector {connector} is a sink: it reads topics and creates none.")
+        return
+    from penstock.core.topic_creation import TopicCreation
+    from penstock.pipeline.javatext import compile_regex
+
+    rules = TopicCreation.from_config(info["config"], compile_regex)
+    spec = rules.spec_for(topic)
+    if output is Output.JSON:
+        print_json({"topic": topic, "rule": None} if spec is None else _document(spec))
+    elif spec is not None:
+        print(f"Topic {topic} matches {_rule(info['config'], spec.rule_name)}.")
+        print(f"It is created with {_created(spec)}, unless it exists or the task decides otherwise.")
+    elif rules.rules:
+        print(f"No rule of connector {connector} matches topic {topic}: its creation is left to the broker.")
+    else:
+        print(f"Connector {connector} has no rules for new topics: the creation of {topic} is left to the broker.")
+
+
+def _rule(config: dict[str, str], name: str) -> str:
+    patterns = [f"topic.creation.{name}.regex"] if "topic.creation" in config else [f"topic.creation.{name}.include"]
+    given = [f"{key}={config[key]}" for key in patterns if key in config]
+    if given and not (name == "default" and "topic.creation" not in config):
+        return f"rule {name} ({given[0]})"
+    return f"rule {name}, as every topic does that matches no other"
+
+
+def _created(spec: Any) -> str:
+    partitions = (
+        "the broker's default number of partitions" if spec.partitions == -1 else f"{spec.partitions} partitions"
+    )
+    copies = (
+        "default replication factor"
+        if spec.replication_factor == -1
+        else f"replication factor {spec.replication_factor}"
+    )
+    configs = [f"{key}={value}" for key, value in sorted(spec.configs.items())]
+    return ", ".join([partitions, copies, *configs])
+
+
+def _document(spec: Any) -> dict[str, Any]:
+    return {
+        "topic": spec.name,
+        "rule": spec.rule_name,
+        "partitions": spec.partitions,
+        "replication.factor": spec.replication_factor,
+        "configs": spec.configs,
+    }
