@@ -203,8 +203,13 @@ def test_a_record_that_is_too_large_fails_the_task(bootstrap: str, topic: str, o
     run = TaskRun(listed(records(topic, "x" * 3000)), bootstrap, config, offsets_topic=offsets_topic)
     trace = run.failure()
     assert "RecordTooLargeException" in trace
-    assert f"a record of 3000 bytes for topic {topic}" in trace
+    assert "The message is 3086 bytes when serialized which is larger than 2000" in trace
     assert "source offset {'o': 1}" in trace
+
+
+def test_limits_may_be_as_low_as_in_java(bootstrap: str, topic: str) -> None:
+    run = TaskRun(listed(records(topic, "a")), bootstrap, {"producer.override.max.request.size": "1"})
+    assert "The message is 86 bytes when serialized which is larger than 1, which is the value of the" in run.failure()
 
 
 def test_a_record_that_is_too_large_is_skipped_if_tolerated(

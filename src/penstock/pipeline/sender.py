@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 Delivered = Callable[[ck.KafkaError | None, Any], None]
 """Called with an error or None, and the message; None for that if the producer refused the record."""
+LEAST_LIMIT = 1000
+"""The smallest limit to the size of records that librdkafka can be given."""
 PRODUCER_CLASS = "org.apache.kafka.clients.producer.KafkaProducer"
 
 
@@ -41,10 +43,11 @@ class Sender:
         self._task, self._control, self._errors, self.tolerates = task, control, errors, tolerate
         self._failure: ConnectError | None = None
         self.producer: ck.Producer
+        self._limit = 0
 
-    def attach(self, producer: ck.Producer) -> None:
-        """``producer`` was made with ``failed`` as its callback for deliveries."""
-        self.producer = producer
+    def attach(self, producer: ck.Producer, limit: int) -> None:
+        """``producer`` was made with ``failed`` as its callback for deliveries; ``limit`` is ``max.request.size``."""
+        self.producer, self._limit = producer, limit
 
     def failed(self, error: ck.KafkaError | None, message: ck.Message) -> None:
         """Called by the producer for a record that did not arrive."""
@@ -76,6 +79,8 @@ class Sender:
         Raises ConnectError if one can't be sent, then or earlier, and that is not tolerated. After it, ``delivered`` of
         each record is called exactly once, if given.
         """
+        if self._limit < LEAST_LIMIT:
+            batch, delivered = self._small_enough(batch, delivered)
         n = len(batch)
         produce = self.producer.produce
         calls: Any
@@ -103,19 +108,34 @@ class Sender:
                     self.producer.poll(0.1)
                     self.check()
                 except ck.KafkaException as e:
-                    self._refused(e.args[0], batch.select((i,)), None if delivered is None else delivered[i])
+                    self._refused(e, batch.select((i,)), None if delivered is None else delivered[i])
                     break
         self.producer.poll(0)
         self.check()
 
-    def _refused(self, error: ck.KafkaError, record: Batch, delivered: Delivered | None) -> None:
-        size = len(record.keys[0] or b"") + len(record.values[0] or b"")
-        failure = Failure(
-            Stage.KAFKA_PRODUCE,
-            PRODUCER_CLASS,
-            broker_error(error, f"a record of {size} bytes for topic {record.topics[0]}"),
-            record,
-        )
+    def _small_enough(
+        self, batch: Batch, delivered: Sequence[Delivered] | None
+    ) -> tuple[Batch, Sequence[Delivered] | None]:
+        """Refuse what is beyond a limit so low that the producer can't be told of it."""
+        rows = []
+        for i in range(len(batch)):
+            record = batch.select((i,))
+            if serialized_size(record) <= self._limit:
+                rows.append(i)
+            else:
+                too_large = ck.KafkaException(ck.KafkaError(ck.KafkaError.MSG_SIZE_TOO_LARGE))
+                self._refused(too_large, record, None if delivered is None else delivered[i])
+        return batch.select(rows), None if delivered is None else [delivered[i] for i in rows]
+
+    def _refused(self, refusal: ck.KafkaException, record: Batch, delivered: Delivered | None) -> None:
+        error: ck.KafkaError = refusal.args[0]
+        cause = broker_error(error)
+        if error.code() == ck.KafkaError.MSG_SIZE_TOO_LARGE:
+            cause = type(cause)(
+                f"The message is {serialized_size(record)} bytes when serialized which is larger than {self._limit}, "
+                "which is the value of the max.request.size configuration."
+            )
+        failure = Failure(Stage.KAFKA_PRODUCE, PRODUCER_CLASS, cause, record)
         if not self.tolerates:
             refused = ConnectError("Unrecoverable exception trying to send")
             refused.add_note(f"In {failure.place()}")
@@ -132,6 +152,17 @@ class Sender:
                 return True
             self.check()
         return len(self.producer) == 0
+
+
+def serialized_size(record: Batch) -> int:
+    """What Java estimates that the one record of this batch needs, alone in a batch of Kafka's."""
+    parts = [record.keys[0], record.values[0]]
+    for header in record.headers[0]:
+        parts += [header.key.encode(), header.value]
+    lengths = [-1 if part is None else len(part) for part in parts] + [len(record.headers[0])]
+    bodies = sum(len(part) for part in parts if part is not None)
+    # Java: RECORD_BATCH_OVERHEAD and MAX_RECORD_OVERHEAD; lengths are zigzag varints.
+    return 61 + 21 + bodies + sum(max(1, ((2 * n if n >= 0 else 1).bit_length() + 6) // 7) for n in lengths)
 
 
 def _timestamps(column: list[int | None]) -> list[int]:

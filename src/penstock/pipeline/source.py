@@ -221,17 +221,22 @@ def _commit_policy(
         boundaries = Boundaries(kind, interval if given is None else int(given) / 1000)
         transactional_id = f"{spec.group_id}-{id}"
         java = transactional_producer(spec.worker_config, spec.connector_config, client_id, transactional_id)
-        sender.attach(new_producer(java, **native))
+        sender.attach(new_producer(java, **native), _largest(java))
         once = ExactlyOnce(id, sender, offsets, spec.offsets_topic, copies, boundaries, metrics, control)
         once.task = task
         return once, sender
-    sender.attach(new_producer(connector_producer(spec.worker_config, spec.connector_config, client_id), **native))
+    java = connector_producer(spec.worker_config, spec.connector_config, client_id)
+    sender.attach(new_producer(java, **native), _largest(java))
     offset_log: OffsetLog = HostOffsetLog(host) if spec.offsets_topic is None else copies
     timeout = seconds_of(spec, "offset.flush.timeout.ms", "5000")
     kind_of_commit = RecordByRecord if tells else AtLeastOnce
     commit = kind_of_commit(sender, offsets, offset_log, metrics, control, interval, timeout)
     commit.task = task
     return commit, sender
+
+
+def _largest(java: Mapping[str, str]) -> int:
+    return int(java.get("max.request.size", 1_048_576))
 
 
 def _offsets_producer(spec: TaskSpec, id: TaskId) -> Callable[[], Producer]:
