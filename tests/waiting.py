@@ -1,8 +1,9 @@
-"""Waiting for what answers by a callback."""
+"""Waiting for what answers by a callback, and for what comes about by itself."""
 
 from __future__ import annotations
 
 import queue
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,15 @@ def answer(start: Callable[..., None], *arguments: Any, **options: Any) -> Any:
     if error is not None:
         raise error
     return result[0] if result else None
+
+
+def until(holds: Callable[[], Any], what: str, seconds: float) -> Any:
+    """What ``holds`` answers as soon as it is true; an AssertionError naming ``what`` if that takes too long."""
+    deadline = time.monotonic() + seconds
+    while not (found := holds()):
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        time.sleep(0.05)
+    return found
 
 
 class Inbox:

@@ -24,7 +24,7 @@ from penstock.kafka import admin, key_stores
 from penstock.kafka.background import await_done
 from penstock.kafka.client_settings import internal
 from penstock.kafka.clients import new_admin
-from penstock.kafka.fencing import fence
+from penstock.kafka.fencing import fence, fence_task
 from penstock.observe import NUMBERS, LogLevels
 from penstock.pipeline.javatext import compile_regex
 from penstock.plugins import Plugins
@@ -63,7 +63,7 @@ class Worker:
         self._rules = self._worker_rules(config)
         try:
             self._server = RestServer(config, self.submit, stores=key_stores)
-        except RestSettingError as error:
+        except (RestSettingError, ListenError) as error:
             raise ConfigError(str(error)) from error
         self.url = self._server.advertised_url
         self.id = self.url.split("://")[1].strip("/")
@@ -124,6 +124,7 @@ class Worker:
             worker_config=config,
             group_id=group_id,
             exactly_once=exactly_once,
+            fence=functools.partial(fence_task, config),
             track_topics=settings.topic_tracking,
             plugin_path=settings.plugin_path,
             cluster_id=self._cluster_id,

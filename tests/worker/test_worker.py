@@ -1,0 +1,101 @@
+"""A worker as its users meet it: started by its command, spoken to over REST, ended by a signal."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support import Kafka
+from waiting import until
+from workers import WorkerProcess, alive
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def worker(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+    with WorkerProcess(bootstrap, tmp_path_factory.mktemp("worker")) as worker:
+        yield worker
+
+
+def pass_lines(worker: WorkerProcess, kafka: Kafka, folder: Path, name: str) -> Path:
+    """A file of three lines goes through a topic of three partitions into another file, which is returned."""
+    given, taken = folder / "in.txt", folder / "out.txt"
+    given.write_text("one\ntwo\nthree\n")
+    topic = kafka.create_topic(partitions=3)
+    worker.put(f"{name}-in", connector__class="FileStreamSource", file=str(given), topic=topic)
+    worker.put(f"{name}-out", connector__class="FileStreamSink", file=str(taken), topics=topic)
+    worker.running(f"{name}-in")
+    worker.running(f"{name}-out")
+    until(lambda: taken.exists() and sorted(taken.read_text().split()) == ["one", "three", "two"], "three lines", 60)
+    assert worker.get(f"/connectors/{name}-in/topics") == {f"{name}-in": {"topics": [topic]}}
+    return taken
+
+
+def test_a_file_goes_through_kafka_into_another(worker: WorkerProcess, kafka: Kafka, tmp_path: Path) -> None:
+    pass_lines(worker, kafka, tmp_path, "c")
+    place = {"partition": {"filename": str(tmp_path / "in.txt")}, "offset": {"position": 14}}
+    until(lambda: worker.get("/connectors/c-in/offsets") == {"offsets": [place]}, "the source's offset", 30)
+    with (tmp_path / "in.txt").open("a") as more:
+        more.write("four\n")
+    until(lambda: "four" in (tmp_path / "out.txt").read_text(), "what was added to the file", 30)
+
+
+def test_a_task_that_fails_says_why_and_is_brought_back_by_a_restart(worker: WorkerProcess, tmp_path: Path) -> None:
+    folder = tmp_path / "later"
+    worker.put("late", connector__class="FileStreamSink", file=str(folder / "out"), topics="late-topic")
+    until(lambda: worker.states("late") == ["RUNNING", "FAILED"], "the failure", 60)
+    trace = worker.get("/connectors/late/status")["tasks"][0]["trace"]
+    assert str(folder / "out") in trace
+    folder.mkdir()
+    answer = worker.http.post("/connectors/late/restart?includeTasks=true&onlyFailed=true")
+    assert (answer.status_code, answer.json()["tasks"][0]["state"]) == (202, "RESTARTING")
+    worker.running("late")
+
+
+def test_nothing_is_left_of_a_worker_that_is_told_to_end(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
+    worker = WorkerProcess(bootstrap, tmp_path).start()
+    taken = pass_lines(worker, kafka, tmp_path, "ended")
+    below = worker.descendants()
+    assert below
+    assert worker.stop() == 0
+    until(lambda: not any(alive(pid) for pid in below), "everything gone", 30)
+    with worker:  # it goes on where it was: what was committed at the end is not repeated
+        worker.running("ended-out")
+        with (tmp_path / "in.txt").open("a") as more:
+            more.write("four\n")
+        until(lambda: "four" in taken.read_text(), "the line that was added", 60)
+        assert sorted(taken.read_text().split()) == ["four", "one", "three", "two"]
+
+
+def test_source_and_sink_on_a_cluster_of_spark(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
+    with WorkerProcess(bootstrap, tmp_path, spark__master="local-cluster[2,2,1024]", spark__cores__max="4") as worker:
+        pass_lines(worker, kafka, tmp_path, "cluster")
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("group.id", 'Missing required configuration "group.id" which has no default value.'),
+        ("listeners=http://nowhere.invalid:1", "nowhere.invalid"),
+        ("offset.flush.interval.ms=soon", "Invalid value soon for configuration offset.flush.interval.ms"),
+    ],
+    ids=["missing", "listener", "number"],
+)
+def test_settings_that_cannot_be_followed_are_one_sentence(
+    bootstrap: str, tmp_path: Path, line: str, sentence: str
+) -> None:
+    settings = WorkerProcess(bootstrap, tmp_path).settings
+    key, _, value = line.partition("=")
+    settings = {**settings, key: value} if value else {k: v for k, v in settings.items() if k != key}
+    properties = tmp_path / "w.properties"
+    properties.write_text("".join(f"{k}={v}\n" for k, v in settings.items()))
+    command = [sys.executable, "-m", "penstock.cli", "worker", "distributed", str(properties)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 1
+    assert sentence in ended.stderr
+    assert "Traceback" not in ended.stderr

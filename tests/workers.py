@@ -1,0 +1,135 @@
+"""A real worker in a process of its own, as an operator runs it, and its REST interface."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+
+from waiting import until
+
+STRING = "org.apache.kafka.connect.storage.StringConverter"
+PLAIN = {"key.converter": STRING, "value.converter": STRING}
+
+
+class WorkerProcess:
+    """``settings`` go into its properties file; a port of 0 in ``listeners`` is found out from its log."""
+
+    def __init__(self, bootstrap: str, folder: Path, **settings: str) -> None:
+        self.name = f"w{uuid.uuid4().hex[:8]}"
+        self.folder = folder
+        self.log = folder / f"{self.name}.log"
+        self.settings = {
+            "bootstrap.servers": bootstrap,
+            "group.id": self.name,
+            "listeners": "http://127.0.0.1:0",
+            "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+            **{f"{kind}.storage.topic": f"{self.name}-{kind}" for kind in ("config", "offset", "status")},
+            **{f"{kind}.storage.replication.factor": "1" for kind in ("config", "offset", "status")},
+            "offset.flush.interval.ms": "500",
+            "exactly.once.source.support": "enabled",
+            **{key.replace("__", "."): value for key, value in settings.items()},
+        }
+        self.process: subprocess.Popen[bytes] | None = None
+        self.http = httpx.Client(timeout=95)
+
+    def start(self) -> Self:
+        properties = self.folder / f"{self.name}.properties"
+        properties.write_text("".join(f"{k}={v}\n" for k, v in self.settings.items()))
+        command = [sys.executable, "-m", "penstock.cli", "worker", "distributed", str(properties)]
+        with self.log.open("ab") as out:
+            before = self.log.stat().st_size
+            self.process = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
+        try:
+            url = until(lambda: self._url(before), f"the worker's address in {self.log}", 60)
+        except BaseException:
+            self.kill()
+            raise
+        self.http.base_url = httpx.URL(url)
+        return self
+
+    def _url(self, after: int) -> str | None:
+        assert self.process is not None
+        assert self.process.poll() is None, f"the worker has ended:\n{self.log.read_text()[-3000:]}"
+        for line in self.log.read_bytes()[after:].decode().splitlines():
+            if "advertised as " in line:
+                return line.split("advertised as ")[1].split()[0]
+        return None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        self.http.close()
+
+    def stop(self) -> int:
+        """SIGTERM; its exit status."""
+        assert self.process is not None
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(90)
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    def descendants(self) -> list[int]:
+        """The processes below the worker's, wherever they are in the tree."""
+        assert self.process is not None
+        return descendants(self.process.pid)
+
+    # -- REST
+
+    def get(self, path: str) -> Any:
+        answer = self.http.get(path)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def put(self, name: str, **config: str) -> None:
+        """Create or change a connector."""
+        settings = {key.replace("__", "."): value for key, value in config.items()}
+        answer = self.http.put(f"/connectors/{name}/config", json={**PLAIN, **settings})
+        assert answer.status_code in (200, 201), answer.text
+
+    def states(self, name: str) -> list[str]:
+        answer = self.http.get(f"/connectors/{name}/status")
+        if answer.status_code != 200:
+            return []
+        status = answer.json()
+        return [status["connector"]["state"], *(task["state"] for task in status["tasks"])]
+
+    def running(self, name: str, tasks: int = 1) -> None:
+        until(lambda: self.states(name) == ["RUNNING"] * (tasks + 1), f"{name} running: {self.states(name)}", 90)
+
+
+def descendants(pid: int) -> list[int]:
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            except OSError:
+                continue
+    found: list[int] = []
+    level = [pid]
+    while level:
+        level = [child for child, parent in parents.items() if parent in level]
+        found += level
+    return found
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
