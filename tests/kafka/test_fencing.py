@@ -5,7 +5,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from penstock.api.errors import ConnectError
 from penstock.kafka.clients import init_transactions, make_producer
-from penstock.kafka.fencing import fence, transactional_id
+from penstock.kafka.fencing import fence, fence_task, transactional_id
 from support import Kafka
 from waiting import answer
 
@@ -30,6 +30,20 @@ def test_producers_of_old_tasks_can_commit_no_more(kafka: Kafka):
             zombie.commit_transaction(10)
         assert caught.value.args[0].code() == KafkaError._FENCED
     assert kafka.values(topic) == []
+
+
+def test_an_open_transaction_of_a_task_ends_with_its_fencing(kafka: Kafka):
+    topic = kafka.create_topic()
+    worker, connector = {"bootstrap.servers": kafka.bootstrap, "group.id": topic}, {"name": "c"}
+    killed = make_producer(worker, connector, client_id="killed", transactional_id=transactional_id(topic, "c", 0))
+    init_transactions(killed, 30)
+    killed.begin_transaction()
+    killed.produce(topic, b"half")
+    killed.flush()
+    fence_task(worker, connector, 0)
+    kafka.produce(topic, [b"whole"])
+    # An open transaction would hide what comes after it.
+    assert kafka.values(topic) == [b"whole"]
 
 
 def test_nothing_to_fence(kafka: Kafka):

@@ -36,17 +36,26 @@ def fence(worker: Settings, connector: Settings, tasks: int, on_done: OnAnswer[N
     in_background(f"fence-{connector['name']}", lambda: _fence(worker, connector, tasks, timeout), on_done)
 
 
+def fence_task(worker: Settings, connector: Settings, task: int, timeout: float = 60.0) -> None:
+    """Fence the producer of one task; its offsets can be read without waiting for its open transaction after that.
+
+    Blocks. Raises ConnectError if that can't be done within ``timeout`` seconds.
+    """
+    name = connector["name"]
+    id = transactional_id(worker["group.id"], name, task)
+    producer = make_producer(worker, connector, client_id=f"connector-fencer-{name}-{task}", transactional_id=id)
+    try:
+        init_transactions(producer, timeout)
+    except KafkaException as e:
+        raise ConnectError(f"The producer of task {name}-{task} could not be fenced: {sentence(e)}") from e
+
+
 def _fence(worker: Settings, connector: Settings, tasks: int, timeout: float) -> None:
-    name, deadline = connector["name"], time.monotonic() + timeout
+    deadline = time.monotonic() + timeout
 
     def claim(task: int) -> None:
-        id = transactional_id(worker["group.id"], name, task)
-        producer = make_producer(worker, connector, client_id=f"connector-fencer-{name}-{task}", transactional_id=id)
-        try:
-            init_transactions(producer, max(1.0, deadline - time.monotonic()))
-        except KafkaException as e:
-            raise ConnectError(f"The producer of task {name}-{task} could not be fenced: {sentence(e)}") from e
+        fence_task(worker, connector, task, max(1.0, deadline - time.monotonic()))
 
     if tasks:
-        with ThreadPoolExecutor(min(tasks, _AT_ONCE), thread_name_prefix=f"fence-{name}") as pool:
+        with ThreadPoolExecutor(min(tasks, _AT_ONCE), thread_name_prefix=f"fence-{connector['name']}") as pool:
             list(pool.map(claim, range(tasks)))

@@ -1,7 +1,8 @@
 """From what the herder says to what a task is told: one ``TaskSpec`` per start.
 
 References to config providers are resolved here, on the worker, and nowhere written down. A source's offsets are read
-up to the end of their topic, after the old generation has been fenced (KIP-618).
+up to the end of their topic, after the old generation and this task's own predecessor have been fenced (KIP-618): what
+was read before that, a zombie could still make out of date by one more commit.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ class Specs:
     worker_config: dict[str, str]
     group_id: str
     exactly_once: bool
+    fence: Callable[[Mapping[str, str], int], None]
+    """Shut out the producers that this task of the connector (its configuration, with ``name``) had. May block."""
     track_topics: bool
     plugin_path: tuple[str, ...]
     cluster_id: Callable[[], str]
@@ -47,6 +50,8 @@ class Specs:
         connector_config = self.resolve(start.connector_config)
         task_class = self.plugins.connector(connector_config)().task_class()
         source = issubclass(task_class, SourceTask)
+        if source and self.exactly_once:
+            self.fence({**connector_config, "name": start.id.connector}, start.id.task)
         offsets = self.offsets.for_task(start.id.connector, connector_config) if source else SourceOffsets(())
         return TaskSpec(
             connector=start.id.connector,
