@@ -19,7 +19,7 @@ from penstock.core.config.validation import WorkerRules
 from penstock.core.herder import Herder, HerderSettings
 from penstock.core.topic_creation import TopicCreation
 from penstock.http.listeners import RestSettingError
-from penstock.http.server import RestServer
+from penstock.http.server import ListenError, RestServer
 from penstock.kafka import admin, key_stores
 from penstock.kafka.background import await_done
 from penstock.kafka.client_settings import internal
