@@ -103,7 +103,6 @@ def test_exactly_once_in_both_spellings() -> None:
             "Invalid value ftp://a for configuration listeners: Listener must be http:// or https://",
         ),
         ("listeners", "", "Invalid value for listeners, at least one URL is expected"),
-        ("rest.extension.classes", "x.Y", "`rest.extension.classes=x.Y` can't be honoured: extensions of the REST"),
         ("metric.reporters", "x.Y", "`metric.reporters=x.Y` can't be honoured"),
         (
             "inter.worker.signature.algorithm",

@@ -67,6 +67,7 @@ retry.backoff.max.ms LONG LOW 1000
 metadata.recovery.rebootstrap.trigger.ms LONG LOW 300000
 """
 _OWN = """
+java.security.auth.login.config STRING LOW
 penstock.query.slots INT LOW 0
 penstock.task.lease.ms LONG LOW 10000
 """
@@ -116,6 +117,7 @@ def _worker_config() -> ConfigDef:
     config.define("ssl.client.auth", Type.STRING, "none", ValidString("required", "requested", "none"), Importance.LOW)
     without_own_check = "\n".join(line for line in SECURITY.splitlines() if not line.startswith("security.protocol "))
     define_table(config, without_own_check)
+    config.define("penstock.log.format", Type.STRING, "text", ValidString("text", "json"), Importance.LOW)
     return define_table(config, _OWN)
 
 

@@ -11,7 +11,6 @@ from penstock.api.errors import ConfigError
 
 # Settings that only make sense inside a JVM; a value other than the default would silently be without effect.
 _JAVA_ONLY = {
-    "rest.extension.classes": "extensions of the REST interface are Java classes",
     "metric.reporters": "reporters are Java classes; metrics can be read at `GET /metrics`",
     "security.providers": "security providers are Java classes",
     "ssl.provider": "TLS is Python's own",

@@ -29,6 +29,7 @@ def run(properties: Path, standalone: bool = False, connectors: Sequence[Path] =
         settings = load_settings(properties, standalone)
     except OSError as error:
         raise ConfigError(f"The properties file {properties} cannot be read: {error.strerror}") from error
+    start_logging(format=settings.values["penstock.log.format"])
     creations = [read_connector(path) for path in connectors]
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
