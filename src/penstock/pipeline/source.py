@@ -151,6 +151,7 @@ class _Loop:
             started = time.monotonic()
             polled = self._poll()
             now = time.monotonic()
+            self.metrics.put("source-record-active-count", len(self.sender.producer))
             self.metrics.tick(now)
             if polled is None or not len(polled):
                 wanted = self.commit.tick(now)
