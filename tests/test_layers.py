@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "core": {"api"},
     **dict.fromkeys(WIRE, FOUNDATION),
     "pipeline": FOUNDATION | WIRE,
-    "connectors": {"api", "kafka", "spark.query"},
+    "connectors": {"api", "core.config", "kafka", "pipeline.javatext", "spark.query"},
     "spark": PIPELINE,
     "http": {"core.messages", "settings", "observe"},
     "worker": {"*"},

@@ -3,5 +3,12 @@
 from __future__ import annotations
 
 from penstock.connectors.file import FileStreamSinkConnector, FileStreamSourceConnector
+from penstock.connectors.mirror import MirrorCheckpointConnector, MirrorHeartbeatConnector, MirrorSourceConnector
 
-__all__ = ["FileStreamSinkConnector", "FileStreamSourceConnector"]
+__all__ = [
+    "FileStreamSinkConnector",
+    "FileStreamSourceConnector",
+    "MirrorCheckpointConnector",
+    "MirrorHeartbeatConnector",
+    "MirrorSourceConnector",
+]

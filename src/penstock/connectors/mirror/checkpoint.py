@@ -1,0 +1,131 @@
+"""``MirrorCheckpointConnector``: where the groups of the source cluster would be on the target cluster.
+
+The connector finds the groups and deals them out to its tasks (``checkpoint_task``). Java:
+``org.apache.kafka.connect.mirror.MirrorCheckpointConnector``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka.admin import AdminClient
+
+from penstock.api.config import ConfigDef, ConfigValue
+from penstock.api.connector import SourceConnector
+from penstock.api.errors import RetriableError
+from penstock.api.text import hash_order
+from penstock.connectors.mirror import cluster
+from penstock.connectors.mirror.checkpoint_task import MirrorCheckpointTask
+from penstock.connectors.mirror.config import MirrorConfig
+from penstock.connectors.mirror.scheduler import Scheduler
+from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS, VERSION, add_error
+from penstock.connectors.mirror.source_offsets import check
+from penstock.connectors.mirror.topics import group_parts
+from penstock.kafka.admin import TopicSpec, create_topic
+from penstock.kafka.clients import new_admin
+
+log = logging.getLogger(__name__)
+
+
+class MirrorCheckpointConnector(SourceConnector):
+    """Its settings are ``settings.CHECKPOINT_SETTINGS``."""
+
+    java_name = "org.apache.kafka.connect.mirror.MirrorCheckpointConnector"
+
+    _scheduler: Scheduler | None = None
+    _groups: list[str] | None = None
+    """None until the source cluster has answered for the first time."""
+
+    @classmethod
+    def version(cls) -> str:
+        return VERSION
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        return CHECKPOINT_SETTINGS.all
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        values = CHECKPOINT_SETTINGS.validate(config)
+        if config.get("enabled", "true") == "false":
+            return values
+        name = "emit.offset-syncs.enabled"
+        if config.get(name) == "false":
+            add_error(values, name, "MirrorCheckpointConnector can't run without offset syncs")
+        name = "emit.checkpoints.enabled"
+        if config.get(name) == "false":
+            add_error(values, name, f"MirrorCheckpointConnector can't run with {name} set to false")
+        return values
+
+    def alter_offsets(
+        self, config: Mapping[str, str], offsets: list[tuple[dict[str, Any] | None, dict[str, Any] | None]]
+    ) -> bool:
+        return check(offsets, ("group", "topic"), with_partition=True, only_zero=True)
+
+    def task_class(self) -> type[MirrorCheckpointTask]:
+        return MirrorCheckpointTask
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._config = c = MirrorConfig(CHECKPOINT_SETTINGS, config)
+        if not c["enabled"]:
+            return
+        self._timeout = c.admin_timeout
+        self._topic_filter, self._group_filter = c.topic_filter(), c.group_filter()
+        self._source: AdminClient = new_admin(c.admin("source", "checkpoint-source-admin"))
+        self._scheduler = s = Scheduler(f"MirrorCheckpointConnector: {c.label}", c.admin_timeout)
+        s.execute(self._create_topic, "creating internal topics")
+        s.execute(self._load, "loading initial consumer groups")
+        s.repeat(self._refresh, c.interval("refresh.groups"), "refreshing consumer groups", at_once=False)
+
+    def stop(self) -> None:
+        if self._scheduler is not None:
+            self._scheduler.close()
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        c = self._config
+        if not c["enabled"] or c.interval("emit.checkpoints") is None:
+            return []
+        if self._groups is None:
+            raise RetriableError("Timeout while loading consumer groups.")
+        return [
+            c.given | {"task.assigned.groups": ",".join(part), "task.index": str(number)}
+            for number, part in enumerate(group_parts(self._groups, max_tasks))
+        ]
+
+    # -- on the scheduler's thread
+
+    def _create_topic(self) -> None:
+        c = self._config
+        spec = TopicSpec(
+            c.checkpoints_topic, 1, c["checkpoints.topic.replication.factor"], {"cleanup.policy": "compact"}
+        )
+        create_topic(new_admin(c.admin("target", "checkpoint-target-admin")), spec, self._timeout)
+
+    def _load(self) -> None:
+        self._groups = self._find()
+        log.info("Started %s with %d consumer groups.", self._config.name, len(self._groups))
+
+    def _refresh(self) -> None:
+        before, found = set(self._groups or ()), self._find()
+        if set(found) != before or self._groups is None:
+            log.info(
+                "Found %d consumer groups for %s->%s. %d are new. %d were removed. Previously had %d.",
+                len(found),
+                self._config.source,
+                self._config.target,
+                len(set(found) - before),
+                len(before - set(found)),
+                len(before),
+            )
+            self._groups = found
+            self.context.request_task_reconfiguration()
+
+    def _find(self) -> list[str]:
+        """The groups that are wanted and have an offset in a topic that is mirrored, in the order of Java's set."""
+        named = filter(self._group_filter.should_replicate_group, cluster.groups(self._source, self._timeout))
+        return hash_order(group for group in named if self._consumes(group))
+
+    def _consumes(self, group: str) -> bool:
+        offsets = cluster.committed(self._source, group, self._timeout)
+        return any(self._topic_filter.should_replicate_topic(topic) for topic, _ in offsets)

@@ -1,0 +1,229 @@
+"""The task that writes checkpoints for some groups, and commits their offsets on the target cluster if that is wanted.
+
+Java: ``MirrorCheckpointTask``, ``CheckpointStore``.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+
+from confluent_kafka import KafkaException
+
+from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.errors import KafkaError
+from penstock.api.schema import BYTES
+from penstock.api.source import SourceTask
+from penstock.connectors.mirror import cluster
+from penstock.connectors.mirror.cluster import Committed
+from penstock.connectors.mirror.config import MirrorConfig
+from penstock.connectors.mirror.records import Checkpoint, OffsetSync, Place
+from penstock.connectors.mirror.scheduler import Scheduler
+from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS, VERSION
+from penstock.connectors.mirror.source_offsets import NO_OFFSET
+from penstock.connectors.mirror.topic_reader import TopicReader
+from penstock.connectors.mirror.translation import Translation
+from penstock.kafka.admin import sentence
+from penstock.kafka.clients import new_admin
+
+log = logging.getLogger(__name__)
+
+Checkpoints = dict[Place, Checkpoint]
+
+
+def is_news(checkpoint: Checkpoint, last: Checkpoint | None) -> bool:
+    """Whether it is to be written: not if that would move the group back on the target, unless it went back itself."""
+    return last is None or checkpoint.upstream < last.upstream or checkpoint.downstream > last.downstream
+
+
+def to_commit(checkpoints: Checkpoints, on_target: Committed | None) -> dict[Place, tuple[int, str]]:
+    """The offsets to commit for a group that has these on the target, or is not there (None)."""
+    return {
+        place: (each.downstream, each.metadata)
+        for place, each in checkpoints.items()
+        if on_target is None or place not in on_target or on_target[place][0] < each.downstream
+    }
+
+
+class MirrorCheckpointTask(SourceTask):
+    """Writes checkpoints for the groups of ``task.assigned.groups``."""
+
+    java_name = "org.apache.kafka.connect.mirror.MirrorCheckpointTask"
+
+    _scheduler: Scheduler | None = None
+
+    @classmethod
+    def version(cls) -> str:
+        return VERSION
+
+    def __init__(self) -> None:
+        self._stopping = False
+        self._readers: list[TopicReader] = []
+        self._reading: threading.Thread | None = None
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._config = c = MirrorConfig(CHECKPOINT_SETTINGS, config)
+        self._groups: list[str] = c["task.assigned.groups"] or []
+        self._topic_filter = c.topic_filter()
+        self._interval = c.interval("emit.checkpoints") or 0.0
+        self._due = time.monotonic() + self._interval
+        self._timeout = c.admin_timeout
+        self._source = new_admin(c.admin("source", "checkpoint-source-admin"))
+        self._target = new_admin(c.admin("target", "checkpoint-target-admin"))
+        self._translation = Translation()
+        self._known: dict[str, Checkpoints] = {}
+        self._loaded = False
+        self._idle: dict[str, Committed] = {}
+        self._scheduler = Scheduler(f"MirrorCheckpointTask: {c.label}", c.admin_timeout)
+        self._reading = threading.Thread(target=self._read, name=f"mirror-{c.label}-topics", daemon=True)
+        self._reading.start()
+        log.info("Checkpointing %d consumer groups %s->%s: %s.", len(self._groups), c.source, c.target, self._groups)
+
+    def stop(self) -> None:
+        self._stopping = True
+        for reader in self._readers:
+            reader.stop()
+        if self._scheduler is not None:
+            self._scheduler.close()
+        if self._reading is not None:
+            self._reading.join(5)
+
+    # -- what is known, on the reading thread
+
+    def _read(self) -> None:
+        """First the checkpoints that were written before, then offset syncs, for as long as the task runs."""
+        c = self._config
+        self._translation.must_read_to_end = not self._read_checkpoints()
+        self._loaded = True
+        at = c.offset_syncs_cluster
+        settings = c.consumer(at, f"offset-syncs-{at}-consumer")
+        syncs = TopicReader(
+            settings, c.offset_syncs_topic, lambda key, value: self._translation.add(OffsetSync.read(key, value))
+        )
+        self._readers.append(syncs)
+        if self._stopping:
+            return
+        try:
+            syncs.read(self._syncs_read, forever=True)
+        except (KafkaException, KafkaError):
+            log.exception("Offset syncs can't be read, so no offsets can be translated")
+
+    def _read_checkpoints(self) -> bool:
+        c = self._config
+        settings = c.consumer("target", "checkpoints-target-consumer")
+        reader = TopicReader(settings, c.checkpoints_topic, self._know)
+        self._readers.append(reader)
+        try:
+            if not self._stopping:
+                reader.read(lambda: None, forever=False)
+        except (KafkaException, KafkaError) as error:
+            log.warning(
+                "Checkpoints topic %s could not be read (%s) - this may degrade offset translation as only checkpoints "
+                "for offsets which were mirrored after the task started will be emitted",
+                c.checkpoints_topic,
+                sentence(error),
+            )
+            self._known.clear()
+            return False
+        return True
+
+    def _know(self, key: bytes | None, value: bytes | None) -> None:
+        checkpoint = Checkpoint.read(key, value)
+        if checkpoint.group in self._groups:
+            self._known.setdefault(checkpoint.group, {})[checkpoint.place] = checkpoint
+
+    def _syncs_read(self) -> None:
+        self._translation.at_end = True
+        assert self._scheduler is not None
+        interval = self._config.interval("sync.group.offsets")
+        self._scheduler.repeat(
+            self._look_for_idle, interval, "refreshing idle consumers group offsets at target cluster", at_once=True
+        )
+        self._scheduler.repeat(
+            self._commit_groups, interval, "sync idle consumer group offset from source to target", at_once=False
+        )
+
+    # -- checkpoints
+
+    def poll(self) -> Batch | None:
+        now = time.monotonic()
+        if now < self._due:
+            return None
+        self._due = now + self._interval
+        if self._stopping or not self._loaded:
+            return None
+        found = [checkpoint for group in self._groups for checkpoint in self._of_group(group)]
+        return self._batch(found) if found else None
+
+    def idle(self) -> float:
+        return max(self._due - time.monotonic(), 0.05)
+
+    def _of_group(self, group: str) -> list[Checkpoint]:
+        try:
+            offsets = cluster.committed(self._source, group, self._timeout)
+        except KafkaException as error:
+            log.error(
+                "Error querying offsets for consumer group %s on cluster %s: %s",
+                group,
+                self._config.source,
+                sentence(error),
+            )
+            return []
+        known = self._known.setdefault(group, {})
+        news = []
+        for place, (upstream, metadata) in offsets.items():
+            if not self._topic_filter.should_replicate_topic(place.topic):
+                continue
+            downstream = self._translation.downstream(place, upstream)
+            if downstream is None or downstream < 0:
+                continue
+            checkpoint = Checkpoint(group, self._renamed(place), upstream, downstream, metadata)
+            if is_news(checkpoint, known.get(checkpoint.place)):
+                news.append(checkpoint)
+        self._known[group] = known | {each.place: each for each in news}
+        return news
+
+    def _renamed(self, place: Place) -> Place:
+        """The partition on the target: a topic that once came from there has its own name again."""
+        c = self._config
+        if c.policy.topic_source(place.topic) == c.target:
+            return Place(c.policy.original_topic(place.topic), place.partition)
+        return Place(c.policy.format_remote_topic(c.source, place.topic), place.partition)
+
+    def _batch(self, checkpoints: list[Checkpoint]) -> Batch:
+        n, now = len(checkpoints), int(time.time() * 1000)
+        return Batch.of(
+            self._config.checkpoints_topic,
+            [each.value() for each in checkpoints],
+            value_schema=BYTES,
+            keys=[each.key() for each in checkpoints],
+            key_schema=BYTES,
+            partitions=[0] * n,
+            timestamps=[now] * n,
+            origin=SourceOrigin([each.source_partition() for each in checkpoints], [NO_OFFSET] * n),
+        )
+
+    # -- offsets of groups on the target, on the scheduler's thread
+
+    def _look_for_idle(self) -> None:
+        """Note what groups without members have committed there; one that does not exist has nothing."""
+        for group in self._groups:
+            try:
+                if cluster.is_idle(self._target, group, self._timeout):
+                    self._idle[group] = cluster.committed(self._target, group, self._timeout)
+            except KafkaException as error:
+                log.error(
+                    "Error querying for consumer group %s on cluster %s: %s",
+                    group,
+                    self._config.target,
+                    sentence(error),
+                )
+
+    def _commit_groups(self) -> None:
+        for group, checkpoints in list(self._known.items()):
+            offsets = to_commit(checkpoints, self._idle.get(group))
+            if offsets:
+                cluster.commit(self._target, group, offsets, self._timeout)
+        self._idle.clear()

@@ -1,0 +1,183 @@
+"""What the mirror connectors ask of a cluster: topics and their settings, access rights, groups and their offsets.
+
+Functions over an ``AdminClient``; each waits for its answer, ``timeout`` seconds at most, and raises KafkaException if
+the cluster as a whole can't answer. What fails for a single topic or group is logged, and the others are done.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka import KafkaError as BrokerError
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from penstock.connectors.mirror.records import Place
+from penstock.kafka.admin import code_of, sentence
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+Committed = Mapping[Place, tuple[int, str]]
+"""Offsets of a group, each with its metadata."""
+
+ANY_TOPIC_RIGHTS = AclBindingFilter(
+    ResourceType.TOPIC, None, ResourcePatternType.ANY, None, None, AclOperation.ANY, AclPermissionType.ANY
+)
+
+
+def partition_counts(admin: AdminClient, timeout: float) -> dict[str, int]:
+    """All topics with the number of their partitions."""
+    topics = admin.list_topics(timeout=timeout).topics
+    return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
+
+
+def topic_settings(admin: AdminClient, topics: Iterable[str], timeout: float) -> dict[str, list[ConfigEntry]]:
+    resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
+    if not resources:
+        return {}
+    answers = admin.describe_configs(resources, request_timeout=timeout)
+    return {resource.name: list(future.result(timeout + 5).values()) for resource, future in answers.items()}
+
+
+def create_topics(admin: AdminClient, topics: Sequence[NewTopic], timeout: float) -> None:
+    for name, future in admin.create_topics(topics, operation_timeout=timeout, request_timeout=timeout).items():
+        count = next(topic.num_partitions for topic in topics if topic.topic == name)
+        if _done(
+            future, timeout, lambda problem, name=name: log.warning("Could not create topic %s: %s", name, problem)
+        ):
+            log.info("Created remote topic %s with %d partitions.", name, count)
+
+
+def grow_topics(admin: AdminClient, counts: Mapping[str, int], timeout: float) -> None:
+    """Bring each topic up to this number of partitions."""
+    wanted = [NewPartitions(topic, count) for topic, count in counts.items()]
+    for name, future in admin.create_partitions(wanted, request_timeout=timeout).items():
+        if _done(
+            future,
+            timeout,
+            lambda problem, name=name: log.warning("Could not create topic-partitions for %s: %s", name, problem),
+            BrokerError.INVALID_PARTITIONS,
+        ):
+            log.info("Increased size of %s to %d partitions.", name, counts[name])
+
+
+def alter_settings(
+    admin: AdminClient, changes: Mapping[str, Mapping[str, str | None]], timeout: float
+) -> Exception | None:
+    """Set these settings of topics, or take them back to their defaults (None).
+
+    The answer is an error that says that the cluster can't do that at all.
+    """
+    resources = []
+    for topic, settings in changes.items():
+        entries = [
+            ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET if value is not None else _DELETE)
+            for name, value in settings.items()
+        ]
+        if entries:
+            resources.append(ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries))
+    if not resources:
+        return None
+    for resource, future in admin.incremental_alter_configs(resources, request_timeout=timeout).items():
+        try:
+            future.result(timeout + 5)
+        except KafkaException as error:
+            if code_of(error) in (BrokerError.UNSUPPORTED_VERSION, BrokerError._UNSUPPORTED_FEATURE):
+                return error
+            log.warning("Could not alter configuration of topic %s: %s", resource.name, sentence(error))
+    return None
+
+
+_DELETE = AlterConfigOpType.DELETE
+
+
+def topic_rights(admin: AdminClient, timeout: float) -> list[AclBinding] | None:
+    """Access rights to topics; None if the cluster has no authorizer."""
+    try:
+        found: list[AclBinding] = admin.describe_acls(ANY_TOPIC_RIGHTS, request_timeout=timeout).result(timeout + 5)
+    except KafkaException as error:
+        if code_of(error) == BrokerError.SECURITY_DISABLED:
+            return None
+        raise
+    return found
+
+
+def grant(admin: AdminClient, rights: Sequence[AclBinding], timeout: float) -> None:
+    if not rights:
+        return
+    for binding, future in admin.create_acls(list(rights), request_timeout=timeout).items():
+        _done(
+            future,
+            timeout,
+            lambda problem, name=binding.name: log.warning("Could not sync ACL of topic %s: %s", name, problem),
+        )
+
+
+def groups(admin: AdminClient, timeout: float) -> list[str]:
+    """The consumer groups of the cluster."""
+    answer = admin.list_consumer_groups(request_timeout=timeout).result(timeout + 5)
+    return [group.group_id for group in answer.valid]
+
+
+def committed(admin: AdminClient, group: str, timeout: float) -> dict[Place, tuple[int, str]]:
+    """The offsets that a group has committed, with their metadata."""
+    future = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=timeout)[group]
+    return {
+        Place(each.topic, each.partition): (each.offset, each.metadata or "")
+        for each in future.result(timeout + 5).topic_partitions or ()
+        if each.error is None and each.offset >= 0
+    }
+
+
+def is_idle(admin: AdminClient, group: str, timeout: float) -> bool:
+    """Whether the group exists and has no members."""
+    description = admin.describe_consumer_groups([group], request_timeout=timeout)[group].result(timeout + 5)
+    return bool(description.state == ConsumerGroupState.EMPTY)
+
+
+def commit(admin: AdminClient, group: str, offsets: Committed, timeout: float) -> None:
+    """Commit offsets for a group; logged if the group has members, which would not see it."""
+    places = [TopicPartition(*place, offset, metadata) for place, (offset, metadata) in offsets.items()]
+    request = [ConsumerGroupTopicPartitions(group, places)]
+    try:
+        answer = admin.alter_consumer_group_offsets(request, request_timeout=timeout)[group].result(timeout + 5)
+        failed = next((each.error for each in answer.topic_partitions if each.error is not None), None)
+        if failed is not None:
+            raise KafkaException(failed)
+    except KafkaException as error:
+        if code_of(error) == BrokerError.UNKNOWN_MEMBER_ID:
+            log.warning(
+                "Unable to sync offsets for consumer group %s. This is likely caused by consumers currently using this "
+                "group in the target cluster.",
+                group,
+            )
+        else:
+            log.error("Unable to sync offsets for consumer group %s: %s", group, sentence(error))
+
+
+def _done(future: Future[Any], timeout: float, complain: Callable[[str], None], expected: int | None = None) -> bool:
+    try:
+        future.result(timeout + 5)
+    except KafkaException as error:
+        if expected is None or code_of(error) != expected:
+            complain(sentence(error))
+        return False
+    return True

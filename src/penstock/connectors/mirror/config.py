@@ -1,0 +1,151 @@
+"""A mirror connector's configuration: typed values, the names of its topics, and the settings of its clients.
+
+Clients of the source cluster get ``source.cluster.*`` (addresses and security), then ``consumer.*``, ``producer.*`` or
+``admin.*``, then ``source.consumer.*`` and so on; those of the target cluster likewise. Java: the methods of
+``MirrorConnectorConfig`` and of its subclasses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.api.errors import ConfigError
+from penstock.connectors.mirror.classes import FORWARDING_ADMIN, configured
+from penstock.connectors.mirror.filters import DefaultConfigPropertyFilter, DefaultGroupFilter, DefaultTopicFilter
+from penstock.connectors.mirror.policy import DefaultReplicationPolicy
+from penstock.connectors.mirror.records import Place
+from penstock.connectors.mirror.settings import Settings
+from penstock.kafka.client_settings import with_prefix
+from penstock.kafka.security import SECURITY
+
+# These begin like settings of clients, but are the connector's own.
+_NOT_CLIENTS = {"consumer.poll.timeout.ms", "admin.timeout.ms"}
+_CLUSTER_WIDE = {"bootstrap.servers", *SECURITY}
+
+
+def consumer_settings(config: Mapping[str, str], cluster: str) -> dict[str, str]:
+    """The settings of consumers of a cluster, ``source`` or ``target``, but for the client's id."""
+    settings = _client_settings(config, cluster, "consumer")
+    return {"auto.offset.reset": "earliest", **settings, "enable.auto.commit": "false"}
+
+
+def _client_settings(config: Mapping[str, str], cluster: str, client: str) -> dict[str, str]:
+    given = {name: value for name, value in config.items() if name not in _NOT_CLIENTS}
+    shared = with_prefix(given, f"{cluster}.cluster.")
+    overrides = {"producer": "override."}.get(client)  # those belong to the worker's own producer of the task
+    own = {
+        name: value
+        for name, value in with_prefix(given, f"{client}.").items()
+        if overrides is None or not name.startswith(overrides)
+    }
+    return {
+        **{name: value for name, value in shared.items() if name in _CLUSTER_WIDE},
+        **own,
+        **with_prefix(given, f"{cluster}.{client}."),
+    }
+
+
+class MirrorConfig:
+    """``values`` holds the typed value of every setting. Raises ConfigError for what can't be used."""
+
+    def __init__(self, settings: Settings, config: Mapping[str, str]) -> None:
+        self.given = dict(config)
+        self.values = settings.parse(config)
+        admin = self.values["forwarding.admin.class"]
+        if admin != FORWARDING_ADMIN:
+            why = f"Admin clients of a class of one's own can't be had here; leave it out, or use {FORWARDING_ADMIN}"
+            raise ConfigError("forwarding.admin.class", admin, why)
+        name = "replication.policy.class"
+        self.policy: DefaultReplicationPolicy = configured(name, self.values[name], "format_remote_topic", self.given)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    # -- the connector
+
+    @property
+    def name(self) -> str:
+        return self.given.get("name", "")
+
+    @property
+    def source(self) -> str:
+        """The alias of the source cluster."""
+        alias: str = self["source.cluster.alias"]
+        return alias
+
+    @property
+    def target(self) -> str:
+        alias: str = self["target.cluster.alias"]
+        return alias
+
+    @property
+    def label(self) -> str:
+        """What clients and log lines are called after."""
+        index = "" if self["task.index"] is None else f"-{self['task.index']}"
+        return f"{self.source}->{self.target}|{self.name}{index}"
+
+    @property
+    def admin_timeout(self) -> float:
+        """Seconds."""
+        milliseconds: int = self["admin.timeout.ms"]
+        return milliseconds / 1000
+
+    def interval(self, what: str) -> float | None:
+        """Seconds between two of what ``<what>.enabled`` and ``<what>.interval.seconds`` are about; None for never."""
+        seconds: int = self[f"{what}.interval.seconds"]
+        return seconds if self[f"{what}.enabled"] and seconds >= 0 else None
+
+    def topic_filter(self) -> DefaultTopicFilter:
+        found: DefaultTopicFilter = self._filter("topic.filter.class", "should_replicate_topic")
+        return found
+
+    def group_filter(self) -> DefaultGroupFilter:
+        found: DefaultGroupFilter = self._filter("group.filter.class", "should_replicate_group")
+        return found
+
+    def config_property_filter(self) -> DefaultConfigPropertyFilter:
+        found: DefaultConfigPropertyFilter = self._filter(
+            "config.property.filter.class", "should_replicate_config_property"
+        )
+        return found
+
+    def _filter(self, setting: str, method: str) -> Any:
+        return configured(setting, self[setting], method, {**self.given, **self.values})
+
+    # -- topics
+
+    @property
+    def offset_syncs_cluster(self) -> str:
+        """``source`` or ``target``."""
+        location: str = self["offset-syncs.topic.location"]
+        return location
+
+    @property
+    def offset_syncs_topic(self) -> str:
+        return self.policy.offset_syncs_topic(self.target if self.offset_syncs_cluster == "source" else self.source)
+
+    @property
+    def checkpoints_topic(self) -> str:
+        return self.policy.checkpoints_topic(self.source)
+
+    def task_partitions(self) -> list[Place]:
+        """The source partitions that a task was given."""
+        encoded = [text.rpartition("-") for text in self["task.assigned.partitions"] or ()]
+        return [Place(topic, int(number)) for topic, _, number in encoded]
+
+    # -- clients
+
+    def admin(self, cluster: str, role: str) -> dict[str, str]:
+        return self._named(_client_settings(self.given, cluster, "admin"), role)
+
+    def producer(self, cluster: str, role: str) -> dict[str, str]:
+        return self._named(_client_settings(self.given, cluster, "producer"), role)
+
+    def consumer(self, cluster: str, role: str) -> dict[str, str]:
+        return self._named(consumer_settings(self.given, cluster), role)
+
+    def _named(self, settings: dict[str, str], role: str) -> dict[str, str]:
+        own = f"{self.label}|{role}"
+        given = settings.get("client.id")
+        return {**settings, "client.id": own if given is None else f"{given}|{own}"}

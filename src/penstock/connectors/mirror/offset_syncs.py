@@ -1,0 +1,100 @@
+"""Offset syncs: which offset of a mirrored partition is which of its source, written now and then.
+
+Syncs are what checkpoints are translated with. One is written at once if the last is too old, or offsets do not run on
+evenly; all others wait for the next commit, and the latest of a partition counts. Java: ``OffsetSyncWriter``.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import KafkaException
+
+from penstock.connectors.mirror.records import OffsetSync, Place
+from penstock.kafka.clients import new_producer
+
+log = logging.getLogger(__name__)
+
+MOST_OUTSTANDING = 10
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a partition is, and which of its offsets was told last."""
+
+    most_lag: int
+    upstream: int = -1
+    downstream: int = -1
+    told: int = -1
+
+    def moves(self, upstream: int, downstream: int) -> bool:
+        """Note the next record; whether a sync for it is due at once."""
+        due = (
+            self.told == -1
+            or downstream - (self.told + 1) >= self.most_lag
+            or upstream - self.upstream != 1
+            or downstream < self.downstream
+        )
+        if due:
+            self.told = downstream
+        self.upstream, self.downstream = upstream, downstream
+        return due
+
+
+class OffsetSyncs:
+    """Writes the syncs of one task. Its methods may be called from any thread."""
+
+    def __init__(self, producer: Mapping[str, str], topic: str, most_lag: int) -> None:
+        """``producer``: its settings, as Java's."""
+        self._producer = new_producer(producer)
+        self._topic, self._most_lag = topic, most_lag
+        self._progress: dict[Place, Progress] = {}
+        self._delayed: dict[Place, OffsetSync] = {}
+        self._pending: dict[Place, OffsetSync] = {}
+        self._outstanding = 0
+        self._lock = threading.RLock()
+
+    def mirrored(self, place: Place, upstream: int, downstream: int) -> None:
+        """The record at ``upstream`` of this source partition is at ``downstream`` of the mirrored one."""
+        sync = OffsetSync(place, upstream, downstream)
+        with self._lock:
+            progress = self._progress.get(place)
+            if progress is None:
+                progress = self._progress[place] = Progress(self._most_lag)
+            if not progress.moves(upstream, downstream):
+                self._delayed[place] = sync
+                return
+            self._delayed.pop(place, None)
+            self._pending[place] = sync
+            self._send()
+
+    def commit(self) -> None:
+        """Write what has waited."""
+        with self._lock:
+            self._pending |= self._delayed
+            self._delayed.clear()
+            self._send()
+
+    def close(self) -> None:
+        self._producer.flush(5)
+
+    def _send(self) -> None:
+        """As many as may be under way; the others wait for the next occasion, replaced by later ones meanwhile."""
+        self._producer.poll(0)
+        while self._pending and self._outstanding < MOST_OUTSTANDING:
+            place = next(iter(self._pending))
+            sync = self._pending.pop(place)
+            self._outstanding += 1
+            try:
+                self._producer.produce(self._topic, sync.value(), sync.key(), partition=0, on_delivery=self._delivered)
+            except (KafkaException, BufferError) as error:
+                self._delivered(error, None)
+
+    def _delivered(self, error: Any, message: Any) -> None:
+        self._outstanding -= 1
+        if error is not None:
+            log.error("Failure sending offset sync: %s", error)

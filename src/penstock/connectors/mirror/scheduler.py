@@ -1,0 +1,99 @@
+"""One thread that does a mirror connector's work in the background, again and again at intervals.
+
+What one job raises is logged, and the others go on. Java: ``Scheduler``.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+log = logging.getLogger(__name__)
+
+Job = Callable[[], None]
+
+
+class Scheduler:
+    """``close`` it at the end. Every method may be called from any thread."""
+
+    def __init__(self, name: str, timeout: float) -> None:
+        """``timeout``: how many seconds a job should take at most, and ``execute`` and ``close`` wait for one."""
+        self._name, self._timeout = name, timeout
+        self._jobs: list[tuple[float, int, Callable[[float], None]]] = []
+        self._numbers = itertools.count()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._thread = threading.Thread(target=self._work, name=f"mirror-{name}", daemon=True)
+        self._thread.start()
+
+    def execute(self, job: Job, description: str) -> None:
+        """Do it now, behind what is being done, and wait for it, but not for ever."""
+        done = threading.Event()
+
+        def once(due: float) -> None:
+            try:
+                self._run(job, description)
+            finally:
+                done.set()
+
+        self._at(time.monotonic(), once)
+        if not done.wait(self._timeout):
+            log.error("%s timed out running task: %s", self._name, description)
+
+    def execute_async(self, job: Job, description: str) -> None:
+        self._at(time.monotonic(), lambda due: self._run(job, description))
+
+    def repeat(self, job: Job, interval: float | None, description: str, *, at_once: bool) -> None:
+        """Do it every so many seconds, now for the first time or after the first interval; None is never."""
+        if interval is None:
+            return
+
+        def again(due: float) -> None:
+            self._run(job, description)
+            self._at(max(due + interval, time.monotonic() if interval else time.monotonic() + 0.001), again)
+
+        self._at(time.monotonic() + (0 if at_once else interval), again)
+
+    def close(self) -> None:
+        """Do nothing more; waits for the job at work."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(self._timeout)
+            if self._thread.is_alive():
+                log.error("%s timed out during shutdown of internal scheduler.", self._name)
+
+    def _at(self, due: float, job: Callable[[float], None]) -> None:
+        with self._changed:
+            heapq.heappush(self._jobs, (due, next(self._numbers), job))
+            self._changed.notify()
+
+    def _work(self) -> None:
+        while (found := self._next()) is not None:
+            found[2](found[0])
+
+    def _next(self) -> tuple[float, int, Callable[[float], None]] | None:
+        with self._changed:
+            while not self._closed:
+                left = self._jobs[0][0] - time.monotonic() if self._jobs else 3600.0
+                if left <= 0:
+                    return heapq.heappop(self._jobs)
+                self._changed.wait(min(left, 3600.0))
+        return None
+
+    def _run(self, job: Job, description: str) -> None:
+        started = time.monotonic()
+        try:
+            job()
+        except Exception:
+            log.exception("%s caught exception in scheduled task: %s", self._name, description)
+            return
+        took = time.monotonic() - started
+        log.debug("%s took %d ms", description, took * 1000)
+        if took > self._timeout:
+            log.warning("%s took too long (%d ms) running task: %s", self._name, took * 1000, description)

@@ -1,0 +1,233 @@
+"""The settings of the three mirror connectors: names, types, defaults and checks of Kafka 4.3.1.
+
+Java: ``MirrorConnectorConfig``, ``MirrorSourceConfig``, ``MirrorCheckpointConfig``, ``MirrorHeartbeatConfig``. As
+there, the settings that every connector has are part of each definition, and so are Kafka's security settings, which
+mean nothing by themselves: clients take theirs from ``source.cluster.`` and ``target.cluster.`` (see ``config``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigValue, Importance, Type
+from penstock.api.validators import CaseInsensitiveValidString, Validator, ValidList, ValidString, between
+from penstock.connectors.mirror.classes import load
+from penstock.core.config.clients import SECURITY, define_table
+from penstock.core.config.connector import common_config
+
+VERSION = "4.3.1"
+"""Of the Kafka whose connectors these are."""
+
+# A definition a line, with its documentation below: name, type, importance, default; `!` is required, nothing is null.
+_BASE = """
+enabled BOOLEAN LOW true
+    Whether to replicate from the source to the target cluster.
+source.cluster.alias STRING HIGH !
+    Name of the source cluster.
+target.cluster.alias STRING HIGH target
+    Name of the target cluster.
+admin.timeout.ms LONG LOW 60000
+    How long an administrative task may take, such as a look for new topics.
+replication.policy.class CLASS LOW org.apache.kafka.connect.mirror.DefaultReplicationPolicy
+    The class that says how mirrored topics are called.
+replication.policy.separator STRING LOW .
+    What stands between the name of the cluster and that of the topic in the name of a mirrored topic.
+replication.policy.internal.topic.separator.enabled BOOLEAN LOW true
+    Whether the names of the topics of checkpoints and offset syncs have this separator too, or a dot.
+forwarding.admin.class CLASS LOW org.apache.kafka.clients.admin.ForwardingAdmin
+    The class of admin clients. Only Kafka's own can be had here.
+metric.reporters LIST LOW org.apache.kafka.common.metrics.JmxReporter
+    Classes of Java that report metrics. Has no effect here.
+"""
+
+_SOURCE = """
+topics LIST HIGH .*
+    Topics to mirror: names and regular expressions.
+topics.exclude LIST HIGH mm2.*\\.internal,.*\\.replica,__.*
+    Topics not to mirror, though `topics` names them: names and regular expressions.
+config.properties.exclude LIST HIGH {uncopied}
+    Settings of topics that are not copied to mirrored topics: names and regular expressions.
+topic.filter.class CLASS LOW org.apache.kafka.connect.mirror.DefaultTopicFilter
+    The class that says which topics are mirrored.
+config.property.filter.class CLASS LOW org.apache.kafka.connect.mirror.DefaultConfigPropertyFilter
+    The class that says which settings of topics are copied.
+consumer.poll.timeout.ms LONG LOW 1000
+    How long to wait for records of the source cluster.
+refresh.topics.enabled BOOLEAN LOW true
+    Whether to look for new topics and partitions again and again.
+refresh.topics.interval.seconds LONG LOW 600
+    How often to look for them.
+sync.topic.configs.enabled BOOLEAN LOW true
+    Whether the settings of mirrored topics follow those of their sources.
+sync.topic.configs.interval.seconds LONG LOW 600
+    How often settings are copied.
+sync.topic.acls.enabled BOOLEAN LOW true
+    Whether the access rights to mirrored topics follow those to their sources.
+sync.topic.acls.interval.seconds LONG LOW 600
+    How often access rights are copied.
+replication.factor INT LOW 2
+    Replication factor of topics that are made on the target cluster.
+offset-syncs.topic.replication.factor SHORT LOW 3
+    Replication factor of the topic of offset syncs.
+offset.lag.max LONG LOW 100
+    By how many records a consumer's translated offset may be behind before a new offset sync is written at once.
+offset-syncs.topic.location STRING LOW source
+    Which cluster has the topic of offset syncs, `source` or `target`.
+emit.offset-syncs.enabled BOOLEAN LOW true
+    Whether to write offset syncs. Without them checkpoints can't be made, and offsets of groups not be copied.
+heartbeats.replication.enabled BOOLEAN LOW true
+    Whether topics of heartbeats are mirrored though the topic filter does not name them.
+metric.names.formats LIST LOW legacy
+    Deprecated. How Java's metrics are called: `legacy`, `new` or both. Has no effect here.
+"""
+
+_CHECKPOINT = """
+consumer.poll.timeout.ms LONG LOW 1000
+    How often to look whether it is time for checkpoints.
+groups LIST HIGH .*
+    Consumer groups whose offsets are translated: names and regular expressions.
+groups.exclude LIST HIGH console-consumer-.*,connect-.*,__.*
+    Groups to leave out, though `groups` names them: names and regular expressions.
+group.filter.class CLASS LOW org.apache.kafka.connect.mirror.DefaultGroupFilter
+    The class that says which groups are taken.
+refresh.groups.enabled BOOLEAN LOW true
+    Whether to look for new groups again and again.
+refresh.groups.interval.seconds LONG LOW 600
+    How often to look for them.
+emit.checkpoints.enabled BOOLEAN LOW true
+    Whether to write checkpoints, the translated offsets of groups.
+emit.checkpoints.interval.seconds LONG LOW 60
+    How often checkpoints are written.
+sync.group.offsets.enabled BOOLEAN LOW false
+    Whether translated offsets are also committed on the target cluster, for groups that have no members there.
+sync.group.offsets.interval.seconds LONG LOW 60
+    How often they are committed.
+checkpoints.topic.replication.factor SHORT LOW 3
+    Replication factor of the topic of checkpoints.
+offset-syncs.topic.location STRING LOW source
+    Which cluster has the topic of offset syncs, `source` or `target`.
+topic.filter.class CLASS LOW org.apache.kafka.connect.mirror.DefaultTopicFilter
+    The class that says which topics are mirrored.
+metric.names.formats LIST LOW legacy
+    Deprecated. How Java's metrics are called: `legacy`, `new` or both. Has no effect here.
+"""
+
+_HEARTBEAT = """
+emit.heartbeats.enabled BOOLEAN LOW true
+    Whether to write heartbeats.
+emit.heartbeats.interval.seconds LONG LOW 1
+    How often.
+heartbeats.topic.replication.factor SHORT LOW 3
+    Replication factor of the topic of heartbeats.
+"""
+
+_TASK = """
+task.index INT LOW
+    The number of the task.
+task.assigned.partitions LIST LOW
+    The partitions that the task mirrors.
+task.assigned.groups LIST LOW
+    The groups whose offsets the task translates.
+"""
+
+_UNCOPIED = (
+    "follower.replication.throttled.replicas",
+    "leader.replication.throttled.replicas",
+    "message.timestamp.difference.max.ms",
+    "log.message.timestamp.before.max.ms",
+    "log.message.timestamp.after.max.ms",
+    "message.timestamp.type",
+    "unclean.leader.election.enable",
+    "min.insync.replicas",
+)
+
+_LIST = ValidList()
+_CHECKS: Mapping[str, Validator] = {
+    "config.properties.exclude": _LIST,
+    "config.providers": _LIST,
+    "groups": _LIST,
+    "groups.exclude": _LIST,
+    "metric.names.formats": ValidList("legacy", "new"),
+    "metric.reporters": _LIST,
+    "offset-syncs.topic.location": ValidString("source", "target"),
+    "sasl.login.refresh.buffer.seconds": between(0, 3600),
+    "sasl.login.refresh.min.period.seconds": between(0, 900),
+    "sasl.login.refresh.window.factor": between(0.5, 1.0),
+    "sasl.login.refresh.window.jitter": between(0.0, 0.25),
+    "sasl.oauthbearer.assertion.algorithm": CaseInsensitiveValidString("ES256", "RS256"),
+    "sasl.oauthbearer.assertion.claim.exp.seconds": between(0, 86400),
+    "sasl.oauthbearer.assertion.claim.nbf.seconds": between(0, 3600),
+    "sasl.oauthbearer.expected.audience": _LIST,
+    "security.protocol": CaseInsensitiveValidString("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+    "ssl.cipher.suites": _LIST,
+    "ssl.enabled.protocols": _LIST,
+    "topics": _LIST,
+    "topics.exclude": _LIST,
+}
+
+
+def _rows(table: str) -> Iterator[tuple[str, str, str, str | None, str]]:
+    """Name, type, importance, default and documentation of each definition."""
+    lines = table.strip().splitlines()
+    for line, documentation in zip(lines[::2], lines[1::2], strict=True):
+        name, type, importance, *default = line.split(maxsplit=3)
+        yield name, type, importance, default[0] if default else None, documentation.strip()
+
+
+def _define(config: ConfigDef, table: str) -> ConfigDef:
+    for name, type, importance, default, documentation in _rows(table):
+        if default == "{uncopied}":
+            default = ",".join(_UNCOPIED)
+        given: Any = NO_DEFAULT if default == "!" else default
+        config.define(name, Type[type], given, _CHECKS.get(name), Importance[importance], documentation)
+    return config
+
+
+def _security(config: ConfigDef) -> ConfigDef:
+    table = SECURITY.replace("\nsecurity.providers STRING LOW\n", '\nconfig.providers LIST LOW ""\n')
+    added = define_table(ConfigDef(), table, "`{name}` of Kafka's clients; see Kafka's own documentation of it.")
+    for key in added.keys.values():
+        config.add(replace(key, validator=_CHECKS.get(key.name)))
+    return config
+
+
+def _own(*tables: str) -> ConfigDef:
+    config = _security(_define(ConfigDef(), _BASE))
+    for table in tables:
+        _define(config, table)
+    return config
+
+
+class Settings:
+    """The settings of one kind of mirror connector; ``all`` is what it shows, ``own`` what it has beyond others."""
+
+    def __init__(self, table: str) -> None:
+        self.own = _own(table)
+        self.all = common_config()
+        for key in self.own.keys.values():
+            self.all.add(key)
+        self._task = _define(ConfigDef(self.own), _TASK)
+
+    def parse(self, config: Mapping[str, str]) -> dict[str, Any]:
+        """Typed values, those of tasks among them. Raises ConfigError."""
+        return self._task.parse(config, load)
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        """What every connector has is judged by the runtime."""
+        return self.own.validate(config, load)
+
+
+SOURCE_SETTINGS = Settings(_SOURCE)
+CHECKPOINT_SETTINGS = Settings(_CHECKPOINT)
+HEARTBEAT_SETTINGS = Settings(_HEARTBEAT)
+
+
+def add_error(values: list[ConfigValue], name: str, problem: str) -> None:
+    """Add a problem to a setting's value, which need not be among them yet."""
+    found = next((value for value in values if value.name == name), None)
+    if found is None:
+        found = ConfigValue(name)
+        values.append(found)
+    found.add_error(problem)

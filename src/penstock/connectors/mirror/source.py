@@ -1,0 +1,211 @@
+"""``MirrorSourceConnector``: topics of one cluster, with their partitions, settings and access rights, to another one.
+
+The connector looks for topics and deals their partitions out to its tasks (``source_task``), which copy the records.
+It also makes the mirrored topics, and keeps their settings and rights like those of their sources. Java:
+``org.apache.kafka.connect.mirror.MirrorSourceConnector``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka.admin import NewTopic
+
+from penstock.api.config import ConfigDef, ConfigValue
+from penstock.api.connector import ExactlyOnceSupport, SourceConnector
+from penstock.api.errors import ConnectError
+from penstock.connectors.mirror import cluster
+from penstock.connectors.mirror.config import MirrorConfig, consumer_settings
+from penstock.connectors.mirror.records import Place
+from penstock.connectors.mirror.scheduler import Scheduler
+from penstock.connectors.mirror.settings import SOURCE_SETTINGS, VERSION, add_error
+from penstock.connectors.mirror.source_offsets import check
+from penstock.connectors.mirror.source_task import MirrorSourceTask
+from penstock.connectors.mirror.topics import Rules, places, round_robin
+from penstock.kafka.admin import TopicSpec, create_topic
+from penstock.kafka.clients import new_admin
+
+log = logging.getLogger(__name__)
+
+_NOT_EXACTLY_ONCE = (
+    "MirrorSourceConnector can only provide exactly-once guarantees when its source consumer is configured with "
+    "isolation.level set to 'read_committed'; otherwise, records from aborted and uncommitted transactions will be "
+    "replicated from the source cluster to the target cluster."
+)
+
+
+class MirrorSourceConnector(SourceConnector):
+    """Its settings are ``settings.SOURCE_SETTINGS``."""
+
+    java_name = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
+
+    _scheduler: Scheduler | None = None
+
+    @classmethod
+    def version(cls) -> str:
+        return VERSION
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        return SOURCE_SETTINGS.all
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        values = SOURCE_SETTINGS.validate(config)
+        if config.get("exactly.once.support") == "required" and not _reads_committed(config):
+            add_error(values, "exactly.once.support", _NOT_EXACTLY_ONCE)
+        configured = any(name.startswith(("offset-syncs-", "offset-syncs.topic.")) for name in config)
+        if configured and config.get("emit.offset-syncs.enabled") == "false":
+            name = "emit.offset-syncs.enabled"
+            add_error(values, name, f"MirrorSourceConnector can't setup offset-syncs feature while {name} set to false")
+        return values
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
+        """Without reading committed records only, those of transactions that were aborted would be copied too."""
+        return ExactlyOnceSupport.SUPPORTED if _reads_committed(config) else ExactlyOnceSupport.UNSUPPORTED
+
+    def alter_offsets(
+        self, config: Mapping[str, str], offsets: list[tuple[dict[str, Any] | None, dict[str, Any] | None]]
+    ) -> bool:
+        return check(offsets, ("cluster", "topic"), with_partition=True, only_zero=False)
+
+    def task_class(self) -> type[MirrorSourceTask]:
+        return MirrorSourceTask
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._config = c = MirrorConfig(SOURCE_SETTINGS, config)
+        self._known: list[Place] = []
+        if not c["enabled"]:
+            return
+        self._mirrored: dict[str, int] = {}
+        self._timeout = c.admin_timeout
+        self._rules = Rules(
+            c.source,
+            c.target,
+            c.policy,
+            c.topic_filter(),
+            c.config_property_filter(),
+            c["heartbeats.replication.enabled"],
+            c.checkpoints_topic,
+        )
+        self._no_authorizer = False
+        self._source = new_admin(c.admin("source", "replication-source-admin"))
+        self._target = new_admin(c.admin("target", "replication-target-admin"))
+        self._scheduler = s = Scheduler(f"MirrorSourceConnector: {c.label}", c.admin_timeout)
+        s.execute(self._create_offset_syncs_topic, "creating upstream offset-syncs topic")
+        s.execute(self._load, "loading initial set of topic-partitions")
+        s.execute(self._create_topics, "creating downstream topic-partitions")
+        s.execute(self._look_at_target, "refreshing known target topics")
+        s.repeat(self._copy_rights, c.interval("sync.topic.acls"), "syncing topic ACLs", at_once=True)
+        s.repeat(self._copy_settings, c.interval("sync.topic.configs"), "syncing topic configs", at_once=True)
+        s.repeat(self._refresh, c.interval("refresh.topics"), "refreshing topics", at_once=False)
+        log.info("Started %s with %d topic-partitions.", c.name, len(self._known))
+
+    def stop(self) -> None:
+        if self._scheduler is not None:
+            self._scheduler.close()
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        return [
+            self._config.given | {"task.assigned.partitions": ",".join(map(str, part)), "task.index": str(number)}
+            for number, part in enumerate(round_robin(self._known, max_tasks))
+        ]
+
+    # -- on the scheduler's thread
+
+    def _create_offset_syncs_topic(self) -> None:
+        c = self._config
+        if c["emit.offset-syncs.enabled"]:
+            at = c.offset_syncs_cluster
+            admin = new_admin(c.admin(at, f"offset-syncs-{at}-admin"))
+            factor = c["offset-syncs.topic.replication.factor"]
+            create_topic(
+                admin, TopicSpec(c.offset_syncs_topic, 1, factor, {"cleanup.policy": "compact"}), self._timeout
+            )
+
+    def _load(self) -> None:
+        self._known = places(self._wanted())
+        self._look_at_target()
+
+    def _wanted(self) -> dict[str, int]:
+        counts = cluster.partition_counts(self._source, self._timeout)
+        return {topic: count for topic, count in counts.items() if self._rules.wants(topic)}
+
+    def _look_at_target(self) -> None:
+        counts = cluster.partition_counts(self._target, self._timeout)
+        self._mirrored = {topic: count for topic, count in counts.items() if self._rules.is_mirrored(topic)}
+
+    def _refresh(self) -> None:
+        """Look for topics and partitions that are new, gone, or missing on the target."""
+        found = places(self._wanted())
+        self._look_at_target()
+        now, before = set(found), set(self._known)
+        missing = now - self._rules.upstream(self._mirrored)
+        if now == before and not missing:
+            return
+        log.info(
+            "Found %d new topic-partitions on %s. Found %d deleted topic-partitions on %s. "
+            "Found %d topic-partitions missing on %s.",
+            len(now - before),
+            self._rules.source,
+            len(before - now),
+            self._rules.source,
+            len(missing),
+            self._rules.target,
+        )
+        self._known = found
+        self._create_topics()
+        self.context.request_task_reconfiguration()
+
+    def _create_topics(self) -> None:
+        """Make what is missing on the target: topics, and partitions of topics."""
+        wanted: dict[str, int] = {}
+        for place in self._known:
+            wanted[place.topic] = wanted.get(place.topic, 0) + 1
+        new = [topic for topic in wanted if self._rules.remote(topic) not in self._mirrored]
+        if new:
+            self._create_new(new, wanted)
+        remotes = {self._rules.remote(topic): count for topic, count in wanted.items() if topic not in new}
+        grown = {topic: count for topic, count in remotes.items() if count > self._mirrored[topic]}
+        if grown:
+            cluster.grow_topics(self._target, grown, self._timeout)
+
+    def _create_new(self, topics: list[str], counts: Mapping[str, int]) -> None:
+        settings = cluster.topic_settings(self._source, topics, self._timeout)
+        factor = self._config["replication.factor"]
+        made = [
+            NewTopic(
+                self._rules.remote(topic), counts[topic], factor, config=self._rules.settings_of_new(settings[topic])
+            )
+            for topic in topics
+        ]
+        cluster.create_topics(self._target, made, self._timeout)
+
+    def _copy_settings(self) -> None:
+        mirrored = {topic for topic, _ in self._known if self._rules.remote(topic) in self._mirrored}
+        found = cluster.topic_settings(self._source, mirrored, self._timeout)
+        changes = {self._rules.remote(topic): self._rules.changes(entries) for topic, entries in found.items()}
+        impossible = cluster.alter_settings(self._target, changes, self._timeout)
+        if impossible is not None:
+            error = ConnectError(
+                f"the target cluster '{self._rules.target}' is not compatible with IncrementalAlterConfigs API"
+            )
+            error.__cause__ = impossible
+            self.context.raise_error(error)
+
+    def _copy_rights(self) -> None:
+        found = cluster.topic_rights(self._source, self._timeout)
+        if found is None:
+            if not self._no_authorizer:
+                self._no_authorizer = True
+                log.info(
+                    "No ACL authorizer is configured on the source Kafka cluster, so no topic ACL syncing will take "
+                    "place. Consider disabling topic ACL syncing by setting sync.topic.acls.enabled to 'false'."
+                )
+            return
+        cluster.grant(self._target, self._rules.rights(found), self._timeout)
+
+
+def _reads_committed(config: Mapping[str, str]) -> bool:
+    return consumer_settings(config, "source").get("isolation.level") == "read_committed"

@@ -1,0 +1,163 @@
+"""The task that copies the records of some partitions to the mirrored topics on the target cluster.
+
+Batches are columns of bytes, straight from the consumer. A record's partition stays what it was; the source offset of a
+partition is that of the last record mirrored. Java: ``MirrorSourceTask``.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    OFFSET_END,
+    OFFSET_STORED,
+    Consumer,
+    KafkaException,
+    Message,
+    TopicPartition,
+)
+from confluent_kafka import KafkaError as BrokerError
+
+from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.record import Header, SourceRecord
+from penstock.api.schema import BYTES, OPTIONAL_BYTES
+from penstock.api.source import SourceTask
+from penstock.connectors.mirror.config import MirrorConfig
+from penstock.connectors.mirror.offset_syncs import OffsetSyncs
+from penstock.connectors.mirror.records import Place
+from penstock.connectors.mirror.settings import SOURCE_SETTINGS, VERSION
+from penstock.connectors.mirror.source_offsets import OFFSET, source_partition
+from penstock.kafka.clients import new_consumer
+
+log = logging.getLogger(__name__)
+
+_MOST = 10_000
+"""Records of one poll, unless ``max.poll.records`` of the consumer says otherwise."""
+_PATIENCE = 0.1
+"""Seconds that the consumer is waited for at once, so that ``stop`` need not wait long."""
+_RESETS = {"earliest": OFFSET_BEGINNING, "latest": OFFSET_END}
+
+
+class MirrorSourceTask(SourceTask):
+    """Mirrors the partitions of ``task.assigned.partitions``."""
+
+    java_name = "org.apache.kafka.connect.mirror.MirrorSourceTask"
+
+    _consumer: Consumer | None = None
+    _syncs: OffsetSyncs | None = None
+
+    @classmethod
+    def version(cls) -> str:
+        return VERSION
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stopping = False
+
+    def start(self, config: Mapping[str, str]) -> None:
+        c = MirrorConfig(SOURCE_SETTINGS, config)
+        self._wait: float = c["consumer.poll.timeout.ms"] / 1000
+        mirrored = c.task_partitions()
+        self._topics = {place.topic: c.policy.format_remote_topic(c.source, place.topic) for place in mirrored}
+        self._partitions = {tuple(place): source_partition(c.source, place) for place in mirrored}
+        if c["emit.offset-syncs.enabled"]:
+            at = c.offset_syncs_cluster
+            settings = c.producer(at, f"offset-syncs-{at}-producer")
+            self._syncs = OffsetSyncs(settings, c.offset_syncs_topic, c["offset.lag.max"])
+        settings = c.consumer("source", "replication-consumer")
+        self._most = int(settings.get("max.poll.records", _MOST))
+        settings.setdefault("group.id", settings["client.id"])  # never used, but wanted
+        self._consumer = new_consumer(settings, **{"enable.partition.eof": False})
+        self._assign(self._consumer, _RESETS.get(settings["auto.offset.reset"], OFFSET_STORED))
+        log.info("Replicating %d topic-partitions %s->%s: %s.", len(mirrored), c.source, c.target, mirrored)
+
+    def _assign(self, consumer: Consumer, first: int) -> None:
+        """Go on behind the last record that was mirrored."""
+        partitions = list(self._partitions.values())
+        offsets = self.context.offset_reader.offsets(partitions)
+        assigned = []
+        for (topic, number), offset in zip(self._partitions, offsets, strict=True):
+            last = -1 if offset is None or offset.get(OFFSET) is None else offset[OFFSET]
+            assigned.append(TopicPartition(topic, number, first if last < 0 else last + 1))
+        consumer.assign(assigned)
+        log.info("Starting with %d previously uncommitted partitions.", sum(each.offset == first for each in assigned))
+
+    def poll(self) -> Batch | None:
+        with self._lock:
+            if self._stopping or self._consumer is None:
+                return None
+            messages = self._fetch(self._consumer)
+        return self._batch(messages) if messages else None
+
+    def idle(self) -> float:
+        return 0.0
+
+    def _fetch(self, consumer: Consumer) -> list[Message]:
+        end = time.monotonic() + self._wait
+        try:
+            while (first := consumer.poll(max(min(end - time.monotonic(), _PATIENCE), 0))) is None:
+                if self._stopping or time.monotonic() >= end:
+                    return []
+            messages = [first, *consumer.consume(self._most - 1, 0)] if self._most > 1 else [first]
+        except KafkaException:
+            log.warning("Failure during poll.", exc_info=True)
+            return []
+        return [message for message in messages if not _failed(message)]
+
+    def _batch(self, messages: list[Message]) -> Batch:
+        n = len(messages)
+        topics: list[Any] = list(map(Message.topic, messages))
+        numbers: list[Any] = list(map(Message.partition, messages))
+        offsets = [{OFFSET: offset} for offset in map(Message.offset, messages)]
+        headers: list[Any] = list(map(Message.headers, messages))
+        places = zip(topics, numbers, strict=True)
+        return Batch.of(
+            [self._topics[topic] for topic in topics],
+            list(map(Message.value, messages)),
+            value_schema=BYTES,
+            keys=list(map(Message.key, messages)),
+            key_schema=OPTIONAL_BYTES,
+            partitions=numbers,
+            timestamps=[time for _, time in map(Message.timestamp, messages)],
+            headers=list(map(_headers, headers)) if headers.count(None) < n else None,
+            origin=SourceOrigin([self._partitions[place] for place in places], offsets),
+        )
+
+    def commit_record(self, record: SourceRecord, topic: str, partition: int, offset: int) -> None:
+        if self._stopping or self._syncs is None or offset < 0:
+            return
+        place = Place(record.source_partition["topic"], record.source_partition["partition"])
+        self._syncs.mirrored(place, record.source_offset[OFFSET], offset)
+
+    def commit(self) -> None:
+        if self._syncs is not None:
+            self._syncs.commit()
+
+    def stop(self) -> None:
+        self._stopping = True
+        with self._lock:
+            if self._consumer is not None:
+                self._consumer.close()
+                self._consumer = None
+            if self._syncs is not None:
+                self._syncs.close()
+
+
+def _headers(pairs: list[tuple[str, bytes | None]] | None) -> tuple[Header, ...]:
+    if not pairs:
+        return ()
+    return tuple([Header(name, OPTIONAL_BYTES if value is None else BYTES, value) for name, value in pairs])
+
+
+def _failed(message: Message) -> bool:
+    error = message.error()
+    if error is None:
+        return False
+    if error.code() != BrokerError._PARTITION_EOF:
+        log.warning("Failure during poll of topic %s: %s", message.topic(), error.str())
+    return True

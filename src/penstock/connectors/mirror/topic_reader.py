@@ -1,0 +1,81 @@
+"""Reading one of the mirror's own topics from its beginning, to its end or for ever.
+
+Only partition 0 is used. A topic that does not exist yet is waited for. Java: ``KafkaBasedLog`` as ``CheckpointStore``
+and ``OffsetSyncStore`` use it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from confluent_kafka import OFFSET_BEGINNING, Message, TopicPartition
+from confluent_kafka import KafkaError as BrokerError
+
+from penstock.api.errors import ConnectError
+from penstock.kafka.clients import new_consumer
+
+log = logging.getLogger(__name__)
+
+OnRecord = Callable[[bytes | None, bytes | None], None]
+"""Gets key and value of each record."""
+
+_BATCH = 10_000
+_DENIED = (BrokerError.TOPIC_AUTHORIZATION_FAILED, BrokerError.GROUP_AUTHORIZATION_FAILED)
+
+
+class TopicReader:
+    """One reading, on the thread that calls ``read``; ``stop`` ends it from any thread."""
+
+    def __init__(self, consumer: Mapping[str, str], topic: str, on_record: OnRecord) -> None:
+        """``consumer``: its settings, as Java's."""
+        self._settings, self._topic, self._on_record = dict(consumer), topic, on_record
+        self._settings.setdefault("group.id", self._settings["client.id"])  # never used, but wanted
+        self._stopping = threading.Event()
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    def read(self, on_end: Callable[[], None], *, forever: bool) -> None:
+        """Give every record to ``on_record``; ``on_end`` is called once, when all that was there has been given.
+
+        Returns then, unless ``forever``. Raises ConnectError if the topic may not be read.
+        """
+        native: dict[str, Any] = {"enable.partition.eof": True, "allow.auto.create.topics": False}
+        consumer = new_consumer(self._settings, **native)
+        at_end = False
+        try:
+            consumer.assign([TopicPartition(self._topic, 0, OFFSET_BEGINNING)])
+            while not self._stopping.is_set():
+                first = consumer.poll(0.2)
+                if first is None:
+                    continue
+                for message in (first, *consumer.consume(_BATCH, 0)):
+                    if not self._take(message) or at_end:
+                        continue
+                    at_end = True
+                    on_end()
+                if at_end and not forever:
+                    return
+        finally:
+            consumer.close()
+
+    def _take(self, message: Message) -> bool:
+        """Whether this is the end."""
+        error = message.error()
+        if error is None:
+            try:
+                self._on_record(message.key(), message.value())
+            except Exception as failure:
+                log.warning(
+                    "Ignored invalid record of topic %s at offset %s: %s", self._topic, message.offset(), failure
+                )
+        elif error.code() == BrokerError._PARTITION_EOF:
+            return True
+        elif error.code() in _DENIED:
+            raise ConnectError(f"Topic {self._topic} can't be read: {error.str()}")
+        else:
+            log.warning("While reading topic %s: %s", self._topic, error.str())
+        return False

@@ -1,0 +1,141 @@
+"""Which topics are mirrored, how they are to be on the target cluster, and which task takes which partitions.
+
+Pure: what is on the clusters goes in, what should become of it comes out. Java: ``MirrorSourceConnector``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ConfigEntry, ResourcePatternType
+
+from penstock.api.text import hash_order
+from penstock.connectors.mirror.filters import DefaultConfigPropertyFilter, DefaultTopicFilter
+from penstock.connectors.mirror.policy import DefaultReplicationPolicy
+from penstock.connectors.mirror.records import Place
+
+_DEFAULT, _STATIC_BROKER = 5, 4  # ConfigSource
+
+
+def round_robin(places: Sequence[Place], max_tasks: int) -> list[list[Place]]:
+    """One list for each task, none of them empty: topics differ in traffic, so their partitions are dealt out."""
+    count = min(max_tasks, len(places))
+    return [list(places[number::count]) for number in range(count)]
+
+
+def group_parts(groups: Sequence[str], max_tasks: int) -> list[list[str]]:
+    """Neighbours together, the first tasks with one more. Java: ``ConnectorUtils.groupPartitions``."""
+    count = min(max_tasks, len(groups))
+    least, more = divmod(len(groups), count) if count else (0, 0)
+    parts, at = [], 0
+    for number in range(count):
+        size = least + (number < more)
+        parts.append(list(groups[at : at + size]))
+        at += size
+    return parts
+
+
+def places(counts: Mapping[str, int]) -> list[Place]:
+    """All partitions of these topics, topics in the order of Java's hash map."""
+    capacity = 1 << (len(counts) - 1).bit_length() if counts else 1
+    return [Place(topic, number) for topic in hash_order(counts, capacity) for number in range(counts[topic])]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the settings of a source connector say about topics."""
+
+    source: str
+    target: str
+    policy: DefaultReplicationPolicy
+    topics: DefaultTopicFilter
+    properties: DefaultConfigPropertyFilter
+    heartbeats: bool
+    checkpoints_topic: str
+
+    def remote(self, topic: str) -> str:
+        return self.policy.format_remote_topic(self.source, topic)
+
+    def wants(self, topic: str) -> bool:
+        """Whether a topic of the source cluster is mirrored."""
+        named = self.topics.should_replicate_topic(topic) or (
+            self.heartbeats and self.policy.is_heartbeats_topic(topic)
+        )
+        return named and not self.policy.is_internal_topic(topic) and not self.is_cycle(topic)
+
+    def is_cycle(self, topic: str) -> bool:
+        """Whether the topic has already been on the target cluster."""
+        while (source := self.policy.topic_source(topic)) is not None:
+            if source == self.target:
+                return True
+            upstream = self.policy.upstream_topic(topic)
+            if upstream is None or upstream == topic:
+                return False  # as IdentityReplicationPolicy has it
+            topic = upstream
+        return False
+
+    def is_mirrored(self, topic: str) -> bool:
+        """Whether a topic of the target cluster is a mirrored one of the source cluster."""
+        return self.policy.topic_source(topic) == self.source and topic != self.checkpoints_topic
+
+    def upstream(self, mirrored: Mapping[str, int]) -> set[Place]:
+        """The source partitions that mirrored topics stand for."""
+        return {Place(self.policy.upstream_topic(topic) or "", number) for topic, number in places(mirrored)}
+
+    # -- settings
+
+    def settings_of_new(self, entries: Iterable[ConfigEntry]) -> dict[str, str]:
+        """The settings with which a mirrored topic is made, given those of its source."""
+        return {
+            entry.name: entry.value or ""
+            for entry in entries
+            if self._copied(entry) and (not _is_default(entry) or self._source_default(entry))
+        }
+
+    def changes(self, entries: Iterable[ConfigEntry]) -> dict[str, str | None]:
+        """What is set on a mirrored topic, or taken back to the target's default (None), to follow its source."""
+        return {
+            entry.name: None if _is_default(entry) and not self._source_default(entry) else entry.value or ""
+            for entry in entries
+            if self._copied(entry)
+        }
+
+    def _copied(self, entry: ConfigEntry) -> bool:
+        return (
+            not entry.is_read_only
+            and not entry.is_sensitive
+            and int(entry.source) != _STATIC_BROKER
+            and self.properties.should_replicate_config_property(entry.name)
+        )
+
+    def _source_default(self, entry: ConfigEntry) -> bool:
+        return self.properties.should_replicate_source_default(entry.name)
+
+    # -- access rights
+
+    def rights(self, bindings: Iterable[AclBinding]) -> list[AclBinding]:
+        """The rights to mirrored topics: nobody may write there, and who may do all may read."""
+        return [
+            AclBinding(
+                each.restype,
+                self.remote(each.name),
+                ResourcePatternType.LITERAL,
+                each.principal,
+                each.host,
+                AclOperation.READ if _allows(each, AclOperation.ALL) else each.operation,
+                each.permission_type,
+            )
+            for each in bindings
+            if each.resource_pattern_type == ResourcePatternType.LITERAL
+            and not _allows(each, AclOperation.WRITE)
+            and self.wants(each.name)
+        ]
+
+
+def _is_default(entry: ConfigEntry) -> bool:
+    return int(entry.source) == _DEFAULT
+
+
+def _allows(binding: AclBinding, operation: AclOperation) -> bool:
+    return bool(binding.permission_type == AclPermissionType.ALLOW and binding.operation == operation)

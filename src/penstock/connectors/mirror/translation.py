@@ -1,0 +1,89 @@
+"""From offsets of source partitions to offsets of mirrored ones, by the offset syncs that were read.
+
+Of each partition 64 syncs are kept at most: the latest, and earlier ones that are the farther apart the older they are,
+so that a group far behind is still translated to a place not too far before its own. Java: ``OffsetSyncStore``, whose
+choice of syncs this keeps.
+"""
+
+from __future__ import annotations
+
+from penstock.connectors.mirror.records import OffsetSync, Place
+
+SYNCS = 64
+"""One for each bit of an offset."""
+_MAX = 2**63
+
+TOO_OLD = -1
+"""The answer for an offset before all syncs that are known."""
+
+
+class Translation:
+    """``add`` every sync in the order of the topic; one thread adds, any may translate."""
+
+    def __init__(self) -> None:
+        self._syncs: dict[Place, list[OffsetSync]] = {}
+        self.must_read_to_end = True
+        """While the topic is read for the first time, only the last sync of a partition counts.
+
+        Otherwise a group might be translated to an earlier place than by the run before. Not needed if the checkpoints
+        of that run are known.
+        """
+        self.at_end = False
+        """Set by the reader when it has read all that was there at the start; nothing is translated before."""
+
+    def add(self, sync: OffsetSync) -> None:
+        kept = self._syncs.get(sync.place)
+        if kept is None or (not self.at_end and self.must_read_to_end) or sync.upstream < kept[0].upstream:
+            self._syncs[sync.place] = [sync] * SYNCS  # nothing known before is of use
+        else:
+            self._syncs[sync.place] = _updated(kept, sync)
+
+    def downstream(self, place: Place, upstream: int) -> int | None:
+        """The offset of the mirrored partition from which nothing is missed; None if it can't be said (yet)."""
+        kept = self._syncs.get(place)
+        if not self.at_end or kept is None:
+            return None
+        sync = next((each for each in kept if each.upstream <= upstream), kept[-1])
+        if sync.upstream > upstream:
+            return TOO_OLD
+        # Behind a sync only the next offset is certain: how many records are missing after it is not known.
+        return sync.downstream + (upstream != sync.upstream)
+
+
+def _updated(old: list[OffsetSync], latest: OffsetSync) -> list[OffsetSync]:
+    """The syncs to keep with a later one in front. Bounds on neighbours hold between any two then."""
+    syncs = list(old)
+    syncs[0] = replacement = latest
+    at = 0
+    for current in range(1, SYNCS):
+        previous = current - 1
+        while True:
+            candidate = old[at]
+            recent = _recent(syncs[previous], candidate, previous, current)
+            apart = _apart(syncs[previous], candidate, previous)
+            apart_from_next = current + 1 >= SYNCS or _apart(candidate, syncs[current + 1], current)
+            duplicate = at + 1 < SYNCS and candidate is old[at + 1]
+            promote = recent and apart and apart_from_next
+            skip = duplicate or not apart
+            if promote:
+                replacement = candidate
+            if promote or skip:
+                at += 1
+            if not (at < current and skip):
+                break
+        if _recent(syncs[previous], syncs[current], previous, current):
+            break  # and so are all behind it
+        syncs[current] = replacement
+    return syncs
+
+
+def _recent(a: OffsetSync, b: OffsetSync, i: int, j: int) -> bool:
+    """Whether ``b`` is not too old for place ``j``, ``a`` being at ``i``."""
+    bound = b.upstream + (1 << j) - (1 << i)
+    return a is b or bound >= _MAX or a.upstream <= bound
+
+
+def _apart(a: OffsetSync, b: OffsetSync, i: int) -> bool:
+    """Whether ``b`` is old enough to be of use behind ``a`` at ``i``."""
+    bound = b.upstream + (1 << max(i - 2, 0))
+    return a is b or (bound < _MAX and a.upstream >= bound)
