@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
@@ -18,6 +19,7 @@ from penstock.api.errors import ConnectError, java_name
 from penstock.api.topic_settings import TopicSettings
 from penstock.core.tasks import TaskId
 from penstock.pipeline.broker_errors import broker_error
+from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.creation import create, exists
 from penstock.pipeline.errors import Failure
 from penstock.pipeline.metrics import Metrics
@@ -127,3 +129,24 @@ class DeadLetterQueue:
             raise ConnectError(
                 f"{left} records could not be written to the dead letter queue {self._topic} in {seconds:g} s"
             )
+
+
+@dataclass(slots=True)
+class Letters:
+    """Finds records as they were read, for dead letters: among those of the last fetch, else by converting back."""
+
+    raw: Batch | None = None
+    conversion: Conversion | None = None
+
+    def original(self, record: Batch) -> Batch:
+        origin = record.origin
+        if self.raw is not None and isinstance(origin, SinkOrigin) and isinstance(self.raw.origin, SinkOrigin):
+            o = self.raw.origin
+            wanted = (origin.offsets[0], origin.partitions[0], origin.topics[0])
+            for i, place in enumerate(zip(o.offsets, o.partitions, o.topics, strict=True)):
+                if place == wanted:
+                    return self.raw.select((i,))
+        assert self.conversion is not None
+        for step in self.conversion.from_connect():
+            record = step.apply(record)
+        return record

@@ -25,6 +25,7 @@ from penstock.core.tasks import TaskId
 from penstock.core.topic_creation import TopicCreation
 from penstock.kafka.client_settings import connector_producer, internal, transactional_producer
 from penstock.kafka.clients import make_admin, new_producer
+from penstock.pipeline.boundaries import Boundaries
 from penstock.pipeline.chain import Chain, Resolve
 from penstock.pipeline.commit import AtLeastOnce, Commit, RecordByRecord
 from penstock.pipeline.conversion import Conversion
@@ -37,7 +38,7 @@ from penstock.pipeline.offsets import SourceOffsets
 from penstock.pipeline.sender import Sender
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start, seconds_of
 from penstock.pipeline.topics import ActiveTopics
-from penstock.pipeline.transactions import Boundaries, ExactlyOnce
+from penstock.pipeline.transactions import ExactlyOnce
 
 log = logging.getLogger(__name__)
 
