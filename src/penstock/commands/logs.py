@@ -1,7 +1,7 @@
 """``penstock logs``: why what of a connector has failed, and how much its code logs.
 
 Workers keep no log lines to ask for. What they keep are the traces of what has failed; everything else is in their
-own logs, whose lines name the connector and the task.
+own logs.
 """
 
 from __future__ import annotations
@@ -72,5 +72,4 @@ def _print_traces(shown: dict[str, Any]) -> None:
     if not failed:
         print(f"Nothing of connector {name} has failed.")
     workers = sorted({state["worker_id"] for _, state in instances})
-    marks = " or ".join([f"[{name}]", *(f"[{name}|task-{task['id']}]" for task in shown["tasks"][:1])])
-    print(f"More is in the log of {', '.join(workers)}, in lines that are marked {marks}.")
+    print(f"More may be in the log of {', '.join(workers)}.")

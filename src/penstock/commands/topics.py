@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from penstock.commands._output import As, Output, print_json
 from penstock.commands._rest import URL, Name, Url, User, client
+
+if TYPE_CHECKING:
+    from penstock.core.creation_rules import NewTopicSpec
+
+BROKER_DEFAULT = -1
 
 
 class OrShow(TyperGroup):
@@ -82,27 +87,25 @@ def explain(
 
 
 def _rule(config: dict[str, str], name: str) -> str:
-    patterns = [f"topic.creation.{name}.regex"] if "topic.creation" in config else [f"topic.creation.{name}.include"]
-    given = [f"{key}={config[key]}" for key in patterns if key in config]
-    if given and not (name == "default" and "topic.creation" not in config):
-        return f"rule {name} ({given[0]})"
-    return f"rule {name}, as every topic does that matches no other"
+    draft = "topic.creation" in config
+    if name == "default" and not draft:
+        return "rule default, as every topic does that matches no other"
+    key = f"topic.creation.{name}.{'regex' if draft else 'include'}"
+    return f"rule {name} ({key}={config[key]})"
 
 
-def _created(spec: Any) -> str:
-    partitions = (
-        "the broker's default number of partitions" if spec.partitions == -1 else f"{spec.partitions} partitions"
-    )
-    copies = (
-        "default replication factor"
-        if spec.replication_factor == -1
-        else f"replication factor {spec.replication_factor}"
-    )
-    configs = [f"{key}={value}" for key, value in sorted(spec.configs.items())]
-    return ", ".join([partitions, copies, *configs])
+def _created(spec: NewTopicSpec) -> str:
+    partitions, copies = spec.partitions, spec.replication_factor
+    said = [
+        "the broker's default number of partitions"
+        if partitions == BROKER_DEFAULT
+        else f"{partitions} partition{'s' * (partitions > 1)}",
+        "the broker's default replication factor" if copies == BROKER_DEFAULT else f"replication factor {copies}",
+    ]
+    return ", ".join([*said, *(f"{key}={value}" for key, value in sorted(spec.configs.items()))])
 
 
-def _document(spec: Any) -> dict[str, Any]:
+def _document(spec: NewTopicSpec) -> dict[str, Any]:
     return {
         "topic": spec.name,
         "rule": spec.rule_name,

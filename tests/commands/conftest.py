@@ -1,0 +1,42 @@
+"""The commands against a cluster in memory that listens at a port: real herders, real plugins, no Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from penstock import cli
+from penstock.observe import LogLevels
+from rest_cluster import RestCluster
+from serving import serve
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def cluster() -> Iterator[RestCluster]:
+    with ThreadPoolExecutor(2) as pool:
+        cluster = RestCluster(pool, LogLevels())
+        cluster.start("one")
+        yield cluster
+
+
+@pytest.fixture
+def url(cluster: RestCluster) -> Iterator[str]:
+    with serve(cluster.app("one")) as url:
+        yield url
+
+
+@pytest.fixture
+def penstock(url: str) -> Run:
+    """Runs ``penstock`` with these arguments; the worker is the cluster's."""
+    runner = CliRunner(env={"PENSTOCK_URL": url, "PENSTOCK_USER": None, "COLUMNS": "200"})
+
+    def run(*arguments: str, input: str | None = None) -> Result:
+        return runner.invoke(cli.app, arguments, input=input)
+
+    return run

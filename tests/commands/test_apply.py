@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.commands.apply import difference
+from rest_cluster import RestCluster
+
+ORDERS = {"name": "orders", "connector.class": "FileStreamSource", "topic": "t", "file": "f"}
+NEW = """\
+Connector orders is new:
+  + connector.class=FileStreamSource
+  + file=f
+  + name=orders
+  + topic=t
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "orders.json"
+    path.write_text(json.dumps(ORDERS))
+    return path
+
+
+def test_a_new_connector_is_created(penstock: Any, cluster: RestCluster, file: Path) -> None:
+    said = penstock("apply", "-f", str(file))
+    assert (said.exit_code, said.stdout) == (0, f"{NEW}Created connector orders.\n")
+    assert cluster.workers["one"].herder.state.connectors["orders"].config == ORDERS
+
+
+def test_one_that_is_as_the_file_says_is_left_alone(penstock: Any, cluster: RestCluster, file: Path) -> None:
+    penstock("apply", "-f", str(file))
+    written = len(cluster.config)
+    said = penstock("apply", "-f", str(file))
+    assert (said.exit_code, said.stdout) == (0, "Connector orders is as it should be.\n")
+    assert len(cluster.config) == written
+
+
+def test_the_difference_is_shown_before_a_change(penstock: Any, cluster: RestCluster, file: Path) -> None:
+    penstock("apply", "-f", str(file))
+    file.write_text(json.dumps({"name": "orders", "config": {**ORDERS, "file": "g", "tasks.max": 2}}))
+    said = penstock("apply", "-f", str(file))
+    assert said.stdout == (
+        "Connector orders differs:\n  - file=f\n  + file=g\n  + tasks.max=2\nUpdated connector orders.\n"
+    )
+    assert cluster.workers["one"].herder.state.connectors["orders"].config["tasks.max"] == "2"
+
+
+def test_a_dry_run_changes_nothing(penstock: Any, cluster: RestCluster, file: Path) -> None:
+    said = penstock("apply", "-f", str(file), "--dry-run")
+    assert (said.exit_code, said.stdout) == (0, NEW)
+    assert "orders" not in cluster.workers["one"].herder.state.connectors
+
+
+def test_a_dry_run_has_the_worker_look_for_mistakes(penstock: Any, file: Path) -> None:
+    file.write_text(json.dumps({"name": "orders", "connector.class": "FileStreamSource", "tasks.max": "many"}))
+    said = penstock("apply", "-f", str(file), "--dry-run")
+    assert said.exit_code == 1
+    assert (
+        'penstock: Connector orders: Missing required configuration "topic" which has no default value.' in said.stderr
+    )
+    assert "Connector orders: Invalid value many for configuration tasks.max" in said.stderr
+
+
+def test_a_folder_is_all_of_its_files_and_one_that_is_refused_stops_none(penstock: Any, tmp_path: Path) -> None:
+    (tmp_path / "1.json").write_text(json.dumps({"name": "broken", "config": {"connector.class": "FileStreamSource"}}))
+    (tmp_path / "2.properties").write_text("name=orders\nconnector.class=FileStreamSource\ntopic=t\nfile=f\n")
+    (tmp_path / "README").write_text("no connector")
+    said = penstock("apply", "-f", str(tmp_path))
+    assert said.exit_code == 1
+    assert said.stderr.startswith("penstock: Connector broken: Connector configuration is invalid and contains")
+    assert said.stdout.endswith(f"{NEW}Created connector orders.\n")
+
+
+def test_a_new_connector_may_begin_in_another_state_and_elsewhere(
+    penstock: Any, cluster: RestCluster, file: Path
+) -> None:
+    offsets = [{"partition": {"filename": "f"}, "offset": {"position": 3}}]
+    wanted = {"name": "orders", "config": ORDERS, "initial_state": "STOPPED", "initial_offsets": offsets}
+    file.write_text(json.dumps(wanted))
+    assert penstock("apply", "-f", str(file)).exit_code == 0
+    assert cluster.workers["one"].herder.state.target_state("orders") == "STOPPED"
+    assert json.loads(penstock("get", "offsets", "orders", "-o", "json").stdout) == {"offsets": offsets}
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint", "status"),
+    [
+        ("{", "is not a connector configuration: The request's body is not valid JSON", 1),
+        ('{"connector.class": "FileStreamSource"}', "does not name its connector; it must have a `name`.", 2),
+        (None, "cannot be read: No such file or directory", 1),
+    ],
+)
+def test_files_that_are_no_connectors(
+    penstock: Any, file: Path, content: str | None, complaint: str, status: int
+) -> None:
+    file.unlink() if content is None else file.write_text(content)
+    said = penstock("apply", "-f", str(file))
+    assert said.exit_code == status
+    assert complaint in " ".join(said.stderr.replace("│", " ").split())
+
+
+def test_a_folder_without_connectors_is_a_mistake(penstock: Any, tmp_path: Path) -> None:
+    assert penstock("apply", "-f", str(tmp_path)).exit_code == 2
+
+
+def test_difference() -> None:
+    assert list(difference({"a": "1", "b": "2"}, {"b": "3", "c": None})) == ["- a=1", "- b=2", "+ b=3", "+ c=null"]
+    assert list(difference(ORDERS, ORDERS)) == []

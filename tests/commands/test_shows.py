@@ -1,0 +1,222 @@
+"""Commands that show what there is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from penstock.commands._rest import complete_connector
+from penstock.core.tasks import TaskId
+from penstock.http.client import Client
+from rest_cluster import RestCluster
+
+CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
+
+
+@pytest.fixture
+def worker(url: str) -> Any:
+    with Client(url) as worker:
+        yield worker
+
+
+@pytest.fixture
+def source(worker: Client) -> None:
+    worker.create("orders", CONFIG)
+
+
+@pytest.fixture
+def sink(worker: Client) -> None:
+    worker.create("lines out", {"connector.class": "FileStreamSink", "topics": "t", "file": "f"})
+
+
+def test_there_is_nothing_yet(penstock: Any) -> None:
+    assert penstock("status").stdout == "There are no connectors.\n"
+    assert json.loads(penstock("status", "-o", "json").stdout) == {}
+
+
+@pytest.mark.usefixtures("source", "sink")
+def test_the_status_of_all(penstock: Any, cluster: RestCluster) -> None:
+    cluster.fail(TaskId("orders", 0), "the disk is full")
+    assert penstock("status").stdout.splitlines() == [
+        "NAME       TYPE    STATE    WORKER  TASKS",
+        "lines out  sink    RUNNING  one     1 running",
+        "orders     source  RUNNING  one     1 failed",
+    ]
+
+
+@pytest.mark.usefixtures("source")
+def test_the_status_of_one(penstock: Any, cluster: RestCluster, worker: Client) -> None:
+    cluster.fail(TaskId("orders", 0), "the disk is full\n\tat line 1\n")
+    assert penstock("status", "orders").stdout.splitlines() == [
+        "Connector orders (source) is RUNNING on one.",
+        "TASK  STATE   WORKER  TRACE",
+        "0     FAILED  one     the disk is full",
+    ]
+    assert json.loads(penstock("status", "orders", "-o", "json").stdout) == worker.status("orders")
+    worker.stop("orders")
+    assert penstock("status", "orders").stdout.splitlines() == [
+        "Connector orders (source) is STOPPED on one.",
+        "It has no tasks.",
+    ]
+
+
+def test_a_connector_that_does_not_exist(penstock: Any) -> None:
+    for command in (["status"], ["get", "config"], ["get", "offsets"], ["topics"], ["logs"], ["offsets", "reset"]):
+        said = penstock(*command, "nobody")
+        assert said.exit_code == 3, command
+        assert said.stderr.startswith("penstock: "), command
+        assert "nobody" in said.stderr, command
+
+
+@pytest.mark.usefixtures("source", "sink")
+def test_get(penstock: Any, worker: Client) -> None:
+    assert penstock("get", "connectors").stdout.splitlines() == [
+        "NAME       TYPE    CLASS             TASKS",
+        "lines out  sink    FileStreamSink    1",
+        "orders     source  FileStreamSource  1",
+    ]
+    assert penstock("get", "config", "orders").stdout.splitlines() == [
+        "SETTING          VALUE",
+        "connector.class  FileStreamSource",
+        "file             f",
+        "name             orders",
+        "topic            t",
+    ]
+    assert json.loads(penstock("get", "config", "orders", "-o", "json").stdout) == worker.config("orders")
+    assert "org.apache.kafka.connect.file.FileStreamSourceConnector" in penstock("get", "plugins").stdout
+    assert "JsonConverter" not in penstock("get", "plugins").stdout
+    assert "org.apache.kafka.connect.json.JsonConverter" in penstock("get", "plugins", "--all").stdout
+    assert penstock("get", "loggers").stdout.startswith("LOGGER ")
+
+
+@pytest.mark.usefixtures("sink")
+def test_offsets(penstock: Any, worker: Client) -> None:
+    worker.stop("lines out")
+    altered = penstock("offsets", "alter", "lines out", "t:0=42", "t:1=7")
+    assert (altered.exit_code, altered.stdout) == (0, "Connector lines out: altered.\n")
+    assert penstock("get", "offsets", "lines out").stdout.splitlines() == [
+        "PARTITION                                   OFFSET",
+        '{"kafka_topic": "t", "kafka_partition": 0}  {"kafka_offset": 42}',
+        '{"kafka_topic": "t", "kafka_partition": 1}  {"kafka_offset": 7}',
+    ]
+    kept = penstock("offsets", "get", "lines out", "-o", "json").stdout
+    assert penstock("offsets", "reset", "lines out").exit_code == 0
+    assert worker.offsets("lines out") == []
+    assert penstock("offsets", "alter", "lines out", "-f", "-", input=kept).exit_code == 0
+    assert worker.offsets("lines out") == json.loads(kept)["offsets"]
+
+
+@pytest.mark.usefixtures("sink")
+def test_offsets_that_are_none(penstock: Any) -> None:
+    for wrong in (["t=4"], ["t:0=x"], [], ["-f", "-"], ["t:0=4", "-f", "-"]):
+        assert penstock("offsets", "alter", "lines out", *wrong, input='{"offset": 1}').exit_code == 2
+    running = penstock("offsets", "alter", "lines out", "t:0=42")
+    assert running.exit_code == 1
+    assert "STOPPED" in running.stderr
+
+
+@pytest.mark.usefixtures("source")
+def test_topics(penstock: Any, cluster: RestCluster) -> None:
+    assert penstock("topics", "orders").stdout == "Connector orders has used no topic.\n"
+    cluster.use_topic(TaskId("orders", 0), "u")
+    cluster.use_topic(TaskId("orders", 0), "t")
+    assert penstock("topics", "orders").stdout == "t\nu\n"
+    assert penstock("topics", "--reset", "orders").stdout == "Reset the topics of connector orders.\n"
+    assert json.loads(penstock("topics", "orders", "-o", "json").stdout) == {"orders": {"topics": []}}
+
+
+GROUPS = {
+    "topic.creation.groups": "big",
+    "topic.creation.big.include": "orders-.*",
+    "topic.creation.big.partitions": "12",
+    "topic.creation.big.cleanup.policy": "compact",
+    "topic.creation.default.partitions": "1",
+    "topic.creation.default.replication.factor": "-1",
+}
+DRAFT = {"topic.creation": "big", "topic.creation.big.regex": "orders-.*", "topic.creation.big.partitions": "12"}
+
+
+@pytest.mark.parametrize(
+    ("rules", "topic", "said"),
+    [
+        (
+            GROUPS,
+            "orders-eu",
+            "Topic orders-eu matches rule big (topic.creation.big.include=orders-.*).\n"
+            "It is created with 12 partitions, the broker's default replication factor, cleanup.policy=compact, "
+            "unless it exists or the task decides otherwise.\n",
+        ),
+        (
+            GROUPS,
+            "other",
+            "Topic other matches rule default, as every topic does that matches no other.\n"
+            "It is created with 1 partition, the broker's default replication factor, "
+            "unless it exists or the task decides otherwise.\n",
+        ),
+        (
+            DRAFT,
+            "orders-eu",
+            "Topic orders-eu matches rule big (topic.creation.big.regex=orders-.*).\n"
+            "It is created with 12 partitions, the broker's default replication factor, "
+            "unless it exists or the task decides otherwise.\n",
+        ),
+        (
+            DRAFT,
+            "other",
+            "No rule of connector orders matches topic other: its creation is left to the broker.\n",
+        ),
+        (
+            {},
+            "other",
+            "Connector orders has no rules for new topics: the creation of other is left to the broker.\n",
+        ),
+    ],
+)
+def test_how_topics_would_be_created(
+    penstock: Any, worker: Client, rules: dict[str, str], topic: str, said: str
+) -> None:
+    worker.create("orders", CONFIG | rules)
+    explained = penstock("topics", "explain", "orders", topic)
+    assert (explained.exit_code, explained.stdout) == (0, said)
+
+
+@pytest.mark.usefixtures("sink")
+def test_sinks_create_no_topics(penstock: Any, worker: Client) -> None:
+    said = penstock("topics", "explain", "lines out", "t").stdout
+    assert said == "Connector lines out is a sink: it reads topics and creates none.\n"
+
+
+@pytest.mark.usefixtures("source")
+def test_logs(penstock: Any, cluster: RestCluster) -> None:
+    where = "More may be in the log of one.\n"
+    assert penstock("logs", "orders").stdout == f"Nothing of connector orders has failed.\n{where}"
+    cluster.fail(TaskId("orders", 0), "the disk is full\n\tat line 1\n")
+    assert penstock("logs", "orders").stdout == (
+        f"Task 0 of connector orders is FAILED on one:\n    the disk is full\n    \tat line 1\n{where}"
+    )
+
+
+@pytest.mark.usefixtures("source")
+def test_log_levels(penstock: Any, cluster: RestCluster) -> None:
+    told: list[str] = []
+    cluster.trace = told.append
+    said = penstock("logs", "orders", "--level", "debug")
+    assert said.stdout == (
+        "Logger org.apache.kafka.connect.file is at DEBUG on all workers, for every connector whose code uses it.\n"
+    )
+    assert any("org.apache.kafka.connect.file" in line and "debug" in line for line in told)
+    refused = penstock("logs", "orders", "--level", "loud")
+    assert (refused.exit_code, refused.stderr) == (3, "penstock: invalid log level 'loud'.\n")
+    assert penstock("logs", "orders", "--logger", "x").exit_code == 2
+
+
+@pytest.mark.usefixtures("source", "sink")
+def test_names_are_completed(url: str) -> None:
+    class Context:
+        params = {"url": url}
+
+    assert complete_connector(Context(), "or") == ["orders"]  # type: ignore[arg-type]
+    Context.params = {"url": "http://127.0.0.1:1"}
+    assert complete_connector(Context(), "or") == []  # type: ignore[arg-type]

@@ -1,0 +1,104 @@
+"""The client, where the commands' tests don't come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from penstock.http.client import Client, NotFoundError, UnreachableError, WorkerError
+from rest_cluster import RestCluster
+from serving import serve
+
+CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
+
+
+class Answers:
+    """Gives these answers, one after the other, the last one for ever; keeps what was asked."""
+
+    def __init__(self, *answers: tuple[int, Any]) -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[str, str, dict[bytes, bytes]]] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.asked.append((scope["method"], scope["raw_path"].decode(), dict(scope["headers"])))
+        status, body = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        kind = b"text/plain" if isinstance(body, bytes) else b"application/json"
+        await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", kind)]})
+        await send({"type": "http.response.body", "body": body if isinstance(body, bytes) else orjson.dumps(body)})
+
+
+REBALANCE = (409, {"error_code": 409, "message": "Cannot complete request momentarily due to stale configuration"})
+EXISTS = (409, {"error_code": 409, "message": "Connector a already exists"})
+
+
+def test_a_rebalance_is_waited_for() -> None:
+    app = Answers(REBALANCE, REBALANCE, (200, ["a"]))
+    with serve(app) as url, Client(url) as worker:
+        assert worker.connectors() == ["a"]
+    assert len(app.asked) == 3
+
+
+def test_but_not_for_ever() -> None:
+    with serve(Answers(REBALANCE)) as url, Client(url, patience=0.3) as worker, pytest.raises(WorkerError) as refused:
+        worker.connectors()
+    assert refused.value.status == 409
+
+
+def test_other_conflicts_do_not_pass_by_themselves() -> None:
+    app = Answers(EXISTS)
+    with serve(app) as url, Client(url) as worker, pytest.raises(WorkerError, match=r"^Connector a already exists$"):
+        worker.create("a", CONFIG)
+    assert len(app.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "text"),
+    [
+        ((404, {"error_code": 404, "message": "Connector a not found"}), NotFoundError, "Connector a not found"),
+        ((401, b"User cannot access the resource."), WorkerError, "User cannot access the resource."),
+        ((502, b""), WorkerError, "HTTP 502 Bad Gateway"),
+        ((200, b"<html>"), UnreachableError, "is no Connect worker: it sends no JSON."),
+    ],
+)
+def test_what_is_told_of_an_error(answer: tuple[int, Any], error: type[Exception], text: str) -> None:
+    with serve(Answers(answer)) as url, Client(url) as worker, pytest.raises(error) as told:
+        worker.status("a")
+    assert str(told.value).endswith(text)
+
+
+def test_who_asks() -> None:
+    app = Answers((200, []))
+    with serve(app) as url, Client(url, user="ann:se:cret") as worker:
+        worker.connectors()
+    assert app.asked[0][2][b"authorization"] == b"Basic YW5uOnNlOmNyZXQ="
+
+
+def test_no_worker_at_all() -> None:
+    for url in ("http://127.0.0.1:1", "127.0.0.1", "http://"):
+        with Client(url) as worker:
+            assert not worker.healthy()
+            with pytest.raises(UnreachableError):
+                worker.connectors()
+
+
+@pytest.mark.parametrize("name", ["a b", "a/b", "ä%", "..", "a?b#c", "a+b"])
+def test_names_of_any_characters(cluster: RestCluster, name: str) -> None:
+    with serve(cluster.app("one")) as url, Client(url) as worker:
+        worker.create(name, CONFIG)
+        assert worker.config(name) == {**CONFIG, "name": name}
+        worker.delete(name)
+        assert worker.connectors() == []
+
+
+def test_the_rest_of_the_interface(cluster: RestCluster) -> None:
+    with serve(cluster.app("one")) as url, Client(url) as worker:
+        assert worker.root()["kafka_cluster_id"] == "the-cluster"
+        assert worker.healthy()
+        assert worker.create("a", CONFIG, "STOPPED")["type"] == "source"
+        assert worker.status("a")["connector"]["state"] == "STOPPED"
+        assert worker.validate(CONFIG)["error_count"] == 1  # it has no name
+        assert worker.put_config("a", {**CONFIG, "file": "g"})["config"]["file"] == "g"
+        worker.set_logger("penstock.connectors.file", "INFO")
+        assert worker.loggers()["penstock.connectors.file"]["level"] == "INFO"
