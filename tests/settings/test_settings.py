@@ -8,9 +8,7 @@ import pytest
 from penstock.api.errors import ConfigError
 from penstock.settings import (
     ExactlyOnceSource,
-    HeaderRule,
     InternalTopic,
-    Listener,
     WorkerSettings,
     load_settings,
 )
@@ -33,7 +31,6 @@ def distributed(**more: str) -> WorkerSettings:
 def test_defaults_are_those_of_java() -> None:
     settings = distributed()
     assert settings.bootstrap_servers == "a:9092,b:9092"
-    assert settings.rest.listeners == (Listener("http", "", 8083),)
     assert settings.config_topic == InternalTopic("configs", 1, 3, {})
     assert settings.offset_topic == InternalTopic("offsets", 25, 3, {})
     assert settings.status_topic == InternalTopic("status", 5, 3, {})
@@ -97,11 +94,6 @@ def test_exactly_once_in_both_spellings() -> None:
             "0",
             "Invalid value 0 for configuration offset.storage.partitions: Number of part",
         ),
-        (
-            "listeners",
-            "ftp://a",
-            "Invalid value ftp://a for configuration listeners: Listener must be http:// or https://",
-        ),
         ("listeners", "", "Invalid value for listeners, at least one URL is expected"),
         ("metric.reporters", "x.Y", "`metric.reporters=x.Y` can't be honoured"),
         (
@@ -110,12 +102,6 @@ def test_exactly_once_in_both_spellings() -> None:
             "Signature algorithm must be present in inter.worker.verific",
         ),
         ("inter.worker.key.generation.algorithm", "X", "the supported algorithms are: "),
-        ("response.http.headers.config", "put X:1", "Invalid header config action: 'put'. Expected one of [set, add"),
-        (
-            "rest.advertised.listener",
-            "https",
-            "`rest.advertised.listener=https`, but `listeners` has none of that scheme",
-        ),
     ],
 )
 def test_what_is_refused(name: str, value: str, problem: str) -> None:
@@ -173,31 +159,3 @@ def test_standalone(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigError, match=r'Missing required configuration "offset\.storage\.file\.filename"'):
         WorkerSettings.standalone_of(config)
-
-
-def test_rest_settings() -> None:
-    settings = distributed(
-        listeners="http://127.0.0.1:0, https://[::1]:8443",
-        rest__advertised__listener="https",
-        rest__advertised__port="443",
-        admin__listeners="",
-        response__http__headers__config='set X-Frame-Options:DENY, "add Cache-Control: no-cache, no-store"',
-        listeners__https__ssl__keystore__location="/k",
-        ssl__truststore__location="/t",
-    ).rest
-    assert settings.listeners == (Listener("http", "127.0.0.1", 0), Listener("https", "::1", 8443))
-    assert settings.advertised_url() == "https://[::1]:443/"
-    assert settings.admin_listeners == ()
-    assert settings.header_rules == (
-        HeaderRule("set", "X-Frame-Options", "DENY"),
-        HeaderRule("add", "Cache-Control", "no-cache, no-store"),
-    )
-    assert settings.tls == {"ssl.keystore.location": "/k"}
-
-
-def test_the_advertised_address() -> None:
-    rest = distributed(listeners="http://127.0.0.1:0").rest
-    assert rest.advertised_url({rest.listeners[0]: 1234}) == "http://127.0.0.1:1234/"
-    named = distributed(listeners="http://:8083", rest__advertised__host__name="worker1").rest
-    assert named.advertised_url() == "http://worker1:8083/"
-    assert distributed().rest.advertised_url().endswith(":8083/")

@@ -97,5 +97,5 @@ def _health(herder: Herder) -> m.Reply:
     if herder.ready_to_lead():
         message = "Worker has completed startup and is ready to handle requests."
         return m.Reply(200, {"status": "healthy", "message": message})
-    message = f"Worker is still starting up: it is {herder.phase.value}."
+    message = f"Worker is still starting up. It is {herder.phase.value}."
     return m.Reply(503, {"status": "starting", "message": message})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from penstock.core.properties import parse_properties
 from penstock.settings.providers import ConfigTransformer, has_reference, with_references
-from penstock.settings.rest import HeaderRule, Listener, RestSettings
 from penstock.settings.worker import (
     ExactlyOnceSource,
     GroupSettings,
@@ -18,10 +17,7 @@ __all__ = [
     "ConfigTransformer",
     "ExactlyOnceSource",
     "GroupSettings",
-    "HeaderRule",
     "InternalTopic",
-    "Listener",
-    "RestSettings",
     "SessionKeySettings",
     "WorkerSettings",
     "has_reference",

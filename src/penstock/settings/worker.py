@@ -17,7 +17,6 @@ from penstock.core.properties import parse_properties
 from penstock.settings.definitions import distributed_config, standalone_config
 from penstock.settings.judgement import refuse_java_only, unknown_settings
 from penstock.settings.providers import BUILT_IN, ConfigTransformer
-from penstock.settings.rest import RestSettings
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +83,6 @@ class WorkerSettings:
     """The typed values of the settings that are defined, by name."""
     bootstrap_servers: str
     client_id: str
-    rest: RestSettings
     plugin_path: tuple[str, ...]
     override_policy: str
     topic_creation: bool
@@ -190,7 +188,6 @@ def _common(config: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, A
         "config": config,
         "values": values,
         "bootstrap_servers": ",".join(values["bootstrap.servers"]),
-        "rest": RestSettings.of(config, values),
         "plugin_path": tuple(path for path in values["plugin.path"] or () if path),
         "override_policy": values["connector.client.config.override.policy"],
         "topic_creation": values["topic.creation.enable"],

@@ -20,6 +20,7 @@ from penstock.core.herder import Herder, HerderSettings
 from penstock.core.topic_creation import TopicCreation
 from penstock.http.listeners import RestSettingError
 from penstock.http.server import ListenError, RestServer
+from penstock.http.tls import client_context
 from penstock.kafka import admin, key_stores
 from penstock.kafka.background import await_done
 from penstock.kafka.client_settings import internal
@@ -135,6 +136,7 @@ class Worker:
             validate=lambda given: self._validate(given).message,
             offsets=offsets,
             fence=self._fence,
+            tls=client_context(config, key_stores),
         )
         local = LocalAnswers(
             self._pool,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import ssl
 import urllib.parse
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
@@ -39,10 +40,11 @@ class Background:
         validate: Callable[[Mapping[str, str | None]], str | None],
         offsets: Offsets,
         fence: Callable[[str, int, Config], None],
+        tls: ssl.SSLContext,
     ) -> None:
         self._pool, self._deliver = pool, deliver
         self._validate, self._offsets, self._fence = validate, offsets, fence
-        self._http = httpx.Client(timeout=95)
+        self._http = httpx.Client(timeout=95, verify=tls)
 
     def do(self, ask: a.Ask) -> None:
         self._pool.submit(self._do, ask)

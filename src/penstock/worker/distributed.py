@@ -12,7 +12,7 @@ from penstock.core.exactly_once import Fenced
 from penstock.core.group.membership import ClusterConfigSnapshot
 from penstock.core.records import ConfigRecord, ConfigTopicRecord, StatusRecord, StatusTopicRecord
 from penstock.kafka.group import GroupMember
-from penstock.kafka.offsets import OffsetTopic, worker_offsets
+from penstock.kafka.offset_topic import OffsetTopic, worker_offsets
 from penstock.kafka.privileged import FencedError
 from penstock.kafka.stores import ConfigStore, StatusStore
 from penstock.settings import WorkerSettings
@@ -68,14 +68,7 @@ class KafkaFoundation:
 
     def append_config(self, records: tuple[ConfigTopicRecord, ...], as_leader: bool, done: Done) -> None:
         """Done when the records have been read back."""
-
-        def appended(error: Exception | None) -> None:
-            if error is None:
-                self._config.read_to_end(done)
-            else:
-                done(_known(error))
-
-        self._config.append(records, appended, privileged=as_leader)
+        self._config.append(records, lambda error: done(_known(error)), privileged=as_leader)
 
     def read_config_to_end(self, done: Done) -> None:
         self._config.read_to_end(done)

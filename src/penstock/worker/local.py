@@ -52,7 +52,10 @@ class LocalAnswers:
                 return {"version": KAFKA_VERSION, "commit": commit, "kafka_cluster_id": self._cluster_id()}
             case m.ListPlugins(connectors_only):
                 return self._plugins.listing(connectors_only)
-            case m.GetPluginConfig(plugin):
+            case m.GetPluginConfig(plugin, version):
+                found = self._plugins.catalog.load(plugin)
+                if found is not None and version is not None:
+                    self._plugins.catalog.require(found, version or "[,]")
                 keys = self._plugins.config(plugin)
                 if keys is None:
                     raise m.Refused(404, f"Unknown plugin {plugin}.")
@@ -75,6 +78,10 @@ class LocalAnswers:
         aside.
         """
         named = config.get("connector.class")
-        if named is not None and not named.removesuffix("Connector").endswith(plugin.removesuffix("Connector")):
+        if named is not None and not _stem(named).endswith(_stem(plugin)):
             raise m.Refused(400, f"Included connector type {named} does not match request type {plugin}")
         return self._validate(config).to_json()
+
+
+def _stem(name: str) -> str:
+    return name.removesuffix("Connector") or name

@@ -15,7 +15,9 @@ from penstock.api.connector import SinkConnector, SourceConnector
 from penstock.api.errors import ConnectError
 from penstock.core.messages import Refused
 from penstock.core.tasks import OffsetsReported
-from penstock.kafka.offsets import ConnectorOffsets, OffsetStore, StoredOffset, own_offsets_topic
+from penstock.kafka.offset_entries import StoredOffset
+from penstock.kafka.offset_topic import OffsetStore, own_offsets_topic
+from penstock.kafka.offsets import ConnectorOffsets
 from penstock.kafka.sink_offsets import SinkOffsetError, SinkOffsets, as_json, parse
 from penstock.plugins import Plugins
 from penstock.worker.specs import SourceOffsets
@@ -87,8 +89,11 @@ class Offsets:
         pairs: Any = offsets
         if offsets is None:
             pairs = [(each.partition, None) for each in self._of_source(config, migrate=False)]
+        for partition, offset in pairs:
+            _check_primitive({**(partition or {}), **(offset or {})})
         external = _asked(lambda: plugin.alter_offsets(config, list(pairs)))
-        _wait(lambda done: self._sources.write(config, None if offsets is None else pairs, done))
+        known = None if offsets is None else [(p, o) for p, o in pairs if p is not None]
+        _wait(lambda done: self._sources.write(config, known, done))
         return external
 
     def _write_sink(self, plugin: SinkConnector, config: Config, offsets: Pairs | None) -> bool:
@@ -103,6 +108,22 @@ class Offsets:
         except ConnectError as error:
             raise Refused(400, str(error)) from error
         return external
+
+
+def _check_primitive(fields: Config) -> None:
+    """Raises Refused for what a source partition or offset can't hold (Java: OffsetUtils.validateFormat)."""
+    for name, value in fields.items():
+        if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+            kind = "java.math.BigInteger"
+        elif isinstance(value, list):
+            kind = "java.util.ArrayList"
+        elif isinstance(value, dict):
+            kind = "java.util.LinkedHashMap"
+        else:
+            continue
+        raise Refused(
+            400, f"Offsets may only contain primitive types as values, but field {name} contains class {kind}"
+        )
 
 
 def _asked(ask: Callable[[], bool]) -> bool:
