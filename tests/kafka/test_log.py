@@ -12,7 +12,9 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.kafka.admin import TopicSpec
 from penstock.kafka.client_settings import internal
 from penstock.kafka.clients import init_transactions, make_producer
-from penstock.kafka.log import LogClients, LogClosedError, LogTopic, TopicLog
+from penstock.kafka.log import LogClients, TopicLog
+from penstock.kafka.log_topic import LogTopic
+from penstock.kafka.log_writer import LogClosedError
 from support import Kafka
 from waiting import Inbox, answer
 

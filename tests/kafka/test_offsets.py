@@ -6,21 +6,15 @@ from collections.abc import Iterator
 import pytest
 
 from penstock.api.errors import DataError
-from penstock.kafka.offsets import (
-    ConnectorOffsets,
-    Offsets,
-    OffsetTopic,
-    StoredOffset,
-    merged,
-    own_offsets_topic,
-    worker_offsets,
-)
+from penstock.kafka.offset_entries import OffsetEntries, StoredOffset
+from penstock.kafka.offset_topic import OffsetTopic, own_offsets_topic, worker_offsets
+from penstock.kafka.offsets import ConnectorOffsets, merged
 from support import Kafka
 from waiting import Inbox, answer
 
 
 def test_records_add_up():
-    offsets = Offsets()
+    offsets = OffsetEntries()
     offsets.put([(b'["c",{"a":1,"b":2}]', b'{"p":1}'), (b'["c",{"b":2,"a":1}]', b'{"p":2}'), (b'["d",{"a":1}]', b"{}")])
     assert offsets.snapshot("c") == [
         StoredOffset({"b": 2, "a": 1}, {"p": 2}, base64.b64encode(b'["c",{"b":2,"a":1}]').decode())
@@ -32,7 +26,7 @@ def test_records_add_up():
 
 
 def test_keys_are_written_with_their_stored_bytes():
-    offsets = Offsets()
+    offsets = OffsetEntries()
     offsets.put([(b'["c", {"b":2,"a":1}]', b'{"p":1}')])
     assert offsets.encode("c", [({"a": 1, "b": 2}, {"p": 2}), ({"z": 1, "a": None}, None)]) == [
         (b'["c", {"b":2,"a":1}]', b'{"p":2}'),
@@ -41,7 +35,7 @@ def test_keys_are_written_with_their_stored_bytes():
 
 
 def test_a_stored_offset_that_is_none():
-    offsets = Offsets()
+    offsets = OffsetEntries()
     offsets.put([(b'["c",{}]', b"[]")])
     with pytest.raises(DataError, match="should be a JSON object"):
         offsets.snapshot("c")

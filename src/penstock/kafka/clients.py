@@ -136,9 +136,9 @@ def new_consumer(java: Mapping[str, Any], **native: Any) -> Consumer:
     return _made("consumer", Consumer, {**consumer_config(java), **native, "logger": client_log})
 
 
-def new_admin(java: Mapping[str, Any]) -> AdminClient:
+def new_admin(java: Mapping[str, Any], **native: Any) -> AdminClient:
     """An admin client; its operations raise or answer within the time that each is given."""
-    return _made("admin client", AdminClient, admin_config(java))
+    return _made("admin client", AdminClient, {**admin_config(java), **native})
 
 
 def _made(kind: str, client: type, native: dict[str, Any]) -> Any:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from penstock.api.errors import ConnectError
 from penstock.kafka import java_serial
-from penstock.kafka.log import OnDone
-from penstock.kafka.offsets import Change, Offsets, StoredOffset
+from penstock.kafka.log_reads import OnDone
+from penstock.kafka.offset_entries import Change, OffsetEntries, StoredOffset
 
 
 class OffsetFile:
@@ -22,7 +22,7 @@ class OffsetFile:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._offsets = Offsets()
+        self._entries = OffsetEntries()
         self._raw: dict[bytes | None, bytes | None] = {}
         self._lock = threading.Lock()
 
@@ -36,7 +36,7 @@ class OffsetFile:
         except (OSError, ValueError) as e:
             raise ConnectError(f"The offsets in `{self.path}` (offset.storage.file.filename) can't be read: {e}") from e
         self._raw = dict(pairs)
-        self._offsets.put(pairs)
+        self._entries.put(pairs)
 
     def close(self) -> None:
         """Nothing to do: every write is in the file when it is done."""
@@ -45,19 +45,19 @@ class OffsetFile:
         on_done(None)
 
     def snapshot(self, connector: str) -> list[StoredOffset]:
-        return self._offsets.snapshot(connector)
+        return self._entries.snapshot(connector)
 
     def knows(self, connector: str) -> bool:
-        return self._offsets.knows(connector)
+        return self._entries.knows(connector)
 
     def write(self, connector: str, changes: Sequence[Change], on_done: OnDone) -> None:
-        pairs = self._offsets.encode(connector, changes)
+        pairs = self._entries.encode(connector, changes)
         try:
             with self._lock:
                 raw = {**self._raw, **dict(pairs)}
                 self._save(raw)
                 self._raw = raw
-                self._offsets.put(pairs)
+                self._entries.put(pairs)
         except OSError as e:
             on_done(ConnectError(f"The offsets can't be written to `{self.path}` (offset.storage.file.filename): {e}"))
         else:

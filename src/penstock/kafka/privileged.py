@@ -13,12 +13,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from confluent_kafka import KafkaError as BrokerError
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaException, Message, Producer
 
 from penstock.api.errors import ConnectError
 from penstock.kafka.admin import code_of, sentence
 from penstock.kafka.clients import init_transactions, new_producer
-from penstock.kafka.log import LogClosedError, OnDone, Pair
+from penstock.kafka.log_reads import OnDone
+from penstock.kafka.log_writer import LogClosedError, OnWritten, Pair
 
 log = logging.getLogger(__name__)
 
@@ -60,9 +61,10 @@ class PrivilegedWriter:
         """Become the only one who may write. Nothing happens if this writer has claimed that and lost it not since."""
         self._put(self._claim, on_done)
 
-    def append(self, records: Sequence[Pair], on_done: OnDone) -> None:
+    def append(self, records: Sequence[Pair], on_written: OnWritten) -> None:
         """Write these records in one transaction; fails with FencedError if another has claimed the right since."""
-        self._put(lambda: self._append(records), on_done)
+        ends: dict[int, int] = {}
+        self._put(lambda: self._append(records, ends), lambda error: on_written(ends, error))
 
     def relinquish(self) -> None:
         """Give the right back, after what was appended before."""
@@ -75,7 +77,7 @@ class PrivilegedWriter:
 
     def _put(self, work: Callable[[], None], on_done: OnDone) -> None:
         if self._closed:
-            on_done(LogClosedError(f"The log of topic `{self.topic}` is closed"))
+            on_done(LogClosedError(self.topic))
         else:
             self._work.put((work, on_done))
 
@@ -100,13 +102,18 @@ class PrivilegedWriter:
             self._relinquish()
             raise ConnectError("Failed to create and initialize fencable producer for config topic") from e
 
-    def _append(self, records: Sequence[Pair]) -> None:
+    def _append(self, records: Sequence[Pair], ends: dict[int, int]) -> None:
         producer = self._producer
         if producer is None:
             raise PrivilegedWriteError("Cannot produce to config topic without claiming write privileges first")
+
+        def delivered(error: BrokerError | None, message: Message) -> None:
+            if error is None:
+                ends[message.partition()] = message.offset() + 1
+
         producer.begin_transaction()
         for key, value in records:
-            producer.produce(self.topic, value, key)
+            producer.produce(self.topic, value, key, on_delivery=delivered)
         producer.flush(_TIMEOUT)
         producer.commit_transaction(_TIMEOUT)
 

@@ -14,8 +14,11 @@ from penstock.core.records import ConfigRecord, ConfigTopicRecord, StatusRecord,
 from penstock.kafka import config_records, status_records
 from penstock.kafka.admin import TopicSpec
 from penstock.kafka.client_settings import internal, with_prefix
-from penstock.kafka.log import LogClients, LogRecord, LogTopic, OnDone, TopicLog
+from penstock.kafka.log import LogClients, LogRecord, TopicLog
+from penstock.kafka.log_reads import Ends, OnDone
+from penstock.kafka.log_topic import LogTopic
 from penstock.kafka.privileged import PrivilegedWriter
+from penstock.kafka.trouble import Troubles
 
 Settings = Mapping[str, str]
 
@@ -34,6 +37,7 @@ class ConfigStore:
         *,
         on_caught_up: Callable[[], None] = lambda: None,
         on_failed: Callable[[Exception], None] = lambda error: None,
+        troubles: Troubles | None = None,
         client_id: str = "connect-configs",
     ) -> None:
         """``worker``: its raw settings. ``on_caught_up``: once all records that were there at the start were
@@ -50,7 +54,9 @@ class ConfigStore:
         )
         topic = internal_topic(worker, "config", "connector configurations", partitions=1)
         self._on_records = on_records
-        self._log = TopicLog(topic, clients, self._decode, on_caught_up=on_caught_up, on_failed=on_failed)
+        self._log = TopicLog(
+            topic, clients, self._decode, on_caught_up=on_caught_up, on_failed=on_failed, troubles=troubles
+        )
         self._privileged: PrivilegedWriter | None = None
         if support != "disabled":
             id = f"connect-cluster-{worker['group.id']}"
@@ -64,14 +70,21 @@ class ConfigStore:
     ) -> None:
         """Append in this order; with exactly once, privileged ones in one transaction as the leader.
 
-        Any worker may append target states and logger levels, with ``privileged=False``; all others are the leader's. Done
-        with FencedError if another worker is the leader by now.
+        Any worker may append target states and logger levels, with ``privileged=False``; all others are the leader's.
+        Done when the records have been read back; with FencedError if another worker is the leader by now.
         """
         pairs = [config_records.encode(record) for record in records]
-        if privileged and self._privileged is not None:
-            self._privileged.append(pairs, on_done)
-        else:
-            self._log.append(pairs, on_done)
+        if not privileged or self._privileged is None:
+            self._log.append(pairs, on_done, read_back=True)
+            return
+
+        def written(ends: Ends, error: Exception | None) -> None:
+            if error is None:
+                self._log.read_own(ends, on_done)
+            else:
+                on_done(error)
+
+        self._privileged.append(pairs, written)
 
     def claim_write_privileges(self, on_done: OnDone) -> None:
         """To be called on becoming leader, before the first privileged append; fences the leader before."""
@@ -108,6 +121,7 @@ class StatusStore:
         *,
         on_caught_up: Callable[[], None] = lambda: None,
         on_failed: Callable[[Exception], None] = lambda error: None,
+        troubles: Troubles | None = None,
         client_id: str = "connect-statuses",
     ) -> None:
         clients = LogClients(
@@ -117,7 +131,9 @@ class StatusStore:
         )
         topic = internal_topic(worker, "status", "connector and task statuses", partitions=5)
         self._on_records = on_records
-        self._log = TopicLog(topic, clients, self._decode, on_caught_up=on_caught_up, on_failed=on_failed)
+        self._log = TopicLog(
+            topic, clients, self._decode, on_caught_up=on_caught_up, on_failed=on_failed, troubles=troubles
+        )
 
     def start(self) -> None:
         self._log.start()

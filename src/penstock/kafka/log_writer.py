@@ -1,0 +1,125 @@
+"""Appending to the topic of a log: records in, and where they ended up out.
+
+Records may be given before their topic is there, or its brokers are; they are kept in order until they can be sent.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+
+from confluent_kafka import KafkaError as BrokerError
+from confluent_kafka import KafkaException, Message, Producer
+
+from penstock.api.errors import ConnectError
+from penstock.kafka.clients import new_producer
+from penstock.kafka.log_reads import Ends
+
+Pair = tuple[bytes, bytes | None]
+"""A key and a value; None is a tombstone."""
+
+OnWritten = Callable[[Ends, Exception | None], None]
+"""Called once, on a thread of the writer, with the offsets behind the records in their partitions, or with an error."""
+
+_IDLE_POLL = 0.1
+_FLUSH = 2.0
+
+
+class LogClosedError(ConnectError):
+    """The log was closed before it could do what it was asked for."""
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(f"The log of topic `{topic}` is closed")
+
+
+class LogWriter:
+    """``start`` and ``open`` once each, ``close`` at the end; any thread may append."""
+
+    def __init__(self, topic: str, settings: Mapping[str, str]) -> None:
+        """``settings``: Java's, as ``client_settings.internal`` gives them."""
+        self._topic, self._settings = topic, settings
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._opened = threading.Event()
+        self._producer: Producer | None = None
+        self._early: list[tuple[Sequence[Pair], OnWritten]] = []
+        self._thread = threading.Thread(target=self._run, name=f"log-{topic}-acks", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def open(self) -> None:
+        """The topic is there: send what has been given until now, and go on. Does nothing when it is open already."""
+        if self._producer is not None:
+            return
+        producer = new_producer(self._settings, **{"linger.ms": 0})
+        with self._lock:
+            self._producer, early, self._early = producer, self._early, []
+        for records, on_written in early:
+            self._produce(producer, records, on_written)
+        self._opened.set()
+
+    def append(self, records: Sequence[Pair], on_written: OnWritten) -> None:
+        """Written when all replicas in sync have all of the records."""
+        with self._lock:
+            producer = self._producer
+            if producer is None and not self._closing.is_set():
+                self._early.append((records, on_written))
+                return
+        if producer is None or self._closing.is_set():
+            on_written({}, LogClosedError(self._topic))
+        else:
+            self._produce(producer, records, on_written)
+
+    def close(self) -> None:
+        """Try for a moment to deliver what was appended; fail what never could be sent."""
+        self._closing.set()
+        self._opened.set()
+        if self._thread.ident is not None:
+            self._thread.join(_FLUSH + 1)
+        with self._lock:
+            early, self._early = self._early, []
+        for _, on_written in early:
+            on_written({}, LogClosedError(self._topic))
+
+    def fail(self, error: Exception) -> None:
+        """The topic will never be there."""
+        with self._lock:
+            early, self._early = self._early, []
+        for _, on_written in early:
+            on_written({}, error)
+
+    def _produce(self, producer: Producer, records: Sequence[Pair], on_written: OnWritten) -> None:
+        left, failure, ends = len(records), None, dict[int, int]()
+
+        def delivered(error: BrokerError | None, message: Message) -> None:
+            nonlocal left, failure
+            left -= 1
+            if error is None:
+                ends[message.partition()] = message.offset() + 1
+            else:
+                text = f"A record could not be written to topic `{self._topic}`: {error.str()}"
+                failure = failure or ConnectError(text)
+            if left == 0:
+                on_written(ends, failure)
+
+        if not records:
+            on_written({}, None)
+        for key, value in records:
+            while True:
+                try:
+                    producer.produce(self._topic, value, key, on_delivery=delivered)
+                    break
+                except BufferError:
+                    self._closing.wait(0.01)
+                except KafkaException as e:
+                    delivered(e.args[0], None)
+                    break
+
+    def _run(self) -> None:
+        self._opened.wait()
+        if self._producer is None:
+            return
+        while not self._closing.is_set():
+            self._producer.poll(_IDLE_POLL)
+        self._producer.flush(_FLUSH)

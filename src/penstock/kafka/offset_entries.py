@@ -1,0 +1,75 @@
+"""What the records of an offsets topic, or the entries of a file, add up to."""
+
+from __future__ import annotations
+
+import base64
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from penstock.kafka import offset_records
+
+Change = tuple[Mapping[str, Any], Mapping[str, Any] | None]
+"""A source partition and its new offset; None: forget it."""
+
+
+class StoredOffset(NamedTuple):
+    partition: dict[str, Any]
+    offset: dict[str, Any]
+    key: str
+    """The bytes of the stored key, in base64. Whoever writes the same partition again writes them again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    partition: dict[str, Any]
+    value: bytes
+    key: bytes
+
+
+class OffsetEntries:
+    """Any thread may ask."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._entries: dict[str, dict[bytes, _Entry]] = {}
+
+    def put(self, pairs: Sequence[tuple[bytes | None, bytes | None]]) -> None:
+        """Take in keys and values in their order; a value of None, or ``null``, takes the key away."""
+        with self._lock:
+            for key, value in pairs:
+                decoded = offset_records.decode_key(key)
+                if decoded is None or key is None:
+                    continue
+                connector, partition = decoded
+                entries = self._entries.setdefault(connector, {})
+                if value is None or value == b"null":
+                    entries.pop(offset_records.canonical(partition), None)
+                else:
+                    entries[offset_records.canonical(partition)] = _Entry(partition, value, key)
+
+    def knows(self, connector: str) -> bool:
+        """Whether there ever was anything about this connector, be it gone by now."""
+        return connector in self._entries
+
+    def snapshot(self, connector: str) -> list[StoredOffset]:
+        """All source partitions of the connector that have an offset. Raises DataError for one that can't be read."""
+        with self._lock:
+            entries = list(self._entries.get(connector, {}).values())
+        return [
+            StoredOffset(e.partition, offset, base64.b64encode(e.key).decode())
+            for e in entries
+            if (offset := offset_records.decode_value(e.value)) is not None
+        ]
+
+    def encode(self, connector: str, changes: Sequence[Change]) -> list[tuple[bytes, bytes | None]]:
+        """Keys and values to be written for these changes; raises DataError for what is no source offset."""
+        with self._lock:
+            stored = dict(self._entries.get(connector, {}))
+        pairs = []
+        for partition, offset in changes:
+            entry = stored.get(offset_records.canonical(partition))
+            key = offset_records.encode_key(connector, partition) if entry is None else entry.key
+            pairs.append((key, offset_records.encode_value(offset)))
+        return pairs

@@ -1,0 +1,121 @@
+"""Offsets topics: the worker's own, and those of connectors that have one for themselves (KIP-618).
+
+Java: ``KafkaOffsetBackingStore`` and ``Worker.offsetsTopic``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from penstock.kafka.client_settings import (
+    bootstrap_servers,
+    connector_admin,
+    connector_consumer,
+    connector_producer,
+    internal,
+)
+from penstock.kafka.log import LogClients, LogRecord, TopicLog
+from penstock.kafka.log_reads import OnDone
+from penstock.kafka.log_topic import LogTopic
+from penstock.kafka.offset_entries import Change, OffsetEntries, StoredOffset
+from penstock.kafka.stores import exactly_once_support, internal_topic
+from penstock.kafka.trouble import Troubles
+
+Settings = Mapping[str, str]
+
+_PURPOSE = "source connector offsets"
+
+
+class OffsetStore(Protocol):
+    """Where the worker keeps source offsets: ``OffsetTopic``, or ``offset_file.OffsetFile`` in standalone mode."""
+
+    def start(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def read_to_end(self, on_done: OnDone) -> None:
+        """Done when everything that is stored now is in the snapshots."""
+
+    def snapshot(self, connector: str) -> list[StoredOffset]: ...
+
+    def knows(self, connector: str) -> bool: ...
+
+    def write(self, connector: str, changes: Sequence[Change], on_done: OnDone) -> None:
+        """Store changed offsets; done when they are in the snapshots. Raises DataError for what is no source offset."""
+
+
+class OffsetTopic:
+    """One offsets topic; ``start`` once, ``close`` at the end."""
+
+    def __init__(
+        self,
+        topic: LogTopic,
+        clients: LogClients,
+        *,
+        on_caught_up: Callable[[], None] = lambda: None,
+        on_failed: Callable[[Exception], None] = lambda error: None,
+        troubles: Troubles | None = None,
+    ) -> None:
+        self._entries = OffsetEntries()
+        self._log = TopicLog(
+            topic, clients, self._read, on_caught_up=on_caught_up, on_failed=on_failed, troubles=troubles
+        )
+        self.name = topic.name
+        self.start, self.close, self.read_to_end = self._log.start, self._log.close, self._log.read_to_end
+        self.knows, self.snapshot = self._entries.knows, self._entries.snapshot
+
+    def _read(self, records: list[LogRecord]) -> None:
+        self._entries.put([(record.key, record.value) for record in records])
+
+    def write(self, connector: str, changes: Sequence[Change], on_done: OnDone) -> None:
+        self._log.append(self._entries.encode(connector, changes), on_done, read_back=True)
+
+
+def worker_offsets(worker: Settings, client_id: str = "connect-offsets", **options: Any) -> OffsetTopic:
+    """The worker's offsets topic (``offset.storage.topic``). ``options`` are those of ``OffsetTopic``."""
+    enabled = exactly_once_support(worker) == "enabled"
+    clients = LogClients(
+        consumer=internal(worker, "consumer", client_id),
+        producer=internal(worker, "producer", client_id),
+        admin=internal(worker, "admin", client_id),
+        read_committed=enabled,
+        transactions=enabled,
+    )
+    return OffsetTopic(internal_topic(worker, "offset", _PURPOSE, partitions=25), clients, **options)
+
+
+def own_offsets_topic(worker: Settings, connector: Settings) -> str | None:
+    """The offsets topic that this source connector has for itself; None if it uses the worker's.
+
+    With exactly once, a connector that writes to another Kafka cluster has its offsets there, since a transaction can't
+    span two clusters; if it does not name a topic, one of the same name as the worker's.
+    """
+    shared = worker.get("offset.storage.topic")
+    if shared is None:
+        return None
+    named = (connector.get("offsets.storage.topic") or "").strip()
+    elsewhere = connector_producer(worker, connector, "")["bootstrap.servers"] != bootstrap_servers(worker)
+    if named and (named != shared or elsewhere):
+        return named
+    return shared if elsewhere and exactly_once_support(worker) == "enabled" else None
+
+
+def connector_offsets(worker: Settings, connector: Settings, topic: str, **options: Any) -> OffsetTopic:
+    """A connector's own offsets topic, on the cluster that its overrides name; made if it does not exist."""
+    name = connector.get("name", "")
+    client_id = f"connector-offsets-{name}"
+    shared = internal_topic(worker, "offset", _PURPOSE, partitions=25)
+    spec = replace(shared.spec, name=topic)
+    consumer = connector_consumer(worker, connector, client_id)
+    isolation = consumer.get("isolation.level", "read_committed")
+    committed = exactly_once_support(worker) == "enabled" or isolation == "read_committed"
+    clients = LogClients(
+        consumer=consumer,
+        producer=connector_producer(worker, connector, client_id),
+        admin=connector_admin(worker, connector, client_id),
+        read_committed=committed,
+        transactions=committed,
+    )
+    return OffsetTopic(LogTopic(spec=spec, setting="offsets.storage.topic", purpose=_PURPOSE), clients, **options)

@@ -1,0 +1,83 @@
+"""When brokers can't be reached: attempts further and further apart, one sentence when it begins and one when it ends.
+
+Nobody has to do anything about it here, but somebody will want to know; so the worker is told too, and shows it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from confluent_kafka import KafkaError as BrokerError
+
+log = logging.getLogger(__name__)
+
+RETRIES = (0.05, 0.1, 0.2, 0.4, 1.0)
+"""Seconds between attempts; brokers need a moment to know a topic that was just made."""
+
+_HINTS = (BrokerError._TRANSPORT, BrokerError._RESOLVE, BrokerError._AUTHENTICATION, BrokerError._SSL)
+_FRESH = 30.0
+
+
+class Troubles:
+    """What the subjects of one worker wait for. Used by any thread."""
+
+    def __init__(self, tell: Callable[[str | None], None] = lambda sentence: None) -> None:
+        """``tell`` is given a sentence when trouble begins, and None when all of it is over; must return at once."""
+        self._tell = tell
+        self._lock = threading.Lock()
+        self._subjects: set[str] = set()
+
+    def begin(self, subject: str, reason: str) -> None:
+        with self._lock:
+            first = not self._subjects
+            self._subjects.add(subject)
+        sentence = f"{subject} has to wait: {reason}. It goes on by itself."
+        log.log(logging.WARNING if first else logging.DEBUG, "%s", sentence)
+        if first:
+            self._tell(sentence)
+
+    def end(self, subject: str) -> None:
+        with self._lock:
+            over = self._subjects == {subject}
+            self._subjects.discard(subject)
+        if over:
+            log.info("%s goes on", subject)
+            self._tell(None)
+
+
+class Trouble:
+    """That of one subject, such as "Reading topic `x`"."""
+
+    def __init__(self, subject: str, closing: threading.Event, troubles: Troubles) -> None:
+        self._subject, self._closing, self._troubles = subject, closing, troubles
+        self._hint, self._hinted = "", 0.0
+        self.present = False
+
+    def heard(self, error: BrokerError) -> None:
+        """``error_cb`` of a client: its reasons say more than that time is up, as which most operations end."""
+        if error.code() in _HINTS:
+            self._hint, self._hinted = error.str(), time.monotonic()
+        elif error.code() == BrokerError._ALL_BROKERS_DOWN:
+            self.begin(error.str())
+
+    def pause(self, attempt: int, reason: str, tell: bool = False) -> int:
+        """Wait after this failed attempt, the first is 0; the number of the next. Without ``tell`` the first few are
+        nothing to speak of.
+        """
+        if tell or attempt >= len(RETRIES) - 1:
+            self.begin(reason)
+        self._closing.wait(RETRIES[min(attempt, len(RETRIES) - 1)])
+        return attempt + 1
+
+    def begin(self, reason: str) -> None:
+        if not self.present:
+            self.present = True
+            self._troubles.begin(self._subject, self._hint if time.monotonic() - self._hinted < _FRESH else reason)
+
+    def end(self) -> None:
+        if self.present:
+            self.present, self._hinted = False, 0.0
+            self._troubles.end(self._subject)
