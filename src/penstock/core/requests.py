@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from penstock.api.errors import ConfigError
 from penstock.core import actions, changes, offsets, reads, restarting
 from penstock.core import messages as m
 from penstock.core.flow import Flow, Until
@@ -52,6 +53,8 @@ def answer(herder: Herder, number: int, request: m.Request) -> None:
                 herder.reply(number, error.reply())
             case ElsewhereError(url=url):
                 herder.reply(number, m.Elsewhere(url))
+            case ConfigError():  # a reference to a config provider that can't be followed, say
+                herder.reply(number, m.Refused(400, str(error)).reply())
             case TimeoutError():
                 herder.reply(number, m.Refused(500, f"Request timed out. {error}".rstrip()).reply())
             case _:

@@ -7,7 +7,7 @@ from concurrent.futures import Executor, Future
 from typing import Any
 
 from penstock import __version__
-from penstock.api.errors import ConnectError
+from penstock.api.errors import ConfigError, ConnectError
 from penstock.core import messages as m
 from penstock.observe import LogLevels
 from penstock.plugins import Plugins
@@ -40,7 +40,7 @@ class LocalAnswers:
             future.set_result(m.Reply(200, self._body(request)))
         except m.Refused as refused:
             future.set_result(refused.reply())
-        except ConnectError as error:
+        except (ConnectError, ConfigError) as error:
             future.set_result(m.Refused(400, str(error)).reply())
         except BaseException as error:
             future.set_exception(error)
