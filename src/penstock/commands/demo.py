@@ -25,10 +25,11 @@ def demo(
     from rich.console import Console
 
     from penstock.demo import flights, story
+    from penstock.demo.stage import Options
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     console = Console()
-    options = story.Options(records or flights.TOTAL, folder, keep, tuple(kill or ()))
+    options = Options(records or flights.TOTAL, folder, keep, tuple(kill or ()))
     try:
         story.run(options, console)
     except KeyboardInterrupt:

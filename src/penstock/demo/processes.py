@@ -32,9 +32,11 @@ status.storage.replication.factor=1
 # The demo wants to see what is done; the default is a minute.
 offset.flush.interval.ms=1000
 exactly.once.source.support=enabled
-# Of a worker that was killed the group hears nothing; the least that a broker allows until it is given up.
+# A worker or a sink task that was killed can't leave its group; the least that a broker allows until it is given up.
 session.timeout.ms=6000
 heartbeat.interval.ms=2000
+consumer.session.timeout.ms=6000
+consumer.heartbeat.interval.ms=2000
 """
 
 

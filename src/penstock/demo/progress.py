@@ -35,7 +35,7 @@ class Bars:
 
     def say(self, text: str) -> None:
         """A line above the bars."""
-        self._progress.console.print(text, highlight=False)
+        self._progress.console.print(text, highlight=False, soft_wrap=True)
 
 
 @contextmanager

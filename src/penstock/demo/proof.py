@@ -47,6 +47,12 @@ class Tally:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Proof:
+    topic: Tally
+    file: Tally
+
+
 def checksum(lines: Iterable[bytes]) -> str:
     return hashlib.sha256(b"".join(line + b"\n" for line in sorted(lines))).hexdigest()
 

@@ -1,0 +1,61 @@
+"""Something is killed in the middle of the work, and then what an operator would do is done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from penstock.demo import connectors, kills
+from penstock.demo.kills import Kill
+from penstock.demo.problem import DemoError
+from penstock.demo.progress import Bars
+from penstock.demo.stage import PATIENCE, Stage
+
+
+def kill(stage: Stage, what: Kill, shown: Bars) -> None:
+    """SIGKILL it, and do what an operator would do then; returns when everything runs again."""
+    worker, files = stage.worker, {connectors.SOURCE: stage.source_file, connectors.SINK: stage.sink_file}
+    began = time.monotonic()
+    match what:
+        case Kill.WORKER:
+            shown.say(f"[bold red]Killed[/]  the worker (process {worker.pid})")
+            worker.kill()
+            worker.start()
+            stage.rest.wait(PATIENCE)
+        case Kill.DRIVER:
+            pid = kills.driver(worker.pid)
+            kills.kill(pid)
+            shown.say(f"[bold red]Killed[/]  Spark's driver (process {pid})")
+            _restart_failed(stage, tuple(files), shown)
+        case Kill.TASK:
+            for name, file in files.items():
+                pid = kills.task(worker.pid, file)
+                kills.kill(pid)
+                shown.say(f"[bold red]Killed[/]  the task of {name} (process {pid})")
+            _restart_failed(stage, tuple(files), shown)
+    stage.wait("The restart of all tasks", lambda: all(_at_work(stage, *each) for each in files.items()))
+    shown.say(f"[bold green]Running[/] again after {time.monotonic() - began:.1f} s")
+
+
+def _restart_failed(stage: Stage, names: Sequence[str], shown: Bars) -> None:
+    for name in names:
+        stage.wait(f"The failure of {name}", lambda name=name: bool(_failures(stage, name)))
+        for task, trace in _failures(stage, name).items():
+            shown.say(f"[red]FAILED[/]  {name}-{task}: {trace.splitlines()[0]}")
+        stage.rest.restart(name)
+        shown.say(f"[bold]Restart[/] POST {stage.rest.url}/connectors/{name}/restart?includeTasks=true&onlyFailed=true")
+
+
+def _failures(stage: Stage, name: str) -> dict[int, str]:
+    tasks = stage.rest.status(name)["tasks"]
+    return {task["id"]: task["trace"] for task in tasks if task["state"] == "FAILED"}
+
+
+def _at_work(stage: Stage, name: str, file: Path) -> bool:
+    """The status alone may still be that of the worker that was killed."""
+    try:
+        kills.task(stage.worker.pid, file)
+    except DemoError:
+        return False
+    return all(task["state"] == "RUNNING" for task in stage.rest.status(name)["tasks"])

@@ -1,0 +1,106 @@
+"""The demo as people run it: what it shows, what it proves, and that it leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from penstock.demo import flights
+from penstock.demo.kills import descendants
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "penstock.cli", "demo", *map(str, arguments)]
+
+
+def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "COLUMNS": "200", **environment}
+    return subprocess.run(command(*arguments), capture_output=True, text=True, check=False, env=env)
+
+
+def processes_of(folder: Path) -> list[str]:
+    """What runs with this folder in its command line."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+        if str(folder) in line:
+            found.append(line)
+    return found
+
+
+def wait(done: Callable[[], bool], seconds: float = 60) -> None:
+    give_up = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < give_up
+        time.sleep(0.1)
+
+
+def test_twenty_thousand_flights_arrive_exactly_once(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    said = run("--records", 20_000, "--folder", folder)
+    assert (said.returncode, said.stderr) == (0, "")
+    assert "Every flight is in the file exactly once." in said.stdout
+    assert said.stdout.count("0 RUNNING") == 2
+    sent = (folder / "flights.csv").read_bytes().splitlines()
+    assert len(sent) == 20_000
+    assert sorted((folder / "sink.csv").read_bytes().splitlines()) == sorted(sent)
+    assert processes_of(folder) == []
+
+
+def test_what_is_kept_runs_until_it_is_ended_as_was_said(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    said = run("--records", 1000, "--keep", "--folder", folder)
+    assert said.returncode == 0, said.stdout + said.stderr
+    running = processes_of(folder)
+    assert any("worker distributed" in line for line in running)
+    assert any("kafka.Kafka" in line for line in running)
+    end = next(line.strip() for line in said.stdout.splitlines() if line.strip().startswith("kill "))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(end, shell=True, check=True, env={**os.environ, "PATH": path}, capture_output=True)
+    wait(lambda: processes_of(folder) == [])
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+def test_nothing_outlives_a_demo_that_is_ended(tmp_path: Path, number: signal.Signals, status: int) -> None:
+    folder = tmp_path / "demo"
+    demo = subprocess.Popen(command("--folder", folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait(lambda: (folder / "sink.csv").exists())
+        children = descendants(demo.pid)
+        demo.send_signal(number)
+        assert demo.wait(60) == status
+    finally:
+        demo.kill()
+        demo.wait()
+    wait(lambda: not [pid for pid in children if Path(f"/proc/{pid}").exists()])
+    assert processes_of(folder) == []
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("precious")
+    said = run("--folder", tmp_path)
+    assert said.returncode == 1
+    assert said.stderr == (
+        f"penstock: {tmp_path} is not empty: choose another folder for the demo, or remove it first.\n"
+    )
+
+
+def test_the_data_are_real(tmp_path: Path) -> None:
+    assert flights.write(tmp_path / "all.csv") == flights.TOTAL
+    lines = (tmp_path / "all.csv").read_text().splitlines()
+    assert lines[0] == "2013,1,1,517,515,2,830,819,11,UA,1545,N14228,EWR,IAH,227,1400,5,15,2013-01-01T10:00:00Z"
+    assert {len(line.split(",")) for line in lines} == {len(flights.COLUMNS)}
+    carriers = {line.split(",")[flights.COLUMNS.index("carrier")] for line in lines}
+    assert carriers == set(flights.airlines())
