@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.api.errors import KafkaError
-from penstock.api.text import java_text
+from penstock.api.text import hash_order, java_text
 from penstock.connectors.mirror.records import Place
 
 Pairs = Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]
@@ -52,12 +52,12 @@ def check(offsets: Pairs, texts: Sequence[str], *, with_partition: bool, only_ze
 
 def _member(partition: Mapping[str, Any], name: str) -> Any:
     if name not in partition:
-        raise OffsetsRefused(f"Source partition {java_text(partition)} is missing the '{name}' key, which is required")
+        raise OffsetsRefused(f"Source partition {_shown(partition)} is missing the '{name}' key, which is required")
     return partition[name]
 
 
 def _bad_partition(partition: Mapping[str, Any], name: str, problem: str) -> OffsetsRefused:
-    shown, value = java_text(partition), java_text(partition[name])
+    shown, value = _shown(partition), java_text(partition[name])
     return OffsetsRefused(
         f"Source partition {shown} has an invalid value {value} for the '{name}' key, which {problem}"
     )
@@ -72,7 +72,7 @@ def _check_partition(partition: Mapping[str, Any]) -> None:
 
 
 def _check_offset(partition: Mapping[str, Any], offset: Mapping[str, Any], only_zero: bool) -> None:
-    what = f"Source offset {java_text(offset)} for source partition {java_text(partition)}"
+    what = f"Source offset {_shown(offset)} for source partition {_shown(partition)}"
     if OFFSET not in offset:
         raise OffsetsRefused(f"{what} is missing the '{OFFSET}' key, which is required")
     value = offset[OFFSET]
@@ -83,6 +83,10 @@ def _check_offset(partition: Mapping[str, Any], offset: Mapping[str, Any], only_
         raise OffsetsRefused(f"{invalid}; the only accepted value is 0")
     if value < 0:
         raise OffsetsRefused(f"{invalid}, which cannot be negative")
+
+
+def _shown(members: Mapping[str, Any]) -> str:
+    return java_text({name: members[name] for name in hash_order(members)})
 
 
 def _is_integer(value: Any) -> bool:

@@ -8,14 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ConfigEntry, ResourcePatternType
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ConfigEntry,
+    ConfigSource,
+    ResourcePatternType,
+)
 
 from penstock.api.text import hash_order
 from penstock.connectors.mirror.filters import DefaultConfigPropertyFilter, DefaultTopicFilter
 from penstock.connectors.mirror.policy import DefaultReplicationPolicy
 from penstock.connectors.mirror.records import Place
-
-_DEFAULT, _STATIC_BROKER = 5, 4  # ConfigSource
 
 
 def round_robin(places: Sequence[Place], max_tasks: int) -> list[list[Place]]:
@@ -105,7 +110,7 @@ class Rules:
         return (
             not entry.is_read_only
             and not entry.is_sensitive
-            and int(entry.source) != _STATIC_BROKER
+            and ConfigSource(entry.source) != ConfigSource.STATIC_BROKER_CONFIG
             and self.properties.should_replicate_config_property(entry.name)
         )
 
@@ -134,7 +139,7 @@ class Rules:
 
 
 def _is_default(entry: ConfigEntry) -> bool:
-    return int(entry.source) == _DEFAULT
+    return ConfigSource(entry.source) == ConfigSource.DEFAULT_CONFIG
 
 
 def _allows(binding: AclBinding, operation: AclOperation) -> bool:

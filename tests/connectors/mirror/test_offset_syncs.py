@@ -1,0 +1,44 @@
+"""When an offset sync is due at once, compared with Java's decisions; and writing them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+
+from mirror_golden import golden
+from penstock.connectors.mirror.offset_syncs import OffsetSyncs, Progress
+from penstock.connectors.mirror.records import OffsetSync, Place
+from support import Kafka
+
+PROGRESS: dict[str, list[list[str]]] = defaultdict(list)
+for each in golden("progress"):
+    PROGRESS[each[0]].append(each[1:])
+
+
+@pytest.mark.parametrize("lag", PROGRESS)
+def test_syncs_are_due_as_with_java(lag: str) -> None:
+    progress = Progress(int(lag))
+    for upstream, downstream, due in PROGRESS[lag]:
+        assert progress.moves(int(upstream), int(downstream)) is (due == "true"), (upstream, downstream)
+
+
+@pytest.mark.integration
+def test_syncs_are_written_at_once_or_with_the_next_commit(kafka: Kafka, bootstrap: str) -> None:
+    topic, place = kafka.create_topic(), Place("t", 1)
+    syncs = OffsetSyncs({"bootstrap.servers": bootstrap, "client.id": "test"}, topic, 100)
+    for offset in range(5):
+        syncs.mirrored(place, offset, offset + 10)
+    syncs.close()
+    assert written(kafka, topic) == [OffsetSync(place, 0, 10)]
+    syncs.commit()
+    syncs.close()
+    assert written(kafka, topic) == [OffsetSync(place, 0, 10), OffsetSync(place, 4, 14)]
+    syncs.commit()
+    syncs.mirrored(place, 8, 15)
+    syncs.close()
+    assert written(kafka, topic)[2:] == [OffsetSync(place, 8, 15)], "a gap is told at once, nothing twice"
+
+
+def written(kafka: Kafka, topic: str) -> list[OffsetSync]:
+    return [OffsetSync.read(bytes(record.key or b""), bytes(record.value or b"")) for record in kafka.read_all(topic)]

@@ -1,0 +1,47 @@
+"""Names of mirrored topics, compared with those that Java's policies give."""
+
+from __future__ import annotations
+
+import pytest
+
+from mirror_golden import golden
+from penstock.connectors.mirror.classes import load
+from penstock.connectors.mirror.policy import DefaultReplicationPolicy
+
+
+def policy(name: str, separator: str, internal: str) -> DefaultReplicationPolicy:
+    made: DefaultReplicationPolicy = load(f"org.apache.kafka.connect.mirror.{name}")()
+    made.configure(
+        {
+            "replication.policy.separator": separator,
+            "replication.policy.internal.topic.separator.enabled": internal,
+            "source.cluster.alias": "src",
+        }
+    )
+    return made
+
+
+@pytest.mark.parametrize("row", golden("policy"), ids="/".join)
+def test_internal_topics(row: list[str]) -> None:
+    name, separator, internal, *expected = row
+    p = policy(name, separator, internal)
+    assert [p.offset_syncs_topic("x"), p.checkpoints_topic("x"), p.heartbeats_topic()] == expected
+
+
+@pytest.mark.parametrize("row", golden("topic"), ids=lambda row: "/".join(row[:4]))
+def test_topics(row: list[str]) -> None:
+    name, separator, internal, topic, remote, source, upstream, original, heartbeats, checkpoints, own = row
+    p = policy(name, separator, internal)
+    assert p.format_remote_topic("src", topic) == remote
+    assert str(p.topic_source(topic)) == source.replace("null", "None")
+    assert str(p.upstream_topic(topic)) == upstream.replace("null", "None")
+    assert p.original_topic(topic) == original
+    answers = (p.is_heartbeats_topic(topic), p.is_checkpoints_topic(topic), p.is_internal_topic(topic))
+    assert answers == (heartbeats == "true", checkpoints == "true", own == "true")
+
+
+def test_without_a_separator_of_ones_own() -> None:
+    p = DefaultReplicationPolicy()
+    p.configure({"replication.policy.internal.topic.separator.enabled": "false"})
+    assert p.format_remote_topic("a", "t") == "a.t"
+    assert p.checkpoints_topic("a") == "a.checkpoints.internal"

@@ -1,0 +1,151 @@
+"""Which topics are mirrored, with which settings and rights, and by which task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ConfigEntry,
+    ConfigSource,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from penstock.connectors.mirror.config import MirrorConfig
+from penstock.connectors.mirror.records import Place
+from penstock.connectors.mirror.settings import SOURCE_SETTINGS
+from penstock.connectors.mirror.topics import Rules, group_parts, places, round_robin
+
+IDENTITY = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
+
+
+def rules(**more: str) -> Rules:
+    given = {"source.cluster.alias": "a", "target.cluster.alias": "b"}
+    c = MirrorConfig(SOURCE_SETTINGS, given | {name.replace("_", "."): value for name, value in more.items()})
+    heartbeats = c["heartbeats.replication.enabled"]
+    topics, properties = c.topic_filter(), c.config_property_filter()
+    return Rules(c.source, c.target, c.policy, topics, properties, heartbeats, c.checkpoints_topic)
+
+
+# -- tasks
+
+
+def test_partitions_are_dealt_out() -> None:
+    eight = [*(Place("t0", n) for n in range(8)), Place("t1", 0), Place("t1", 1), Place("t2", 0), Place("t2", 1)]
+    assert [" ".join(map(str, part)) for part in round_robin(eight, 3)] == [
+        "t0-0 t0-3 t0-6 t1-1",
+        "t0-1 t0-4 t0-7 t2-0",
+        "t0-2 t0-5 t1-0 t2-1",
+    ]
+    assert round_robin(eight[:2], 5) == [[eight[0]], [eight[1]]]
+    assert round_robin([], 5) == []
+
+
+def test_groups_stay_together() -> None:
+    assert group_parts(list("abcdefg"), 3) == [["a", "b", "c"], ["d", "e"], ["f", "g"]]
+    assert group_parts(["a"], 3) == [["a"]]
+    assert group_parts([], 3) == []
+
+
+def test_partitions_of_topics() -> None:
+    assert list(map(str, places({"t": 3}))) == ["t-0", "t-1", "t-2"]
+    assert [place.topic for place in places({"x": 1, "c": 1, "b": 1, "a": 1})] == ["x", "a", "b", "c"]
+    assert places({}) == []
+
+
+# -- topics
+
+
+@pytest.mark.parametrize(
+    ("topic", "wanted"),
+    [
+        ("t", True),
+        ("c.t", True),
+        ("heartbeats", True),
+        ("c.heartbeats", True),
+        ("b.t", False),  # it came from there
+        ("c.b.t", False),
+        ("__consumer_offsets", False),
+        ("mm2-offset-syncs.b.internal", False),
+        ("c.checkpoints.internal", False),
+    ],
+)
+def test_topics_that_are_mirrored(topic: str, wanted: bool) -> None:
+    assert rules().wants(topic) is wanted
+
+
+def test_heartbeats_are_mirrored_though_nobody_names_them() -> None:
+    assert [rules(topics="t").wants(topic) for topic in ("t", "u", "heartbeats")] == [True, False, True]
+    assert not rules(topics="t", heartbeats_replication_enabled="false").wants("heartbeats")
+
+
+def test_cycles_are_not_seen_without_names_of_clusters() -> None:
+    assert rules(replication_policy_class=IDENTITY).wants("b.t")
+
+
+def test_mirrored_topics() -> None:
+    r = rules()
+    counts = {"a.t": 2, "a.b.u": 1}
+    assert [topic for topic in ("a.t", "t", "b.t", "a.checkpoints.internal") if r.is_mirrored(topic)] == ["a.t"]
+    assert r.upstream(counts) == {Place("t", 0), Place("t", 1), Place("b.u", 0)}
+
+
+# -- settings
+
+
+def entry(name: str, value: str | None, source: ConfigSource, **more: bool) -> ConfigEntry:
+    return ConfigEntry(name, value, source=source, **more)
+
+
+SET, DEFAULT = ConfigSource.DYNAMIC_TOPIC_CONFIG, ConfigSource.DEFAULT_CONFIG
+ENTRIES: list[Any] = [
+    entry("retention.ms", "5", SET),
+    entry("segment.bytes", "9", DEFAULT),
+    entry("min.insync.replicas", "2", SET),
+    entry("from.broker", "1", ConfigSource.STATIC_BROKER_CONFIG),
+    entry("from.cluster", "3", ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
+    entry("secret", None, SET, is_sensitive=True),
+    entry("fixed", "1", SET, is_read_only=True),
+]
+
+
+def test_settings_of_a_new_topic() -> None:
+    assert rules().settings_of_new(ENTRIES) == {"retention.ms": "5", "from.cluster": "3"}
+    with_defaults = rules(use_defaults_from="source").settings_of_new(ENTRIES)
+    assert with_defaults == {"retention.ms": "5", "segment.bytes": "9", "from.cluster": "3"}
+
+
+def test_settings_follow_and_go_back_to_the_default() -> None:
+    assert rules().changes(ENTRIES) == {"retention.ms": "5", "segment.bytes": None, "from.cluster": "3"}
+    found = rules(use_defaults_from="source", config_properties_exclude="re.*").changes(ENTRIES)
+    assert found == {"segment.bytes": "9", "min.insync.replicas": "2", "from.cluster": "3"}
+
+
+# -- access rights
+
+
+def right(topic: str, operation: AclOperation, kind: str = "ALLOW", pattern: str = "LITERAL") -> AclBinding:
+    form, permission = ResourcePatternType[pattern], AclPermissionType[kind]
+    return AclBinding(ResourceType.TOPIC, topic, form, "User:x", "*", operation, permission)
+
+
+def test_access_rights() -> None:
+    found = rules(topics="t").rights(
+        [
+            right("t", AclOperation.READ),
+            right("t", AclOperation.ALL),
+            right("t", AclOperation.WRITE),
+            right("t", AclOperation.WRITE, "DENY"),
+            right("t", AclOperation.READ, pattern="PREFIXED"),
+            right("u", AclOperation.READ),
+        ]
+    )
+    assert found == [
+        right("a.t", AclOperation.READ),
+        right("a.t", AclOperation.READ),
+        right("a.t", AclOperation.WRITE, "DENY"),
+    ]

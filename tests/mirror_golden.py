@@ -1,0 +1,24 @@
+"""What Java's mirror classes make of some cases: ``connectors/mirror/golden/mirror.txt``, by WriteMirror.java there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_LINES = (Path(__file__).parent / "connectors" / "mirror" / "golden" / "mirror.txt").read_text("utf-8").split("\n")
+
+
+def golden(kind: str) -> list[list[str]]:
+    """The fields of each line of this kind."""
+    rows = [line.split("\t") for line in _LINES]
+    return [row[1:] for row in rows if row[0] == kind]
+
+
+def section(kind: str) -> list[list[list[str]]]:
+    """The lines behind each line of this kind, which is the first."""
+    found: list[list[list[str]]] = []
+    for row in (line.split("\t") for line in _LINES if line):
+        if row[0] == kind:
+            found.append([])
+        if found:
+            found[-1].append(row)
+    return found
