@@ -1,0 +1,53 @@
+"""``GET /metrics``: the worker's figures as Prometheus reads them, named as the rules of Prometheus' JMX exporter that
+Kafka Connect is commonly run with (Strimzi's) name Java's MBeans, so that dashboards and alerts for those work here.
+
+``kafka.connect:type=source-task-metrics,connector=c,task=0``'s ``source-record-poll-total`` is
+``kafka_connect_source_task_source_record_poll_total{connector="c",task="0"}``. A value that is a text becomes a label
+of the value 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from prometheus_client import CollectorRegistry, PlatformCollector, ProcessCollector, generate_latest
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
+from penstock.worker.metrics import Value
+
+
+class Exposition(Collector):
+    """``values`` gives everything there is to be told; it is called for every answer."""
+
+    def __init__(self, values: Callable[[], Iterable[Value]]) -> None:
+        self._values = values
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(self)
+        ProcessCollector(registry=self._registry)
+        PlatformCollector(registry=self._registry)
+
+    def render(self) -> bytes:
+        """The text format, version 0.0.4. May be called from any thread."""
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        families: dict[str, Metric] = {}
+        for type, name, labels, value in self._values():
+            whole = full_name(type, name)
+            family = families.get(whole)
+            if family is None:
+                kind = "counter" if whole.endswith("_total") else "gauge"
+                about = f"{name} of kafka.connect:type={type}"
+                family = families[whole] = Metric(whole.removesuffix("_total"), about, kind)
+            if isinstance(value, str):
+                family.add_sample(whole, {**dict(labels), name.replace("-", "_"): value}, 1)
+            else:
+                family.add_sample(whole, dict(labels), value)
+        yield from families.values()
+
+
+def full_name(type: str, name: str) -> str:
+    """The rules drop ``-metrics``, and the ``connect-`` of the worker's own types."""
+    group = type.removesuffix("-metrics").removeprefix("connect-")
+    return f"kafka_connect_{group}_{name}".replace("-", "_")

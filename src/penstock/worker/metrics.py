@@ -1,0 +1,251 @@
+"""What a worker measures of itself: Java Connect's MBeans of type ``connect-worker-metrics``,
+``connect-worker-rebalance-metrics``, ``connector-metrics``, ``connector-task-metrics``, ``source-task-metrics``,
+``sink-task-metrics`` and ``task-error-metrics``, by their names (Java: ``ConnectMetricsRegistry``).
+
+``observe`` counts what happens; what there is at a moment (which connectors and tasks, their states, ``restarting``
+among them: KIP-745) is looked up in the herder when somebody asks. Nothing is done per record: tasks report their own
+sums every few seconds.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from penstock.core.events import ConnectorEvent, ConnectorFailed, ConnectorRunning
+from penstock.core.group.membership import Assignment, Joined, Lost, Revoked
+from penstock.core.herder import Herder
+from penstock.core.tasks import TaskEvent, TaskFailed, TaskId, TaskMetrics, TaskPaused, TaskRunning
+
+PROTOCOLS = ("EAGER", "COMPATIBLE", "SESSIONED")
+STATES = ("running", "paused", "failed", "unassigned", "destroyed", "restarting")
+"""Those in which the tasks of a connector are counted."""
+SOURCE = ("source-record-", "poll-batch-", "transaction-size-")
+SINK = ("sink-record-", "put-batch-", "offset-commit-seq-no", "offset-commit-completion-", "offset-commit-skip-")
+ERROR = ("total-", "deadletterqueue-", "last-error-timestamp")
+
+
+class Value(NamedTuple):
+    """An attribute of an MBean. ``labels`` are the MBean's own, connector and task; texts are values as well."""
+
+    type: str
+    name: str
+    labels: tuple[tuple[str, str], ...]
+    value: float | str
+
+
+@dataclass(slots=True)
+class Run:
+    """One run of a connector or a task. Times are in seconds."""
+
+    number: int
+    state: str
+    since: float
+    began: float
+    started: bool = False
+    spent: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    values: Mapping[str, float] = field(default_factory=dict)
+
+    def becomes(self, state: str, now: float) -> None:
+        self.spent[self.state] += now - self.since
+        self.state, self.since = state, now
+
+    def ratio(self, state: str, now: float) -> float:
+        """The part of the run's time that it has spent in the state."""
+        whole = now - self.began
+        spent = self.spent.get(state, 0.0) + (now - self.since if self.state == state else 0.0)
+        return spent / whole if whole > 0 else 0.0
+
+
+@dataclass(slots=True)
+class Startups:
+    attempts: int = 0
+    successes: int = 0
+
+    def count(self, success: bool) -> None:
+        self.attempts += 1
+        self.successes += success
+
+    def values(self, kind: str) -> Iterator[tuple[str, float]]:
+        failures = self.attempts - self.successes
+        yield f"{kind}-startup-attempts-total", self.attempts
+        yield f"{kind}-startup-success-total", self.successes
+        yield f"{kind}-startup-failure-total", failures
+        yield f"{kind}-startup-success-percentage", self.successes / self.attempts if self.attempts else 0.0
+        yield f"{kind}-startup-failure-percentage", failures / self.attempts if self.attempts else 0.0
+
+
+@dataclass(slots=True)
+class Rebalances:
+    """Each from when the group takes work away, or gives some, to when the worker has taken on what it is given."""
+
+    completed: int = 0
+    longest: float = 0.0
+    whole: float = 0.0
+    ended: float = -math.inf
+    protocol: int = 0
+    started: float | None = None
+    awaited: Assignment | None = None
+
+    def begin(self, now: float) -> None:
+        self.started = now if self.started is None else self.started
+
+    def end(self, now: float) -> None:
+        lasted = now - (now if self.started is None else self.started)
+        self.completed, self.ended, self.started, self.awaited = self.completed + 1, now, None, None
+        self.longest, self.whole = max(self.longest, lasted), self.whole + lasted
+
+
+class WorkerMetrics:
+    """``observe`` is called by the worker's loop with every event, before the herder handles it.
+
+    ``values`` may be called from any thread: what it reads is replaced as a whole or copied at once.
+    """
+
+    def __init__(
+        self,
+        herder: Herder,
+        class_name: Callable[[Mapping[str, str]], str],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``class_name`` gives the full name of the class that a configuration means; it must not raise."""
+        self._herder, self._class_name, self._clock = herder, class_name, clock
+        self._runs: dict[str | TaskId, Run] = {}
+        self._connectors, self._tasks, self._rebalances = Startups(), Startups(), Rebalances()
+
+    # -- what happens
+
+    def observe(self, event: object) -> None:
+        now = self._clock()
+        if self._rebalances.awaited is not None and self._herder.assignment is self._rebalances.awaited:
+            self._rebalances.end(now)
+        match event:
+            case ConnectorEvent(name, number):
+                self._follow(name, number, event, self._connectors, now)
+            case TaskEvent(id, number):
+                self._follow(id, number, event, self._tasks, now)
+            case Revoked() | Lost():
+                self._rebalances.begin(now)
+            case Joined():
+                self._joined(event, now)
+
+    def _follow(self, what: str | TaskId, number: int, event: object, startups: Startups, now: float) -> None:
+        run = self._runs.get(what)
+        if run is None or number > run.number:
+            run = self._runs[what] = Run(number, "unassigned", now, now)
+        elif number < run.number:
+            return
+        match event:
+            case ConnectorRunning() | TaskRunning():
+                run.becomes("running", now)
+                if not run.started:
+                    run.started = True
+                    startups.count(success=True)
+            case TaskPaused():
+                run.becomes("paused", now)
+            case ConnectorFailed() | TaskFailed():
+                run.becomes("failed", now)
+                if not run.started:
+                    run.started = True
+                    startups.count(success=False)
+            case TaskMetrics(values=values):
+                run.values = values
+
+    def _joined(self, event: Joined, now: float) -> None:
+        rebalances, assignment = self._rebalances, event.assignment
+        rebalances.protocol = event.protocol_version
+        rebalances.begin(now)
+        if assignment.failed:
+            return
+        if assignment.offset <= self._herder.state.position:
+            rebalances.end(now)  # the herder takes it on in this turn
+        else:
+            rebalances.awaited = assignment
+        work = self._herder.work
+        self._runs = {what: run for what, run in self._runs.items() if what in work.tasks or what in work.connectors}
+
+    # -- what is told of it
+
+    def values(self) -> Iterator[Value]:
+        now = self._clock()
+        connectors, tasks = list(self._herder.work.connectors), list(self._herder.work.tasks)
+        yield from self._worker(connectors, tasks)
+        if self._herder.settings.distributed:
+            yield from self._rebalancing(now)
+        for name in connectors:
+            yield from self._connector(name)
+        states = {id: self._state(id) for id in tasks}
+        for name in dict.fromkeys(id.connector for id in tasks):
+            yield from _task_counts(name, Counter(states[id] for id in tasks if id.connector == name))
+        for id, state in states.items():
+            yield from self._task(id, state, now)
+
+    def _worker(self, connectors: list[str], tasks: list[TaskId]) -> Iterator[Value]:
+        numbers = [("connector-count", len(connectors)), ("task-count", len(tasks))]
+        for name, value in (*numbers, *self._connectors.values("connector"), *self._tasks.values("task")):
+            yield Value("connect-worker-metrics", name, (), value)
+
+    def _rebalancing(self, now: float) -> Iterator[Value]:
+        r = self._rebalances
+        assignment = self._herder.assignment or Assignment()
+        for name, value in (
+            ("connect-protocol", PROTOCOLS[r.protocol]),
+            ("leader-name", self._herder.leader_url or ""),
+            ("epoch", self._herder.generation),
+            ("completed-rebalances-total", r.completed),
+            ("rebalancing", float(r.started is not None)),
+            ("rebalance-max-time-ms", r.longest * 1000),
+            ("rebalance-avg-time-ms", r.whole * 1000 / r.completed if r.completed else 0.0),
+            ("time-since-last-rebalance-ms", (now - r.ended) * 1000),
+        ):
+            yield Value("connect-worker-rebalance-metrics", name, (), value)
+        yield Value("connect-coordinator-metrics", "assigned-connectors", (), len(assignment.connectors))
+        yield Value("connect-coordinator-metrics", "assigned-tasks", (), len(assignment.tasks))
+
+    def _connector(self, name: str) -> Iterator[Value]:
+        known, status = self._herder.state.connectors.get(name), self._herder.statuses.connectors.get(name)
+        if known is None:  # it has just been deleted
+            return
+        state = "unassigned" if status is None or status.state is None else status.state.lower()
+        for attribute, value in (
+            ("connector-class", self._class_name(known.config)),
+            ("connector-type", self._herder.plugins.kind(known.config)),
+            ("connector-version", self._herder.plugins.version(known.config) or ""),
+            ("status", state),
+        ):
+            yield Value("connector-metrics", attribute, (("connector", name),), value)
+
+    def _task(self, id: TaskId, state: str, now: float) -> Iterator[Value]:
+        labels = (("connector", id.connector), ("task", str(id.task)))
+        yield Value("connector-task-metrics", "status", labels, state)
+        run = self._runs.get(id)
+        if run is None:
+            return
+        yield Value("connector-task-metrics", "running-ratio", labels, run.ratio("running", now))
+        yield Value("connector-task-metrics", "pause-ratio", labels, run.ratio("paused", now))
+        for name, value in run.values.items():
+            yield Value(type_of(name), name, labels, value)
+
+    def _state(self, id: TaskId) -> str:
+        status = self._herder.statuses.task(id)
+        return "unassigned" if status is None or status.state is None else status.state.lower()
+
+
+def type_of(name: str) -> str:
+    """The MBean in which a task's figure of this name stands."""
+    if name.startswith(SOURCE):
+        return "source-task-metrics"
+    if name.startswith(SINK) or name == "partition-count":
+        return "sink-task-metrics"
+    return "task-error-metrics" if name.startswith(ERROR) else "connector-task-metrics"
+
+
+def _task_counts(connector: str, states: Counter[str]) -> Iterator[Value]:
+    labels = (("connector", connector),)
+    yield Value("connect-worker-metrics", "connector-total-task-count", labels, states.total())
+    for state in STATES:
+        yield Value("connect-worker-metrics", f"connector-{state}-task-count", labels, states[state])

@@ -1,0 +1,228 @@
+"""What a worker measures, with herders that really decide; time passes when a test says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from penstock.core import messages as m
+from penstock.core.actions import Action
+from penstock.core.group.membership import Joined, Revoked
+from penstock.core.herder import Herder
+from penstock.core.records import TaskStatus
+from penstock.core.tasks import TaskId, TaskMetrics
+from penstock.worker.exposition import Exposition
+from penstock.worker.metrics import WorkerMetrics
+from simulation import Cluster
+
+T0, T1 = TaskId("orders", 0), TaskId("orders", 1)
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Measured:
+    """A herder whose metrics are shown every event before it gets it, as the worker's loop does."""
+
+    def __init__(self, herder: Herder, clock: Clock) -> None:
+        self._herder = herder
+        self.metrics = WorkerMetrics(herder, lambda config: f"a.{config['connector.class']}", clock)
+
+    def handle(self, event: object, now: int) -> list[Action]:
+        self.metrics.observe(event)
+        return self._herder.handle(event, now)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._herder, name)
+
+
+class MeasuredCluster(Cluster):
+    """One worker, measured from when it has joined."""
+
+    def __init__(self, clock: Clock, **settings: Any) -> None:
+        super().__init__(lambda line: None, **settings)
+        self.start("one")
+        self.herder: Any = Measured(self.workers["one"].herder, clock)
+        self.workers["one"].herder = self.herder
+
+    def tell(self, event: object) -> None:
+        self.herder.handle(event, self.now)
+
+
+class Samples:
+    """What Prometheus reads, as ``name{label="value"}`` to number."""
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text.decode()
+        self.types: dict[str, str] = {}
+        self._values: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
+        for family in text_string_to_metric_families(self.text):
+            for sample in family.samples:
+                self.types[sample.name] = family.type
+                self._values[sample.name, tuple(sorted(sample.labels.items()))] = sample.value
+
+    def __call__(self, name: str, **labels: str) -> float | None:
+        return self._values.get((f"kafka_connect_{name}", tuple(sorted(labels.items()))))
+
+    def of_task(self, name: str, task: TaskId = T0) -> float | None:
+        return self(name, connector=task.connector, task=str(task.task))
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def cluster(clock: Clock) -> MeasuredCluster:
+    return MeasuredCluster(clock)
+
+
+def create(cluster: Cluster, name: str = "orders", tasks: int = 2) -> None:
+    cluster.ask("one", m.CreateConnector(name, {"connector.class": "Source", "name": name, "tasks.max": str(tasks)}))
+
+
+def samples(cluster: MeasuredCluster) -> Samples:
+    return Samples(Exposition(cluster.herder.metrics.values).render())
+
+
+def test_what_the_worker_runs(cluster: MeasuredCluster) -> None:
+    assert (samples(cluster)("worker_connector_count"), samples(cluster)("worker_task_count")) == (0, 0)
+    create(cluster)
+    seen = samples(cluster)
+    assert (seen("worker_connector_count"), seen("worker_task_count")) == (1, 2)
+    assert seen("worker_connector_total_task_count", connector="orders") == 2
+    assert seen("worker_connector_running_task_count", connector="orders") == 2
+    cluster.ask("one", m.DeleteConnector("orders"))
+    seen = samples(cluster)
+    assert (seen("worker_connector_count"), seen("worker_task_count")) == (0, 0)
+    assert seen("worker_connector_total_task_count", connector="orders") is None
+
+
+def test_the_states_of_connectors_and_tasks(cluster: MeasuredCluster) -> None:
+    create(cluster)
+    cluster.fail(T1, "the disk is full")
+    seen = samples(cluster)
+    assert seen("connector_status", connector="orders", status="running") == 1
+    assert seen("connector_connector_class", connector="orders", connector_class="a.Source") == 1
+    assert seen("connector_connector_type", connector="orders", connector_type="source") == 1
+    assert seen("connector_task_status", connector="orders", task="0", status="running") == 1
+    assert seen("connector_task_status", connector="orders", task="1", status="failed") == 1
+    assert seen("worker_connector_failed_task_count", connector="orders") == 1
+    assert seen("worker_connector_running_task_count", connector="orders") == 1
+    assert seen("worker_task_count") == 2
+    cluster.ask("one", m.SetTargetState("orders", "PAUSED"))
+    seen = samples(cluster)
+    assert seen("connector_status", connector="orders", status="paused") == 1
+    assert seen("worker_connector_paused_task_count", connector="orders") == 1
+
+
+def test_what_is_restarting_is_counted_too(cluster: MeasuredCluster) -> None:
+    create(cluster)
+    cluster.herder.statuses.replay(TaskStatus(T0, "RESTARTING", "one"))
+    seen = samples(cluster)
+    assert seen("worker_connector_restarting_task_count", connector="orders") == 1
+    assert seen("worker_connector_running_task_count", connector="orders") == 1
+    assert seen("connector_task_status", connector="orders", task="0", status="restarting") == 1
+
+
+def test_startups(cluster: MeasuredCluster) -> None:
+    create(cluster)
+    cluster.fail(T0, "after it had started")
+    cluster.ask("one", m.RestartConnector("orders", include_tasks=True, only_failed=True))
+    seen = samples(cluster)
+    assert (seen("worker_connector_startup_attempts_total"), seen("worker_task_startup_attempts_total")) == (1, 3)
+    assert (seen("worker_task_startup_success_total"), seen("worker_task_startup_failure_total")) == (3, 0)
+    assert seen("worker_task_startup_success_percentage") == 1
+    assert seen.types["kafka_connect_worker_task_startup_success_total"] == "counter"
+    assert seen.types["kafka_connect_worker_task_count"] == "gauge"
+
+
+def test_what_tasks_report(cluster: MeasuredCluster) -> None:
+    create(cluster)
+    run = cluster.herder.work.tasks[T0].run
+    values = {
+        "source-record-poll-total": 500.0,
+        "source-record-poll-rate": 12.5,
+        "poll-batch-max-time-ms": 7.0,
+        "offset-commit-max-time-ms": 3.0,
+        "batch-size-max": 30.0,
+        "total-record-errors": 2.0,
+    }
+    cluster.tell(TaskMetrics(T0, run, values))
+    cluster.tell(TaskMetrics(T0, run - 1, {"source-record-poll-total": 1.0}))  # a late word of an earlier run
+    seen = samples(cluster)
+    assert seen.of_task("source_task_source_record_poll_total") == 500
+    assert seen.of_task("source_task_source_record_poll_rate") == 12.5
+    assert seen.of_task("source_task_poll_batch_max_time_ms") == 7
+    assert seen.of_task("connector_task_offset_commit_max_time_ms") == 3
+    assert seen.of_task("connector_task_batch_size_max") == 30
+    assert seen.of_task("task_error_total_record_errors") == 2
+    assert seen.of_task("source_task_source_record_poll_total", T1) is None
+    cluster.ask("one", m.RestartTask("orders", 0))
+    assert samples(cluster).of_task("source_task_source_record_poll_total") is None
+
+
+def test_figures_of_sinks(cluster: MeasuredCluster) -> None:
+    cluster.ask("one", m.CreateConnector("lines", {"connector.class": "Sink", "name": "lines", "tasks.max": "1"}))
+    id = TaskId("lines", 0)
+    run = cluster.herder.work.tasks[id].run
+    names = ("sink-record-read-total", "partition-count", "put-batch-avg-time-ms", "offset-commit-completion-total")
+    cluster.tell(TaskMetrics(id, run, dict.fromkeys((*names, "offset-commit-seq-no"), 4.0)))
+    seen = samples(cluster)
+    for name in (*names, "offset-commit-seq-no"):
+        assert seen.of_task(f"sink_task_{name.replace('-', '_')}", id) == 4, name
+
+
+def test_how_long_tasks_ran_and_paused(cluster: MeasuredCluster, clock: Clock) -> None:
+    create(cluster)
+    clock.now += 30
+    cluster.ask("one", m.SetTargetState("orders", "PAUSED"))
+    clock.now += 10
+    seen = samples(cluster)
+    assert seen.of_task("connector_task_running_ratio") == pytest.approx(0.75)
+    assert seen.of_task("connector_task_pause_ratio") == pytest.approx(0.25)
+
+
+def test_rebalances(cluster: MeasuredCluster, clock: Clock) -> None:
+    create(cluster)
+    seen = samples(cluster)
+    completed = seen("worker_rebalance_completed_rebalances_total")
+    assert completed
+    assert seen("worker_rebalance_leader_name", leader_name="http://one") == 1
+    assert seen("worker_rebalance_connect_protocol", connect_protocol="SESSIONED") == 1
+    assert seen("worker_rebalance_rebalancing") == 0
+    cluster.tell(Revoked("one", (), (), lambda: None))
+    clock.now += 2
+    assert samples(cluster)("worker_rebalance_rebalancing") == 1
+    cluster.tell(Joined(9, "one", 2, cluster.herder.assignment, True))
+    clock.now += 5
+    seen = samples(cluster)
+    assert seen("worker_rebalance_completed_rebalances_total") == completed + 1
+    assert seen("worker_rebalance_rebalance_max_time_ms") == pytest.approx(2000)
+    assert seen("worker_rebalance_time_since_last_rebalance_ms") == pytest.approx(5000)
+    assert seen("worker_rebalance_epoch") == 9
+    assert seen("worker_rebalance_rebalancing") == 0
+
+
+def test_a_worker_that_is_alone_has_no_rebalances(clock: Clock) -> None:
+    cluster = MeasuredCluster(clock, distributed=False)
+    seen = samples(cluster)
+    assert seen("worker_connector_count") == 0
+    assert seen("worker_rebalance_completed_rebalances_total") is None
+
+
+def test_names_of_connectors_may_hold_anything(cluster: MeasuredCluster) -> None:
+    name = 'a "b"\\c\nd'
+    create(cluster, name, 1)
+    assert samples(cluster)("worker_connector_total_task_count", connector=name) == 1
+
+
+def test_the_process_is_measured_as_well(cluster: MeasuredCluster) -> None:
+    assert "process_resident_memory_bytes" in samples(cluster).types
