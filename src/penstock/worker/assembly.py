@@ -17,6 +17,7 @@ from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError
 from penstock.core.config.validation import WorkerRules
 from penstock.core.herder import Herder, HerderSettings
+from penstock.core.messages import Refused
 from penstock.core.topic_creation import TopicCreation
 from penstock.http.listeners import RestSettingError
 from penstock.http.server import ListenError, RestServer
@@ -36,8 +37,10 @@ from penstock.spark.session import HostSettings
 from penstock.worker.background import Background
 from penstock.worker.connectors import Connectors, ConnectorSetup
 from penstock.worker.distributed import KafkaFoundation
+from penstock.worker.exposition import Exposition
 from penstock.worker.local import LocalAnswers
 from penstock.worker.loop import Loop, Parts
+from penstock.worker.metrics import WorkerMetrics
 from penstock.worker.offsets import Offsets
 from penstock.worker.specs import Specs
 from penstock.worker.standalone import MemoryFoundation
@@ -63,12 +66,14 @@ class Worker:
         self._providers = ConfigTransformer.of(config, self._plugins.resolve)
         self._rules = self._worker_rules(config)
         try:
-            self._server = RestServer(config, self.submit, stores=key_stores)
+            self._server = RestServer(config, self.submit, stores=key_stores, metrics=lambda: self._exposition.render())
         except (RestSettingError, ListenError) as error:
             raise ConfigError(str(error)) from error
         self.url = self._server.advertised_url
         self.id = self.url.split("://")[1].strip("/")
         self._herder = Herder(self._herder_settings(), self._plugins)  # type: ignore[arg-type]
+        self._metrics = WorkerMetrics(self._herder, self._class_name)
+        self._exposition = Exposition(self._metrics.values)
         self._loop = Loop(self._herder)
         self._pool = ThreadPoolExecutor(THREADS, "background")
         self._levels = LogLevels()
@@ -116,7 +121,7 @@ class Worker:
             new=lambda name: self._plugins.connector({"connector.class": name})(),
             resolve=self._resolve,
             check=self._check_connector,
-            task_class_name=lambda cls: getattr(cls, "java_name", "") or f"{cls.__module__}.{cls.__qualname__}",
+            task_class_name=_full_name,
         )
         specs = Specs(
             plugins=self._plugins,
@@ -154,7 +159,7 @@ class Worker:
             local=local,
             set_log_level=lambda name, level: void(self._set_level(name, level)),
             store_offsets=offsets.store,
-            observe=lambda event: None,
+            observe=self._metrics.observe,
         )
 
     def _herder_settings(self) -> HerderSettings:
@@ -199,6 +204,13 @@ class Worker:
         if self._plugins.kind(config) == "source" and self.settings.topic_creation:
             TopicCreation.from_config(config, compile_regex)
 
+    def _class_name(self, config: Mapping[str, str]) -> str:
+        """In full, whatever alias the configuration has; that for a class that is not there."""
+        try:
+            return _full_name(self._plugins.connector(config))
+        except Refused:
+            return config.get("connector.class", "")
+
     @functools.cache  # noqa: B019 - one worker a process
     def _cluster_id(self) -> str:
         return admin.cluster_id(new_admin(internal(self.settings.config, "admin", "connect-cluster-id")))
@@ -216,6 +228,10 @@ class Worker:
     def _fail(self, error: Exception) -> None:
         self.failure = error
         self.failed.set()
+
+
+def _full_name(plugin: type) -> str:
+    return getattr(plugin, "java_name", "") or f"{plugin.__module__}.{plugin.__qualname__}"
 
 
 def void(_: object) -> None:
