@@ -52,7 +52,7 @@ class RestCluster(Cluster):
             return answer
         self.requests += 1
         self._answers[self.requests] = answer
-        self.workers[worker].inbox.append(e.Submitted(self.requests, request))
+        self.post(self.workers[worker], "client", e.Submitted(self.requests, request))
         self.settle()
         return answer
 
@@ -74,12 +74,12 @@ class RestCluster(Cluster):
             case a.Answer(number, reply) if number in self._answers:
                 self._answers.pop(number).set_result(reply)
             case a.Validate(config, token=token):
-                worker.inbox.append(_completed(token, lambda: self._judge(config).message))
+                self.post(worker, f"ask {token}", _completed(token, lambda: self._judge(config).message))
             case a.ReadOffsets(connector, token=token):
                 kept = list(self.offsets.get(connector, {}).values())
-                worker.inbox.append(e.Completed(token, kept))
+                self.post(worker, f"ask {token}", e.Completed(token, kept))
             case a.WriteOffsets(connector, _, offsets, token=token):
-                worker.inbox.append(_completed(token, lambda: self._write(connector, offsets)))
+                self.post(worker, f"ask {token}", _completed(token, lambda: self._write(connector, offsets)))
             case _:
                 super()._carry_out(worker, action)
 

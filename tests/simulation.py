@@ -1,13 +1,15 @@
-"""A cluster of real herders over two logs in memory, steered by lines of text: what scenarios are told in.
+"""A cluster of real herders over two logs in memory: what scenarios and properties of whole clusters are told in.
 
 Nothing here decides anything: records that are appended are read back by every worker, rebalances are decided by the
-real assignor, connectors and tasks say at once what they were asked for, and time passes only when a scenario says
-so.
+real assignor, connectors and tasks do what they are asked for, and time passes only when a test says so.
+
+Everything that takes its time in a real cluster is *under way* here for a while: an event for a worker, or an effect
+such as a write on its way to a log. What is under way on one channel keeps its order. Without ``pick`` everything
+happens in one certain order as soon as it can (scenarios); with it, it says each time which of the channels goes on.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,11 +17,15 @@ from typing import Any
 from penstock.core import actions as a
 from penstock.core import events as e
 from penstock.core import messages as m
+from penstock.core.exactly_once import Fenced
 from penstock.core.group.assignment import AssignorMemory, Rebalance, assign
-from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Joined, Lost, Member
+from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Joined, Lost, Member, Revoked
 from penstock.core.herder import Herder, HerderSettings, PluginFacts
 from penstock.core.records import ConfigRecord, ConnectorStatus, StatusTopicRecord, TaskStatus, TopicStatus
+from penstock.core.session_keys import sign
 from penstock.core.tasks import TaskEnded, TaskFailed, TaskId, TaskPaused, TaskRunning, TopicSeen
+
+Effect = Callable[[], None]
 
 
 class Facts(PluginFacts):
@@ -36,20 +42,44 @@ class Facts(PluginFacts):
 class Worker:
     id: str
     herder: Herder
-    inbox: deque[Any] = field(default_factory=deque)
+    under_way: list[tuple[str, Any]] = field(default_factory=list)
+    """Channel, and an event for the herder or an effect."""
     read: int = 0
+    """How far it has been told of the config log."""
     snapshot: ClusterConfigSnapshot = field(default_factory=lambda: ClusterConfigSnapshot(0))
-    runs: Assignment | None = None
     joined: bool = False
+    wants_to_join: bool = False
+    runs: Assignment | None = None
+    """What it runs, as it tells when it joins."""
+    to_release: int = 0
+    """Revocations that it has not confirmed; it joins no rebalance until then, and hears of none."""
+    arrived: Joined | None = None
     slow: set[TaskId] = field(default_factory=set)
     """Tasks that do not end when they are stopped, until they are told to."""
+    tasks: dict[TaskId, Task] = field(default_factory=dict)
+    """The runs of tasks that have not ended."""
+
+
+@dataclass
+class Task:
+    """A process that runs a task."""
+
+    id: TaskId
+    run: int
+    known_topics: set[str]
+    stopping: bool = False
 
 
 class Cluster:
-    """``trace`` is called with a line for everything worth telling; ``settings`` are those of every worker."""
+    """``trace`` is called with a line for everything worth telling; ``settings`` are those of every worker.
 
-    def __init__(self, trace: Callable[[str], None], **settings: Any) -> None:
-        self.trace, self.settings = trace, settings
+    ``pick`` is given the channels on which something is under way and names the one that goes on.
+    """
+
+    def __init__(
+        self, trace: Callable[[str], None], pick: Callable[[list[str]], int] | None = None, **settings: Any
+    ) -> None:
+        self.trace, self.pick, self.settings = trace, pick, settings
         self.workers: dict[str, Worker] = {}
         self.config: list[Any] = []
         self.status: list[StatusTopicRecord] = []
@@ -60,86 +90,163 @@ class Cluster:
         self.requests = 0
         self.max_delay_ms = 0
         self.replies: list[m.Reply | m.Elsewhere] = []
+        self.answered: dict[int, m.Reply | m.Elsewhere] = {}
+        self.calls: dict[int, tuple[Worker, str, int]] = {}
+        """Requests from worker to worker: who asks, who is asked, and the token of the asking."""
+        self.privileged: str | None = None
+        """Exactly once: the worker that has claimed the config topic last."""
+        self.broken: set[str] = set()
+        """Connectors that fail when they start."""
 
-    # -- what a scenario does
+    # -- what a test does
 
     def start(self, name: str) -> None:
         worker = Worker(name, Herder(HerderSettings(worker_id=name, **self.settings), Facts()))
         self.workers[name] = worker
-        worker.inbox += [
-            e.ConfigRead(tuple(ConfigRecord(i, record) for i, record in enumerate(self.config))),
-            e.StatusRead(tuple(self.status)),
-            e.CaughtUp(),
-        ]
         worker.read = len(self.config)
-        self.settle()
+        self.post(worker, "config", e.ConfigRead(tuple(ConfigRecord(i, r) for i, r in enumerate(self.config))))
+        self.post(worker, "config", e.StatusRead(tuple(self.status)))
+        self.post(worker, "config", e.CaughtUp())
+        self._settle_unless_picked()
 
     def kill(self, name: str) -> None:
         del self.workers[name]
+        for number, (caller, called, token) in list(self.calls.items()):
+            if called == name:
+                del self.calls[number]
+                self.post(caller, f"ask {token}", e.Completed(token, error=ConnectionError(f"{name} is gone")))
         self.rebalance()
-        self.settle()
+        self._settle_unless_picked()
 
-    def cut_off(self, name: str) -> None:
+    def cut_off(self, name: str, joins_again: bool = False) -> None:
         """The group no longer hears of a worker, and the worker knows it."""
         worker = self.workers[name]
-        worker.joined, worker.runs = False, None
-        worker.inbox.append(Lost("no heartbeat", (), (), lambda: None))
+        worker.joined, worker.runs, worker.arrived = False, None, None
+        worker.to_release += 1
+
+        def released() -> None:
+            worker.to_release -= 1
+            worker.wants_to_join = joins_again
+            self.rebalancing |= joins_again
+
+        self.post(worker, "group", Lost("no heartbeat", (), (), released))
         self.rebalance()
-        self.settle()
+        self._settle_unless_picked()
+
+    def send(self, name: str, request: m.Request) -> int:
+        self.requests += 1
+        self.post(self.workers[name], f"client {self.requests}", e.Submitted(self.requests, request))
+        return self.requests
 
     def ask(self, name: str, request: m.Request) -> m.Reply | m.Elsewhere | None:
         """The answer, if it is there once nothing more happens by itself."""
-        self.requests += 1
-        before = len(self.replies)
-        self.workers[name].inbox.append(e.Submitted(self.requests, request))
+        number = self.send(name, request)
         self.settle()
-        reply = self.replies[-1] if len(self.replies) > before else None
+        reply = self.answered.get(number)
         if isinstance(reply, m.Elsewhere) and reply.url is not None:  # as the HTTP layer passes it on
             return self.ask(reply.url.removeprefix("http://"), request)
         return reply
 
-    def tell(self, name: str, event: Any) -> None:
-        self.workers[name].inbox.append(event)
-        self.settle()
-
-    def runs_where(self, id: TaskId) -> list[str]:
-        return [w.id for w in self.workers.values() if (t := w.herder.work.tasks.get(id)) and not t.ended]
-
     def fail(self, id: TaskId, why: str) -> None:
-        for name in self.runs_where(id):
-            run = self.workers[name].herder.work.tasks[id].run
-            self.workers[name].inbox += [TaskFailed(id, run, why), TaskEnded(id, run)]
-        self.settle()
+        for worker in self.workers.values():
+            task = worker.tasks.get(id)
+            if task is not None and not task.stopping:
+                task.stopping = True
+                self.post(worker, f"task {id}", TaskFailed(id, task.run, why))
+                self._task_ends(worker, task)
+        self._settle_unless_picked()
 
     def use_topic(self, id: TaskId, topic: str) -> None:
-        for name in self.runs_where(id):
-            self.workers[name].inbox.append(TopicSeen(id, self.workers[name].herder.work.tasks[id].run, topic))
-        self.settle()
+        """Every run of the task works with a record of the topic; only what is news to it is told of."""
+        for worker in self.workers.values():
+            task = worker.tasks.get(id)
+            if task is not None and not task.stopping and topic not in task.known_topics:
+                task.known_topics.add(topic)
+                self.post(worker, f"task {id}", TopicSeen(id, task.run, topic))
+        self._settle_unless_picked()
+
+    def end(self, name: str, id: TaskId) -> None:
+        """A slow task has ended at last."""
+        worker = self.workers[name]
+        if id in worker.tasks:
+            self._task_ends(worker, worker.tasks[id])
+        self._settle_unless_picked()
 
     def pass_time(self, milliseconds: int) -> None:
         self.now += milliseconds
         for worker in self.workers.values():
-            worker.inbox.append(e.Tick())
-        self.settle()
+            self.post(worker, "time", e.Tick())
+        self._settle_unless_picked()
 
     # -- what happens by itself
 
     def settle(self) -> None:
-        while True:
-            worker = next((w for w in self.workers.values() if w.inbox), None)
+        while self.step():
+            pass
+
+    def step(self) -> bool:
+        """One more thing of what is under way happens; False if there is nothing."""
+        if self.pick is None:
+            worker = next((w for w in self.workers.values() if w.under_way), None)
             if worker is not None:
-                for action in worker.herder.handle(worker.inbox.popleft(), self.now):
-                    self._carry_out(worker, action)
+                self._happen(worker, 0)
             elif self.rebalancing:
                 self._decide()
             else:
-                return
+                return False
+            return True
+        heads = {
+            f"{worker.id} {channel}": (worker, i)
+            for worker in self.workers.values()
+            for i, (channel, _) in reversed(list(enumerate(worker.under_way)))
+        }
+        channels = sorted(heads) + (["group decides"] if self._can_decide() else [])
+        if not channels:
+            return False
+        chosen = channels[self.pick(channels)]
+        if chosen == "group decides":
+            self._decide()
+        else:
+            self._happen(*heads[chosen])
+        return True
+
+    def _happen(self, worker: Worker, i: int) -> None:
+        _, what = worker.under_way.pop(i)
+        if callable(what):
+            what()
+            return
+        if isinstance(what, e.ConfigRead) and what.entries:
+            worker.read = what.entries[-1].offset + 1
+        for action in worker.herder.handle(what, self.now):
+            self._carry_out(worker, action)
+
+    def _settle_unless_picked(self) -> None:
+        if self.pick is None:
+            self.settle()
+
+    def post(self, worker: Worker, channel: str, event: Any) -> None:
+        worker.under_way.append((channel, event))
+
+    def _later(self, worker: Worker, channel: str, effect: Effect) -> None:
+        """At once, unless what is under way takes its time."""
+        if self.pick is None:
+            effect()
+        else:
+            worker.under_way.append((channel, effect))
+
+    # -- the group
 
     def rebalance(self) -> None:
         self.rebalancing = True
 
+    def _can_decide(self) -> bool:
+        candidates = [w for w in self.workers.values() if w.joined or w.wants_to_join]
+        return self.rebalancing and bool(candidates) and not any(w.to_release for w in candidates)
+
     def _decide(self) -> None:
         self.rebalancing = False
+        for worker in self.workers.values():
+            worker.joined, worker.wants_to_join = worker.joined or worker.wants_to_join, False
         members = [w for w in self.workers.values() if w.joined]
         if not members:
             return
@@ -158,98 +265,159 @@ class Cluster:
             whole = given if given.failed else worker.runs
             assert whole is not None
             self.trace(f"{worker.id}: assigned {_work(whole)}" + (" (failed)" if given.failed else ""))
-            if given.revoked_connectors or given.revoked_tasks:
-                self.trace(
-                    f"{worker.id}: revoked {', '.join([*given.revoked_connectors, *map(str, given.revoked_tasks)])}"
-                )
-            worker.inbox.append(Joined(self.generation, worker.id, 2, whole, worker is leader, owners))
+            joined = Joined(self.generation, worker.id, 2, whole, worker is leader, owners)
+            self._arrive(worker, joined, given)
+
+    def _arrive(self, worker: Worker, joined: Joined, given: Assignment) -> None:
+        """What is revoked is released before the worker hears of the rest."""
+        worker.arrived = joined
+
+        def arrive() -> None:
+            if worker.arrived is joined and not worker.to_release:
+                worker.arrived = None
+                self.post(worker, "group", joined)
+
+        def released() -> None:
+            worker.to_release -= 1
+            arrive()
+
+        if given.revoked_connectors or given.revoked_tasks:
+            self.trace(f"{worker.id}: revoked {', '.join([*given.revoked_connectors, *map(str, given.revoked_tasks)])}")
+            worker.to_release += 1
+            revoked = Revoked(given.leader, given.revoked_connectors, given.revoked_tasks, released)
+            self.post(worker, "group", revoked)
+        else:
+            arrive()
+
+    # -- what herders want done
 
     def _carry_out(self, worker: Worker, action: a.Action) -> None:
-        inbox = worker.inbox
         match action:
-            case a.Answer(_, reply):
-                self.replies.append(reply)
-                self.trace(f"{worker.id}: {_reply(reply)}")
-            case a.AppendConfig(records=records, token=token):
-                for record in records:
-                    self.trace(f"config: {record}")
-                    for each in self.workers.values():
-                        each.inbox.append(e.ConfigRead((ConfigRecord(len(self.config), record),)))
-                    self.config.append(record)
-                inbox.append(e.Completed(token))
+            case a.Answer(number, reply):
+                self._answer(worker, number, reply)
+            case a.AppendConfig():
+                self._later(worker, "writes config", lambda: self._append(worker, action))
             case a.AppendStatus(records):
-                for status in records:
-                    self.trace(f"status: {_status(status)}")
-                    self.status.append(status)
-                    for each in self.workers.values():
-                        each.inbox.append(e.StatusRead((status,)))
-            case a.MakeSessionKey(token=token):
-                inbox.append(e.Completed(token, b"k" * 32))
+                self._later(worker, "writes status", lambda: self._append_status(records))
+            case a.ReadConfigToEnd(token=token):
+                self.post(worker, "config", e.Completed(token))
+            case a.ClaimConfigTopic(token=token):
+                self.privileged = worker.id
+                self.post(worker, f"ask {token}", e.Completed(token))
             case a.FenceProducers(connector=name, tasks=tasks, token=token):
                 self.trace(f"{worker.id}: fences the producers of {tasks} tasks of {name}")
-                inbox.append(e.Completed(token))
-            case a.ReadConfigToEnd(token=token) | a.ClaimConfigTopic(token=token) | a.Validate(token=token):
-                inbox.append(e.Completed(token))
-            case a.CallLeader(path=(_, name, "tasks"), body=body, token=token, url=url):
-                self._call(url, m.PutTaskConfigs(name, tuple(body), _signature(worker, body)), inbox, token)
-            case a.CallLeader(path=(_, name, "fence"), token=token, url=url):
-                self._call(url, m.FenceTasks(name, _signature(worker, None)), inbox, token)
+                self.post(worker, f"ask {token}", e.Completed(token))
+            case a.MakeSessionKey(token=token):
+                self.post(worker, f"ask {token}", e.Completed(token, b"k" * 32))
+            case a.Validate(token=token):
+                self.post(worker, f"ask {token}", e.Completed(token))
+            case a.CallLeader():
+                self._later(worker, f"ask {action.token}", lambda: self._call(worker, action))
             case a.Publish(snapshot):
                 worker.snapshot = snapshot
             case a.JoinGroup() | a.Rejoin():
-                worker.joined = True
+                worker.wants_to_join = not worker.joined
                 self.rebalance()
             case a.Release(done):
                 done()
-            case a.StartConnector(name, run, _, target):
-                inbox.append(_connector_is(name, run, target))
-            case a.ChangeConnectorState(name, run, target):
-                inbox.append(_connector_is(name, run, target))
+            case a.StartConnector(name, run, _, target) | a.ChangeConnectorState(name, run, target):
+                self.post(worker, f"connector {name}", self._connector_is(name, run, target))
             case a.StopConnectorRun(name, run):
-                inbox.append(e.ConnectorEnded(name, run))
+                self.post(worker, f"connector {name}", e.ConnectorEnded(name, run))
             case a.MakeTaskConfigs(name=name, max_tasks=n, token=token):
-                config = worker.herder.state.connectors[name].config
-                inbox.append(e.Completed(token, [{**config, "n": str(i)} for i in range(n)]))
+                known = worker.herder.work.connectors[name]
+                tasks = [{**known.config, "n": str(i)} for i in range(n)]
+                self.post(worker, f"connector {name}", e.Completed(token, tasks))
+            case _:
+                self._steer_task(worker, action)
+
+    def _steer_task(self, worker: Worker, action: a.Action) -> None:
+        match action:
             case a.StartTask(id, run):
                 self.trace(f"{worker.id}: starts {id}")
-                inbox.append(TaskPaused(id, run) if action.paused else TaskRunning(id, run))
+                assert id not in worker.tasks, f"{worker.id} starts {id}, which still runs there"
+                worker.tasks[id] = Task(id, run, set(action.known_topics))
+                self.post(worker, f"task {id}", TaskPaused(id, run) if action.paused else TaskRunning(id, run))
             case a.PauseTask(id):
-                inbox.append(TaskPaused(id, worker.herder.work.tasks[id].run))
+                self.post(worker, f"task {id}", TaskPaused(id, worker.herder.work.tasks[id].run))
             case a.ResumeTask(id):
-                inbox.append(TaskRunning(id, worker.herder.work.tasks[id].run))
+                self.post(worker, f"task {id}", TaskRunning(id, worker.herder.work.tasks[id].run))
             case a.StopTask(id):
                 self.trace(f"{worker.id}: stops {id}")
-                if id not in worker.slow:
-                    inbox.append(TaskEnded(id, worker.herder.work.tasks[id].run))
+                task = worker.tasks[id]
+                if not task.stopping:
+                    task.stopping = True
+                    if id not in worker.slow:
+                        self._task_ends(worker, task)
             case a.ResetTaskTopics(id):
                 self.trace(f"{worker.id}: {id} forgets its topics")
+                if id in worker.tasks:
+                    worker.tasks[id].known_topics.clear()
 
-    def _call(self, url: str, request: m.Request, inbox: deque[Any], token: int) -> None:
+    def _task_ends(self, worker: Worker, task: Task) -> None:
+        def end() -> None:
+            del worker.tasks[task.id]
+            worker.under_way.insert(0, (f"task {task.id}", TaskEnded(task.id, task.run)))
+
+        if self.pick is None:
+            del worker.tasks[task.id]
+            self.post(worker, f"task {task.id}", TaskEnded(task.id, task.run))
+        else:
+            worker.under_way.append((f"task {task.id}", end))
+
+    def _connector_is(self, name: str, run: int, target: str) -> e.ConnectorEvent:
+        if name in self.broken and target == "STARTED":
+            return e.ConnectorFailed(name, run, "broken")
+        kinds: dict[str, Any] = {
+            "STARTED": e.ConnectorRunning,
+            "PAUSED": e.ConnectorPaused,
+            "STOPPED": e.ConnectorStopped,
+        }
+        return kinds[target](name, run, "1")  # type: ignore[no-any-return]
+
+    def _answer(self, worker: Worker, number: int, reply: m.Reply | m.Elsewhere) -> None:
+        assert number not in self.answered, f"request {number} was answered twice"
+        self.answered[number] = reply
+        self.replies.append(reply)
+        self.trace(f"{worker.id}: {_reply(reply)}")
+        if number in self.calls:
+            caller, _, token = self.calls.pop(number)
+            refused = isinstance(reply, m.Elsewhere) or reply.status >= 400
+            error = ConnectionError(f"the leader answered {_reply(reply)}") if refused else None
+            self.post(caller, f"ask {token}", e.Completed(token, error=error))
+
+    def _append(self, worker: Worker, action: a.AppendConfig) -> None:
+        if action.as_leader and self.settings.get("exactly_once") and self.privileged != worker.id:
+            self.post(worker, "config", e.Completed(action.token, error=Fenced("another worker writes")))
+            return
+        for record in action.records:
+            self.trace(f"config: {record}")
+            for each in self.workers.values():
+                self.post(each, "config", e.ConfigRead((ConfigRecord(len(self.config), record),)))
+            self.config.append(record)
+        self.post(worker, "config", e.Completed(action.token))
+
+    def _append_status(self, records: tuple[StatusTopicRecord, ...]) -> None:
+        for record in records:
+            self.trace(f"status: {_status(record)}")
+            self.status.append(record)
+            for each in self.workers.values():
+                self.post(each, "status", e.StatusRead((record,)))
+
+    def _call(self, worker: Worker, call: a.CallLeader) -> None:
         """A signed request from one worker to another; answered when that one has."""
-        leader = self.workers[url.removeprefix("http://")]
+        leader = self.workers.get(call.url.removeprefix("http://"))
+        if leader is None:
+            self.post(worker, f"ask {call.token}", e.Completed(call.token, error=ConnectionError("nobody is there")))
+            return
+        text = repr(call.body).encode()
+        signature = None if call.key is None else sign(call.key, call.algorithm, text)
+        signed = m.Signature(text, signature, call.algorithm)
+        _, name, what = call.path
+        request = m.PutTaskConfigs(name, tuple(call.body), signed) if what == "tasks" else m.FenceTasks(name, signed)
         self.requests += 1
-        leader.inbox.append(e.Submitted(self.requests, request))
-        inbox.append(e.Completed(token))
-
-    # -- what can be looked at
-
-    def shown_status(self, name: str, connector: str) -> str:
-        reply = self.workers[name].herder.handle(e.Submitted(0, m.GetStatus(connector)), self.now)[0]
-        assert isinstance(reply, a.Answer)
-        return _reply(reply.reply)
-
-
-def _signature(worker: Worker, body: Any) -> m.Signature:
-    from penstock.core.session_keys import sign
-
-    key = worker.herder.state.session_key
-    text = repr(body).encode()
-    return m.Signature(text, None if key is None else sign(key.key, "HmacSHA256", text), "HmacSHA256")
-
-
-def _connector_is(name: str, run: int, target: str) -> e.ConnectorEvent:
-    kinds: dict[str, Any] = {"STARTED": e.ConnectorRunning, "PAUSED": e.ConnectorPaused, "STOPPED": e.ConnectorStopped}
-    return kinds[target](name, run, "1")  # type: ignore[no-any-return]
+        self.calls[self.requests] = (worker, leader.id, call.token)
+        self.post(leader, f"client {self.requests}", e.Submitted(self.requests, request))
 
 
 def _merged(before: Assignment | None, given: Assignment) -> Assignment:

@@ -90,10 +90,7 @@ def run(cluster: Cluster, command: str, lines: list[str]) -> Cluster:
         case "slow", [worker, name, task]:
             cluster.workers[worker].slow.add(TaskId(name, int(task)))
         case "end", [worker, name, task]:
-            from penstock.core.tasks import TaskEnded
-
-            id = TaskId(name, int(task))
-            cluster.tell(worker, TaskEnded(id, cluster.workers[worker].herder.work.tasks[id].run))
+            cluster.end(worker, TaskId(name, int(task)))
         case "time", [milliseconds]:
             cluster.pass_time(int(milliseconds))
         case _:
