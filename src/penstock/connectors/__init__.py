@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.connectors.file import FileStreamSinkConnector, FileStreamSourceConnector
 from penstock.connectors.mirror import MirrorCheckpointConnector, MirrorHeartbeatConnector, MirrorSourceConnector
+from penstock.connectors.spark_sink import SparkSink
 
 __all__ = [
     "FileStreamSinkConnector",
@@ -11,4 +12,5 @@ __all__ = [
     "MirrorCheckpointConnector",
     "MirrorHeartbeatConnector",
     "MirrorSourceConnector",
+    "SparkSink",
 ]

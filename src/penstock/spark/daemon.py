@@ -30,6 +30,8 @@ PACKAGES = ("penstock.api", "penstock.kafka", "penstock.pipeline", "penstock.con
 
 ALONE = "PENSTOCK_FORK_WITHOUT_PLUGINS"
 """Set in the environment: plugins are left to the tasks."""
+FORK_WITH = "PENSTOCK_FORK_WITH"
+"""The same: more modules to import, separated by commas."""
 
 
 def prefer_installed_pyspark() -> None:
@@ -82,6 +84,12 @@ def import_plugins() -> None:
         os.execve(sys.executable, sys.orig_argv, os.environ | {ALONE: "1"})
 
 
+def import_more() -> None:
+    """What this daemon's tasks need beside what all need: there is one for hosted tasks, and one for queries."""
+    for name in filter(None, os.environ.get(FORK_WITH, "").split(",")):
+        importlib.import_module(name)
+
+
 def threads() -> int:
     """Those that Python does not know of count too."""
     try:
@@ -96,6 +104,7 @@ def main() -> None:
     prefer_installed_pyspark()
     import_everything()
     import_plugins()
+    import_more()
     gc.collect()
     gc.freeze()
     # Batches are lists of many young objects without cycles: with Python's own 700 the collector costs a third.

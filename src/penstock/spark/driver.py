@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from penstock.spark import task
 from penstock.spark.channel import Frames, Message, encode
 from penstock.spark.counts import Counts
+from penstock.spark.query.host import Queries
 from penstock.spark.session import slots, start
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ class Driver:
             match command["do"]:
                 case "submit":
                     threading.Thread(target=self._job, args=(command,), name=command["group"], daemon=True).start()
-                case "cancel":
+                case "query":
+                    threading.Thread(target=self._query, args=(command,), name=command["group"], daemon=True).start()
+                case "cancel" if not self.queries.cancel(command["group"]):
                     self.sc.cancelJobGroup(command["group"])
                 case "counts" if self.counts is not None:
                     self.counts.show(command["group"], command["values"])
@@ -89,6 +92,7 @@ class Driver:
         for name in _TELL_TWICE:
             log4j.core.config.Configurator.setLevel(name, log4j.Level.OFF)
         self.counts = Counts(self.sc) if conf["spark.ui.enabled"] == "true" else None
+        self.queries = Queries(self.sc)
         self.one = self.sc.parallelize([0], 1)
         if conf["spark.master"].startswith("local["):
             # The process that tasks are forked from takes a second to start: begin now.
@@ -119,6 +123,14 @@ class Driver:
             if getattr(problem, "java_exception", None) is None and self._java_is_gone():
                 return
             error = _sentence(problem)
+        with suppress(OSError):
+            self._say({"say": "ended", "group": command["group"], "error": error})
+
+    def _query(self, command: Message) -> None:
+        """One query task, for as long as it runs."""
+        error = self.queries.run(command["group"], command["payload"])
+        if error is not None and self._java_is_gone():
+            return
         with suppress(OSError):
             self._say({"say": "ended", "group": command["group"], "error": error})
 

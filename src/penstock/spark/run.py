@@ -61,6 +61,8 @@ class Run:
         """Of the submission that is expected; a process of an earlier one can't prove anything."""
         self._shared = shared
         self._group = f"{self.id}/{spec.run}"
+        self._query = spec.kind == "query"
+        """Whether it runs in Spark's driver: not in a slot, and not in a process that is its own."""
         self._stop: asyncio.Future[None] = loop.create_future()
         self._admitted: asyncio.Future[Link] = loop.create_future()
         self._process: Process | None = None
@@ -68,14 +70,15 @@ class Run:
 
     async def live(self) -> None:
         """Returns when nothing of this run is at work anywhere, and nothing ever will be."""
-        if not await self._slot():
+        if not self._query and not await self._slot():
             return
         try:
             job = await self._submit()
             if self._admitted.done():
                 await self._attend(self._admitted.result(), job)
         finally:
-            self._shared.free.release()
+            if not self._query:
+                self._shared.free.release()
             if self._insisting is not None:
                 self._insisting.cancel()
 
@@ -122,7 +125,7 @@ class Run:
             raise RefusedError(f"run {self.spec.run} of task {self.id} has been admitted already")
         if self._stop.done():
             raise RefusedError(f"run {self.spec.run} of task {self.id} has been stopped")
-        if self._shared.settings.local:
+        if self._shared.settings.local and not self._query:
             self._process = Process.open(who["pid"])
         self._admitted.set_result(link)
         return self.spec
@@ -162,7 +165,9 @@ class Run:
             self.key = secrets.token_hex(32)
             who = {"connector": self.id.connector, "task": self.id.task, "run": self.spec.run}
             payload = {"address": self._shared.address, "key": self.key, "who": who}
-            job = driver.submit(self._group, f"Connector {self.id.connector}, task {self.id.task}", payload)
+            job = driver.submit(
+                self._group, f"Connector {self.id.connector}, task {self.id.task}", payload, self._query
+            )
             outcomes = _either(job, self._admitted, self._stop)
             done, _ = await asyncio.wait(outcomes, timeout=SETTLING, return_when=asyncio.FIRST_COMPLETED)
             if not done:
@@ -195,6 +200,8 @@ class Run:
             if not await self._process.ended(0.0 if silent else SETTLING):
                 self._process.kill()
                 await self._process.ended(lease)
+        elif self._query and job is not None:
+            await job
         elif not done:
             # Nobody can look after a process on another machine; but it ends before its lease does.
             await asyncio.sleep(link.heard + lease - asyncio.get_running_loop().time())

@@ -73,10 +73,12 @@ class Driver:
             self._jobs.clear()
             await asyncio.sleep(pause)
 
-    def submit(self, group: str, description: str, payload: Message) -> asyncio.Future[JobEnd]:
-        """Only while ``up`` is done. The future gets a result whatever happens."""
+    def submit(self, group: str, description: str, payload: Message, query: bool = False) -> asyncio.Future[JobEnd]:
+        """Only while ``up`` is done. The future gets a result whatever happens. A ``query`` runs in the driver."""
         job = self._jobs[group] = asyncio.get_running_loop().create_future()
-        self._say({"do": "submit", "group": group, "description": description, "payload": payload})
+        self._say(
+            {"do": "query" if query else "submit", "group": group, "description": description, "payload": payload}
+        )
         return job
 
     def cancel(self, group: str) -> None:

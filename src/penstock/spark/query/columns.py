@@ -1,0 +1,220 @@
+"""From Connect's data to the columns of a Spark table: which columns there are, and the values in them.
+
+A struct's fields are the columns. Other values are one column, ``value``; those without a schema that are maps or lists
+are JSON in it, unless the connector's ``schema`` says what they hold. Where records of one topic have several schemas,
+the table has the columns of all, and a record has nulls in those that its own lacks.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import decimal
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import orjson
+from pyspark.sql import types as t
+
+from penstock.api import schema as s
+from penstock.api.errors import DataError
+
+VALUE = "value"
+
+_WHOLE = (t.ByteType(), t.ShortType(), t.IntegerType(), t.LongType())
+_PRIMITIVES: dict[s.Type, t.DataType] = {
+    s.Type.INT8: t.ByteType(),
+    s.Type.INT16: t.ShortType(),
+    s.Type.INT32: t.IntegerType(),
+    s.Type.INT64: t.LongType(),
+    s.Type.FLOAT32: t.FloatType(),
+    s.Type.FLOAT64: t.DoubleType(),
+    s.Type.BOOLEAN: t.BooleanType(),
+    s.Type.STRING: t.StringType(),
+    s.Type.BYTES: t.BinaryType(),
+}
+_LOGICAL: dict[str, t.DataType] = {
+    s.DATE_NAME: t.DateType(),
+    s.TIME_NAME: t.IntegerType(),  # milliseconds since midnight, as Connect keeps it
+    s.TIMESTAMP_NAME: t.TimestampType(),
+}
+_SCHEMALESS: dict[type, t.DataType] = {
+    bool: t.BooleanType(),
+    int: t.LongType(),
+    float: t.DoubleType(),
+    bytes: t.BinaryType(),
+    decimal.Decimal: t.DecimalType(38, 18),
+    dt.date: t.DateType(),
+    dt.datetime: t.TimestampType(),
+    dt.time: t.IntegerType(),
+}
+_EPOCH = dt.date(1970, 1, 1)
+_ZERO = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+def spark_type(schema: s.Schema) -> t.DataType:
+    """The Spark type whose values can be all that this schema describes."""
+    if schema.name == s.DECIMAL_NAME:
+        return t.DecimalType(38, min(max(int(schema.parameters["scale"]), 0), 38))
+    if schema.name in _LOGICAL:
+        return _LOGICAL[schema.name]
+    match schema.type:
+        case s.Type.STRUCT:
+            return t.StructType([t.StructField(field.name, spark_type(field.schema)) for field in schema.fields])
+        case s.Type.ARRAY:
+            assert schema.value_schema is not None
+            return t.ArrayType(spark_type(schema.value_schema))
+        case s.Type.MAP:
+            assert schema.key_schema is not None
+            assert schema.value_schema is not None
+            return t.MapType(spark_type(schema.key_schema), spark_type(schema.value_schema))
+        case primitive:
+            return _PRIMITIVES[primitive]
+
+
+def columns_of(schema: s.Schema | None, kind: type) -> t.StructType:
+    """The columns for a value of this schema, or without one, of this Python type."""
+    if schema is None:
+        return t.StructType([t.StructField(VALUE, _SCHEMALESS.get(kind, t.StringType()))])
+    found = spark_type(schema)
+    return found if isinstance(found, t.StructType) else t.StructType([t.StructField(VALUE, found)])
+
+
+def merged(one: t.StructType, other: t.StructType) -> t.StructType:
+    """The columns of both, in the order in which they came up. Raises DataError where they contradict each other."""
+    fields = {field.name: field.dataType for field in one}
+    for field in other:
+        known = fields.get(field.name)
+        fields[field.name] = field.dataType if known is None else _wider(known, field.dataType, field.name)
+    return t.StructType([t.StructField(name, kind) for name, kind in fields.items()])
+
+
+def _wider(one: t.DataType, other: t.DataType, name: str) -> t.DataType:
+    if one == other:
+        return one
+    match one, other:
+        case t.StructType(), t.StructType():
+            return merged(one, other)
+        case t.ArrayType(), t.ArrayType():
+            return t.ArrayType(_wider(one.elementType, other.elementType, name))
+        case t.MapType(), t.MapType() if one.keyType == other.keyType:
+            return t.MapType(one.keyType, _wider(one.valueType, other.valueType, name))
+        case (t.FloatType(), t.DoubleType()) | (t.DoubleType(), t.FloatType()):
+            return t.DoubleType()
+    if one in _WHOLE and other in _WHOLE:
+        return max(one, other, key=_WHOLE.index)
+    raise DataError(
+        f"Column {name} is {one.simpleString()} in some records and {other.simpleString()} in others: "
+        "give them one type by a transform, or write their topics by connectors of their own"
+    )
+
+
+def has_moments(kind: t.DataType) -> bool:
+    """Whether there are dates or times in it, which schemaless values have as text or numbers."""
+    match kind:
+        case t.TimestampType() | t.TimestampNTZType() | t.DateType():
+            return True
+        case t.StructType():
+            return any(has_moments(field.dataType) for field in kind)
+        case t.ArrayType():
+            return has_moments(kind.elementType)
+        case t.MapType():
+            return has_moments(kind.valueType)
+    return False
+
+
+Fit = Callable[[Any], Any]
+
+
+def fitting(kind: t.DataType, name: str = VALUE) -> Fit:
+    """A function that makes values fit a column of this type, as far as that is what they mean. It raises DataError."""
+    inner = _fit(kind, name)
+
+    def fit(value: Any) -> Any:
+        if value is None:
+            return None
+        try:
+            return inner(value)
+        except (ValueError, TypeError, OverflowError, ArithmeticError) as error:
+            text = repr(value)
+            shown = text if len(text) <= 80 else text[:77] + "..."
+            raise DataError(f"{shown} does not fit column {name} of type {kind.simpleString()}") from error
+
+    return fit
+
+
+def _fit(kind: t.DataType, name: str) -> Fit:
+    match kind:
+        case t.StructType():
+            inside = [(field.name, fitting(field.dataType, f"{name}.{field.name}")) for field in kind]
+            return lambda value: {key: fit(value.get(key)) for key, fit in inside} if _is(value, dict) else None
+        case t.ArrayType():
+            item = fitting(kind.elementType, f"{name}[]")
+            return lambda value: [item(each) for each in value] if _is(value, list) else None
+        case t.MapType():
+            keys, values = fitting(kind.keyType, f"{name} (key)"), fitting(kind.valueType, f"{name}{{}}")
+            return lambda value: [(keys(k), values(v)) for k, v in value.items()] if _is(value, dict) else None
+        case t.StringType():
+            return text_of
+        case t.BinaryType():
+            return lambda value: base64.b64decode(value, validate=True) if isinstance(value, str) else bytes(value)
+        case t.TimestampType() | t.TimestampNTZType():
+            return _moment if isinstance(kind, t.TimestampType) else lambda value: _moment(value).replace(tzinfo=None)
+        case t.DateType():
+            return _day
+        case t.DecimalType():
+            return lambda value: decimal.Decimal(str(value)).quantize(decimal.Decimal(1).scaleb(-kind.scale))
+        case t.FloatType() | t.DoubleType():
+            return lambda value: float(value) if _is(value, (int, float, decimal.Decimal)) else None
+        case t.BooleanType():
+            return lambda value: value if _is(value, bool) else None
+    return _whole
+
+
+def _is(value: Any, kinds: type | tuple[type, ...]) -> bool:
+    if not isinstance(value, kinds):
+        raise TypeError(type(value).__name__)
+    return True
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, dt.time):
+        return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if _is(value, int) and not isinstance(value, bool) else _is(value, ())
+
+
+def _moment(value: Any) -> dt.datetime:
+    """Text in ISO 8601, without a zone taken as UTC; numbers are milliseconds since 1970, as everywhere in Kafka."""
+    if isinstance(value, str):
+        value = dt.datetime.fromisoformat(value)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        return _ZERO + dt.timedelta(milliseconds=value)
+    _is(value, dt.datetime)
+    return value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
+
+
+def _day(value: Any) -> dt.date:
+    if isinstance(value, str):
+        return dt.date.fromisoformat(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _EPOCH + dt.timedelta(days=value)
+    return value if _is(value, dt.date) else _EPOCH
+
+
+def text_of(value: Any) -> str | None:
+    """Text as it is, bytes as UTF-8, everything else as JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return orjson.dumps(value, default=_jsonable, option=orjson.OPT_NON_STR_KEYS).decode()
+
+
+def _jsonable(value: Any) -> Any:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
+
+
+def texts(values: Iterable[Any]) -> list[str | None]:
+    return [text_of(value) for value in values]

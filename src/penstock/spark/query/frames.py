@@ -1,0 +1,124 @@
+"""One batch: from the records that Spark has read to the rows that are written.
+
+The columns of a table must be known before its first row is; where the connector does not say them, they are those
+of the first records, and a batch in which others come up is begun again with all of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import types as t
+
+from penstock.api.errors import ConfigError, ConnectError
+from penstock.pipeline.task import TaskSpec
+from penstock.spark.query.columns import merged
+from penstock.spark.query.progress import Version
+from penstock.spark.query.rows import EXTRAS, SCHEMA_COLUMN, Plan, Rows, Totals, said
+from penstock.spark.query.settings import SinkSettings
+from penstock.spark.query.target import Target
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+NOTHING = t.StructType([t.StructField("value", t.StringType())])
+VIEW = "records"
+FORK_WITH = "PENSTOCK_FORK_WITH"
+MODULES = "pyarrow.compute,pyspark.sql.pandas.serializers,penstock.spark.query.rows"
+"""What Spark's Python processes for queries are forked with, beside what all are."""
+
+
+class FailedRecords(ConnectError):
+    """What ended the pipeline in one of Spark's processes; ``text`` is the whole trace from there."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text.split("\n", 1)[0])
+        self.text = text
+
+
+class Frames:
+    """Writes batches of one run to ``target``."""
+
+    def __init__(self, spec: TaskSpec, settings: SinkSettings, session: SparkSession, target: Target) -> None:
+        self._spec, self._settings, self._target = spec, settings, target
+        self._context = session.sparkContext
+        self._totals = self._context.accumulator({}, Totals())
+        self._columns = None if settings.schema is None else _declared(settings.schema)
+        sql = settings.sql or ""
+        self._extras = tuple(name for name in EXTRAS.names if re.search(rf"\b{name}\b", sql) or "*" in sql)
+        self._width = self._context.defaultParallelism if self._context.master.startswith("local") else None  # type: ignore[union-attr]
+
+    def write(self, records: DataFrame, version: Version) -> Mapping[str, float]:
+        """Write a batch of Kafka's records; what was counted. Raises what ended it."""
+        while True:
+            self._totals.value = {}
+            try:
+                self._columns = self._columns or self._probe(records)
+                if self._columns is not None:
+                    self._target.add(self._rows(records, self._columns), version)
+                else:
+                    # Records without values, or that nobody can read, which is to be told.
+                    self._rows(records, NOTHING).write.format("noop").mode("overwrite").save()
+            except Exception as error:
+                told = said(full_text(error))
+                if "columns" in told and self._columns is not None:
+                    self._columns = merged(self._columns, _struct(told["columns"]))
+                    continue
+                if "trace" in told:
+                    raise FailedRecords(told["trace"]) from None
+                raise
+            return dict(self._totals.value)
+
+    def _probe(self, records: DataFrame) -> t.StructType | None:
+        """The columns of the first values in each partition; None if there are no values."""
+        rows = Rows(self._spec, None, self._totals)
+        found = self._mapped(records, rows, f"{SCHEMA_COLUMN} STRING").collect()
+        return functools.reduce(merged, (_struct(row[0]) for row in found)) if found else None
+
+    def _rows(self, records: DataFrame, columns: t.StructType) -> DataFrame:
+        declared = self._settings.schema is not None
+        plan = Plan(columns.json(), declared, self._extras, tombstones=self._settings.sql is not None)
+        frame = self._mapped(records, Rows(self._spec, plan, self._totals), plan.row_type())
+        if self._width is not None:
+            # A local Spark has slots for hundreds of hosted tasks, not memory for so many writers of files.
+            frame = frame.coalesce(self._width)
+        if self._settings.sql is None or columns is NOTHING:
+            return frame
+        frame.createOrReplaceTempView(VIEW)
+        return frame.sparkSession.sql(self._settings.sql)
+
+    def _mapped(self, records: DataFrame, rows: Rows, schema: Any) -> DataFrame:
+        environment = self._context.environment
+        # Spark keeps a process to fork from for each environment: one for queries has imported what they need.
+        environment[FORK_WITH] = MODULES
+        try:
+            return records.mapInArrow(rows, schema)
+        finally:
+            environment.pop(FORK_WITH, None)
+
+
+def _declared(schema: str) -> t.StructType:
+    try:
+        return t.StructType.fromDDL(schema)
+    except Exception as error:
+        raise ConfigError(
+            "schema", schema, f"Spark can't read it as columns: {full_text(error).splitlines()[0]}"
+        ) from None
+
+
+def _struct(text: str) -> t.StructType:
+    return t.StructType.fromJson(json.loads(text))
+
+
+def full_text(error: BaseException) -> str:
+    """All that Spark has to say of an error, Java's causes included."""
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    texts = [str(error)]
+    while java is not None and len(texts) < 20:
+        texts.append(str(java.getMessage()))
+        java = java.getCause()
+    return "\n".join(texts)

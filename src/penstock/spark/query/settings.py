@@ -1,0 +1,137 @@
+"""What a Spark sink is told: where to write, in which format, and how to shape the rows.
+
+Everything that starts with ``option.`` goes to Spark's writer as it is, so whatever Spark can write can be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.validators import ValidString, at_least
+
+OPTION = "option."
+
+SINK_CONFIG = (
+    ConfigDef()
+    .define(
+        "format",
+        Type.STRING,
+        "parquet",
+        None,
+        Importance.HIGH,
+        "The format to write, by its name in Spark: parquet, orc, json, csv, delta, iceberg, jdbc, ...",
+    )
+    .define(
+        "path",
+        Type.STRING,
+        None,
+        None,
+        Importance.HIGH,
+        "The folder to write to, as Spark names it (file:, s3a:, hdfs:, ...). Either this or `table` is given, unless "
+        "the format has its destination among the options, as jdbc has.",
+    )
+    .define("table", Type.STRING, None, None, Importance.HIGH, "The table of Spark's catalog to write to.")
+    .define(
+        "mode",
+        Type.STRING,
+        "append",
+        ValidString("append", "overwrite"),
+        Importance.MEDIUM,
+        "append: add each batch of records. overwrite: the result of each batch takes the place of the one before.",
+    )
+    .define(
+        "partition.by",
+        Type.LIST,
+        [],
+        None,
+        Importance.MEDIUM,
+        "Columns by whose values files are laid in folders.",
+    )
+    .define(
+        "sql",
+        Type.STRING,
+        None,
+        None,
+        Importance.MEDIUM,
+        "A SELECT from `records` whose result is written. `records` has the fields of the values, or `value`, and "
+        "`_topic`, `_partition`, `_offset`, `_timestamp`, `_key` and `_headers`.",
+    )
+    .define(
+        "schema",
+        Type.STRING,
+        None,
+        None,
+        Importance.MEDIUM,
+        "The columns of values that have no schema, as in CREATE TABLE: `id BIGINT, name STRING`. Without it such "
+        "values are written as JSON in one column, `value`.",
+    )
+    .define(
+        "trigger.interval.ms",
+        Type.LONG,
+        0,
+        at_least(0),
+        Importance.MEDIUM,
+        "How often a batch is written, in milliseconds; 0: as soon as there are records and the one before is done.",
+    )
+    .define(
+        "batch.max.records",
+        Type.LONG,
+        1_000_000,
+        at_least(1),
+        Importance.LOW,
+        "How many records a batch has at most.",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkSettings:
+    """The settings of one Spark sink; ``interval`` in seconds."""
+
+    format: str
+    path: str | None
+    table: str | None
+    mode: str
+    partition_by: tuple[str, ...]
+    sql: str | None
+    schema: str | None
+    interval: float
+    most: int
+    options: Mapping[str, str]
+
+    @classmethod
+    def of(cls, config: Mapping[str, str]) -> Self:
+        """From the connector's configuration. Raises ConfigError."""
+        values = SINK_CONFIG.parse(config)
+        return cls(
+            format=values["format"].strip(),
+            path=values["path"] or None,
+            table=values["table"] or None,
+            mode=values["mode"],
+            partition_by=tuple(values["partition.by"]),
+            sql=(values["sql"] or "").strip().rstrip(";") or None,
+            schema=(values["schema"] or "").strip() or None,
+            interval=values["trigger.interval.ms"] / 1000,
+            most=values["batch.max.records"],
+            options={name[len(OPTION) :]: value for name, value in config.items() if name.startswith(OPTION)},
+        )
+
+
+IN_FOLDERS = frozenset({"parquet", "orc", "json", "csv", "text", "xml", "avro"})
+"""The formats that are files in a folder."""
+
+
+def problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What settings contradict each other: the setting to blame, and a sentence."""
+    path, table = (config.get("path") or "").strip(), (config.get("table") or "").strip()
+    kind = (config.get("format") or "parquet").strip()
+    if path and table:
+        return [("path", f"path={path} and table={table} are both set: a sink writes to one of them")]
+    if not path and not table and kind in {*IN_FOLDERS, "delta"}:
+        return [("path", f"format={kind} needs a path, the folder to write to, or a table")]
+    if not table and kind == "iceberg" and not path:
+        return [("table", "format=iceberg needs a table, by its name in Spark's catalog")]
+    return []

@@ -1,0 +1,251 @@
+"""One query task: from the start of its connector's only task to its stop, as ``pipeline.sink`` is it for a hosted one.
+
+Spark's query calls ``_batch`` for each batch, one after the other. Whenever there is a reason (a pause, a stop, other
+partitions) the query is ended between two batches, and another one begins where the group stands.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.api.errors import ConnectError, KafkaError
+from penstock.core.tasks import TaskId
+from penstock.kafka.client_settings import connector_consumer
+from penstock.kafka.clients import consumer_config, make_admin, new_consumer
+from penstock.pipeline.chain import Chain, Resolve
+from penstock.pipeline.conversion import Conversion
+from penstock.pipeline.deadletter import make_queue, queue_of
+from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.sink import TOTALS
+from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
+from penstock.pipeline.topics import ActiveTopics
+from penstock.spark.query.frames import Frames, full_text
+from penstock.spark.query.progress import Group, Place, Span, Version
+from penstock.spark.query.rows import TOPIC
+from penstock.spark.query.settings import SinkSettings
+from penstock.spark.query.source import Topics, as_json, assignment, from_json, kafka_options
+from penstock.spark.query.target import target_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 0.25
+"""How often the loop looks after the query."""
+NO_TOPIC_SECONDS = 1.0
+
+
+def run_query(
+    spec: TaskSpec,
+    session: SparkSession,
+    control: TaskControl,
+    host: TaskHost,
+    resolve: Resolve,
+    entered: Callable[[], None] = lambda: None,
+) -> None:
+    """Run the task until it is stopped; as ``run_sink_task``. ``session`` is the task's own.
+
+    ``entered`` is called at the beginning of each batch, in the thread that works on it.
+    """
+    id = TaskId(spec.connector, spec.task)
+    connector = {**spec.connector_config, "name": spec.connector}
+    settings = SinkSettings.of(connector)
+    with contextlib.ExitStack() as stack:
+        if queue_of(connector) is not None:
+            make_queue(
+                make_admin(spec.worker_config, connector, client_id=f"connector-dlq-adminclient-{id}"), connector
+            )
+        # What they complain about is to be heard before the first record is read.
+        stack.callback(Conversion.build(connector, spec.worker_config, resolve).close)
+        stack.callback(Chain.build(connector, resolve).close)
+        if not await_start(control, host):
+            return
+        java = connector_consumer(spec.worker_config, connector, f"connector-consumer-{id}")
+        consumer = new_consumer(java)
+        stack.callback(consumer.close)
+        scratch = Path(tempfile.mkdtemp(prefix="penstock-query-"))
+        stack.callback(shutil.rmtree, scratch, ignore_errors=True)
+        query = _Query(
+            settings,
+            session,
+            control,
+            Frames(spec, settings, session, target_of(settings, spec.connector, session)),
+            Group(consumer),
+            Topics(consumer, connector, java["auto.offset.reset"]),
+            ActiveTopics(spec, control, host),
+            Metrics(host.metrics, TOTALS),
+            kafka_options(spec.worker_config, connector),
+            consumer_config(java)["metadata.max.age.ms"] / 1000,
+            str(id),
+            scratch,
+            entered,
+        )
+        log.info("%s Sink task finished initialization and start", id)
+        host.running()
+        while not control.stopping:
+            if control.pausing:
+                await_start(control, host)
+                if not control.stopping:
+                    host.running()
+                continue
+            query.run()
+
+
+@dataclass(slots=True)
+class _Query:
+    settings: SinkSettings
+    session: SparkSession
+    control: TaskControl
+    frames: Frames
+    group: Group
+    topics: Topics
+    active: ActiveTopics
+    metrics: Metrics
+    options: Mapping[str, str]
+    max_age: float
+    """Seconds after which partitions are looked for again."""
+    name: str
+    scratch: Path
+    entered: Callable[[], None]
+    version: Version = field(default_factory=lambda: Version("", 0))
+    position: dict[Place, int] = field(default_factory=dict)
+    """Where the next batch starts."""
+    checkpoint: Path = field(default_factory=Path)
+    working: threading.Lock = field(default_factory=threading.Lock)
+    """Held while a batch is written."""
+    ending: bool = False
+    failure: BaseException | None = None
+
+    def run(self) -> None:
+        """One query of Spark's, until there is a reason to end it. Raises what ended it otherwise."""
+        places = self.topics.partitions()
+        self.metrics.put("partition-count", len(places))
+        if not places:
+            self.control.wait(NO_TOPIC_SECONDS)
+            return
+        progress = self.group.read(places)
+        self.version = progress.version
+        if progress.unfinished is not None:
+            self.entered()
+            self._repeat(progress.unfinished)
+        self.position = self.topics.starts(places, self.group.offsets)
+        query = self._start()
+        try:
+            self._attend(query, places)
+        finally:
+            self._end(query)
+        if self.failure is not None:
+            raise self.failure
+
+    def _start(self) -> StreamingQuery:
+        self.ending, self.failure = False, None
+        self.checkpoint = Path(tempfile.mkdtemp(dir=self.scratch))
+        stream = (
+            self.session.readStream.format("kafka")
+            .options(**self.options)
+            .option("assign", assignment(self.position))
+            .option("startingOffsets", as_json(self.position))
+            .option("maxOffsetsPerTrigger", self.settings.most)
+            .load()
+        )
+        return (
+            stream.writeStream.queryName(self.name)
+            .option("checkpointLocation", self.checkpoint.as_uri())
+            .trigger(processingTime=f"{int(self.settings.interval * 1000)} milliseconds")
+            .foreachBatch(self._batch)
+            .start()
+        )
+
+    def _attend(self, query: StreamingQuery, places: list[Place]) -> None:
+        look = time.monotonic() + self.max_age
+        while not (self.control.stopping or self.control.pausing):
+            now = time.monotonic()
+            self.metrics.tick(now)
+            if self.failure is not None:
+                return
+            if not query.isActive:
+                if not self.ending:
+                    self.failure = ConnectError("The query has ended: " + full_text(query.exception() or Exception("")))
+                return
+            if now >= look:
+                if self.topics.partitions() != places:
+                    return
+                look = now + self.max_age
+            self.control.wait(LOOK_SECONDS)
+
+    def _end(self, query: StreamingQuery) -> None:
+        """Ends it between two batches, or, if the task is aborted, at once."""
+        self.ending = True
+        while not self.working.acquire(timeout=LOOK_SECONDS):
+            if self.control.aborted:
+                break
+        else:
+            self.working.release()
+        query.stop()
+        shutil.rmtree(self.checkpoint, ignore_errors=True)
+
+    def _batch(self, records: DataFrame, number: int) -> None:
+        """Called by Spark. Never raises, which Spark would tell at length; after a failure batches are passed by."""
+        with self.working:
+            if self.ending:
+                return
+            self.entered()
+            try:
+                end = self._end_of(number)
+                span = Span({place: self.position[place] for place in end}, end)
+                self._write(records, span)
+                self.position |= end
+            except BaseException as error:
+                self.failure = None if self.ending else error
+                self.ending = True
+                self.control.changed.set()
+
+    def _write(self, records: DataFrame, span: Span) -> None:
+        started = time.monotonic()
+        version = self.version.next()
+        self.group.begin(version, span)
+        self._count(self.frames.write(records, version), time.monotonic() - started)
+        self.group.done(version, span)
+        self.version = version
+        self.metrics.add("offset-commit-completion-total")
+
+    def _repeat(self, span: Span) -> None:
+        """Write the batch in which a run before this one ended."""
+        log.info("Batch %d of %s was not finished and is written again", self.version.number + 1, self.name)
+        records = (
+            self.session.read.format("kafka")
+            .options(**self.options)
+            .option("assign", assignment(span.end))
+            .option("startingOffsets", as_json(span.start))
+            .option("endingOffsets", as_json(span.end))
+            .load()
+        )
+        self._write(records, span)
+
+    def _count(self, totals: Mapping[str, float], seconds: float) -> None:
+        for name, value in totals.items():
+            if name.endswith("-timestamp"):
+                self.metrics.put(name, value)
+            elif not name.startswith(TOPIC):
+                self.metrics.add(name, value)
+        self.metrics.observe("put-batch", seconds * 1000, "-time-ms")
+        self.active.used({name.removeprefix(TOPIC) for name in totals if name.startswith(TOPIC)})
+
+    def _end_of(self, number: int) -> dict[Place, int]:
+        """The end of a batch, which Spark has written down before it began."""
+        try:
+            text = (self.checkpoint / "offsets" / str(number)).read_text("utf-8")
+            return from_json(text.strip().splitlines()[-1])
+        except (OSError, ValueError, IndexError) as error:
+            raise KafkaError(f"Spark's notes on batch {number} of {self.name} can't be read") from error
