@@ -1,0 +1,51 @@
+"""What the documentation names exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from test_layers import MAY_IMPORT
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def named_files(text: str) -> list[str]:
+    """`core/state.py`, `tests/core/scenarios/topics.txt`, `kafka/`: paths in backquotes, without spaces."""
+    return re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", text)
+
+
+def links(text: str) -> list[str]:
+    return [link.partition("#")[0] for link in re.findall(r"]\(([^)\s]+)\)", text) if "://" not in link]
+
+
+def exists(name: str) -> bool:
+    return any((place / name).exists() for place in (ROOT, ROOT / "src" / "penstock", ROOT / "src"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_files_and_links_exist(page: Path) -> None:
+    text = page.read_text()
+    assert [name for name in named_files(text) if not exists(name)] == []
+    assert [link for link in links(text) if link and not (page.parent / link).exists()] == []
+
+
+def test_a_walk_is_five_files_at_most() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    walks = re.split(r"^## ", text, flags=re.MULTILINE)[1:5]
+    for walk in walks:
+        steps = re.findall(r"^(\d)\. `([\w/.]+)`", walk, re.MULTILINE)
+        assert [number for number, _ in steps] == ["1", "2", "3", "4", "5"]
+
+
+def test_every_package_has_its_row() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    for title in ("The packages", "Who may import whom"):
+        section = text.split(f"## {title}")[1].split("\n## ")[0]
+        rows = {
+            name for row in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
+        }
+        assert rows | {"cli"} == set(MAY_IMPORT)
