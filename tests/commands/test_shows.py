@@ -190,7 +190,7 @@ def test_sinks_create_no_topics(penstock: Any, worker: Client) -> None:
 
 @pytest.mark.usefixtures("source")
 def test_logs(penstock: Any, cluster: RestCluster) -> None:
-    where = "More may be in the log of one.\n"
+    where = "More may be in the log of one, in lines with [orders|task-0] and the like.\n"
     assert penstock("logs", "orders").stdout == f"Nothing of connector orders has failed.\n{where}"
     cluster.fail(TaskId("orders", 0), "the disk is full\n\tat line 1\n")
     assert penstock("logs", "orders").stdout == (

@@ -72,4 +72,5 @@ def _print_traces(shown: dict[str, Any]) -> None:
     if not failed:
         print(f"Nothing of connector {name} has failed.")
     workers = sorted({state["worker_id"] for _, state in instances})
-    print(f"More may be in the log of {', '.join(workers)}.")
+    marked = f", in lines with [{name}|task-{shown['tasks'][0]['id']}] and the like" if shown["tasks"] else ""
+    print(f"More may be in the log of {', '.join(workers)}{marked}.")
