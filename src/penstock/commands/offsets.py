@@ -22,7 +22,7 @@ _PLACE = re.compile(r"([A-Za-z0-9._-]+):([0-9]+)=([0-9]+)")
 def alter(
     connector: Name,
     places: Annotated[
-        list[str] | None, typer.Argument(metavar="[TOPIC:PARTITION=OFFSET]...", help="For sink connectors.")
+        list[str] | None, typer.Argument(metavar="TOPIC:PARTITION=OFFSET", help="For sink connectors.")
     ] = None,
     file: Annotated[
         Path | None,
