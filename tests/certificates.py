@@ -1,85 +1,102 @@
-"""Certificates for tests, made when they are needed."""
+"""An authority made up for tests, and certificates that it signs, as PEM and as Java's key stores."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
+import datetime
+import hashlib
+import ipaddress
+from dataclasses import dataclass, field
 from pathlib import Path
+from struct import pack
 
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import (
-    BestAvailableEncryption,
-    Encoding,
-    KeySerializationEncryption,
-    NoEncryption,
-    PrivateFormat,
-    pkcs12,
-)
-from cryptography.x509.oid import NameOID
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, pkcs12
+
+PASSWORD = "storepass"
+_PEM, _PKCS8 = Encoding.PEM, PrivateFormat.PKCS8
 
 
 @dataclass(frozen=True)
-class Certificate:
-    key: ec.EllipticCurvePrivateKey
+class Identity:
+    """A certificate with its key."""
+
     certificate: x509.Certificate
-    issuer: Certificate | None
+    key: ec.EllipticCurvePrivateKey = field(repr=False)
 
     @property
-    def pem(self) -> str:
-        return self.certificate.public_bytes(Encoding.PEM).decode()
+    def certificate_pem(self) -> str:
+        return self.certificate.public_bytes(_PEM).decode()
 
     def key_pem(self, password: str | None = None) -> str:
-        hidden: KeySerializationEncryption = NoEncryption()
-        if password is not None:
-            hidden = BestAvailableEncryption(password.encode())
-        return self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, hidden).decode()
-
-    def write(self, path: Path, password: str | None = None) -> Path:
-        """Key and certificate in one PEM file."""
-        path.write_text(self.key_pem(password) + self.pem)
-        return path
-
-    def write_store(self, path: Path, password: str) -> Path:
-        """As PKCS12."""
-        others = [] if self.issuer is None else [self.issuer.certificate]
-        hidden = BestAvailableEncryption(password.encode())
-        path.write_bytes(pkcs12.serialize_key_and_certificates(b"x", self.key, self.certificate, others, hidden))
-        return path
+        protection = serialization.BestAvailableEncryption(password.encode()) if password else NoEncryption()
+        return self.key.private_bytes(_PEM, _PKCS8, protection).decode()
 
 
-def authority() -> Certificate:
-    return _made("authority", None)
+@dataclass(frozen=True)
+class Authority(Identity):
+    """Signs for an hour."""
+
+    @classmethod
+    def make(cls, name: str = "Test authority") -> Authority:
+        key = ec.generate_private_key(ec.SECP256R1())
+        return cls(_signed(name, key, name, key, ca=True), key)
+
+    def identity(self, name: str) -> Identity:
+        key = ec.generate_private_key(ec.SECP256R1())
+        issuer = self.certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)[0].value
+        return Identity(_signed(name, key, str(issuer), self.key, ca=False), key)
 
 
-def issued(by: Certificate, name: str = "localhost") -> Certificate:
-    """For localhost and 127.0.0.1."""
-    return _made(name, by)
+def _signed(
+    name: str, key: ec.EllipticCurvePrivateKey, issuer: str, signer: ec.EllipticCurvePrivateKey, ca: bool
+) -> x509.Certificate:
+    def named(common: str) -> x509.Name:
+        return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, common)])
 
-
-def _made(name: str, issuer: Certificate | None) -> Certificate:
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    now = datetime.now(UTC)
-    builder = (
+    now = datetime.datetime.now(datetime.UTC)
+    hosts = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    return (
         x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject if issuer is None else issuer.certificate.subject)
+        .subject_name(named(name))
+        .issuer_name(named(issuer))
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(hours=1))
+        .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
+        .add_extension(x509.SubjectAlternativeName(hosts), critical=False)
+        .sign(signer, hashes.SHA256())
     )
-    if issuer is not None:
-        names = [x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))]
-        signer = x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer.key.public_key())
-        builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
-        builder = builder.add_extension(signer, critical=False)
-    else:
-        usage = x509.KeyUsage(True, False, False, False, False, True, True, False, False)
-        builder = builder.add_extension(usage, critical=True)
-    return Certificate(key, builder.sign((issuer.key if issuer else key), hashes.SHA256()), issuer)
+
+
+def pkcs12_key_store(path: Path, identity: Identity, authority: Identity) -> Path:
+    protection = serialization.BestAvailableEncryption(PASSWORD.encode())
+    path.write_bytes(
+        pkcs12.serialize_key_and_certificates(
+            b"own", identity.key, identity.certificate, [authority.certificate], protection
+        )
+    )
+    return path
+
+
+def pkcs12_trust_store(path: Path, authority: Identity) -> Path:
+    protection = serialization.BestAvailableEncryption(PASSWORD.encode())
+    entry = pkcs12.PKCS12Certificate(authority.certificate, b"authority")
+    path.write_bytes(pkcs12.serialize_java_truststore([entry], protection))
+    return path
+
+
+def jks_trust_store(path: Path, authority: Identity) -> Path:
+    """Version 2: one entry of kind 2, sealed with the password."""
+
+    def text(value: str) -> bytes:
+        return pack(">H", len(value)) + value.encode()
+
+    der = authority.certificate.public_bytes(Encoding.DER)
+    body = b"\xfe\xed\xfe\xed" + pack(">II", 2, 1)
+    body += pack(">I", 2) + text("authority") + pack(">Q", 0) + text("X.509") + pack(">I", len(der)) + der
+    seal = hashlib.sha1(PASSWORD.encode("utf-16-be") + b"Mighty Aphrodite" + body).digest()
+    path.write_bytes(body + seal)
+    return path

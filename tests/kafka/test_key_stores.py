@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from penstock.api.errors import ConfigError
 from penstock.kafka.clients import new_producer
 from penstock.kafka.key_stores import own_key, trusted
-from penstock.kafka.security import translate_security
+from penstock.kafka.security_clients import for_librdkafka
 
 STORES = Path(__file__).parent / "golden" / "stores"
 
@@ -68,5 +68,5 @@ def test_a_client_with_javas_stores():
         "ssl.truststore.location": str(STORES / "trust.jks"),
         "ssl.truststore.password": "changeit",
     }
-    assert set(translate_security(java)) == {"ssl.key.pem", "ssl.certificate.pem", "ssl.ca.pem"}
+    assert set(for_librdkafka(java)) == {"ssl.key.pem", "ssl.certificate.pem", "ssl.ca.pem"}
     assert new_producer(java) is not None

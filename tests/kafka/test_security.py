@@ -1,73 +1,113 @@
 from __future__ import annotations
 
+import logging
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from certificates import PASSWORD, Authority, jks_trust_store, pkcs12_key_store, pkcs12_trust_store
 from penstock.api.errors import ConfigError
 from penstock.kafka.clients import producer_config
-from penstock.kafka.security import parse_jaas, translate_security
+from penstock.kafka.security import Security
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+KRB5 = "com.sun.security.auth.module.Krb5LoginModule"
 
 
-def test_a_plain_login():
-    config = producer_config(
-        {
-            "security.protocol": "SASL_SSL",
-            "sasl.mechanism": "PLAIN",
-            "sasl.jaas.config": f'{PLAIN} required\n username="a b" password="c;\\"d";',
-        }
-    )
-    assert config["security.protocol"] == "sasl_ssl"
-    assert config["sasl.mechanism"] == "PLAIN"
-    assert (config["sasl.username"], config["sasl.password"]) == ("a b", 'c;"d')
+def sasl(mechanism: str, jaas: str) -> dict[str, str]:
+    return {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": mechanism, "sasl.jaas.config": jaas}
 
 
-def test_a_login_by_tokens():
-    settings = {
-        "sasl.oauthbearer.token.endpoint.url": "https://auth/token",
-        "sasl.jaas.config": f'{OAUTH} required clientId="i" clientSecret="s" scope="x" extension_logicalCluster="l";',
-    }
-    assert translate_security(settings) == {
-        "sasl.oauthbearer.method": "oidc",
-        "sasl.oauthbearer.client.id": "i",
-        "sasl.oauthbearer.client.secret": "s",
-        "sasl.oauthbearer.scope": "x",
-        "sasl.oauthbearer.extensions": "logicalCluster=l",
-    }
+def test_without_settings_nobody_logs_in():
+    security = Security.of({"sasl.jaas.config": "not even read", "ssl.truststore.location": "/no/such/file"})
+    assert security == Security("PLAINTEXT", None, None)
+    assert security.principal == "User:ANONYMOUS"
 
 
 @pytest.mark.parametrize(
-    "text", ["", "nonsense", f"{PLAIN} required username=a", f"{PLAIN} required; {PLAIN} required;"]
+    ("settings", "problem"),
+    [
+        ({"security.protocol": "TLS"}, "String must be one of"),
+        ({"security.protocol": "SASL_SSL"}, "Invalid value GSSAPI for configuration sasl.mechanism: Only these"),
+        (sasl("GSSAPI", f"{KRB5} required;"), "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER"),
+        (sasl("PLAIN", f'{SCRAM} required username="a" password="b";'), "of sasl.mechanism=PLAIN is PlainLoginModule"),
+        (sasl("PLAIN", f'{PLAIN} required username="a";'), "It must give username and password for PLAIN"),
+        ({"security.protocol": "SSL", "ssl.truststore.location": "/no/such/file"}, "The file can't be read: No such"),
+    ],
 )
-def test_what_is_no_login_module(text: str):
-    with pytest.raises(ConfigError, match=r"Invalid value \[hidden\] for configuration sasl.jaas.config"):
-        parse_jaas(text)
+def test_what_cannot_be_used_is_refused(settings: dict[str, str], problem: str):
+    with pytest.raises(ConfigError, match=problem):
+        Security.of(settings)
 
 
-def test_a_login_module_of_somebody_elses():
-    with pytest.raises(ConfigError, match="The login module should be"):
-        translate_security({"sasl.jaas.config": "com.example.LoginModule required;"})
+def test_a_login_names_its_principal():
+    security = Security.of(sasl("SCRAM-SHA-512", f'{SCRAM} required username="alice" password="secret";'))
+    assert security.login is not None
+    assert (security.login.username, security.login.password) == ("alice", "secret")
+    assert security.principal == "User:alice"
+    assert "secret" not in repr(security)
 
 
-def test_pem_is_passed_on():
-    assert translate_security(
-        {
-            "ssl.keystore.type": "PEM",
-            "ssl.keystore.certificate.chain": "CERT",
-            "ssl.keystore.key": "KEY",
-            "ssl.key.password": "secret",
-            "ssl.truststore.type": "PEM",
-            "ssl.truststore.location": "/etc/ca.pem",
-        }
-    ) == {
-        "ssl.certificate.pem": "CERT",
-        "ssl.key.pem": "KEY",
-        "ssl.key.password": "secret",
-        "ssl.ca.location": "/etc/ca.pem",
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return Authority.make()
+
+
+def stores(kind: str, folder: Path, authority: Authority) -> dict[str, str]:
+    """Settings with a key of `client` and trust in the authority."""
+    own = authority.identity("client")
+    match kind:
+        case "texts":
+            return {
+                "ssl.keystore.type": "PEM",
+                "ssl.keystore.certificate.chain": own.certificate_pem,
+                "ssl.keystore.key": own.key_pem(PASSWORD),
+                "ssl.key.password": PASSWORD,
+                "ssl.truststore.type": "PEM",
+                "ssl.truststore.certificates": authority.certificate_pem,
+            }
+        case "files":
+            key, trust = folder / "key.pem", folder / "trust.pem"
+            key.write_text(own.key_pem() + own.certificate_pem)
+            trust.write_text(authority.certificate_pem)
+        case "pkcs12":
+            key = pkcs12_key_store(folder / "key.p12", own, authority)
+            trust = pkcs12_trust_store(folder / "trust.p12", authority)
+        case "jks":
+            key = pkcs12_key_store(folder / "key.jks", own, authority)  # what Java's keytool calls JKS since 9
+            trust = jks_trust_store(folder / "trust.jks", authority)
+    return {
+        "ssl.keystore.location": str(key),
+        "ssl.keystore.password": PASSWORD,
+        "ssl.truststore.location": str(trust),
+        "ssl.truststore.password": PASSWORD,
     }
 
 
-def test_a_store_that_is_not_there():
-    with pytest.raises(ConfigError, match=r"/no/such/file for configuration ssl.truststore.location"):
-        translate_security({"ssl.truststore.location": "/no/such/file"})
+@pytest.mark.parametrize("kind", ["texts", "files", "pkcs12", "jks"])
+def test_all_stores_say_the_same(kind: str, tmp_path: Path, authority: Authority):
+    settings = {"security.protocol": "SSL", **stores(kind, tmp_path, authority)}
+    security = Security.of(settings)
+    assert security.principal == "User:CN=client"
+    assert security.tls is not None
+    assert security.tls.trusted is not None
+    assert authority.certificate_pem.strip() in security.tls.trusted
+    assert security.tls.check_host
+
+
+def test_a_file_that_is_no_pem_though_it_should(tmp_path: Path):
+    (tmp_path / "trust.pem").write_text("nothing")
+    location = str(tmp_path / "trust.pem")
+    with pytest.raises(ConfigError, match=r"It holds no PEM, as ssl.truststore.type says"):
+        Security.of({"security.protocol": "SSL", "ssl.truststore.location": location, "ssl.truststore.type": "PEM"})
+
+
+@pytest.mark.parametrize(("protocol", "warned"), [("SSL", True), ("PLAINTEXT", False)])
+def test_settings_that_are_missed_are_named(protocol: str, warned: bool, caplog: pytest.LogCaptureFixture):
+    settings: dict[str, Any] = {"security.protocol": protocol, "ssl.provider": "BC"}
+    with caplog.at_level(logging.WARNING):
+        producer_config(settings)
+    assert ("The setting `ssl.provider` has no effect here" in caplog.text) is warned

@@ -1,8 +1,8 @@
 """Producers, consumers and admin clients: the one place where they are made.
 
-Settings come as Java's (``client_settings``) and become librdkafka's (``settings_map``, ``security``). The tables below
-hold every default in which librdkafka differs from Java's clients, and what was measured to be fast: single words of
-them decide whether a task moves two hundred thousand or a million records a second.
+Settings come as Java's (``client_settings``) and become librdkafka's (``settings_map``, ``security_clients``). The
+tables below hold every default in which librdkafka differs from Java's clients, and what was measured to be fast:
+single words of them decide whether a task moves two hundred thousand or a million records a second.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from penstock.kafka.client_settings import (
     connector_producer,
     transactional_producer,
 )
-from penstock.kafka.security import SECURITY, translate_security
+from penstock.kafka.security import SECURITY
+from penstock.kafka.security_clients import chain_in_file, for_librdkafka
 from penstock.kafka.settings_map import ADMIN, CONSUMER, PRODUCER, translate
 
 # What librdkafka says goes where the rest of the log goes, whenever its client is polled.
@@ -70,7 +71,7 @@ ADMIN_DEFAULTS: dict[str, Any] = {**COMMON_DEFAULTS, "log_level": 2}
 
 def producer_config(java: Mapping[str, Any]) -> dict[str, Any]:
     """librdkafka's settings for a producer with these settings of Java; raises ConfigError as Java's would."""
-    native = {**PRODUCER_DEFAULTS, **translate(java, PRODUCER | SECURITY, "producer"), **translate_security(java)}
+    native = {**PRODUCER_DEFAULTS, **translate(java, PRODUCER | SECURITY, "producer"), **for_librdkafka(java)}
     kind = native.get("compression.type", "none")
     levels = {name: native.pop(f"compression.{name}.level", None) for name in ("gzip", "lz4", "zstd")}
     if levels.get(kind) is not None:
@@ -102,7 +103,7 @@ def _check_idempotence(native: Mapping[str, Any]) -> None:
 
 def consumer_config(java: Mapping[str, Any]) -> dict[str, Any]:
     """librdkafka's settings for a consumer with these settings of Java; raises ConfigError as Java's would."""
-    native = {**CONSUMER_DEFAULTS, **translate(java, CONSUMER | SECURITY, "consumer"), **translate_security(java)}
+    native = {**CONSUMER_DEFAULTS, **translate(java, CONSUMER | SECURITY, "consumer"), **for_librdkafka(java)}
     if native.get("group.protocol") == "consumer":
         # The broker decides these, and librdkafka refuses to be told.
         for name in ("partition.assignment.strategy", "session.timeout.ms", "heartbeat.interval.ms"):
@@ -123,7 +124,7 @@ def consumer_config(java: Mapping[str, Any]) -> dict[str, Any]:
 
 def admin_config(java: Mapping[str, Any]) -> dict[str, Any]:
     """librdkafka's settings for an admin client with these settings of Java; raises ConfigError as Java's would."""
-    return {**ADMIN_DEFAULTS, **translate(java, ADMIN | SECURITY, "admin"), **translate_security(java)}
+    return {**ADMIN_DEFAULTS, **translate(java, ADMIN | SECURITY, "admin"), **for_librdkafka(java)}
 
 
 def new_producer(java: Mapping[str, Any], **native: Any) -> Producer:
@@ -144,7 +145,8 @@ def new_admin(java: Mapping[str, Any], **native: Any) -> AdminClient:
 def _made(kind: str, client: type, native: dict[str, Any]) -> Any:
     _check_addresses(kind, native.get("bootstrap.servers", ""))
     try:
-        return client(native)
+        with chain_in_file(native) as given:
+            return client(given)
     except KafkaException as e:
         raise KafkaError(f"Failed to construct kafka {kind}: {e.args[0].str()}") from e
 

@@ -1,28 +1,32 @@
-"""Java's security settings, as librdkafka wants them: SASL logins and TLS keys.
+"""What Java's security settings say: who logs in, with which key and certificates, and whom to trust.
 
-PEM is passed on as it is. Java's key stores (PKCS12, and trust stores of type JKS) are read here, since librdkafka
-reads PKCS12 for the client's own key only. Java: ``SaslConfigs``, ``SslConfigs``, ``JaasConfig``.
+Two clients speak to brokers here, librdkafka and kafka-python; both get what is read here (``security_clients``), so
+that what works for tasks works for the worker's group too. Java: ``SaslConfigs``, ``SslConfigs``.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from cryptography.x509 import load_pem_x509_certificate
 
 from penstock.api.config_types import Password, Type
 from penstock.api.errors import ConfigError
 from penstock.api.validators import CaseInsensitiveValidString
 from penstock.kafka import key_stores
-from penstock.kafka.settings_map import NO_EFFECT, Setting, flag, number, refused, text
+from penstock.kafka.jaas import parse_jaas
+from penstock.kafka.settings_map import IGNORED, NO_EFFECT, Setting, flag, number, refused, text
 
 _PROTOCOL = CaseInsensitiveValidString("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _NO_CLASSES = "This is a Java class, which can't be run here; leave this setting out"
 
-# Read by `translate_security` as a whole, so without a counterpart each.
+# Read as a whole below, so without a counterpart each.
 _STORES_AND_LOGINS = (
     "sasl.jaas.config",
+    "sasl.login.callback.handler.class",
     "ssl.keystore.location",
     "ssl.keystore.password",
     "ssl.keystore.type",
@@ -33,13 +37,9 @@ _STORES_AND_LOGINS = (
     "ssl.truststore.password",
     "ssl.truststore.type",
     "ssl.truststore.certificates",
-    "sasl.login.callback.handler.class",
 )
-
 _SAME_TEXT = (
     "sasl.mechanism",
-    "sasl.kerberos.service.name",
-    "sasl.kerberos.kinit.cmd",
     "sasl.oauthbearer.token.endpoint.url",
     "sasl.oauthbearer.scope",
     "sasl.oauthbearer.sub.claim.name",
@@ -53,11 +53,8 @@ _SAME_TEXT = (
     "sasl.oauthbearer.assertion.private.key.file",
     "sasl.oauthbearer.assertion.private.key.passphrase",
 )
-
-# Java's tuning of logins and TLS, and settings of which only one value is possible here.
+# When tokens and logins are renewed, and how they are checked, is each client's own affair.
 _UNUSED = (
-    "sasl.kerberos.ticket.renew.jitter",
-    "sasl.kerberos.ticket.renew.window.factor",
     "sasl.login.class",
     "sasl.login.connect.timeout.ms",
     "sasl.login.read.timeout.ms",
@@ -68,15 +65,23 @@ _UNUSED = (
     "sasl.login.retry.backoff.max.ms",
     "sasl.login.retry.backoff.ms",
     "sasl.oauthbearer.clock.skew.seconds",
-    "sasl.oauthbearer.expected.audience",
-    "sasl.oauthbearer.expected.issuer",
-    "sasl.oauthbearer.header.urlencode",
     "sasl.oauthbearer.jwks.endpoint.refresh.ms",
     "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
     "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
-    "sasl.oauthbearer.jwks.endpoint.url",
     "sasl.oauthbearer.jwt.retriever.class",
     "sasl.oauthbearer.jwt.validator.class",
+)
+# Whoever sets these wants something that does not happen.
+_MISSED = (
+    "sasl.kerberos.kinit.cmd",
+    "sasl.kerberos.min.time.before.relogin",
+    "sasl.kerberos.service.name",
+    "sasl.kerberos.ticket.renew.jitter",
+    "sasl.kerberos.ticket.renew.window.factor",
+    "sasl.oauthbearer.expected.audience",
+    "sasl.oauthbearer.expected.issuer",
+    "sasl.oauthbearer.header.urlencode",
+    "sasl.oauthbearer.jwks.endpoint.url",
     "sasl.oauthbearer.scope.claim.name",
     "ssl.cipher.suites",
     "ssl.enabled.protocols",
@@ -89,6 +94,7 @@ _UNUSED = (
 
 SECURITY: dict[str, Setting] = {
     **dict.fromkeys((*_STORES_AND_LOGINS, *_UNUSED), NO_EFFECT),
+    **dict.fromkeys(_MISSED, IGNORED),
     **{name: text(name, convert=lambda value: value or None) for name in _SAME_TEXT},
     "security.protocol": text("security.protocol", check=_PROTOCOL, convert=str.lower),
     "security.providers": refused("security.providers", _NO_CLASSES),
@@ -97,111 +103,124 @@ SECURITY: dict[str, Setting] = {
     "ssl.endpoint.identification.algorithm": text(
         "ssl.endpoint.identification.algorithm", convert=lambda value: value.lower() or "none"
     ),
-    "sasl.kerberos.min.time.before.relogin": number(
-        Type.LONG, "sasl.kerberos.min.time.before.relogin", least=None, high=86_400_000
-    ),
     "sasl.oauthbearer.assertion.claim.exp.seconds": number(Type.INT, "sasl.oauthbearer.assertion.claim.exp.seconds"),
     "sasl.oauthbearer.assertion.claim.nbf.seconds": number(Type.INT, "sasl.oauthbearer.assertion.claim.nbf.seconds"),
     "sasl.oauthbearer.assertion.claim.jti.include": flag("sasl.oauthbearer.assertion.claim.jti.include"),
 }
 
-
-def translate_security(java: Mapping[str, Any]) -> dict[str, Any]:
-    """librdkafka's settings for a login and for keys and certificates; raises ConfigError for what can't be used."""
-    settings = {name: _plain(value) for name, value in java.items() if name.startswith(("ssl.", "sasl."))}
-    return {**_login(settings), **_own_key(settings), **_trusted(settings)}
-
-
-def _plain(value: Any) -> str:
-    return value.value if isinstance(value, Password) else str(value)
+MECHANISMS = {
+    "PLAIN": "PlainLoginModule",
+    "SCRAM-SHA-256": "ScramLoginModule",
+    "SCRAM-SHA-512": "ScramLoginModule",
+    "OAUTHBEARER": "OAuthBearerLoginModule",
+}
 
 
-# -- SASL
+@dataclass(frozen=True, slots=True)
+class Login:
+    mechanism: str
+    username: str = ""
+    password: str = field(default="", repr=False)
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Of the login module."""
 
 
-def _login(settings: Mapping[str, str]) -> dict[str, Any]:
-    jaas = settings.get("sasl.jaas.config")
-    if not jaas:
-        return {}
-    module, options = parse_jaas(jaas)
-    match module.rpartition(".")[2]:
-        case "PlainLoginModule" | "ScramLoginModule":
-            return {"sasl.username": options.get("username", ""), "sasl.password": options.get("password", "")}
-        case "OAuthBearerLoginModule":
-            return _oauthbearer(options, settings)
-        case "Krb5LoginModule":
-            native = {
-                "sasl.kerberos.keytab": options.get("keyTab"),
-                "sasl.kerberos.principal": options.get("principal"),
-            }
-            return {name: value for name, value in native.items() if value}
-    why = "The login module should be that of Kafka's PLAIN, SCRAM or OAUTHBEARER, or Krb5LoginModule"
-    raise ConfigError("sasl.jaas.config", module, why)
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """All of it PEM."""
+
+    trusted: str | None
+    """None: whom this machine trusts."""
+    key: str | None = field(repr=False)
+    key_password: str | None = field(repr=False)
+    chain: str | None
+    check_host: bool
 
 
-def _oauthbearer(options: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, Any]:
-    if not settings.get("sasl.oauthbearer.token.endpoint.url"):
-        subject = options.get("unsecuredLoginStringClaim_sub", "")
-        return {"enable.sasl.oauthbearer.unsecure.jwt": True, "sasl.oauthbearer.config": f"principal={subject}"}
-    extensions = [f"{k[10:]}={v}" for k, v in options.items() if k.startswith("extension_")]
-    native = {
-        "sasl.oauthbearer.method": "oidc",
-        "sasl.oauthbearer.client.id": options.get("clientId"),
-        "sasl.oauthbearer.client.secret": options.get("clientSecret"),
-        "sasl.oauthbearer.scope": options.get("scope"),
-        "sasl.oauthbearer.extensions": ",".join(extensions),
-    }
-    return {name: value for name, value in native.items() if value}
+@dataclass(frozen=True, slots=True)
+class Security:
+    """``of`` reads the settings of a client; files are read then, so that keys may be replaced for later clients."""
+
+    protocol: str
+    login: Login | None
+    tls: Tls | None
+
+    @classmethod
+    def of(cls, java: Mapping[str, Any]) -> Security:
+        """Raises ConfigError for what can't be used."""
+        settings = {name: v.value if isinstance(v, Password) else str(v) for name, v in java.items()}
+        protocol = settings.get("security.protocol", "PLAINTEXT").upper()
+        _PROTOCOL("security.protocol", protocol)
+        return cls(
+            protocol,
+            _login(settings) if protocol.startswith("SASL_") else None,
+            _tls(settings) if protocol.endswith("SSL") else None,
+        )
+
+    @property
+    def principal(self) -> str:
+        """How brokers name this client in their access control lists, unless they are told to do it otherwise."""
+        if self.login is not None:
+            return f"User:{self.login.username or 'the bearer of the token'}"
+        if self.tls is not None and self.tls.chain is not None:
+            return f"User:{load_pem_x509_certificate(self.tls.chain.encode()).subject.rfc4514_string()}"
+        return "User:ANONYMOUS"
 
 
-_OPTION = re.compile(r"""\s*([\w.\-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))""")
+def _login(settings: Mapping[str, str]) -> Login:
+    mechanism = settings.get("sasl.mechanism", "GSSAPI")
+    module = MECHANISMS.get(mechanism)
+    if module is None:
+        why = f"Only these can be used here: {', '.join(MECHANISMS)}"
+        raise ConfigError("sasl.mechanism", mechanism, why)
+    given, options = parse_jaas(settings.get("sasl.jaas.config", ""))
+    if given != module:
+        raise ConfigError("sasl.jaas.config", given, f"The login module of sasl.mechanism={mechanism} is {module}")
+    if mechanism == "OAUTHBEARER":
+        return Login(mechanism, options.get("unsecuredLoginStringClaim_sub", ""), options=options)
+    if not {"username", "password"} <= options.keys():
+        raise ConfigError("sasl.jaas.config", "[hidden]", f"It must give username and password for {mechanism}")
+    return Login(mechanism, options["username"], options["password"], options)
 
 
-def parse_jaas(text: str) -> tuple[str, dict[str, str]]:
-    """Class and options of ``<class> required name="value" ...;``, of which there must be exactly one."""
-    found = re.match(r"\s*([\w.$]+)\s+(required|requisite|sufficient|optional)\b", text, re.IGNORECASE)
-    if not found:
-        raise ConfigError("sasl.jaas.config", "[hidden]", 'It should be `<login module> required name="value" ...;`')
-    options: dict[str, str] = {}
-    at = found.end()
-    while option := _OPTION.match(text, at):
-        name, *values = option.groups()
-        options[name] = re.sub(r"\\(.)", r"\1", next(value for value in values if value is not None))
-        at = option.end()
-    if text[at:].strip() != ";":
-        raise ConfigError("sasl.jaas.config", "[hidden]", "It should end with a semicolon behind its last option")
-    return found[1], options
+def _tls(settings: Mapping[str, str]) -> Tls:
+    key, key_password, chain = _own_key(settings)
+    check_host = settings.get("ssl.endpoint.identification.algorithm", "https").strip() != ""
+    return Tls(_trusted(settings), key, key_password, chain, check_host)
 
 
-# -- TLS
-
-
-def _own_key(settings: Mapping[str, str]) -> dict[str, Any]:
-    location, password = settings.get("ssl.keystore.location"), settings.get("ssl.keystore.password")
+def _own_key(settings: Mapping[str, str]) -> tuple[str | None, str | None, str | None]:
+    """Key, its password and certificates."""
     key_password = settings.get("ssl.key.password")
-    native: dict[str, Any] = {}
     if chain := settings.get("ssl.keystore.certificate.chain"):
-        native = {"ssl.certificate.pem": chain, "ssl.key.pem": settings.get("ssl.keystore.key", "")}
-    elif location and settings.get("ssl.keystore.type", "").upper() == "PEM":
-        native = {"ssl.certificate.location": location, "ssl.key.location": location}
-    elif location:
-        key, certificates = key_stores.own_key(_read("ssl.keystore.location", location), password, key_password)
-        return {"ssl.key.pem": key, "ssl.certificate.pem": certificates}
-    if native and key_password:
-        native["ssl.key.password"] = key_password
-    return native
+        return settings.get("ssl.keystore.key", ""), key_password, chain
+    if location := settings.get("ssl.keystore.location"):
+        store = _read("ssl.keystore.location", location)
+        if pem := _pem(settings, "keystore", store):
+            return pem, key_password, pem
+        key, chain = key_stores.own_key(store, settings.get("ssl.keystore.password"), key_password)
+        return key, None, chain
+    return None, None, None
 
 
-def _trusted(settings: Mapping[str, str]) -> dict[str, Any]:
-    location = settings.get("ssl.truststore.location")
+def _trusted(settings: Mapping[str, str]) -> str | None:
     if certificates := settings.get("ssl.truststore.certificates"):
-        return {"ssl.ca.pem": certificates}
-    if not location:
-        return {}
-    if settings.get("ssl.truststore.type", "").upper() == "PEM":
-        return {"ssl.ca.location": location}
-    store = _read("ssl.truststore.location", location)
-    return {"ssl.ca.pem": key_stores.trusted(store, settings.get("ssl.truststore.password"))}
+        return certificates
+    if location := settings.get("ssl.truststore.location"):
+        store = _read("ssl.truststore.location", location)
+        password = settings.get("ssl.truststore.password")
+        return _pem(settings, "truststore", store) or key_stores.trusted(store, password)
+    return None
+
+
+def _pem(settings: Mapping[str, str], which: str, store: bytes) -> str | None:
+    """The text of the store if it is PEM, whatever its type is said to be."""
+    if b"-----BEGIN " in store:
+        return store.decode(errors="replace")
+    if settings.get(f"ssl.{which}.type", "").upper() == "PEM":
+        location = settings[f"ssl.{which}.location"]
+        raise ConfigError(f"ssl.{which}.location", location, f"It holds no PEM, as ssl.{which}.type says")
+    return None
 
 
 def _read(name: str, location: str) -> bytes:

@@ -3,8 +3,8 @@
 Users write the settings of Java's producer, consumer and admin client, in the worker's configuration and in a
 connector's overrides. The tables here are the one place that knows, for each of them, its type and check (Java's, with
 Java's words) and its counterparts. A setting without a counterpart either makes no difference here (``NO_EFFECT``), or
-is refused by a sentence (``refused``); one that Java does not know either is accepted and named once in a warning, as
-in Java. Security has a file of its own.
+is missed (``IGNORED``) and named once in a warning, or is refused by a sentence (``refused``); one that Java does not
+know either is accepted and named once in a warning, as in Java. Security has a file of its own.
 """
 
 from __future__ import annotations
@@ -33,9 +33,12 @@ class Setting:
     check: Validator | None = None
     convert: Callable[[Any], Any] = lambda value: value
     """From the value read to librdkafka's. May raise ConfigError; None leaves the counterparts unset."""
+    missed: bool = False
+    """Whoever gives it wants something that does not happen here, and is told so."""
 
 
 NO_EFFECT = Setting(Type.STRING)
+IGNORED = Setting(Type.STRING, missed=True)
 
 
 def translate(java: Mapping[str, Any], table: Mapping[str, Setting], client: str) -> dict[str, Any]:
@@ -51,6 +54,8 @@ def translate(java: Mapping[str, Any], table: Mapping[str, Setting], client: str
             if not name.startswith("metrics.context."):
                 _warn_unknown(client, name)
             continue
+        if setting.missed and name.split(".")[0].upper() in str(java.get("security.protocol", "")).upper():
+            _warn_missed(name)
         value = parse_type(name, given, setting.type)
         if setting.check is not None:
             setting.check(name, value)
@@ -62,6 +67,11 @@ def translate(java: Mapping[str, Any], table: Mapping[str, Setting], client: str
 @functools.cache
 def _warn_unknown(client: str, name: str) -> None:
     log.warning("The %s setting `%s` is not known to Kafka's clients and has no effect", client, name)
+
+
+@functools.cache
+def _warn_missed(name: str) -> None:
+    log.warning("The setting `%s` has no effect here: the clients that are used know nothing like it", name)
 
 
 def number(type: Type, *to: str, least: int | None = 0, low: int = 0, high: int = _INT_MAX, scale: int = 1) -> Setting:

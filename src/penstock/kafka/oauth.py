@@ -1,0 +1,82 @@
+"""Tokens for kafka-python's OAUTHBEARER, as Java's login module gets them: from the token endpoint by the client's
+credentials, or, where none is named, made up without a signature for brokers that take such (development only).
+
+librdkafka gets its own. Java: ``OAuthBearerLoginCallbackHandler``, ``OAuthBearerUnsecuredLoginCallbackHandler``.
+"""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from kafka.net.sasl.oauth import AbstractTokenProvider
+
+from penstock.api.errors import ConnectError
+from penstock.kafka.security import Login
+
+_LIFE = 3600.0
+_TIMEOUT = 10.0
+_RENEWED_AFTER = 0.8
+"""Of a token's life, as in Java."""
+
+
+class Tokens(AbstractTokenProvider):  # type: ignore[misc]
+    """Asked whenever a connection logs in."""
+
+    def __init__(self, java: Mapping[str, Any], login: Login) -> None:
+        self._java, self._login = java, login
+        self._lock = threading.Lock()
+        self._token, self._renew = "", 0.0
+
+    def token(self) -> str:
+        with self._lock:
+            if time.time() >= self._renew:
+                self._token, life = self._fetched() if self._endpoint else (self._unsecured(), _LIFE)
+                self._renew = time.time() + life * _RENEWED_AFTER
+            return self._token
+
+    def extensions(self) -> dict[str, str]:
+        options = self._login.options
+        return {name[10:]: value for name, value in options.items() if name.startswith("extension_")}
+
+    @property
+    def _endpoint(self) -> str:
+        return str(self._java.get("sasl.oauthbearer.token.endpoint.url", ""))
+
+    def _unsecured(self) -> str:
+        now = time.time()
+        claims = {"sub": self._login.username, "iat": now, "exp": now + _LIFE}
+        return f"{_encoded({'alg': 'none'})}.{_encoded(claims)}."
+
+    def _fetched(self) -> tuple[str, float]:
+        """The token and its life in seconds."""
+        client = self._credential("client.id", "clientId")
+        secret = self._credential("client.secret", "clientSecret")
+        scope = self._login.options.get("scope") or self._java.get("sasl.oauthbearer.scope")
+        form = {"grant_type": "client_credentials", **({"scope": str(scope)} if scope else {})}
+        basic = base64.b64encode(f"{client}:{secret}".encode()).decode()
+        request = urllib.request.Request(
+            self._endpoint, urllib.parse.urlencode(form).encode(), {"Authorization": f"Basic {basic}"}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
+                document = orjson.loads(answer.read())
+            return str(document["access_token"]), float(document.get("expires_in", _LIFE))
+        except (OSError, ValueError, KeyError, TypeError) as e:
+            raise ConnectError(
+                f"No token could be got from sasl.oauthbearer.token.endpoint.url={self._endpoint}: {e!r}"
+            ) from e
+
+    def _credential(self, setting: str, option: str) -> str:
+        given = self._java.get(f"sasl.oauthbearer.client.credentials.{setting}")
+        return str(given or self._login.options.get(option, ""))
+
+
+def _encoded(part: Mapping[str, Any]) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps(part)).rstrip(b"=").decode()

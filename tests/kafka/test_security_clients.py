@@ -1,0 +1,120 @@
+"""Both client libraries are told the same."""
+
+from __future__ import annotations
+
+import base64
+import json
+import ssl
+from pathlib import Path
+
+import pytest
+
+from certificates import PASSWORD, Authority
+from penstock.api.errors import ConfigError
+from penstock.kafka.security import Security, Tls
+from penstock.kafka.security_clients import chain_in_file, for_kafka_python, for_librdkafka, ssl_context
+
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "module"), [("PLAIN", PLAIN), ("SCRAM-SHA-256", SCRAM), ("SCRAM-SHA-512", SCRAM)]
+)
+def test_name_and_password(mechanism: str, module: str):
+    settings = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": mechanism,
+        "sasl.jaas.config": f'{module} required username="alice" password="s\\"e=c;ret";',
+    }
+    assert for_librdkafka(settings) == {"sasl.username": "alice", "sasl.password": 's"e=c;ret'}
+    assert for_kafka_python(settings) == {
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": mechanism,
+        "sasl_plain_username": "alice",
+        "sasl_plain_password": 's"e=c;ret',
+    }
+
+
+def test_tokens_from_an_endpoint():
+    settings = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.token.endpoint.url": "https://auth/token",
+        "sasl.jaas.config": f'{OAUTH} required clientId="i" clientSecret="s" scope="x" extension_logicalCluster="l";',
+    }
+    assert for_librdkafka(settings) == {
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.client.id": "i",
+        "sasl.oauthbearer.client.secret": "s",
+        "sasl.oauthbearer.scope": "x",
+        "sasl.oauthbearer.extensions": "logicalCluster=l",
+    }
+    assert for_kafka_python(settings)["sasl_oauth_token_provider"].extensions() == {"logicalCluster": "l"}
+
+
+def test_tokens_without_a_signature():
+    settings = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.jaas.config": f'{OAUTH} required unsecuredLoginStringClaim_sub="alice";',
+    }
+    assert for_librdkafka(settings) == {
+        "enable.sasl.oauthbearer.unsecure.jwt": True,
+        "sasl.oauthbearer.config": "principal=alice",
+    }
+    provider = for_kafka_python(settings)["sasl_oauth_token_provider"]
+    header, claims, signature = provider.token().split(".")
+    assert (header, signature) == (base64.b64encode(b'{"alg":"none"}').decode().rstrip("="), "")
+    assert json.loads(base64.urlsafe_b64decode(claims + "=="))["sub"] == "alice"
+    assert provider.token() == f"{header}.{claims}."
+
+
+def test_keys_and_certificates_in_the_settings():
+    authority = Authority.make()
+    own = authority.identity("client")
+    settings = {
+        "security.protocol": "SSL",
+        "ssl.truststore.certificates": authority.certificate_pem,
+        "ssl.keystore.certificate.chain": own.certificate_pem,
+        "ssl.keystore.key": own.key_pem(PASSWORD),
+        "ssl.key.password": PASSWORD,
+        "ssl.endpoint.identification.algorithm": "",
+    }
+    assert for_librdkafka(settings) == {
+        "ssl.ca.pem": authority.certificate_pem,
+        "ssl.certificate.pem": own.certificate_pem,
+        "ssl.key.pem": settings["ssl.keystore.key"],
+        "ssl.key.password": PASSWORD,
+    }
+    context = for_kafka_python(settings)["ssl_context"]
+    assert [dict(pair[0] for pair in ca["subject"]) for ca in context.get_ca_certs()] == [
+        {"commonName": "Test authority"}
+    ]
+    assert not context.check_hostname
+    assert context.verify_mode is ssl.CERT_REQUIRED
+
+
+def test_a_wrong_password_of_a_key_is_a_sentence():
+    own = Authority.make().identity("client")
+    tls = Tls(None, own.key_pem(PASSWORD), "wrong", own.certificate_pem, True)
+    with pytest.raises(ConfigError, match=r"The key or certificate of `ssl.keystore` can't be used"):
+        ssl_context(tls)
+
+
+def test_certificates_between_are_given_in_a_file():
+    authority = Authority.make()
+    chain = authority.identity("client").certificate_pem + authority.certificate_pem
+    with chain_in_file({"ssl.certificate.pem": chain, "acks": "all"}) as given:
+        assert set(given) == {"ssl.certificate.location", "acks"}
+        location = Path(given["ssl.certificate.location"])
+        assert location.read_text() == chain
+    assert not location.exists()
+    with chain_in_file({"ssl.certificate.pem": authority.certificate_pem}) as given:
+        assert given == {"ssl.certificate.pem": authority.certificate_pem}
+
+
+def test_what_can_be_read_is_read_once_for_both():
+    assert for_kafka_python({})["security_protocol"] == Security.of({}).protocol == "PLAINTEXT"
+    assert for_librdkafka({}) == {}
