@@ -74,7 +74,8 @@ class MirrorSourceTask(SourceTask):
         settings.setdefault("group.id", settings["client.id"])  # never used, but wanted
         self._consumer = new_consumer(settings, **{"enable.partition.eof": False})
         self._assign(self._consumer, _RESETS.get(settings["auto.offset.reset"], OFFSET_STORED))
-        log.info("Replicating %d topic-partitions %s->%s: %s.", len(mirrored), c.source, c.target, mirrored)
+        shown = ", ".join(map(str, mirrored))
+        log.info("Replicating %d topic-partitions %s->%s: %s.", len(mirrored), c.source, c.target, shown)
 
     def _assign(self, consumer: Consumer, first: int) -> None:
         """Go on behind the last record that was mirrored."""

@@ -1,0 +1,152 @@
+"""Offsets of groups, translated and committed where a cluster is mirrored to itself under another name."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
+
+from mirroring import aliases, mirror_config, started
+from penstock.api.errors import RetriableError
+from penstock.connectors.mirror import MirrorCheckpointConnector
+from penstock.connectors.mirror.checkpoint_task import MirrorCheckpointTask, is_news, to_commit
+from penstock.connectors.mirror.records import Checkpoint, OffsetSync, Place
+from support import Kafka, Record
+from task_runs import TaskRun, eventually
+
+PLACE = Place("a.t", 0)
+
+
+def checkpoint(upstream: int, downstream: int) -> Checkpoint:
+    return Checkpoint("g", PLACE, upstream, downstream, "")
+
+
+@pytest.mark.parametrize(
+    ("upstream", "downstream", "news"),
+    [
+        (10, 5, False),  # the same again
+        (11, 5, False),  # not farther on the target
+        (12, 6, True),
+        (12, 4, False),  # back on the target only
+        (9, 4, True),  # the group itself went back
+    ],
+)
+def test_what_is_worth_a_checkpoint(upstream: int, downstream: int, news: bool) -> None:
+    assert is_news(checkpoint(upstream, downstream), checkpoint(10, 5)) is news
+    assert is_news(checkpoint(upstream, downstream), None)
+
+
+def test_groups_never_go_back_on_the_target() -> None:
+    known = {PLACE: checkpoint(10, 5)}
+    offset = {PLACE: (5, "")}
+    assert to_commit(known, None) == offset, "the group is new"
+    assert to_commit(known, {}) == offset
+    assert to_commit(known, {PLACE: (4, "")}) == offset
+    assert to_commit(known, {PLACE: (5, "")}) == {}
+    assert to_commit(known, {PLACE: (6, "")}) == {}
+
+
+def test_groups_that_are_not_known_yet_are_asked_for_again() -> None:
+    connector = MirrorCheckpointConnector()
+    config = mirror_config("127.0.0.1:1", "a", "b", admin_timeout_ms="500")
+    with started(connector, config), pytest.raises(RetriableError, match=r"Timeout while loading consumer groups\."):
+        connector.task_configs(1)
+
+
+# -- with a broker
+
+
+def commit(kafka: Kafka, group: str, topic: str, offset: int) -> None:
+    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": group})
+    consumer.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=False)
+    consumer.close()
+
+
+def committed(kafka: Kafka, group: str, topic: str) -> int | None:
+    request = [ConsumerGroupTopicPartitions(group)]
+    found = kafka.admin.list_consumer_group_offsets(request)[group].result().topic_partitions
+    return next((each.offset for each in found if each.topic == topic), None)
+
+
+def checkpoints(kafka: Kafka, source: str) -> list[Checkpoint]:
+    records: list[Any] = kafka.read_all(f"{source}.checkpoints.internal")
+    return [Checkpoint.read(record.key, record.value) for record in records]
+
+
+def sync(kafka: Kafka, target: str, *syncs: OffsetSync) -> None:
+    records = [Record(each.value(), each.key(), 0) for each in syncs]
+    kafka.produce(f"mm2-offset-syncs.{target}.internal", records)
+
+
+@pytest.mark.integration
+def test_groups_are_translated_and_committed(kafka: Kafka, bootstrap: str) -> None:
+    source, target = aliases()
+    topic, group, other = kafka.create_topic(), f"g-{uuid.uuid4().hex}", f"h-{uuid.uuid4().hex}"
+    remote = f"{source}.{topic}"
+    kafka.create_topic(remote)
+    kafka.produce(remote, map(str, range(20)))
+    kafka.create_topic(f"mm2-offset-syncs.{target}.internal")
+    sync(kafka, target, OffsetSync(Place(topic, 0), 5, 2), OffsetSync(Place(topic, 0), 10, 4))
+    commit(kafka, group, topic, 10)
+    commit(kafka, other, kafka.create_topic(), 1)
+    config = mirror_config(
+        bootstrap,
+        source,
+        target,
+        topics=topic,
+        groups=f"{group},{other}",
+        emit_checkpoints_interval_seconds="1",
+        refresh_groups_interval_seconds="1",
+        sync_group_offsets_enabled="true",
+        sync_group_offsets_interval_seconds="1",
+    )
+    with started(MirrorCheckpointConnector(), config) as connector:
+        [task] = connector.task_configs(3)
+        assert task["task.assigned.groups"] == group, "the other one has no offset in a mirrored topic"
+        assert not connector.context.wanted.is_set()
+        with TaskRun(MirrorCheckpointTask, bootstrap, task) as run:
+            eventually(lambda: checkpoints(kafka, source) == [Checkpoint(group, Place(remote, 0), 10, 4, "")])
+            eventually(lambda: committed(kafka, group, remote) == 4)
+            commit(kafka, group, topic, 15)
+            eventually(lambda: len(checkpoints(kafka, source)) == 2)
+            assert checkpoints(kafka, source)[1] == Checkpoint(group, Place(remote, 0), 15, 5, "")
+            assert run.host.topics == [f"{source}.checkpoints.internal"]
+            eventually(lambda: run.host.stored)
+            assert run.host.stored[0] == ({"partition": 0, "topic": remote, "group": group}, {"offset": 0})
+
+
+@pytest.mark.integration
+def test_a_later_run_knows_what_was_written(kafka: Kafka, bootstrap: str) -> None:
+    source, target = aliases()
+    topic, group = kafka.create_topic(), f"g-{uuid.uuid4().hex}"
+    remote = f"{source}.{topic}"
+    kafka.create_topic(f"mm2-offset-syncs.{target}.internal")
+    kafka.create_topic(f"{source}.checkpoints.internal")
+    written = Checkpoint(group, Place(remote, 0), 10, 4, "")
+    kafka.produce(f"{source}.checkpoints.internal", [Record(written.value(), written.key(), 0)])
+    sync(kafka, target, OffsetSync(Place(topic, 0), 5, 2), OffsetSync(Place(topic, 0), 10, 4))
+    commit(kafka, group, topic, 10)
+    config = mirror_config(bootstrap, source, target, topics=topic, emit_checkpoints_interval_seconds="1")
+    with TaskRun(MirrorCheckpointTask, bootstrap, config | {"task.assigned.groups": group}):
+        sync(kafka, target, OffsetSync(Place(topic, 0), 20, 9))
+        commit(kafka, group, topic, 20)
+        eventually(lambda: len(checkpoints(kafka, source)) == 2)
+        # Since the checkpoints are known, so are syncs from before: a group that goes back is followed.
+        commit(kafka, group, topic, 6)
+        eventually(lambda: len(checkpoints(kafka, source)) == 3)
+    found = [(each.upstream, each.downstream) for each in checkpoints(kafka, source)]
+    assert found == [(10, 4), (20, 9), (6, 3)]
+
+
+@pytest.mark.integration
+def test_a_group_that_comes_later_is_found(kafka: Kafka, bootstrap: str) -> None:
+    source, target = aliases()
+    topic, group = kafka.create_topic(), f"g-{uuid.uuid4().hex}"
+    config = mirror_config(bootstrap, source, target, topics=topic, groups=group, refresh_groups_interval_seconds="1")
+    with started(MirrorCheckpointConnector(), config) as connector:
+        assert connector.task_configs(1) == []
+        commit(kafka, group, topic, 1)
+        assert connector.context.wanted.wait(30)
+        assert [task["task.assigned.groups"] for task in connector.task_configs(1)] == [group]

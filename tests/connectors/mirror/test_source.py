@@ -1,0 +1,171 @@
+"""Topics and records mirrored from a cluster to itself under another name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions
+
+from mirroring import aliases, mirror_config, started
+from penstock.connectors.mirror import MirrorSourceConnector
+from penstock.connectors.mirror.records import OffsetSync, Place
+from penstock.connectors.mirror.source_task import MirrorSourceTask
+from support import Kafka, Record
+from task_runs import TaskRun, eventually
+
+pytestmark = pytest.mark.integration
+
+RECORDS = [
+    Record(b"v", b"k", 1, (("h", b"1"), ("n", None)), 1700000000000),
+    Record(None, b"k", 1, (), 1700000000001),
+    Record(b"\xff", None, 0, (), 1700000000002),
+]
+
+
+def settings(kafka: Kafka, topic: str) -> dict[str, Any]:
+    """What is not the default."""
+    resource = ConfigResource("topic", topic)
+    found = kafka.admin.describe_configs([resource])[resource].result()
+    return {name: entry.value for name, entry in found.items() if not entry.is_default}
+
+
+def syncs(kafka: Kafka, target: str) -> list[OffsetSync]:
+    found = kafka.read_all(f"mm2-offset-syncs.{target}.internal")
+    return [OffsetSync.read(bytes(record.key or b""), bytes(record.value or b"")) for record in found]
+
+
+def contents(kafka: Kafka, topic: str) -> list[tuple[Any, ...]]:
+    found = kafka.read_all(topic)
+    return [(record.partition, record.key, record.value, record.headers, record.timestamp) for record in found]
+
+
+# -- the connector
+
+
+def test_topics_are_made_like_their_sources(kafka: Kafka, bootstrap: str) -> None:
+    source, target = aliases()
+    topic = kafka.create_topic(partitions=3, config={"retention.ms": "77000", "min.insync.replicas": "1"})
+    with started(MirrorSourceConnector(), mirror_config(bootstrap, source, target, topics=topic)) as connector:
+        counts = kafka.admin.list_topics(timeout=10).topics
+        assert len(counts[f"{source}.{topic}"].partitions) == 3
+        assert settings(kafka, f"{source}.{topic}")["retention.ms"] == "77000"
+        assert settings(kafka, f"mm2-offset-syncs.{target}.internal")["cleanup.policy"] == "compact"
+        tasks = connector.task_configs(2)
+    assert [task["task.assigned.partitions"] for task in tasks] == [f"{topic}-0,{topic}-2", f"{topic}-1"]
+    assert [task["task.index"] for task in tasks] == ["0", "1"]
+    assert tasks[0]["topics"] == topic
+
+
+def test_new_partitions_and_settings_are_found(kafka: Kafka, bootstrap: str) -> None:
+    source, target = aliases()
+    topic = kafka.create_topic(config={"retention.ms": "77000", "segment.ms": "60000"})
+    config = mirror_config(
+        bootstrap,
+        source,
+        target,
+        topics=topic,
+        refresh_topics_interval_seconds="1",
+        sync_topic_configs_interval_seconds="1",
+    )
+    with started(MirrorSourceConnector(), config) as connector:
+        remote = f"{source}.{topic}"
+        kafka.admin.create_partitions([NewPartitions(topic, 2)])[topic].result()
+        changes = [
+            ConfigEntry("retention.ms", "88000", incremental_operation=AlterConfigOpType.SET),
+            ConfigEntry("segment.ms", None, incremental_operation=AlterConfigOpType.DELETE),
+        ]
+        resource = ConfigResource("topic", topic, incremental_configs=changes)
+        kafka.admin.incremental_alter_configs([resource])[resource].result()
+        assert connector.context.wanted.wait(30)
+        assert [task["task.assigned.partitions"] for task in connector.task_configs(1)] == [f"{topic}-0,{topic}-1"]
+        assert len(kafka.admin.list_topics(timeout=10).topics[remote].partitions) == 2
+        eventually(lambda: settings(kafka, remote).get("retention.ms") == "88000")
+        assert "segment.ms" not in settings(kafka, remote)
+        assert connector.context.errors == []
+
+
+def test_no_topic_no_task(kafka: Kafka, bootstrap: str) -> None:
+    config = mirror_config(bootstrap, *aliases(), topics="no-such-topic", emit_offset__syncs_enabled="false")
+    with started(MirrorSourceConnector(), config) as connector:
+        assert connector.task_configs(2) == []
+
+
+def test_a_connector_that_is_disabled_does_nothing(kafka: Kafka, bootstrap: str) -> None:
+    source, target = aliases()
+    topic = kafka.create_topic()
+    with started(MirrorSourceConnector(), mirror_config(bootstrap, source, target, topics=topic, enabled="false")) as c:
+        assert c.task_configs(2) == []
+    assert not any(source in name or target in name for name in kafka.topics())
+
+
+def test_a_source_that_can_not_be_reached_is_logged(bootstrap: str, caplog: pytest.LogCaptureFixture) -> None:
+    config = mirror_config(bootstrap, *aliases(), admin_timeout_ms="1000", emit_offset__syncs_enabled="false")
+    config["source.cluster.bootstrap.servers"] = "127.0.0.1:1"
+    with started(MirrorSourceConnector(), config) as connector:
+        assert connector.task_configs(1) == []
+    assert "loading initial set of topic-partitions" in caplog.text
+
+
+# -- the task
+
+
+def task_config(kafka: Kafka, bootstrap: str, topic: str, source: str, target: str, **more: str) -> dict[str, str]:
+    config = mirror_config(bootstrap, source, target, topics=topic, sync_topic_configs_enabled="false", **more)
+    with started(MirrorSourceConnector(), config) as connector:
+        [task] = connector.task_configs(1)
+    return dict(task)
+
+
+@pytest.mark.parametrize("exactly_once", [False, True])
+def test_records_stay_what_they_are(kafka: Kafka, bootstrap: str, exactly_once: bool) -> None:
+    source, target = aliases()
+    topic, offsets = kafka.create_topic(partitions=2), kafka.create_topic(config={"cleanup.policy": "compact"})
+    kafka.produce(topic, RECORDS)
+    config = task_config(kafka, bootstrap, topic, source, target)
+    remote = f"{source}.{topic}"
+    with TaskRun(MirrorSourceTask, bootstrap, config, offsets_topic=offsets, exactly_once=exactly_once) as run:
+        eventually(lambda: len(contents(kafka, remote)) == 3)
+        assert contents(kafka, remote) == contents(kafka, topic)
+        eventually(lambda: len(kafka.read_all(offsets)) == 2)
+        stored = {record.key: record.value for record in kafka.read_all(offsets)}
+        key = f'["{run.connector}",{{"cluster":"{source}","partition":%d,"topic":"{topic}"}}]'
+        assert stored == {(key % 0).encode(): b'{"offset":0}', (key % 1).encode(): b'{"offset":1}'}
+        eventually(lambda: {sync.place for sync in syncs(kafka, target)} == {Place(topic, 0), Place(topic, 1)})
+        assert run.host.topics == [remote]
+    assert OffsetSync(Place(topic, 1), 1, 1) in syncs(kafka, target), "the last offset is told with a commit"
+
+
+def test_mirroring_goes_on_behind_the_last_record(kafka: Kafka, bootstrap: str) -> None:
+    source, target = aliases()
+    topic = kafka.create_topic()
+    kafka.produce(topic, ["a", "b", "c"])
+    config = task_config(kafka, bootstrap, topic, source, target, emit_offset__syncs_enabled="false")
+    offsets = (({"topic": topic, "partition": 0, "cluster": source}, {"offset": 1}, None),)
+    with TaskRun(MirrorSourceTask, bootstrap, config, offsets=offsets):
+        eventually(lambda: kafka.values(f"{source}.{topic}") == [b"c"])
+    assert f"mm2-offset-syncs.{target}.internal" not in kafka.topics()
+
+
+def test_only_what_comes_from_now_on(kafka: Kafka, bootstrap: str) -> None:
+    source, target = aliases()
+    topic = kafka.create_topic()
+    kafka.produce(topic, ["a"])
+    config = task_config(kafka, bootstrap, topic, source, target, consumer_auto_offset_reset="latest")
+    with TaskRun(MirrorSourceTask, bootstrap, config) as run:
+        eventually(lambda: run.host.states == ["running"])
+
+        def arrives() -> list[bytes | None]:
+            kafka.produce(topic, ["b"])
+            return kafka.values(f"{source}.{topic}")
+
+        eventually(arrives)
+        assert set(kafka.values(f"{source}.{topic}")) == {b"b"}
+
+
+def test_a_task_stops_while_it_waits(kafka: Kafka, bootstrap: str) -> None:
+    topic = kafka.create_topic()
+    config = task_config(kafka, bootstrap, topic, *aliases(), consumer_poll_timeout_ms="600000")
+    run = TaskRun(MirrorSourceTask, bootstrap, config).started()
+    run.stop()
+    run.check()
