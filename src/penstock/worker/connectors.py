@@ -26,6 +26,7 @@ from penstock.core.events import (
     ReconfigurationWanted,
 )
 from penstock.core.state import PAUSED, STARTED
+from penstock.observe import log_context
 from penstock.pipeline.trace import trace
 from penstock.settings import with_references
 
@@ -79,9 +80,10 @@ class _Run:
     # -- on its thread
 
     def work(self) -> None:
-        while self.commands.get()():
-            pass
-        self._end()
+        with log_context(self.name):
+            while self.commands.get()():
+                pass
+            self._end()
 
     def turn(self, target: str) -> bool:
         if self.failed:
