@@ -35,7 +35,7 @@ class TransactionContext(Protocol):
         """
 
     def abort_transaction(self, after: SourceRecord | None = None) -> None:
-        """Throw away what was sent since the last commit, after the next batch or right after the given record of it."""
+        """Throw away what was sent since the last commit, after the next batch or right after that record of it."""
 
 
 class SourceTaskContext(Protocol):
