@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.connectors.mirror.policy import DefaultReplicationPolicy
+
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
 
@@ -24,6 +26,17 @@ class Context:
 
     def raise_error(self, error: BaseException) -> None:
         self.errors.append(error)
+
+
+class OwnHeartbeats(DefaultReplicationPolicy):
+    """Gives each source cluster a topic of heartbeats of its own: one of the usual name is mirrored by everybody."""
+
+    def configure(self, config: Any) -> None:
+        super().configure(config)
+        self._source = config["source.cluster.alias"]
+
+    def heartbeats_topic(self) -> str:
+        return f"heartbeats-{self._source}"
 
 
 def aliases() -> tuple[str, str]:

@@ -32,7 +32,8 @@ def test_every_poll_beats_without_an_interval() -> None:
 
 @pytest.mark.integration
 def test_no_task_without_heartbeats(bootstrap: str) -> None:
-    config = mirror_config(bootstrap, *aliases(), emit_heartbeats_enabled="false")
+    policy = {"replication_policy_class": "mirroring.OwnHeartbeats"}
+    config = mirror_config(bootstrap, *aliases(), emit_heartbeats_enabled="false", **policy)
     with started(MirrorHeartbeatConnector(), config) as connector:
         assert connector.task_configs(1) == []
 
@@ -40,13 +41,11 @@ def test_no_task_without_heartbeats(bootstrap: str) -> None:
 @pytest.mark.integration
 def test_heartbeats_arrive(kafka: Kafka, bootstrap: str) -> None:
     source, target = aliases()
-    with started(MirrorHeartbeatConnector(), mirror_config(bootstrap, source, target)) as connector:
+    config = mirror_config(bootstrap, source, target, replication_policy_class="mirroring.OwnHeartbeats")
+    with started(MirrorHeartbeatConnector(), config) as connector:
         [config] = connector.task_configs(5)
-    key = Heartbeat(source, target, 0).key()
-
-    def beats() -> list[int]:
-        return [record.partition for record in kafka.read_all("heartbeats") if record.key == key]
-
+    topic = f"heartbeats-{source}"
     with TaskRun(MirrorHeartbeatTask, bootstrap, config):
-        eventually(lambda: len(beats()) >= 2)
-    assert set(beats()) == {0}
+        eventually(lambda: len(kafka.values(topic)) >= 2)
+    found = {(record.key, record.partition) for record in kafka.read_all(topic)}
+    assert found == {(Heartbeat(source, target, 0).key(), 0)}
