@@ -7,9 +7,9 @@ the cluster as a whole can't answer. What fails for a single topic or group is l
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any
 
 from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
@@ -33,8 +33,6 @@ from penstock.kafka.admin import code_of, sentence
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
 Committed = Mapping[Place, tuple[int, str]]
 """Offsets of a group, each with its metadata."""
 
@@ -57,25 +55,19 @@ def topic_settings(admin: AdminClient, topics: Iterable[str], timeout: float) ->
     return {resource.name: list(future.result(timeout + 5).values()) for resource, future in answers.items()}
 
 
-def create_topics(admin: AdminClient, topics: Sequence[NewTopic], timeout: float) -> None:
+def create_topics(admin: AdminClient, topics: list[NewTopic], timeout: float) -> None:
+    counts = {topic.topic: topic.num_partitions for topic in topics}
     for name, future in admin.create_topics(topics, operation_timeout=timeout, request_timeout=timeout).items():
-        count = next(topic.num_partitions for topic in topics if topic.topic == name)
-        if _done(
-            future, timeout, lambda problem, name=name: log.warning("Could not create topic %s: %s", name, problem)
-        ):
-            log.info("Created remote topic %s with %d partitions.", name, count)
+        if _done(future, timeout, "Could not create topic %s: %s", name):
+            log.info("Created remote topic %s with %d partitions.", name, counts[name])
 
 
 def grow_topics(admin: AdminClient, counts: Mapping[str, int], timeout: float) -> None:
     """Bring each topic up to this number of partitions."""
     wanted = [NewPartitions(topic, count) for topic, count in counts.items()]
     for name, future in admin.create_partitions(wanted, request_timeout=timeout).items():
-        if _done(
-            future,
-            timeout,
-            lambda problem, name=name: log.warning("Could not create topic-partitions for %s: %s", name, problem),
-            BrokerError.INVALID_PARTITIONS,
-        ):
+        problem = "Could not create topic-partitions for %s: %s"
+        if _done(future, timeout, problem, name, BrokerError.INVALID_PARTITIONS):
             log.info("Increased size of %s to %d partitions.", name, counts[name])
 
 
@@ -124,11 +116,7 @@ def grant(admin: AdminClient, rights: Sequence[AclBinding], timeout: float) -> N
     if not rights:
         return
     for binding, future in admin.create_acls(list(rights), request_timeout=timeout).items():
-        _done(
-            future,
-            timeout,
-            lambda problem, name=binding.name: log.warning("Could not sync ACL of topic %s: %s", name, problem),
-        )
+        _done(future, timeout, "Could not sync ACL of topic %s: %s", binding.name)
 
 
 def groups(admin: AdminClient, timeout: float) -> list[str]:
@@ -173,11 +161,12 @@ def commit(admin: AdminClient, group: str, offsets: Committed, timeout: float) -
             log.error("Unable to sync offsets for consumer group %s: %s", group, sentence(error))
 
 
-def _done(future: Future[Any], timeout: float, complain: Callable[[str], None], expected: int | None = None) -> bool:
+def _done(future: Future[Any], timeout: float, problem: str, name: str, expected: int | None = None) -> bool:
+    """Whether it worked; if not that is logged, unless it is what was to be expected."""
     try:
         future.result(timeout + 5)
     except KafkaException as error:
         if expected is None or code_of(error) != expected:
-            complain(sentence(error))
+            log.warning(problem, name, sentence(error))
         return False
     return True

@@ -57,7 +57,7 @@ class DefaultConfigPropertyFilter:
 
     def configure(self, config: Mapping[str, Any]) -> None:
         self._excluded = matcher(_listed(config, "config.properties.exclude", ""))
-        self._source_defaults = config.get("use.defaults.from", "target") == "source"
+        self._source_defaults: bool = config.get("use.defaults.from", "target") == "source"
 
     def should_replicate_config_property(self, name: str) -> bool:
         return not self._excluded(name)

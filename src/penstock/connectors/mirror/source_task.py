@@ -64,7 +64,9 @@ class MirrorSourceTask(SourceTask):
         self._wait: float = c["consumer.poll.timeout.ms"] / 1000
         mirrored = c.task_partitions()
         self._topics = {place.topic: c.policy.format_remote_topic(c.source, place.topic) for place in mirrored}
-        self._partitions = {tuple(place): source_partition(c.source, place) for place in mirrored}
+        self._partitions: dict[tuple[str, int], dict[str, Any]] = {
+            place: source_partition(c.source, place) for place in mirrored
+        }
         if c["emit.offset-syncs.enabled"]:
             at = c.offset_syncs_cluster
             settings = c.producer(at, f"offset-syncs-{at}-producer")
