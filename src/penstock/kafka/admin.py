@@ -6,6 +6,7 @@ wording of errors is Java's: ``TopicAdmin``.
 
 from __future__ import annotations
 
+import enum
 import logging
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
@@ -58,6 +59,15 @@ class TopicSpec:
     configs: Mapping[str, str] = field(default_factory=dict)
 
 
+class Creation(enum.Enum):
+    """What became of a topic that was to be made."""
+
+    NEW = "new"
+    EXISTS = "exists"
+    NOT_ALLOWED = "not allowed"
+    """The broker does not let us, so the topic may exist or not."""
+
+
 class TopicTimeoutError(ConnectError):
     """The brokers did not answer in time, or have too few of their number at hand; the same call may succeed later."""
 
@@ -81,24 +91,24 @@ def sentence(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def create_topic(admin: AdminClient, spec: TopicSpec, timeout: float = TIMEOUT) -> bool:
-    """Make the topic; True if it is new, False if it exists or the broker does not let us. Raises ConnectError."""
+def create_topic(admin: AdminClient, spec: TopicSpec, timeout: float = TIMEOUT) -> Creation:
+    """Make the topic unless it exists. Raises ConnectError."""
     new = NewTopic(spec.name, spec.partitions, spec.replication_factor, config=dict(spec.configs))
     try:
         _wait(admin.create_topics([new], operation_timeout=timeout, request_timeout=timeout)[spec.name], timeout)
     except (KafkaException, FutureTimeout) as e:
         return _not_created(spec, e)
     log.info("Created topic %s", _described(spec))
-    return True
+    return Creation.NEW
 
 
-def _not_created(spec: TopicSpec, error: Exception) -> bool:
+def _not_created(spec: TopicSpec, error: Exception) -> Creation:
     code = code_of(error)
     if code == BrokerError.TOPIC_ALREADY_EXISTS:
-        return False
+        return Creation.EXISTS
     if code in _NOT_ALLOWED:
         log.debug("Topic '%s' can't be created (%s), so it is taken to exist", spec.name, sentence(error))
-        return False
+        return Creation.NOT_ALLOWED
     if code == BrokerError.INVALID_CONFIG:
         raise ConnectError(f"Unable to create topic(s) '{spec.name}': {sentence(error)}") from error
     if is_unreached(error):

@@ -13,9 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from confluent_kafka import KafkaException
 
 from penstock.api.errors import ConnectError
-from penstock.kafka.admin import sentence
+from penstock.kafka.admin import code_of, sentence
 from penstock.kafka.background import OnAnswer, in_background
+from penstock.kafka.client_settings import connector_producer
 from penstock.kafka.clients import init_transactions, make_producer
+from penstock.kafka.rights import missing_right
+from penstock.kafka.security import Security
 
 Settings = Mapping[str, str]
 
@@ -47,7 +50,9 @@ def fence_task(worker: Settings, connector: Settings, task: int, timeout: float 
     try:
         init_transactions(producer, timeout)
     except KafkaException as e:
-        raise ConnectError(f"The producer of task {name}-{task} could not be fenced: {sentence(e)}") from e
+        principal = Security.of(connector_producer(worker, connector, "")).principal
+        right = missing_right(code_of(e), principal, "WRITE and DESCRIBE", id)
+        raise ConnectError(f"The producer of task {name}-{task} could not be fenced: {right or sentence(e)}") from e
 
 
 def _fence(worker: Settings, connector: Settings, tasks: int, timeout: float) -> None:

@@ -33,6 +33,7 @@ from penstock.core.tasks import TaskId
 from penstock.kafka.group_client import client_arguments
 from penstock.kafka.group_connection import GroupConnection, Membership, Refused
 from penstock.kafka.group_protocol import OFFERED, VERSIONS
+from penstock.kafka.security import Security
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +45,8 @@ RETRY_S = 5.0  # after a refusal
 class GroupMember:
     """``deliver`` is called from the group's thread and must return at once, as a queue's ``put`` does.
 
-    Raises ValueError if a setting can't be carried over, or ``protocol`` (``connect.protocol``) is none of Java's.
+    Raises ConfigError for settings that can't be used, ValueError if ``protocol`` (``connect.protocol``) is none of
+    Java's.
     """
 
     def __init__(
@@ -66,7 +68,13 @@ class GroupMember:
         self._deliver = deliver
         self._wake = threading.Event()
         self._connection = GroupConnection(
-            arguments, group_id, rest_url, protocol, scheduled_rebalance_max_delay_ms, self._wake.set
+            arguments,
+            group_id,
+            rest_url,
+            protocol,
+            scheduled_rebalance_max_delay_ms,
+            self._wake.set,
+            Security.of(settings).principal,
         )
         self._reachability = Reachability(arguments["session_timeout_ms"], arguments["heartbeat_interval_ms"])
         self._reachable: bool | None = None
@@ -214,7 +222,7 @@ class GroupMember:
         if reachable and known and self._reachable is not True:
             self._reachable = True
             self._deliver(CoordinatorFound())
-        elif not reachable and self._reachable is not False:
+        elif not reachable and self._reachable is not False and self._refusal is None:
             self._reachable = False
             reason = (
                 f"The coordinator of group {self.group_id} can't be reached"

@@ -32,7 +32,8 @@ if (kafka_log := logging.getLogger("kafka")).level == logging.NOTSET:
 LEAVE_TIMEOUT_MS = 3_000
 
 REFUSALS = {
-    errors.GroupAuthorizationFailedError: "Not authorized to access group: {group}",
+    errors.GroupAuthorizationFailedError: "Not authorized to access group: {group} ({principal} needs READ on "
+    "Group:{group})",
     errors.InconsistentGroupProtocolError: "The protocol of this worker does not fit the members of group {group}:"
     " either connect.protocol shares no protocol with theirs, or the group is not one of Connect workers",
     errors.InvalidSessionTimeoutError: "session.timeout.ms={session_timeout_ms} is not within the range allowed by the"
@@ -71,8 +72,10 @@ class GroupConnection:
         protocol: str,
         max_delay_ms: int,
         changed: Callable[[], None],
+        principal: str,
     ) -> None:
         self.arguments = arguments
+        self.principal = principal
         self.group_id = group_id
         self.rest_url = rest_url
         self.protocol = protocol
@@ -186,7 +189,8 @@ class GroupConnection:
 
     def _refused(self, failure: Exception) -> Refused:
         if sentence := REFUSALS.get(type(failure)):
-            names = {"group": self.group_id, "session_timeout_ms": self.arguments["session_timeout_ms"]}
+            timeout = self.arguments["session_timeout_ms"]
+            names = {"group": self.group_id, "session_timeout_ms": timeout, "principal": self.principal}
             return Refused(sentence.format_map(names))
         return Refused(f"Group {self.group_id} could not be joined: {type(failure).__name__}: {failure}")
 

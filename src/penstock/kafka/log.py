@@ -18,9 +18,12 @@ from confluent_kafka.admin import OffsetSpec
 
 from penstock.kafka.admin import TopicTimeoutError, code_of, offsets_at, sentence
 from penstock.kafka.clients import new_admin, new_consumer
+from penstock.kafka.log_ends import LogEnds
 from penstock.kafka.log_reads import Ends, OnDone, Reads
 from penstock.kafka.log_topic import LogTopic
 from penstock.kafka.log_writer import LogClosedError, LogWriter, Pair
+from penstock.kafka.rights import NotAllowedError, missing_right
+from penstock.kafka.security import Security
 from penstock.kafka.trouble import RETRIES, Trouble, Troubles
 
 log = logging.getLogger(__name__)
@@ -78,12 +81,11 @@ class TopicLog:
         self._on_records, self._on_caught_up, self._on_failed = on_records, on_caught_up, on_failed
         self._closing = threading.Event()
         self._trouble = Trouble(f"Reading topic `{self.name}`", self._closing, troubles or Troubles())
+        self._principal = Security.of(clients.consumer).principal
         self._writer = LogWriter(self.name, clients.producer)
         self._reads = Reads()
-        self._lock = threading.Lock()
-        self._asked: list[OnDone] = []
-        self._over: Exception | None = None
-        self._reading = self._looking_up = self._gone = False
+        self._ends = LogEnds(self.name, self._reads, lambda: self._offsets(OffsetSpec.latest()))
+        self._gone = False
         self._thread = threading.Thread(target=self._run, name=f"log-{self.name}", daemon=True)
 
     def start(self) -> None:
@@ -97,7 +99,7 @@ class TopicLog:
             self._thread.join(3)
         self._writer.close()
         self._fail(LogClosedError(self.name))
-        self._trouble.end()
+        self._trouble.end(goes_on=False)
 
     def append(self, records: Sequence[Pair], on_done: OnDone = lambda error: None, *, read_back: bool = False) -> None:
         """Append keys and values; done when all replicas in sync have all of them, and, with ``read_back``, when
@@ -124,37 +126,7 @@ class TopicLog:
         Records appended before, and acknowledged, are among them. Several that ask at once share one look-up. While the
         brokers can't be reached it goes on trying.
         """
-        with self._lock:
-            over = self._over
-            if over is None:
-                self._asked.append(on_done)
-        if over is not None:
-            on_done(over)
-        self._look_up()
-
-    # -- where the end is
-
-    def _look_up(self) -> None:
-        with self._lock:
-            if self._looking_up or not self._asked or not self._reading or self._closing.is_set():
-                return
-            self._looking_up, asked, self._asked = True, self._asked, []
-        threading.Thread(target=self._look_up_ends, args=(asked,), name=f"log-{self.name}-ends", daemon=True).start()
-
-    def _look_up_ends(self, asked: list[OnDone]) -> None:
-        before = self._reads.positions()
-        ends = self._offsets(OffsetSpec.latest())
-        with self._lock:
-            self._looking_up = False
-            if ends is None or self._gone:
-                self._asked = asked + self._asked
-        if self._closing.is_set():
-            self._fail(LogClosedError(self.name))
-        elif ends is not None and not self._gone:
-            ends = self._reads.without_markers(ends, before)
-            for done in asked:
-                self._reads.wait_for(ends, done)
-            self._look_up()
+        self._ends.ask(on_done)
 
     def _offsets(self, spec: OffsetSpec) -> dict[int, int] | None:
         """As often as it takes; None if the log is closed or its topic gone meanwhile."""
@@ -179,7 +151,7 @@ class TopicLog:
                 pass
         except Exception as e:
             log.error("The log of topic `%s` can't be read: %s", self.name, e)
-            self._trouble.end()
+            self._trouble.end(goes_on=False)
             self._on_failed(e)
             self._writer.fail(e)
             self._fail(e)
@@ -190,7 +162,7 @@ class TopicLog:
         while not self._closing.is_set():
             try:
                 self._admin.describe_cluster(request_timeout=2).result(3)  # fails sooner than what else is asked
-                self.partitions = self.topic.ensure(self._admin)
+                self.partitions = self.topic.ensure(self._admin, self._principal)
             except (TopicTimeoutError, TimeoutError, KafkaException) as e:
                 self._admin.poll(0)
                 attempt = self._trouble.pause(attempt, sentence(e), tell=True)
@@ -209,8 +181,7 @@ class TopicLog:
         consumer = self._consumer(starts)
         try:
             self._writer.open()
-            self._reading = True
-            self.read_to_end(self._caught_up)
+            self._ends.begin([*self._reads.begin(starts), self._caught_up])
             while not self._closing.is_set():
                 first = consumer.poll(_IDLE_POLL)
                 if first is not None:
@@ -221,7 +192,7 @@ class TopicLog:
                     log.error("Topic `%s` with the %s was deleted; it is made anew", self.name, self.topic.purpose)
                     return True
         finally:
-            self._reading = False
+            self._ends.pause()
             consumer.close()
         return False
 
@@ -238,9 +209,6 @@ class TopicLog:
         if self.clients.transactions or self.clients.read_committed:
             native["fetch.wait.max.ms"] = 25
         consumer = new_consumer(self.clients.consumer, **native)
-        waiting = self._reads.begin(starts)
-        with self._lock:
-            self._asked = waiting + self._asked
         consumer.assign([TopicPartition(self.name, partition, start) for partition, start in starts.items()])
         return consumer
 
@@ -257,6 +225,10 @@ class TopicLog:
                 positions[message.partition()] = message.offset()
             elif error.code() in _GONE:
                 self._gone = True
+            elif problem := missing_right(error.code(), self._principal, "READ", self.name):
+                # It is no member of its group, so that nothing is missing if it may not be one.
+                if error.code() != BrokerError.GROUP_AUTHORIZATION_FAILED:
+                    raise NotAllowedError(problem)
             else:
                 self._trouble.begin(error.str())
         if records:
@@ -279,9 +251,5 @@ class TopicLog:
 
     def _fail(self, error: Exception) -> None:
         """Tell all who wait for something to be read, and all who will."""
-        with self._lock:
-            self._over = error
-            asked, self._asked = self._asked, []
-        for done in asked:
-            done(error)
+        self._ends.fail(error)
         self._reads.fail(error)

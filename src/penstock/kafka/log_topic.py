@@ -9,8 +9,12 @@ from dataclasses import dataclass
 
 from confluent_kafka.admin import AdminClient
 
-from penstock.api.errors import ConfigError
-from penstock.kafka.admin import TopicSpec, create_topic, partition_counts, verify_only_compact
+from penstock.api.errors import ConfigError, ConnectError
+from penstock.kafka.admin import Creation, TopicSpec, code_of, create_topic, partition_counts, verify_only_compact
+from penstock.kafka.rights import NotAllowedError, missing_right
+
+_TIMEOUT = 15.0
+"""Seconds for each question; it is asked again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,15 +31,25 @@ class LogTopic:
     def name(self) -> str:
         return self.spec.name
 
-    def ensure(self, admin: AdminClient) -> int:
+    def ensure(self, admin: AdminClient, principal: str) -> int:
         """Make or check it; the number of its partitions, 0 while brokers don't know it yet.
 
-        Raises ConfigError if it is not as it must be, TopicTimeoutError if it makes sense to ask again, else
-        ConnectError.
+        Raises ConfigError if it is not as it must be, NotAllowedError if ``principal`` lacks a right, TopicTimeoutError
+        if it makes sense to ask again, else ConnectError.
         """
-        if not create_topic(admin, self.spec):
-            verify_only_compact(admin, self.name, self.setting, self.purpose)
-        count = partition_counts(admin, [self.name]).get(self.name, 0)
+        made = create_topic(admin, self.spec, _TIMEOUT)
+        if made is not Creation.NEW:
+            verify_only_compact(admin, self.name, self.setting, self.purpose, _TIMEOUT)
+        try:
+            count = partition_counts(admin, [self.name], _TIMEOUT).get(self.name, 0)
+        except ConnectError as e:
+            problem = missing_right(code_of(e.__cause__), principal, "DESCRIBE, READ and WRITE", self.name)
+            raise NotAllowedError(problem) if problem else e from e.__cause__
+        if count == 0 and made is Creation.NOT_ALLOWED:
+            raise NotAllowedError(
+                f"Topic '{self.name}' supplied via the '{self.setting}' property does not exist, and {principal} may "
+                f"not create it: it needs CREATE on Topic:{self.name}, or somebody else makes the topic"
+            )
         if self.single_partition and count > 1:
             raise ConfigError(
                 f"Topic '{self.name}' supplied via the '{self.setting}' property is required to have a single "

@@ -14,6 +14,8 @@ from confluent_kafka import KafkaException, Message, Producer
 from penstock.api.errors import ConnectError
 from penstock.kafka.clients import new_producer
 from penstock.kafka.log_reads import Ends
+from penstock.kafka.rights import missing_right
+from penstock.kafka.security import Security
 
 Pair = tuple[bytes, bytes | None]
 """A key and a value; None is a tombstone."""
@@ -38,6 +40,7 @@ class LogWriter:
     def __init__(self, topic: str, settings: Mapping[str, str]) -> None:
         """``settings``: Java's, as ``client_settings.internal`` gives them."""
         self._topic, self._settings = topic, settings
+        self._principal = Security.of(settings).principal
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._opened = threading.Event()
@@ -98,7 +101,8 @@ class LogWriter:
             if error is None:
                 ends[message.partition()] = message.offset() + 1
             else:
-                text = f"A record could not be written to topic `{self._topic}`: {error.str()}"
+                right = missing_right(error.code(), self._principal, "WRITE", self._topic)
+                text = f"A record could not be written to topic `{self._topic}`: {right or error.str()}"
                 failure = failure or ConnectError(text)
             if left == 0:
                 on_written(ends, failure)

@@ -20,6 +20,8 @@ from penstock.kafka.admin import code_of, sentence
 from penstock.kafka.clients import init_transactions, new_producer
 from penstock.kafka.log_reads import OnDone
 from penstock.kafka.log_writer import LogClosedError, OnWritten, Pair
+from penstock.kafka.rights import missing_right
+from penstock.kafka.security import Security
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +102,10 @@ class PrivilegedWriter:
             init_transactions(self._producer, _TIMEOUT)
         except KafkaException as e:
             self._relinquish()
-            raise ConnectError("Failed to create and initialize fencable producer for config topic") from e
+            id, principal = self._settings["transactional.id"], Security.of(self._settings).principal
+            right = missing_right(code_of(e), principal, "WRITE and DESCRIBE", id)
+            failed = "Failed to create and initialize fencable producer for config topic"
+            raise ConnectError(f"{failed}: {right}" if right else failed) from e
 
     def _append(self, records: Sequence[Pair], ends: dict[int, int]) -> None:
         producer = self._producer

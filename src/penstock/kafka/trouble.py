@@ -39,12 +39,13 @@ class Troubles:
         if first:
             self._tell(sentence)
 
-    def end(self, subject: str) -> None:
+    def end(self, subject: str, goes_on: bool = True) -> None:
         with self._lock:
             over = self._subjects == {subject}
             self._subjects.discard(subject)
         if over:
-            log.info("%s goes on", subject)
+            if goes_on:
+                log.info("%s goes on", subject)
             self._tell(None)
 
 
@@ -77,7 +78,7 @@ class Trouble:
             self.present = True
             self._troubles.begin(self._subject, self._hint if time.monotonic() - self._hinted < _FRESH else reason)
 
-    def end(self) -> None:
+    def end(self, goes_on: bool = True) -> None:
         if self.present:
             self.present, self._hinted = False, 0.0
-            self._troubles.end(self._subject)
+            self._troubles.end(self._subject, goes_on)

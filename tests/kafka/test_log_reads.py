@@ -1,0 +1,69 @@
+"""Who waits for which offset is told when it has been passed; no Kafka needed."""
+
+from __future__ import annotations
+
+from penstock.kafka.log_reads import Reads
+
+
+class Told:
+    def __init__(self) -> None:
+        self.outcomes: list[Exception | None] = []
+
+    def __call__(self, outcome: Exception | None) -> None:
+        self.outcomes.append(outcome)
+
+
+def test_who_waits_is_told_when_all_partitions_are_far_enough():
+    reads, told = Reads(), Told()
+    reads.begin({0: 0, 1: 5})
+    reads.wait_for({0: 2, 1: 6}, told)
+    reads.passed({0: 2})
+    assert told.outcomes == []
+    reads.passed({1: 7})
+    assert told.outcomes == [None]
+
+
+def test_what_has_been_passed_is_not_waited_for():
+    reads, told = Reads(), Told()
+    reads.begin({0: 3})
+    reads.wait_for({0: 3}, told)
+    reads.wait_for({}, told)
+    assert told.outcomes == [None, None]
+
+
+def test_those_who_wait_are_given_back_when_reading_begins_anew():
+    reads, told = Reads(), Told()
+    reads.begin({0: 0})
+    reads.wait_for({0: 9}, told)
+    assert reads.begin({0: 0}) == [told]
+    reads.passed({0: 9})
+    assert told.outcomes == []
+
+
+def test_nobody_waits_for_a_log_that_is_over():
+    reads, early, late = Reads(), Told(), Told()
+    reads.begin({0: 1})
+    reads.wait_for({0: 2}, early)
+    error = RuntimeError("over")
+    reads.fail(error)
+    reads.wait_for({0: 2}, late)
+    assert (early.outcomes, late.outcomes) == ([error], [error])
+
+
+def test_the_marker_of_an_own_transaction_is_not_waited_for():
+    reads = Reads()
+    reads.begin({0: 0})
+    reads.mark({0: 4})
+    reads.passed({0: 4})
+    before = reads.positions()
+    assert reads.without_markers({0: 5}, before) == {0: 4}
+    # There is something more than the marker.
+    assert reads.without_markers({0: 6}, before) == {0: 6}
+    # When the end was looked up, the transaction's records had not been delivered, so it may have had no marker yet.
+    assert reads.without_markers({0: 5}, {0: 3}) == {0: 5}
+
+
+def test_markers_of_others_are_waited_for():
+    reads = Reads()
+    reads.begin({0: 4})
+    assert reads.without_markers({0: 5}, reads.positions()) == {0: 5}
