@@ -10,7 +10,7 @@ import pytest
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.errors import ConnectError, DataError, RetriableError
 from penstock.core.tasks import TaskId
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, LogReporter, Stage, Step
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, LogReporter, Stage, Step, StoppedError
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.trace import trace
 
@@ -130,11 +130,21 @@ def test_without_a_time_for_retries_there_are_none() -> None:
     assert handling.slept == []
 
 
-def test_a_stop_ends_retries() -> None:
-    handling = Handling({"errors.retry.timeout": "-1"})
+@pytest.mark.parametrize("tolerance", ["none", "all"])
+def test_a_stop_ends_retries_and_gives_up_no_record(tolerance: str) -> None:
+    handling = Handling({"errors.retry.timeout": "-1", "errors.tolerance": tolerance})
     handling.handler._wait = lambda seconds: True
-    with pytest.raises(ConnectError, match="Tolerance exceeded"):
+    with pytest.raises(StoppedError):
         handling.handler.run([flaky(100)], consumed("a"))
+    assert handling.failures == []
+
+
+def test_the_records_before_the_culprit_are_good() -> None:
+    handling = Handling({})
+    batch, error = handling.handler.run_until([NUMBERS, NUMBERS], consumed("1", "2", "x", "4", "y"))
+    assert batch.values == [1, 2]
+    assert "Tolerance exceeded" in str(error)
+    assert [failure.record.values for failure in handling.failures] == [["x"]]
 
 
 def test_failures_elsewhere_count_the_same() -> None:

@@ -61,18 +61,17 @@ class Boundaries:
         return "abort" if abort else "commit" if commit else None
 
     def after_records(self, records: Sequence[SourceRecord]) -> list[tuple[int, str]]:
-        """The places behind which a transaction ends, and how."""
+        """The places behind which a transaction ends, and how. Wishes for other records wait for these."""
         if not self._commit_after and not self._abort_after:
             return []
         found = []
         for i, record in enumerate(records, 1):
-            commit, abort = id(record) in self._commit_after, id(record) in self._abort_after
+            commit = self._commit_after.pop(id(record), None) is not None
+            abort = self._abort_after.pop(id(record), None) is not None
             if commit and abort:
                 raise ConnectError(
                     f"The task asked to commit and to abort after the same record of topic {record.topic}"
                 )
             if commit or abort:
                 found.append((i, "abort" if abort else "commit"))
-        self._commit_after.clear()
-        self._abort_after.clear()
         return found

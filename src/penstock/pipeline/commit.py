@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import confluent_kafka as ck
@@ -16,7 +17,8 @@ import confluent_kafka as ck
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
-from penstock.pipeline.ledger import Ledger, Submitted
+from penstock.kafka.offset_records import canonical
+from penstock.pipeline.ledger import Ledger
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.offset_log import OffsetLog
 from penstock.pipeline.offsets import SourceOffsets
@@ -37,6 +39,12 @@ class Commit(Protocol):
     def send(self, before: Batch, ready: Batch) -> None:
         """Send a part: ``before`` as it was polled, ``ready`` as bytes, without what was dropped."""
 
+    def expect(self, topics: set[str]) -> None:
+        """Called before ``send`` with topics that the task has not used before."""
+
+    def arrived(self, seconds: float) -> set[str]:
+        """The expected topics in which a record has arrived since the last call; waits up to so many seconds."""
+
     def sent(self) -> None:
         """Called after the last part of each batch."""
 
@@ -54,7 +62,12 @@ class Commit(Protocol):
 
 
 class AtLeastOnce:
-    """Flush, then write offsets. What was sent since the last commit is sent again after a crash."""
+    """Every ``offset.flush.interval.ms`` the offsets of what Kafka has acknowledged are written; what was sent beyond
+    them is sent again after a crash.
+
+    Each record's acknowledgement is heard of, since of one source partition whose topic is in trouble nothing may be
+    committed, and of all others everything.
+    """
 
     def __init__(
         self,
@@ -70,15 +83,69 @@ class AtLeastOnce:
         self._sender, self._offsets, self._log, self._metrics = sender, offsets, offset_log, metrics
         self._control, self._interval, self._timeout = control, interval, timeout
         self._next = time.monotonic() + interval
+        self._ledger = Ledger()
+        self._awaited: set[str] = set()
+        """Topics of which the first record to arrive is waited for."""
+        self._arrived: set[str] = set()
 
     def pieces(self, polled: Sequence[SourceRecord] | Batch, batch: Batch) -> Iterable[Piece]:
         return ((batch, None),)
 
     def send(self, before: Batch, ready: Batch) -> None:
-        self._sender.send(ready)
-        if isinstance(ready.origin, SourceOrigin):
-            self._offsets.sent(ready.origin)
+        if not len(ready):
+            return
+        self._sender.send(ready, self._callbacks(ready))
         self._metrics.add("source-record-write-total", len(ready))
+
+    def _callbacks(self, ready: Batch) -> list[Delivered]:
+        """What is called when the records arrive, having entered them into the ledger."""
+        assert isinstance(ready.origin, SourceOrigin)
+        partitions, offsets, n = ready.origin.partitions, ready.origin.offsets, len(ready)
+        heard = self._acknowledged
+        if partitions.count(partitions[0]) == n:
+            acked = self._ledger.submit(partitions[0], offsets)
+            return [partial(heard, acked, i) for i in range(n)]
+        rows: dict[bytes, list[int]] = {}
+        names: dict[int, bytes] = {}
+        for row, partition in enumerate(partitions):
+            name = names.get(id(partition))
+            if name is None:
+                name = names[id(partition)] = canonical(partition)
+            rows.setdefault(name, []).append(row)
+        callbacks: list[Any] = [None] * n
+        for own in rows.values():
+            acked = self._ledger.submit(partitions[own[0]], [offsets[row] for row in own])
+            for i, row in enumerate(own):
+                callbacks[row] = partial(heard, acked, i)
+        return callbacks
+
+    def _acknowledged(self, acked: bytearray, i: int, error: ck.KafkaError | None, message: Any) -> None:
+        if error is None:
+            acked[i] = 1
+            if self._awaited:
+                self._first_of(message.topic())
+        elif self._lost(error, message):
+            acked[i] = 1
+
+    def _first_of(self, topic: str) -> None:
+        if topic in self._awaited:
+            self._awaited.discard(topic)
+            self._arrived.add(topic)
+
+    def _lost(self, error: ck.KafkaError, message: Any) -> bool:
+        """A record did not arrive; whether that is tolerated."""
+        if message is not None:
+            self._sender.failed(error, message)
+        return self._sender.tolerates
+
+    def expect(self, topics: set[str]) -> None:
+        self._awaited |= topics
+
+    def arrived(self, seconds: float) -> set[str]:
+        self._sender.flush(seconds)
+        self._sender.check()
+        found, self._arrived = self._arrived, set()
+        return found
 
     def sent(self) -> None:
         self.tick(time.monotonic())
@@ -86,30 +153,38 @@ class AtLeastOnce:
     def tick(self, now: float) -> float:
         self._sender.producer.poll(0)
         self._sender.check()
+        self._collect()
         if now >= self._next:
             self._commit()
             self._next = time.monotonic() + self._interval
         return self._next - now
 
     def pause(self) -> None:
+        self._sender.flush(self._timeout)
+        self._sender.check()
         self._commit()
 
     def finish(self, failed: bool) -> None:
-        self._commit()
-
-    def close(self) -> None:
-        self._log.close()
-
-    def _commit(self) -> bool:
-        """One attempt; what goes wrong with the offsets is logged, and they wait for the next one."""
-        started = time.monotonic()
-        if not self._acknowledged():
+        if not self._sender.flush(self._timeout):
             log.error(
                 "Failed to flush, timed out while waiting for producer to flush outstanding %d messages",
                 len(self._sender.producer),
             )
-            self._metrics.committed(time.monotonic() - started, success=False)
-            return False
+        self._commit()
+        if not failed:
+            self._sender.check()
+
+    def close(self) -> None:
+        self._log.close()
+
+    def _collect(self) -> None:
+        for partition, offset in self._ledger.committable():
+            self._offsets.put(partition, offset)
+
+    def _commit(self) -> bool:
+        """One attempt; what goes wrong is logged, and the offsets wait for the next one."""
+        started = time.monotonic()
+        self._collect()
         taken = self._offsets.take()
         try:
             if taken:
@@ -127,21 +202,9 @@ class AtLeastOnce:
             log.exception("Exception thrown while calling task.commit()")
         return True
 
-    def _acknowledged(self) -> bool:
-        """Wait until the offsets that are about to be committed stand for records that Kafka has."""
-        done = self._sender.flush(self._timeout)
-        self._sender.check()
-        return done
-
 
 class RecordByRecord(AtLeastOnce):
-    """For tasks that define ``commit_record``: each acknowledgement is told to them, and a ledger says what may be
-    committed.
-    """
-
-    def __init__(self, *args: object) -> None:
-        super().__init__(*args)  # type: ignore[arg-type]
-        self._ledger = Ledger()
+    """For tasks that define ``commit_record``: each acknowledgement is told to them."""
 
     def pieces(self, polled: Sequence[SourceRecord] | Batch, batch: Batch) -> Iterable[Piece]:
         return ((tracked(batch), None),)
@@ -150,24 +213,18 @@ class RecordByRecord(AtLeastOnce):
         originals, dropped = correlated(before, ready)
         for record in dropped:
             self._tell(record, record.topic, -1 if record.partition is None else record.partition, -1)
-        callbacks: list[Delivered] = []
-        assert isinstance(ready.origin, SourceOrigin)
-        for i, record in enumerate(originals):
-            entry = self._ledger.submit(ready.origin.partitions[i], ready.origin.offsets[i])
-            callbacks.append(self._callback(entry, record))
-        self._sender.send(ready, callbacks)
+        if not len(ready):
+            return
+        told = [self._telling(record, heard) for record, heard in zip(originals, self._callbacks(ready), strict=True)]
+        self._sender.send(ready, told)
         self._metrics.add("source-record-write-total", len(ready))
 
-    def _callback(self, entry: Submitted, record: SourceRecord) -> Delivered:
+    def _telling(self, record: SourceRecord, heard: Delivered) -> Delivered:
         def delivered(error: ck.KafkaError | None, message: Any) -> None:
-            if error is not None and message is not None:
-                self._sender.failed(error, message)
-                if not self._sender.tolerates:
-                    return
-            entry.acked = True
+            heard(error, message)
             if error is None:
                 self._tell(record, message.topic(), message.partition(), message.offset())
-            else:
+            elif self._sender.tolerates:
                 self._tell(record, record.topic, -1, -1)
 
         return delivered
@@ -177,16 +234,6 @@ class RecordByRecord(AtLeastOnce):
             self.task.commit_record(record, topic, partition, offset)
         except Exception:
             log.exception("Exception thrown while calling task.commit_record()")
-
-    def finish(self, failed: bool) -> None:
-        self._sender.flush(self._timeout)
-        self._commit()
-
-    def _acknowledged(self) -> bool:
-        self._sender.producer.poll(0)
-        for entry in self._ledger.committable():
-            self._offsets.put(entry.partition, entry.offset)
-        return True
 
 
 def tracked(batch: Batch) -> Batch:

@@ -1,43 +1,58 @@
 """Topics that a source task is about to write to are created first, if a rule of the connector says how (KIP-158).
 
-Java: ``AbstractWorkerSourceTask.maybeCreateTopic``, ``TopicAdmin.createOrFindTopics``.
+The task has the last word (``SourceTask.settings_for_new_topic``), and whatever is decided is logged. Java:
+``AbstractWorkerSourceTask.maybeCreateTopic``, ``TopicAdmin.createOrFindTopics``.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from concurrent.futures import TimeoutError as FutureTimeout
 
 import confluent_kafka as ck
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from penstock.api.errors import ConnectError
+from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.text import java_text
 from penstock.api.topic_settings import TopicSettings
 from penstock.core.topic_creation import TopicCreation
+from penstock.kafka.admin import is_unreached, sentence
+from penstock.kafka.rights import missing_right
 from penstock.pipeline.broker_errors import broker_error
 
 log = logging.getLogger(__name__)
 
-_REFUSED = (
-    ck.KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-    ck.KafkaError.TOPIC_AUTHORIZATION_FAILED,
-    ck.KafkaError.UNSUPPORTED_VERSION,
-)
+WAIT_SECONDS = 10
+"""For an answer of the brokers; without one they are asked again, unless the task is stopped."""
+
+_FORBIDDEN = (ck.KafkaError.CLUSTER_AUTHORIZATION_FAILED, ck.KafkaError.TOPIC_AUTHORIZATION_FAILED)
+_UNKNOWN = (ck.KafkaError.UNKNOWN_TOPIC_OR_PART, ck.KafkaError._UNKNOWN_TOPIC)
+
+
+Principal = Callable[[], str]
+"""Whom the brokers take the client for; asked for when something is not allowed."""
 
 
 class TopicCreator:
-    """Remembers which topics are there. ``adjust`` is ``SourceTask.settings_for_new_topic``."""
+    """Remembers which topics need no more looking after. ``adjust`` is ``SourceTask.settings_for_new_topic``."""
 
-    def __init__(self, make_admin: Callable[[], AdminClient], rules: TopicCreation) -> None:
-        self._make_admin, self._rules = make_admin, rules
+    def __init__(
+        self,
+        make_admin: Callable[[], AdminClient],
+        rules: TopicCreation,
+        principal: Principal | None = None,
+    ) -> None:
+        self._make_admin, self._rules, self._principal = make_admin, rules, principal
         self._admin: AdminClient | None = None
         self._there: set[str] = set()
         self.adjust: Callable[[TopicSettings], TopicSettings | None]
 
     def ensure(self, topics: Iterable[str]) -> None:
-        """Called with the topics of every batch. Raises ConnectError for a topic that should be created and can't
-        be.
+        """Called with the topics of every batch.
+
+        Raises ConnectError for a topic that should be created and can't be, RetriableError while the brokers don't
+        answer.
         """
         if not self._rules.rules:
             return
@@ -49,61 +64,86 @@ class TopicCreator:
         log.info("The task will send records to topic '%s' for the first time. Checking whether topic exists", topic)
         if self._admin is None:
             self._admin = self._make_admin()
-        if exists(self._admin, topic):
+        if exists(self._admin, topic, self._principal):
+            log.info("Topic '%s' already exists.", topic)
             return
         spec = self._rules.spec_for(topic)
         if spec is None:
-            log.info("No rule matches topic '%s': its creation is left to the broker", topic)
+            log.info("No topic creation rule matches topic '%s': its creation is left to the broker", topic)
             return
-        proposed = TopicSettings(topic, spec.partitions, spec.replication_factor, spec.configs)
-        settings = self.adjust(proposed)
+        settings = self.adjust(TopicSettings(topic, spec.partitions, spec.replication_factor, spec.configs))
         if settings is None:
-            log.info("The task leaves the creation of topic '%s' to the broker", topic)
+            log.info("The task wants topic '%s' not to be created by the worker: it is left to the broker", topic)
             return
-        create(self._admin, settings)
+        log.info("Creating topic '%s'", topic)
+        if create(self._admin, settings, self._principal):
+            log.info("Created topic '%s' using rule %s", _described(settings), spec.rule_name)
+        else:
+            log.info("Found existing topic '%s'", topic)
 
 
-def exists(admin: AdminClient, topic: str) -> bool:
+def exists(admin: AdminClient, topic: str, principal: Principal | None = None) -> bool:
     """Whether the topic is there; asking does not create it."""
-    future = admin.describe_topics(ck.TopicCollection([topic]), request_timeout=30)[topic]
+    future = admin.describe_topics(ck.TopicCollection([topic]), request_timeout=WAIT_SECONDS)[topic]
     try:
         future.result(60)
-    except ck.KafkaException as e:
-        if e.args[0].code() in (ck.KafkaError.UNKNOWN_TOPIC_OR_PART, ck.KafkaError._UNKNOWN_TOPIC):
+    except (ck.KafkaException, FutureTimeout) as e:
+        if _code(e) in _UNKNOWN:
             return False
-        raise ConnectError(f"Error while attempting to describe topic '{topic}'") from broker_error(e.args[0])
+        if is_unreached(e):
+            raise RetriableError(f"Timed out while describing topics '{topic}'") from _cause(e)
+        if _code(e) in _FORBIDDEN:
+            failed = f"Not authorized to describe topic(s) '{topic}'"
+            raise ConnectError(failed) from _refusal(e, principal, "DESCRIBE", topic)
+        raise ConnectError(f"Error while attempting to describe topics '{topic}'") from _cause(e)
     return True
 
 
-def create(admin: AdminClient, settings: TopicSettings) -> None:
-    """Create the topic, unless somebody was faster. Raises ConnectError."""
-    configs = {name: str(value) for name, value in settings.configs.items()}
+def create(admin: AdminClient, settings: TopicSettings, principal: Principal | None = None) -> bool:
+    """Create the topic; False if somebody was faster. Raises ConnectError."""
+    configs = {name: java_text(value) for name, value in settings.configs.items()}
     new = NewTopic(settings.name, settings.partitions, settings.replication_factor, config=configs)
     try:
-        admin.create_topics([new], operation_timeout=30)[settings.name].result(60)
-    except ck.KafkaException as e:
-        error: ck.KafkaError = e.args[0]
-        if error.code() == ck.KafkaError.TOPIC_ALREADY_EXISTS:
-            return
-        if error.code() in _REFUSED:
-            shown = (
-                f"(name={settings.name}, numPartitions={_shown(settings.partitions)}, "
-                f"replicationFactor={_shown(settings.replication_factor)}, replicasAssignments=null, "
-                f"configs={java_text(configs)})"
-            )
+        admin.create_topics([new], operation_timeout=WAIT_SECONDS, request_timeout=WAIT_SECONDS)[settings.name].result(
+            60
+        )
+    except (ck.KafkaException, FutureTimeout) as e:
+        if _code(e) == ck.KafkaError.TOPIC_ALREADY_EXISTS:
+            return False
+        if is_unreached(e):
+            raise RetriableError(f"Timed out while checking for or creating topic '{settings.name}'") from _cause(e)
+        if _code(e) in (*_FORBIDDEN, ck.KafkaError.UNSUPPORTED_VERSION):
             raise ConnectError(
-                f"Task failed to create new topic {shown}. Ensure that the task is authorized to create topics or that "
-                "the topic exists and restart the task"
-            ) from broker_error(error)
-        raise ConnectError(f"Error while attempting to create/find topic(s) '{settings.name}'") from broker_error(error)
-    log.info(
-        "Created topic '%s' with %d partitions, replication factor %d and settings %s",
-        settings.name,
-        settings.partitions,
-        settings.replication_factor,
-        configs,
+                f"Task failed to create new topic {_described(settings)}. Ensure that the task is authorized to "
+                "create topics or that the topic exists and restart the task"
+            ) from _refusal(e, principal, "CREATE", settings.name)
+        raise ConnectError(f"Error while attempting to create/find topic(s) '{settings.name}'") from _cause(e)
+    return True
+
+
+def _code(error: Exception) -> int | None:
+    return error.args[0].code() if isinstance(error, ck.KafkaException) else None
+
+
+def _cause(error: Exception) -> Exception:
+    return broker_error(error.args[0]) if isinstance(error, ck.KafkaException) else RetriableError(sentence(error))
+
+
+def _refusal(error: Exception, principal: Principal | None, right: str, topic: str) -> Exception:
+    """What the broker refused; whom and which right it is about, if that can be said."""
+    cause = _cause(error)
+    missing = None if principal is None else missing_right(_code(error), principal(), right, topic)
+    return cause if missing is None else type(cause)(missing)
+
+
+def _described(settings: TopicSettings) -> str:
+    """A new topic as Java prints it."""
+
+    def number(value: int) -> str:
+        return "default" if value == -1 else str(value)
+
+    return (
+        f"(name={settings.name}, numPartitions={number(settings.partitions)}, "
+        f"replicationFactor={number(settings.replication_factor)}, replicasAssignments=null, "
+        f"configs={java_text(settings.configs)})"
     )
-
-
-def _shown(number: int) -> str:
-    return "default" if number == -1 else str(number)

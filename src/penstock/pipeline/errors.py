@@ -106,10 +106,14 @@ class ErrorSettings:
         )
 
 
+class StoppedError(ConnectError):
+    """The task was told to stop while a record was tried again; it was neither processed nor given up."""
+
+
 class ErrorHandler:
     """Runs steps under the settings ``errors.*`` of one task.
 
-    ``wait`` sleeps so many seconds and answers True if the task is to stop meanwhile.
+    ``wait`` sleeps so many seconds and answers True if the task is to stop meanwhile; StoppedError is raised then.
     """
 
     def __init__(
@@ -128,22 +132,37 @@ class ErrorHandler:
         Raises ConnectError, ``Tolerance exceeded in error handler``, caused by the error of the first record that
         failed.
         """
+        batch, error = self.run_until(steps, batch)
+        if error is not None:
+            raise error
+        return batch
+
+    def run_until(self, steps: list[Step], batch: Batch) -> tuple[Batch, ConnectError | None]:
+        """As ``run``, but what it would raise comes with the records before the one that failed."""
+        error = None
         for step in steps:
             if not len(batch):
                 break
-            batch = self._run(step, batch)
-        return batch
+            batch, failed = self._run(step, batch)
+            error = failed or error
+        return batch, error
 
-    def _run(self, step: Step, batch: Batch) -> Batch:
+    def _run(self, step: Step, batch: Batch) -> tuple[Batch, ConnectError | None]:
         if len(batch) == 1:
-            return self._run_one(step, batch)
+            try:
+                return self._run_one(step, batch), None
+            except ConnectError as e:
+                return batch.select(()), e
         try:
-            return step.apply(batch)
+            return step.apply(batch), None
         except Exception:
             pass
         middle = len(batch) // 2
-        halves = (range(middle), range(middle, len(batch)))
-        return Batch.concat([self._run(step, batch.select(rows)) for rows in halves])
+        first, error = self._run(step, batch.select(range(middle)))
+        if error is not None:
+            return first, error
+        second, error = self._run(step, batch.select(range(middle, len(batch))))
+        return Batch.concat([first, second]), error
 
     def _run_one(self, step: Step, record: Batch) -> Batch:
         started, attempt = time.monotonic(), 0
@@ -153,7 +172,7 @@ class ErrorHandler:
                 return step.apply(record)
             except RetriableError as e:
                 self.metrics.add("total-record-failures")
-                if self._may_retry(started, attempt):
+                if self._may_retry(started, attempt, e):
                     self.metrics.add("total-retries")
                     continue
                 error: Exception = e
@@ -164,7 +183,7 @@ class ErrorHandler:
             self.metrics.add("total-records-skipped")
             return record.select(())
 
-    def _may_retry(self, started: float, attempt: int) -> bool:
+    def _may_retry(self, started: float, attempt: int, error: RetriableError) -> bool:
         """Wait before the next attempt; False if there is none."""
         limit = self.settings.retry_timeout
         left = float("inf") if limit < 0 else started + limit - time.monotonic()
@@ -173,7 +192,9 @@ class ErrorHandler:
         delay = RETRY_DELAY_MIN * 2.0 ** min(attempt - 1, 30)
         if delay > self.settings.retry_delay_max:
             delay = random.uniform(0, self.settings.retry_delay_max)
-        return not self._wait(min(delay, left))
+        if self._wait(min(delay, left)):
+            raise StoppedError("The task was stopped while an operation on a record was to be tried again") from error
+        return True
 
     def failed(self, failure: Failure) -> None:
         """An operation outside of the steps failed for this record; raises as ``run`` does unless it is tolerated."""

@@ -40,14 +40,42 @@ class HostOffsetLog:
         pass
 
 
-class TopicOffsetLog:
-    """A topic, written by a producer of its own that is made with the first offsets.
+class OffsetCopies:
+    """The worker's own offsets topic, to which the offsets of a connector with a topic of its own are copied.
 
-    ``copy_to`` is a second topic, which is written afterwards and whose failures are logged only.
+    Whoever reads the worker's topic, an older worker or one after the connector has given up its own topic, finds them
+    there. A copy is not waited for, and a failure is logged only. With a topic of None nothing is copied. The producer
+    is made with the first offsets.
     """
 
-    def __init__(self, make_producer: Callable[[], ck.Producer], topic: str, copy_to: str | None = None) -> None:
-        self._make_producer, self._topic, self._copy_to = make_producer, topic, copy_to
+    def __init__(self, make_producer: Callable[[], ck.Producer], topic: str | None) -> None:
+        self._make_producer, self._topic = make_producer, topic
+        self._producer: ck.Producer | None = None
+
+    def copy(self, offsets: Sequence[SourceOffset]) -> None:
+        """Called with offsets that are stored in the connector's topic already."""
+        if self._topic is None:
+            return
+        if self._producer is None:
+            self._producer = self._make_producer()
+        for each in offsets:
+            self._producer.produce(self._topic, each.value, each.key, on_delivery=self._delivered)
+        self._producer.poll(0)
+
+    def _delivered(self, error: ck.KafkaError | None, _: ck.Message) -> None:
+        if error is not None:
+            log.warning("Offsets could not be copied to the worker's topic %s: %s", self._topic, error.str())
+
+    def close(self) -> None:
+        if self._producer is not None:
+            self._producer.flush(5)
+
+
+class TopicOffsetLog:
+    """A topic, written by a producer of its own that is made with the first offsets."""
+
+    def __init__(self, make_producer: Callable[[], ck.Producer], topic: str, copies: OffsetCopies) -> None:
+        self._make_producer, self._topic, self._copies = make_producer, topic, copies
         self._producer: ck.Producer | None = None
 
     def write(self, offsets: Sequence[SourceOffset], seconds: float) -> None:
@@ -66,26 +94,9 @@ class TopicOffsetLog:
             raise ConnectError("Failed to flush offsets") from broker_error(failures[0], f"offsets topic {self._topic}")
         if left:
             raise ConnectError(f"Timed out after {seconds:g} s while writing offsets to topic {self._topic}")
-        if self._copy_to is not None:
-            self.copy(offsets)
-
-    def copy(self, offsets: Sequence[SourceOffset]) -> None:
-        """Write these to the second topic only, without waiting for it."""
-        if self._copy_to is None:
-            return
-        if self._producer is None:
-            self._producer = self._make_producer()
-
-        def copied(error: ck.KafkaError | None, _: ck.Message) -> None:
-            if error is not None:
-                log.warning(
-                    "Offsets could not be copied from topic %s to %s: %s", self._topic, self._copy_to, error.str()
-                )
-
-        for each in offsets:
-            self._producer.produce(self._copy_to, each.value, each.key, on_delivery=copied)
-        self._producer.poll(0)
+        self._copies.copy(offsets)
 
     def close(self) -> None:
         if self._producer is not None:
             self._producer.flush(5)
+        self._copies.close()

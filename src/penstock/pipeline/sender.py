@@ -27,7 +27,9 @@ Delivered = Callable[[ck.KafkaError | None, Any], None]
 """Called with an error or None, and the message; None for that if the producer refused the record."""
 LEAST_LIMIT = 1000
 """The smallest limit to the size of records that librdkafka can be given."""
-PRODUCER_CLASS = "org.apache.kafka.clients.producer.KafkaProducer"
+TASK_CLASS = "org.apache.kafka.connect.runtime.WorkerSourceTask"
+"""Who sends, in the words of Java's log."""
+UNSENT = "Unrecoverable exception from producer send callback"
 
 
 class ContactLostError(ConnectError):
@@ -39,8 +41,12 @@ class Sender:
     serves.
     """
 
-    def __init__(self, task: TaskId, control: TaskControl, errors: ErrorHandler, tolerate: bool) -> None:
+    def __init__(
+        self, task: TaskId, control: TaskControl, errors: ErrorHandler, tolerate: bool, unsent: str = UNSENT
+    ) -> None:
+        """``unsent`` is the sentence with which the task ends if a record can't be sent."""
         self._task, self._control, self._errors, self.tolerates = task, control, errors, tolerate
+        self._unsent = unsent
         self._failure: ConnectError | None = None
         self.producer: ck.Producer
         self._limit = 0
@@ -60,16 +66,19 @@ class Sender:
         cause = broker_error(error, place)
         if self.tolerates:
             record = Batch.of(message.topic() or "", [message.value()], keys=[message.key()])
-            self._errors.failed(Failure(Stage.KAFKA_PRODUCE, PRODUCER_CLASS, cause, record))
+            self._errors.failed(Failure(Stage.KAFKA_PRODUCE, TASK_CLASS, cause, record))
         elif self._failure is None:
             log.error("%s failed to send record to %s: %s", self._task, message.topic(), cause)
-            self._failure = ConnectError("Unrecoverable exception from producer send callback")
+            self._failure = ConnectError(self._unsent)
             self._failure.__cause__ = cause
 
     def check(self) -> None:
         """Raises the first failure, if a record did not arrive."""
         if self._failure is not None:
             raise self._failure
+        self._check_contact()
+
+    def _check_contact(self) -> None:
         if self._control.aborted:
             raise ContactLostError("Contact with the worker is lost")
 
@@ -135,9 +144,9 @@ class Sender:
                 f"The message is {serialized_size(record)} bytes when serialized which is larger than {self._limit}, "
                 "which is the value of the max.request.size configuration."
             )
-        failure = Failure(Stage.KAFKA_PRODUCE, PRODUCER_CLASS, cause, record)
+        failure = Failure(Stage.KAFKA_PRODUCE, TASK_CLASS, cause, record)
         if not self.tolerates:
-            refused = ConnectError("Unrecoverable exception trying to send")
+            refused = ConnectError(self._unsent)
             refused.add_note(f"In {failure.place()}")
             raise refused from failure.error
         self._errors.failed(failure)
@@ -145,12 +154,15 @@ class Sender:
             delivered(error, None)
 
     def flush(self, seconds: float) -> bool:
-        """Wait until all records have arrived or failed; False if they have not after so many seconds."""
+        """Wait until all records have arrived or failed; False if they have not after so many seconds.
+
+        Raises ContactLostError, but nothing for failures, which ``check`` does.
+        """
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             if self.producer.flush(min(left, 0.5)) == 0:
                 return True
-            self.check()
+            self._check_contact()
         return len(self.producer) == 0
 
 

@@ -13,7 +13,7 @@ from penstock.kafka.clients import consumer_config, make_admin, new_consumer, ne
 from penstock.pipeline.chain import Chain, Resolve
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.deadletter import DeadLetterQueue, Letters, make_queue, queue_of
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, LogReporter, Reporter
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, LogReporter, Reporter, StoppedError
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink_context import Reporter as ErrantReporter
 from penstock.pipeline.sink_context import SinkContext
@@ -107,5 +107,7 @@ def run_sink_task(
         host.running()
         try:
             loop.run()
+        except StoppedError as stopped:
+            log.info("%s %s; it will be read again after the next start", id, stopped)
         finally:
             loop.close_all()

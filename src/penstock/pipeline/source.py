@@ -12,7 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
@@ -22,18 +22,19 @@ from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask, TransactionContext
 from penstock.core.tasks import TaskId
-from penstock.core.topic_creation import TopicCreation
-from penstock.kafka.client_settings import connector_producer, internal, transactional_producer
+from penstock.core.topic_creation import TopicCreation, uses_topic_creation
+from penstock.kafka.client_settings import connector_admin, connector_producer, internal, transactional_producer
 from penstock.kafka.clients import make_admin, new_producer
+from penstock.kafka.security import Security
 from penstock.pipeline.boundaries import Boundaries
 from penstock.pipeline.chain import Chain, Resolve
 from penstock.pipeline.commit import AtLeastOnce, Commit, RecordByRecord
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.creation import TopicCreator
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, LogReporter, Step
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, LogReporter, Step, StoppedError
 from penstock.pipeline.javatext import compile_regex
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.offset_log import HostOffsetLog, OffsetLog, TopicOffsetLog
+from penstock.pipeline.offset_log import HostOffsetLog, OffsetCopies, OffsetLog, TopicOffsetLog
 from penstock.pipeline.offsets import SourceOffsets
 from penstock.pipeline.sender import Sender
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start, seconds_of
@@ -42,6 +43,7 @@ from penstock.pipeline.transactions import ExactlyOnce
 
 log = logging.getLogger(__name__)
 
+RETRY_SECONDS = 0.1
 TOTALS = ("source-record-poll-total", "source-record-write-total", "source-record-active-count")
 
 
@@ -101,7 +103,7 @@ def run_source_task(
             commit.begin()
             transaction = commit.context
         topics = ActiveTopics(spec, control, host)
-        creator = TopicCreator(_admin(spec, id), _rules(spec))
+        creator = TopicCreator(_admin(spec, id), _rules(spec), lambda: _principal(spec))
         creator.adjust = task.settings_for_new_topic
         task.context = SourceContext(dict(spec.config), offsets, transaction)
         stopper = Stopper(task.stop, threading.Lock())
@@ -114,6 +116,8 @@ def run_source_task(
         loop = _Loop(task, control, host, commit, sender, errors, steps, topics, creator, metrics)
         try:
             loop.run()
+        except StoppedError as stopped:
+            log.info("%s %s; it will be polled again after the next start", id, stopped)
         except Exception:
             if not control.aborted:
                 _finish_failed(commit)
@@ -143,6 +147,8 @@ class _Loop:
     topics: ActiveTopics
     creator: TopicCreator
     metrics: Metrics
+    awaited: set[str] = field(default_factory=set)
+    """Topics that count as used as soon as a record has arrived in them."""
 
     def run(self) -> None:
         while not self.control.stopping:
@@ -156,6 +162,7 @@ class _Loop:
             self.metrics.tick(now)
             if polled is None or not len(polled):
                 wanted = self.commit.tick(now)
+                self._report(0.0)
                 if not self.control.stopping:
                     self.control.wait(min(self.task.idle(), wanted))
                 continue
@@ -164,11 +171,10 @@ class _Loop:
             self.metrics.observe("poll-batch", (now - started) * 1000, "-time-ms")
             self.metrics.observe("batch-size", len(batch))
             for piece, afterwards in self.commit.pieces(polled, batch):
-                ready = self.errors.run(self.steps, piece)
-                if len(ready):
-                    self.creator.ensure(ready.topics)
-                self.commit.send(piece, ready)
-                self._report(ready)
+                ready, error = self.errors.run_until(self.steps, piece)
+                self._send(piece, ready)
+                if error is not None:
+                    raise error
                 if afterwards is not None:
                     afterwards()
             self.commit.sent()
@@ -180,21 +186,40 @@ class _Loop:
             log.warning("Failed to poll records from SourceTask. Will retry operation.", exc_info=True)
             return None
 
-    def _report(self, ready: Batch) -> None:
-        """A topic counts as used once its first records have arrived, which are waited for."""
-        unknown = self.topics.unknown(ready.topics)
-        while unknown and not self.control.stopping:
-            if self.sender.flush(1.0):
-                self.sender.check()
-                self.topics.used(unknown)
-                return
+    def _send(self, piece: Batch, ready: Batch) -> None:
+        new = self.topics.unknown(ready.topics) - self.awaited
+        if new:
+            self.awaited |= new
+            self.commit.expect(new)
+        if len(ready) and not self._created(ready.topics):
+            return
+        self.commit.send(piece, ready)
+        self._report(1.0 if new else 0.0)
+
+    def _created(self, topics: list[str]) -> bool:
+        """Create them if they are to be; False if the task is stopped while the brokers can't be reached."""
+        while True:
+            try:
+                self.creator.ensure(topics)
+                return True
+            except RetriableError:
+                log.warning("Failed to send records. Backing off before retrying", exc_info=True)
+                if self.control.halted.wait(RETRY_SECONDS):
+                    return False
+
+    def _report(self, seconds: float) -> None:
+        if self.awaited and (arrived := self.commit.arrived(seconds)):
+            self.topics.used(arrived)
+            self.awaited -= arrived
 
     def _pause(self) -> None:
         self.commit.pause()
         self.host.paused()
         while self.control.pausing and not self.control.stopping:
-            self.metrics.tick(time.monotonic())
-            self.control.wait(5.0)
+            now = time.monotonic()
+            self.metrics.tick(now)
+            self.control.wait(min(self.commit.tick(now), 5.0))
+            self._report(0.0)
         if not self.control.stopping:
             self.host.running()
 
@@ -211,10 +236,8 @@ def _commit_policy(
 ) -> tuple[Commit, Sender]:
     interval = seconds_of(spec, "offset.flush.interval.ms", "60000")
     tells = type(task).commit_record is not SourceTask.commit_record
-    sender = Sender(id, control, errors, errors.settings.tolerate and not spec.exactly_once)
     client_id = f"connector-producer-{id}"
-    native = {"delivery.report.only.error": not tells, "on_delivery": sender.failed}
-    copies = TopicOffsetLog(_offsets_producer(spec, id), spec.offsets_topic or "", spec.global_offsets_topic)
+    copies = OffsetCopies(_worker_producer(spec, id), spec.global_offsets_topic)
     if spec.exactly_once:
         if spec.offsets_topic is None:
             raise ConnectError(f"Task {id} can't be exactly once: no offsets topic was given to it")
@@ -223,13 +246,21 @@ def _commit_policy(
         boundaries = Boundaries(kind, interval if given is None else int(given) / 1000)
         transactional_id = f"{spec.group_id}-{id}"
         java = transactional_producer(spec.worker_config, spec.connector_config, client_id, transactional_id)
+        sender = Sender(id, control, errors, False, f"Failed to flush offsets and/or records for task {id}")
+        native = {"delivery.report.only.error": not tells, "on_delivery": sender.failed}
         sender.attach(new_producer(java, **native), _largest(java))
         once = ExactlyOnce(id, sender, offsets, spec.offsets_topic, copies, boundaries, metrics, control)
         once.task = task
         return once, sender
     java = connector_producer(spec.worker_config, spec.connector_config, client_id)
-    sender.attach(new_producer(java, **native), _largest(java))
-    offset_log: OffsetLog = HostOffsetLog(host) if spec.offsets_topic is None else copies
+    sender = Sender(id, control, errors, errors.settings.tolerate)
+    sender.attach(new_producer(java), _largest(java))
+    offset_log: OffsetLog = HostOffsetLog(host)
+    if spec.offsets_topic is not None:
+        # A topic of the connector's own is where its records are, on another cluster perhaps.
+        own = spec.global_offsets_topic is not None
+        make = _own_producer(spec, id) if own else _worker_producer(spec, id)
+        offset_log = TopicOffsetLog(make, spec.offsets_topic, copies)
     timeout = seconds_of(spec, "offset.flush.timeout.ms", "5000")
     kind_of_commit = RecordByRecord if tells else AtLeastOnce
     commit = kind_of_commit(sender, offsets, offset_log, metrics, control, interval, timeout)
@@ -241,15 +272,30 @@ def _largest(java: Mapping[str, str]) -> int:
     return int(java.get("max.request.size", 1_048_576))
 
 
-def _offsets_producer(spec: TaskSpec, id: TaskId) -> Callable[[], Producer]:
+def _worker_producer(spec: TaskSpec, id: TaskId) -> Callable[[], Producer]:
     return lambda: new_producer(internal(spec.worker_config, "producer", f"{id}-offsets"))
+
+
+def _own_producer(spec: TaskSpec, id: TaskId) -> Callable[[], Producer]:
+    client_id = f"connector-producer-{id}-offsets"
+    return lambda: new_producer(connector_producer(spec.worker_config, spec.connector_config, client_id))
 
 
 def _admin(spec: TaskSpec, id: TaskId) -> Callable[[], AdminClient]:
     return lambda: make_admin(spec.worker_config, spec.connector_config, client_id=f"connector-adminclient-{id}")
 
 
+def _principal(spec: TaskSpec) -> str:
+    return Security.of(connector_admin(spec.worker_config, spec.connector_config, "")).principal
+
+
 def _rules(spec: TaskSpec) -> TopicCreation:
     if spec.worker_config.get("topic.creation.enable", "true").strip().lower() != "true":
+        if spec.task == 0 and uses_topic_creation(spec.connector_config):
+            log.warning(
+                "The topic.creation settings of connector %s have no effect, since this worker has "
+                "topic.creation.enable=false: topics that are missing are left to the broker",
+                spec.connector,
+            )
         return TopicCreation()
     return TopicCreation.from_config(spec.connector_config, compile_regex)

@@ -26,7 +26,7 @@ from penstock.pipeline.boundaries import Boundaries
 from penstock.pipeline.broker_errors import broker_error, is_fenced
 from penstock.pipeline.commit import Piece, correlated, tracked
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.offset_log import TopicOffsetLog
+from penstock.pipeline.offset_log import OffsetCopies
 from penstock.pipeline.offsets import SourceOffset, SourceOffsets
 from penstock.pipeline.sender import ContactLostError, Delivered, Sender
 from penstock.pipeline.task import TaskControl
@@ -50,7 +50,7 @@ class ExactlyOnce:
         sender: Sender,
         offsets: SourceOffsets,
         offsets_topic: str,
-        copies: TopicOffsetLog,
+        copies: OffsetCopies,
         boundaries: Boundaries,
         metrics: Metrics,
         control: TaskControl,
@@ -60,6 +60,7 @@ class ExactlyOnce:
         self._copies, self._boundaries, self._metrics, self._control = copies, boundaries, metrics, control
         self._open = False
         self._size = 0
+        self._awaited: set[str] = set()
         self._delivered: list[tuple[SourceRecord, str, int, int]] = []
         self._thread = ThreadPoolExecutor(1, f"commit-{id}")
         self._running: Future[None] | None = None
@@ -118,6 +119,17 @@ class ExactlyOnce:
         self._size += len(ready)
         self._metrics.add("source-record-write-total", len(ready))
 
+    def expect(self, topics: set[str]) -> None:
+        self._awaited |= topics
+
+    def arrived(self, seconds: float) -> set[str]:
+        """Told of by the emptiness of the producer: no record is reported by itself."""
+        if self._running is not None or not self._sender.flush(seconds):
+            return set()
+        self._sender.check()
+        found, self._awaited = self._awaited, set()
+        return found
+
     def _callback(self, record: SourceRecord) -> Delivered:
         def delivered(error: ck.KafkaError | None, message: Any) -> None:
             if error is None:
@@ -132,7 +144,8 @@ class ExactlyOnce:
             case "poll":
                 self._commit()
             case "interval":
-                self._commit_if_due(time.monotonic())
+                if self._boundaries.due(time.monotonic()):
+                    self._commit()
             case _:
                 self._commit_as_asked()
 
@@ -141,7 +154,8 @@ class ExactlyOnce:
             self._settle()
             self._sender.producer.poll(0)
             self._sender.check()
-            self._commit_if_due(now)
+            if self._boundaries.due(now) and self._open:
+                self._commit()
             if self._boundaries.kind == "connector":
                 self._commit_as_asked()
         return self._boundaries.left(now) if self._running is None else 0.01
@@ -169,10 +183,6 @@ class ExactlyOnce:
         if self._boundaries.kind == "connector":
             self._commit_as_asked()
         else:
-            self._commit()
-
-    def _commit_if_due(self, now: float) -> None:
-        if self._boundaries.due(now):
             self._commit()
 
     def _commit_as_asked(self) -> None:
