@@ -17,10 +17,10 @@ from typing import Any
 from penstock.core import actions as a
 from penstock.core import events as e
 from penstock.core import messages as m
-from penstock.core.exactly_once import Fenced
 from penstock.core.group.assignment import AssignorMemory, Rebalance, assign
 from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Joined, Lost, Member, Revoked
 from penstock.core.herder import Herder, HerderSettings, PluginFacts
+from penstock.core.leading import Fenced
 from penstock.core.records import ConfigRecord, ConnectorStatus, StatusTopicRecord, TaskStatus, TopicStatus
 from penstock.core.session_keys import sign
 from penstock.core.tasks import TaskEnded, TaskFailed, TaskId, TaskPaused, TaskRunning, TopicSeen
@@ -38,7 +38,7 @@ class Facts(PluginFacts):
         return None
 
 
-@dataclass
+@dataclass(eq=False)
 class Worker:
     id: str
     herder: Herder
@@ -93,6 +93,8 @@ class Cluster:
         self.answered: dict[int, m.Reply | m.Elsewhere] = {}
         self.calls: dict[int, tuple[Worker, str, int]] = {}
         """Requests from worker to worker: who asks, who is asked, and the token of the asking."""
+        self.sent: dict[int, Worker] = {}
+        """To which worker each request went."""
         self.privileged: str | None = None
         """Exactly once: the worker that has claimed the config topic last."""
         self.broken: set[str] = set()
@@ -103,10 +105,9 @@ class Cluster:
     def start(self, name: str) -> None:
         worker = Worker(name, Herder(HerderSettings(worker_id=name, **self.settings), Facts()))
         self.workers[name] = worker
-        worker.read = len(self.config)
-        self.post(worker, "config", e.ConfigRead(tuple(ConfigRecord(i, r) for i, r in enumerate(self.config))))
-        self.post(worker, "config", e.StatusRead(tuple(self.status)))
-        self.post(worker, "config", e.CaughtUp())
+        entries = tuple(ConfigRecord(i, record) for i, record in enumerate(self.config))
+        for event in (e.ConfigRead(entries), e.StatusRead(tuple(self.status)), e.CaughtUp()):
+            self._tell(worker, event)
         self._settle_unless_picked()
 
     def kill(self, name: str) -> None:
@@ -135,6 +136,7 @@ class Cluster:
 
     def send(self, name: str, request: m.Request) -> int:
         self.requests += 1
+        self.sent[self.requests] = self.workers[name]
         self.post(self.workers[name], f"client {self.requests}", e.Submitted(self.requests, request))
         return self.requests
 
@@ -215,9 +217,12 @@ class Cluster:
         if callable(what):
             what()
             return
-        if isinstance(what, e.ConfigRead) and what.entries:
-            worker.read = what.entries[-1].offset + 1
-        for action in worker.herder.handle(what, self.now):
+        self._tell(worker, what)
+
+    def _tell(self, worker: Worker, event: Any) -> None:
+        if isinstance(event, e.ConfigRead) and event.entries:
+            worker.read = event.entries[-1].offset + 1
+        for action in worker.herder.handle(event, self.now):
             self._carry_out(worker, action)
 
     def _settle_unless_picked(self) -> None:
@@ -344,8 +349,8 @@ class Cluster:
                 self.post(worker, f"task {id}", TaskRunning(id, worker.herder.work.tasks[id].run))
             case a.StopTask(id):
                 self.trace(f"{worker.id}: stops {id}")
-                task = worker.tasks[id]
-                if not task.stopping:
+                task = worker.tasks.get(id)  # it may have just ended by itself
+                if task is not None and not task.stopping:
                     task.stopping = True
                     if id not in worker.slow:
                         self._task_ends(worker, task)
@@ -367,7 +372,7 @@ class Cluster:
 
     def _connector_is(self, name: str, run: int, target: str) -> e.ConnectorEvent:
         if name in self.broken and target == "STARTED":
-            return e.ConnectorFailed(name, run, "broken")
+            return e.ConnectorFailed(name, run, "broken", "1")
         kinds: dict[str, Any] = {
             "STARTED": e.ConnectorRunning,
             "PAUSED": e.ConnectorPaused,
@@ -387,7 +392,7 @@ class Cluster:
             self.post(caller, f"ask {token}", e.Completed(token, error=error))
 
     def _append(self, worker: Worker, action: a.AppendConfig) -> None:
-        if action.as_leader and self.settings.get("exactly_once") and self.privileged != worker.id:
+        if action.as_leader and self.settings.get("fenced_writes") and self.privileged != worker.id:
             self.post(worker, "config", e.Completed(action.token, error=Fenced("another worker writes")))
             return
         for record in action.records:

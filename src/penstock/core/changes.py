@@ -8,11 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from penstock.core import actions, reads, reconfiguration, requests
+from penstock.core import actions, leftovers, reads, reconfiguration, requests
 from penstock.core import messages as m
-from penstock.core.exactly_once import append, fence
+from penstock.core.exactly_once import fence
 from penstock.core.flow import Flow, Until
-from penstock.core.records import ConfigTopicRecord, ConnectorConfig, LoggerLevel, TargetState, TargetStateName
+from penstock.core.leading import append, as_leader, one_by_one
+from penstock.core.records import (
+    ConfigTopicRecord,
+    ConnectorConfig,
+    LoggerLevel,
+    TargetState,
+    TargetStateName,
+    TasksCommit,
+)
 from penstock.core.session_keys import check_signature
 from penstock.core.state import STOPPED
 from penstock.core.topic_tracking import check_allowed
@@ -34,7 +42,7 @@ def put_config(herder: Herder, request: m.PutConfig) -> Flow:
 
 
 def patch_config(herder: Herder, request: m.PatchConfig) -> Flow:
-    yield from requests.as_leader(herder)
+    yield from as_leader(herder)
     config: dict[str, str | None] = {**requests.known(herder, request.name), **request.patch}
     kept = {key: value for key, value in config.items() if value is not None}
     return (yield from _put(herder, request.name, kept, None, None, True))
@@ -52,25 +60,31 @@ def _put(
     if problems is not None:
         raise m.Refused(400, problems)
     checked = {key: value for key, value in config.items() if value is not None}
-    yield from requests.as_leader(herder)
-    exists = name in herder.state.connectors
-    if exists and not replace:
-        raise m.Refused(409, f"Connector {name} already exists")
-    if offsets is not None:
-        yield actions.WriteOffsets(name, checked, offsets)
-    records: list[ConfigTopicRecord] = [] if state is None else [TargetState(name, state)]
-    shown = reads.info(herder, name, checked)  # with the tasks of before
-    yield from append(herder, *records, ConnectorConfig(name, checked))
-    return m.Reply(200 if exists else 201, shown)
+
+    def write() -> Flow:
+        exists = name in herder.state.connectors
+        if exists and not replace:
+            raise m.Refused(409, f"Connector {name} already exists")
+        if offsets is not None:
+            yield actions.WriteOffsets(name, checked, offsets)
+        records: list[ConfigTopicRecord] = [] if state is None else [TargetState(name, state)]
+        shown = reads.info(herder, name, checked)  # with the tasks of before
+        yield from append(herder, *records, ConnectorConfig(name, checked))
+        return m.Reply(200 if exists else 201, shown)
+
+    return (yield from one_by_one(herder, write))
 
 
 def delete(herder: Herder, request: m.DeleteConnector) -> Flow:
-    """Tombstones for the connector and its target state; its status and topics go when its work has ended."""
-    yield from requests.as_leader(herder)
-    requests.known(herder, request.name)
-    yield from append(herder, ConnectorConfig(request.name, None), TargetState(request.name, None))
-    requests.forget_gone(herder)
-    return m.Reply(204)
+    """Tombstones for the connector and its target state, then for its status and topics."""
+
+    def write() -> Flow:
+        requests.known(herder, request.name)
+        yield from append(herder, ConnectorConfig(request.name, None), TargetState(request.name, None))
+        leftovers.clear_of(herder, request.name)
+        return m.Reply(204)
+
+    return (yield from one_by_one(herder, write))
 
 
 def set_target_state(herder: Herder, request: m.SetTargetState) -> Flow:
@@ -81,25 +95,28 @@ def set_target_state(herder: Herder, request: m.SetTargetState) -> Flow:
 
 
 def stop(herder: Herder, request: m.StopConnector) -> Flow:
-    """Its tasks are taken back before the state is written.
+    """Its tasks are taken back, and it is stopped."""
+    requests.known(herder, request.name, "Unknown connector {}")
 
-    A crash between leaves a running connector that has none yet.
-    """
-    requests.known(herder, request.name, "Unknown connector {}")
-    yield from requests.as_leader(herder)
-    requests.known(herder, request.name, "Unknown connector {}")
-    yield from reconfiguration.write(herder, request.name, [])
-    yield actions.AppendConfig((TargetState(request.name, STOPPED),), as_leader=False)
-    return m.Reply(204)
+    def write() -> Flow:
+        requests.known(herder, request.name, "Unknown connector {}")
+        yield from append(herder, TasksCommit(request.name, 0), TargetState(request.name, STOPPED))
+        return m.Reply(204)
+
+    return (yield from one_by_one(herder, write))
 
 
 def reset_topics(herder: Herder, request: m.ResetTopics) -> Flow:
     """KIP-558. Any worker writes the tombstones; also for a connector that is gone."""
     check_allowed(herder.settings.topic_tracking, herder.settings.allow_topics_reset, reset=True)
-    gone = herder.statuses.topics.tombstones(request.name)
-    if gone:
+    topics = herder.statuses.topics
+    before = topics.records(request.name)
+    if gone := topics.tombstones(request.name):
         herder.emit(actions.AppendStatus(tuple(gone)))
-    yield Until(lambda: True, 0, "")
+        try:  # so that a client does not find what it has just reset
+            yield Until(lambda: not any(topics.is_active(r) for r in before), herder.settings.patience_ms, "")
+        except TimeoutError:
+            herder.log("WARNING", f"The active topics of {request.name} have not been reset yet; it was asked for")
     return m.Reply(200)
 
 
@@ -112,16 +129,19 @@ def set_cluster_logger(herder: Herder, request: m.SetClusterLogger) -> Flow:
 def put_task_configs(herder: Herder, request: m.PutTaskConfigs) -> Flow:
     """From a worker whose connector has made new task configurations."""
     check_signature(request.signature, herder.state.session_key, herder.settings.verification_algorithms)
-    yield from requests.as_leader(herder)
-    requests.known(herder, request.name)
-    yield from reconfiguration.write(herder, request.name, list(request.configs))
-    return m.Reply(204)
+
+    def write() -> Flow:
+        requests.known(herder, request.name)
+        yield from reconfiguration.write(herder, request.name, list(request.configs))
+        return m.Reply(204)
+
+    return (yield from one_by_one(herder, write))
 
 
 def fence_tasks(herder: Herder, request: m.FenceTasks) -> Flow:
     """From a worker that is about to start tasks of a new generation (KIP-618)."""
     check_signature(request.signature, herder.state.session_key, herder.settings.verification_algorithms)
-    yield from requests.as_leader(herder)
+    yield from as_leader(herder)
     config = requests.known(herder, request.name)
     if herder.plugins.kind(config) != "source":
         raise m.Refused(400, f"Connector {request.name} is not a source connector")

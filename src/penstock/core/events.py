@@ -69,6 +69,8 @@ class ConnectorStopped(ConnectorEvent):
 @dataclass(frozen=True, slots=True)
 class ConnectorFailed(ConnectorEvent):
     trace: str
+    version: str | None = None
+    """None if it has not even been made: its class or its configuration is wrong."""
 
 
 @dataclass(frozen=True, slots=True)

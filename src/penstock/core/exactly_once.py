@@ -11,17 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from penstock.core import actions
+from penstock.core import actions, happenings
 from penstock.core.flow import Flow, Until
-from penstock.core.records import ConfigTopicRecord, TaskCount, TaskStatus
-from penstock.core.work import Phase
+from penstock.core.leading import append
+from penstock.core.messages import Refused
+from penstock.core.records import TaskCount
 
 if TYPE_CHECKING:
     from penstock.core.herder import Herder
 
-
-class Fenced(Exception):
-    """Another worker has become leader and may write to the config topic; this one no longer."""
+RETRY_MS = 250
 
 
 @dataclass(slots=True)
@@ -40,16 +39,21 @@ def fence(herder: Herder, name: str) -> Flow:
     connector = state.connectors.get(name)
     if connector is None or name not in state.pending_fencing:
         return
+    position, count, old = connector.tasks_position, len(connector.task_configs), state.task_counts.get(name)
+
+    def write_count() -> Flow:
+        present = state.connectors.get(name)
+        if present is None or present.tasks_position != position:
+            raise Refused(
+                409, f"Failed to complete zombie fencing of {name} because a new set of task configs was generated"
+            )
+        yield from append(herder, TaskCount(name, count))
+
     herder.fencing.leading.add(name)
     try:
-        position, count, old = connector.tasks_position, len(connector.task_configs), state.task_counts.get(name)
         if old is not None and (old, count) != (1, 1):
             yield actions.FenceProducers(name, old, connector.config)
-            if name not in state.connectors or state.connectors[name].tasks_position != position:
-                raise RuntimeError(
-                    f"new task configurations were written for {name} while its old tasks were being fenced"
-                )
-        yield from append(herder, TaskCount(name, count))
+        yield from herder.changing.through(write_count())
     finally:
         herder.fencing.leading.discard(name)
 
@@ -60,26 +64,6 @@ def fence_before_start(herder: Herder, name: str) -> None:
         return
     herder.fencing.waiting.add(name)
 
-    def flow() -> Flow:
-        if herder.is_leader:
-            yield Until(
-                herder.ready_to_lead, herder.settings.request_timeout_ms, "this leader's claim to the config topic"
-            )
-            yield from fence(herder, name)
-        else:
-            key, settings = herder.state.session_key, herder.settings
-            yield actions.CallLeader(
-                "PUT",
-                herder.leader_url or "",
-                ("connectors", name, "fence"),
-                None,
-                None if key is None else key.key,
-                settings.signature_algorithm,
-            )
-            yield Until(
-                lambda: name not in herder.state.pending_fencing, settings.request_timeout_ms, f"fencing of {name}"
-            )
-
     def done(_: object, error: BaseException | None) -> None:
         herder.fencing.waiting.discard(name)
         if error is None:
@@ -87,7 +71,43 @@ def fence_before_start(herder: Herder, name: str) -> None:
         else:
             _fail_waiting(herder, name, error)
 
-    herder.start(flow(), done)
+    herder.start(_fence_while_waited_for(herder, name), done)
+
+
+def _fence_while_waited_for(herder: Herder, name: str) -> Flow:
+    """The leader may change, or be out of reach for a moment: tried again as long as a request may take."""
+    give_up_at = herder.now + herder.settings.request_timeout_ms
+    while herder.work.preparing(name):
+        try:
+            yield from _fence_here_or_there(herder, name)
+            return
+        except Exception as error:
+            if herder.now >= give_up_at:
+                raise
+            herder.log("WARNING", f"The old tasks of {name} could not be fenced, next try in {RETRY_MS} ms: {error}")
+        try:
+            yield Until(lambda: not herder.work.preparing(name), RETRY_MS, "")
+        except TimeoutError:
+            continue
+
+
+def _fence_here_or_there(herder: Herder, name: str) -> Flow:
+    timeout_ms = herder.settings.request_timeout_ms
+    yield Until(herder.ready_to_lead, timeout_ms, "No leader is known.")
+    if herder.is_leader:
+        yield from fence(herder, name)
+        return
+    yield Until(lambda: herder.state.session_key is not None, timeout_ms, "The leader has not written a session key.")
+    key = herder.state.session_key
+    yield actions.CallLeader(
+        "PUT",
+        herder.leader_url or "",
+        ("connectors", name, "fence"),
+        None,
+        None if key is None else key.key,
+        herder.settings.signature_algorithm,
+    )
+    yield Until(lambda: name not in herder.state.pending_fencing, timeout_ms, f"{name} has not been fenced.")
 
 
 def _fail_waiting(herder: Herder, name: str, error: BaseException) -> None:
@@ -95,26 +115,6 @@ def _fail_waiting(herder: Herder, name: str, error: BaseException) -> None:
         "org.apache.kafka.connect.errors.ConnectException: Failed to perform zombie fencing\n"
         f"Caused by: {type(error).__name__}: {error}\n"
     )
-    settings = herder.settings
-    for task in herder.work.tasks.values():
-        if task.id.connector == name and task.phase is Phase.PREPARING:
-            task.phase, task.ended = Phase.FAILED, True
-            status = TaskStatus(task.id, "FAILED", settings.worker_id, herder.generation, trace)
-            herder.emit(actions.AppendStatus((status,)))
-
-
-def append(herder: Herder, *records: ConfigTopicRecord) -> Flow:
-    """Write to the config topic as leader, and wait until the records have been read back.
-
-    A leader that finds itself fenced claims the topic once more, if it still leads (it may have been the other one
-    that was late).
-    """
-    try:
-        yield actions.AppendConfig(records)
-    except Fenced:
-        herder.claimed = False
-        if not herder.is_leader:
-            raise
-        yield actions.ClaimConfigTopic()
-        herder.claimed = True
-        yield actions.AppendConfig(records)
+    for task in herder.work.preparing(name):
+        happenings.fail_task(herder, task, trace)
+        herder.work.ended(task)

@@ -25,6 +25,9 @@ class Until:
     what: str
 
 
+FOREVER = 2**53
+"""A timeout in milliseconds that does not come."""
+
 Flow = Generator[Ask | Until, Any, Any]
 Done = Callable[[Any, BaseException | None], None]
 
@@ -35,6 +38,21 @@ class _Waiting:
     done: Done
     until: Until
     deadline: int
+
+
+class Lane:
+    """Lets flows through one at a time, in the order in which they come."""
+
+    def __init__(self) -> None:
+        self.busy = False
+
+    def through(self, flow: Flow) -> Flow:
+        yield Until(lambda: not self.busy, FOREVER, "")
+        self.busy = True
+        try:
+            return (yield from flow)
+        finally:
+            self.busy = False
 
 
 class Flows:

@@ -5,9 +5,10 @@ The Listener methods of AbstractHerder).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
-from penstock.core import actions
+from penstock.core import actions, reconfiguration
 from penstock.core.events import (
     ConnectorEnded,
     ConnectorEvent,
@@ -17,6 +18,7 @@ from penstock.core.events import (
     ConnectorStopped,
     ReconfigurationWanted,
 )
+from penstock.core.flow import Flow
 from penstock.core.records import ConnectorStatus, TaskStatus
 from penstock.core.tasks import (
     OffsetsReported,
@@ -41,6 +43,10 @@ VANISHED = (
 )
 
 
+WITHOUT_VERSION = ("UNASSIGNED", "RESTARTING")
+"""States of something that is not there for the moment: no version is written with them."""
+
+
 def on_connector(herder: Herder, event: ConnectorEvent) -> None:
     run = herder.work.connector(event.name, event.run)
     if run is None:
@@ -48,19 +54,39 @@ def on_connector(herder: Herder, event: ConnectorEvent) -> None:
     match event:
         case ConnectorRunning(version=version):
             _connector_is(herder, run, Phase.RUNNING, "RUNNING", version)
-            herder.reconfigure(run.name)
+            reconfiguration.request(herder, run.name)
         case ConnectorPaused(version=version):
             _connector_is(herder, run, Phase.PAUSED, "PAUSED", version)
         case ConnectorStopped(version=version):
             _connector_is(herder, run, Phase.PAUSED, "STOPPED", version)
-        case ConnectorFailed(trace=trace):
-            _connector_is(herder, run, Phase.FAILED, "FAILED", None, trace)
+        case ConnectorFailed(trace=trace, version=version):
+            run.made = version is not None
+            _connector_is(herder, run, Phase.FAILED, "FAILED", version, trace)
         case ReconfigurationWanted():
-            herder.reconfigure(run.name)
+            reconfiguration.request(herder, run.name)
         case ConnectorEnded():
             if run.phase is Phase.STOPPING:
                 put_connector(herder, run.name, "UNASSIGNED", safe=True)
             herder.work.ended(run)
+
+
+def on_status(herder: Herder, record: ConnectorStatus | TaskStatus) -> None:
+    """Somebody else's late word of what this worker runs must not be the last one."""
+    run = herder.work.find(record.name if isinstance(record, ConnectorStatus) else record.id)
+    own, newer = record.worker_id == herder.settings.worker_id, record.generation >= herder.place.generation
+    if run is None or (record.state is not None and (own or (newer and record.state != "UNASSIGNED"))):
+        return
+
+    def flow() -> Flow:
+        yield actions.ReadConfigToEnd()  # so that there is no quarrel with a leader that has cleared it away
+        told, statuses = run.told, herder.statuses
+        if told is None or run.phase is Phase.STOPPING or not herder.work.is_current(run):
+            return
+        known = statuses.connectors.get(told.name) if isinstance(told, ConnectorStatus) else statuses.task(told.id)
+        if record.state is not None or known is None:  # else it has been told again since
+            herder.emit(actions.AppendStatus((replace(told, generation=herder.place.generation),)))
+
+    herder.start(flow(), what="Telling of a status again")
 
 
 def _connector_is(
@@ -84,10 +110,8 @@ def put_connector(
         if name in herder.statuses.connectors:
             herder.emit(actions.AppendStatus((ConnectorStatus(name, None),)))
         return
-    version = version or herder.plugins.version(connector.config)
-    status = ConnectorStatus(name, state, herder.settings.worker_id, herder.generation, trace, version)  # type: ignore[arg-type]
-    if not (safe and herder.statuses.superseded(status)):
-        herder.emit(actions.AppendStatus((status,)))
+    status = ConnectorStatus(name, state, herder.settings.worker_id, herder.place.generation, trace, version)  # type: ignore[arg-type]
+    _write(herder, name, status, safe)
 
 
 def on_task(herder: Herder, event: TaskEvent) -> None:
@@ -106,8 +130,7 @@ def on_task(herder: Herder, event: TaskEvent) -> None:
             if task.phase is Phase.STOPPING:
                 herder.log("WARNING", f"Task {task.id} failed while it was being stopped:\n{trace}")
             else:
-                task.phase = Phase.FAILED
-                put_task(herder, task.id, "FAILED", trace=trace, safe=True)
+                fail_task(herder, task, trace)
         case TaskEnded():
             _task_ended(herder, task)
         case TopicSeen(topic=topic):
@@ -132,21 +155,32 @@ def _task_ended(herder: Herder, task: TaskRun) -> None:
         case Phase.FAILED:
             pass
         case Phase.STARTING | Phase.RUNNING | Phase.PAUSED | Phase.PREPARING:
-            task.phase = Phase.FAILED
-            put_task(herder, task.id, "FAILED", trace=VANISHED, safe=True)
+            fail_task(herder, task, VANISHED)
         case _ as never:
             assert_never(never)
     herder.work.ended(task)
 
 
+def fail_task(herder: Herder, task: TaskRun, trace: str) -> None:
+    task.phase = Phase.FAILED
+    put_task(herder, task.id, "FAILED", trace=trace, safe=True)
+
+
 def put_task(herder: Herder, id: TaskId, state: str, *, trace: str | None = None, safe: bool = False) -> None:
     """As ``put_connector``. A task that its connector no longer has is gone, too."""
     connector = herder.state.connectors.get(id.connector)
-    if connector is None or id.task >= len(connector.task_configs):
+    if connector is None or herder.state.task_config(id) is None:
         if herder.statuses.task(id) is not None:
             herder.emit(actions.AppendStatus((TaskStatus(id, None),)))
         return
-    version = herder.plugins.version(connector.config)
-    status = TaskStatus(id, state, herder.settings.worker_id, herder.generation, trace, version)  # type: ignore[arg-type]
+    version = None if state in WITHOUT_VERSION else herder.plugins.version(connector.config)
+    status = TaskStatus(id, state, herder.settings.worker_id, herder.place.generation, trace, version)  # type: ignore[arg-type]
+    _write(herder, id, status, safe)
+
+
+def _write(herder: Herder, what: str | TaskId, status: ConnectorStatus | TaskStatus, safe: bool) -> None:
+    run = herder.work.find(what)
+    if run is not None:
+        run.told = status
     if not (safe and herder.statuses.superseded(status)):
         herder.emit(actions.AppendStatus((status,)))

@@ -8,6 +8,7 @@ from penstock.core import actions, requests
 from penstock.core import messages as m
 from penstock.core.exactly_once import fence
 from penstock.core.flow import Flow
+from penstock.core.leading import as_leader
 from penstock.core.state import STOPPED
 
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ def reset(herder: Herder, request: m.ResetOffsets) -> Flow:
 
 def _write(herder: Herder, name: str, offsets: Offsets | None) -> Flow:
     """With exactly once, tasks that may still be at work somewhere are fenced off first."""
-    yield from requests.as_leader(herder)
+    yield from as_leader(herder)
     yield actions.ReadConfigToEnd()
+    yield from requests.settled(herder)  # by then its tasks have been told to stop
     config = _stopped(herder, name)
     if herder.settings.exactly_once and herder.plugins.kind(config) == "source":
         yield from fence(herder, name)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.core import actions
-from penstock.core.exactly_once import append
 from penstock.core.flow import Flow, Until
+from penstock.core.leading import append, as_leader
 from penstock.core.messages import Refused
 from penstock.core.records import ConfigTopicRecord, TaskConfig, TasksCommit
 from penstock.core.state import STARTED, STOPPED
@@ -46,6 +46,15 @@ def request(herder: Herder, name: str) -> None:
     herder.start(_reconfigure(herder, run), done)
 
 
+def committed(herder: Herder, name: str) -> None:
+    """Called with every commit of tasks: what a connector wanted before, or elsewhere, may have come late."""
+    run = herder.work.connectors.get(name)
+    if run is not None and run.tasks is not None and herder.state.tasks(name):
+        connector = herder.state.connectors[name]
+        if connector.task_configs != run.tasks and not run.reconfiguring and _goes_on(herder, run):
+            request(herder, name)
+
+
 def _reconfigure(herder: Herder, run: ConnectorRun) -> Flow:
     backoff = FIRST_BACKOFF_MS
     while _goes_on(herder, run):
@@ -54,8 +63,9 @@ def _reconfigure(herder: Herder, run: ConnectorRun) -> Flow:
             tasks = yield actions.MakeTaskConfigs(run.name, run.run, max(1, _tasks_max(config)))
             if not _goes_on(herder, run) or tasks is None:  # None: refused for good, the connector has failed
                 return
+            run.tasks = tasks
             if _changed(herder, run, tasks):
-                yield from _publish(herder, run.name, tasks)
+                yield from _publish(herder, run, tasks)
             return
         except Exception as error:
             herder.log(
@@ -84,25 +94,40 @@ def _tasks_max(config: dict[str, str]) -> int:
 
 def _changed(herder: Herder, run: ConnectorRun, tasks: list[dict[str, str]]) -> bool:
     connector = herder.state.connectors[run.name]
-    if connector.inconsistent or connector.task_configs != tasks:
-        return True
-    return connector.applied_config is not None and connector.applied_config != run.config
+    return connector.inconsistent or connector.task_configs != tasks or connector.applied_config != run.config
 
 
-def _publish(herder: Herder, name: str, tasks: list[dict[str, str]]) -> Flow:
+def _publish(herder: Herder, run: ConnectorRun, tasks: list[dict[str, str]]) -> Flow:
+    def write_unless_outdated() -> Flow:
+        yield from as_leader(herder)
+        if _goes_on(herder, run):
+            yield from write(herder, run.name, tasks)
+
     yield Until(herder.ready_to_lead, herder.settings.request_timeout_ms, "no leader is known")
     if herder.is_leader:
-        yield from write(herder, name, tasks)
+        yield from herder.changing.through(write_unless_outdated())
         return
     key, settings = herder.state.session_key, herder.settings
     yield actions.CallLeader(
         "POST",
         herder.leader_url or "",
-        ("connectors", name, "tasks"),
+        ("connectors", run.name, "tasks"),
         tasks,
         None if key is None else key.key,
         settings.signature_algorithm,
     )
+
+
+def empty_stopped(herder: Herder) -> None:
+    """Called on the leader: take back tasks that were written for a stopped connector by one that led before."""
+    for name, connector in herder.state.connectors.items():
+        if connector.task_configs and herder.state.target_state(name) == STOPPED:
+            herder.start(herder.changing.through(_empty(herder, name)), what=f"Taking back the tasks of {name}")
+
+
+def _empty(herder: Herder, name: str) -> Flow:
+    if herder.is_leader and herder.state.tasks(name) and herder.state.target_state(name) == STOPPED:
+        yield from write(herder, name, [])
 
 
 def write(herder: Herder, name: str, tasks: list[dict[str, str]]) -> Flow:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from penstock.core import actions, reads, requests
 from penstock.core import messages as m
-from penstock.core.flow import Flow, Until
+from penstock.core import reads, requests
+from penstock.core.flow import FOREVER, Flow, Until
 from penstock.core.happenings import put_connector, put_task
+from penstock.core.leading import ElsewhereError, append, as_leader
 from penstock.core.records import RestartRequest
 from penstock.core.restart import RESTARTING, RestartPlan
 from penstock.core.tasks import TaskId
@@ -31,12 +32,12 @@ def restart_connector(herder: Herder, request: m.RestartConnector) -> Flow:
     requests.known(herder, request.name, "Unknown connector: {}")
     if not (request.include_tasks or request.only_failed):
         return (yield from _restart_one(herder, request.name))
-    yield from requests.as_leader(herder)
+    yield from as_leader(herder)
     requests.known(herder, request.name, "Unknown connector: {}")
     wanted = RestartRequest(request.name, request.include_tasks, request.only_failed)
     plan = plan_for(herder, wanted)
     shown = None if plan is None else planned_status(herder, plan)
-    yield actions.AppendConfig((wanted,), as_leader=False)
+    yield from append(herder, wanted)
     if shown is None:
         raise m.Refused(404, f"Status for connector {request.name} not found")
     return m.Reply(202, shown)
@@ -53,11 +54,14 @@ def restart_task(herder: Herder, request: m.RestartTask) -> Flow:
 
 def _restart_one(herder: Herder, what: str | TaskId) -> Flow:
     """Stop it, await that, let it start again; by the worker that has it."""
-    if not herder.work.assigned(what):
-        raise requests.ElsewhereError(_owner(herder, what) if herder.is_leader else herder.leader_url)
-    yield from _stop(herder, [what])
-    herder.work.release([what])
-    herder.work.reconcile()
+
+    def bounce() -> Flow:
+        if not herder.work.assigned(what):
+            raise ElsewhereError(_owner(herder, what) if herder.is_leader else herder.leader_url)
+        yield from _stop(herder, [what])
+        _start(herder, [what])
+
+    yield from herder.restarting.through(bounce())
     if not isinstance(what, TaskId):
 
         def decided() -> bool:
@@ -72,16 +76,23 @@ def _restart_one(herder: Herder, what: str | TaskId) -> Flow:
 
 
 def _owner(herder: Herder, what: str | TaskId) -> str | None:
-    if herder.owners is None:
+    owners = herder.place.owners
+    if owners is None:
         return None
-    return herder.owners.tasks.get(what) if isinstance(what, TaskId) else herder.owners.connectors.get(what)
+    return owners.tasks.get(what) if isinstance(what, TaskId) else owners.connectors.get(what)
 
 
 def _stop(herder: Herder, instances: Sequence[str | TaskId]) -> Flow:
     herder.work.hold(instances)
     herder.work.reconcile()
-    yield Until(lambda: herder.work.idle(instances), 2**53, "")
+    yield Until(lambda: herder.work.idle(instances), FOREVER, "")
     herder.work.forget(instances)
+
+
+def _start(herder: Herder, instances: Sequence[str | TaskId]) -> None:
+    """Those that are still this worker's: contact with the group may have been lost meanwhile."""
+    herder.work.release(instances)
+    herder.work.reconcile()
 
 
 def plan_for(herder: Herder, request: RestartRequest) -> RestartPlan | None:
@@ -113,21 +124,14 @@ def carry_out(herder: Herder, request: RestartRequest) -> None:
     instances: list[str | TaskId] = [*([request.connector] if restart_connector else []), *tasks]
     if not instances:
         return
-    herder.exclusive = True
 
-    def flow() -> Flow:
+    def bounce() -> Flow:
         yield from _stop(herder, instances)
-        if restart_connector:
-            put_connector(herder, request.connector, RESTARTING)
-        for id in tasks:
-            put_task(herder, id, RESTARTING)
-        herder.work.release(instances)
-        herder.work.reconcile()
+        for what in filter(herder.work.assigned, instances):
+            if isinstance(what, TaskId):
+                put_task(herder, what, RESTARTING)
+            else:
+                put_connector(herder, what, RESTARTING)
+        _start(herder, instances)
 
-    def done(_: object, error: BaseException | None) -> None:
-        herder.exclusive = False
-        herder.work.release(instances)
-        if error is not None:
-            herder.log("ERROR", f"Restart of connector {request.connector} failed: {error}")
-
-    herder.start(flow(), done)
+    herder.start(herder.restarting.through(bounce()), what=f"Restart of connector {request.connector}")

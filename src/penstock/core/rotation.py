@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from penstock.core import actions
-from penstock.core.exactly_once import append
 from penstock.core.flow import Flow, Until
+from penstock.core.leading import append
 from penstock.core.records import SessionKey
 
 if TYPE_CHECKING:
@@ -16,39 +17,51 @@ RETRY_MS = 1_000
 
 
 def keep_session_key(herder: Herder) -> Flow:
-    """As long as this worker leads.
+    """As long as this worker leads, without a break.
 
-    Claim the config topic, write a session key, and another whenever it has grown old.
+    Claim the config topic, again whenever that has been lost, and write a session key, and another whenever it has
+    grown old.
     """
-    settings = herder.settings
-    while herder.is_leader:
+    settings, place = herder.settings, herder.place
+    reign = place.reign
+
+    def over() -> bool:
+        return not herder.is_leader or place.reign != reign
+
+    while not over():
         try:
-            if settings.exactly_once and not herder.claimed:
+            if settings.fenced_writes and not place.claimed:
                 yield actions.ClaimConfigTopic()
-                herder.claimed = herder.is_leader
-            if not settings.distributed:
-                return
-            key = herder.state.session_key
-            if (
-                key is None
-                or key.algorithm != settings.key_algorithm
-                or herder.now >= key.created_ms + settings.key_ttl_ms
-            ):
+                if over():
+                    return
+                place.claimed = True
+            if settings.distributed and _is_due(herder):
                 material = yield actions.MakeSessionKey(settings.key_algorithm, settings.key_size)
+                if over():
+                    return
                 yield from append(herder, SessionKey(material, settings.key_algorithm, herder.now))
         except Exception as error:
             herder.log("WARNING", f"The leader could not write to the config topic, and tries again: {error}")
-            yield from pause(herder, RETRY_MS)
+            yield from _wait(over, RETRY_MS)
             continue
-        key = herder.state.session_key
-        due = settings.key_ttl_ms if key is None else max(key.created_ms + settings.key_ttl_ms - herder.now, RETRY_MS)
-        yield from pause(herder, due)
+        yield from _wait(lambda: over() or (settings.fenced_writes and not place.claimed), _due_in(herder))
+        if settings.fenced_writes and not place.claimed:
+            yield from _wait(over, RETRY_MS)  # until then it may be known that another one leads
 
 
-def pause(herder: Herder, milliseconds: int) -> Flow:
-    """Wait so long, or until this worker no longer leads."""
-    leading = herder.is_leader
+def _is_due(herder: Herder) -> bool:
+    key, settings = herder.state.session_key, herder.settings
+    return key is None or key.algorithm != settings.key_algorithm or herder.now >= key.created_ms + settings.key_ttl_ms
+
+
+def _due_in(herder: Herder) -> int:
+    key, ttl_ms = herder.state.session_key, herder.settings.key_ttl_ms
+    return ttl_ms if key is None else max(key.created_ms + ttl_ms - herder.now, RETRY_MS)
+
+
+def _wait(end: Callable[[], bool], milliseconds: int) -> Flow:
+    """Until the end, or so long."""
     try:
-        yield Until(lambda: leading and not herder.is_leader, milliseconds, "")
+        yield Until(end, milliseconds, "")
     except TimeoutError:
         return

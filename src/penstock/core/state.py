@@ -37,7 +37,7 @@ class Connector:
     tasks_position: int = -1
     """Behind the ``commit-`` record of the task configurations."""
     applied_config: dict[str, str] | None = None
-    """The configuration that the task configurations were made from; None if that is not known."""
+    """The configuration that the task configurations were made from; None if none have been committed."""
     inconsistent: bool = False
 
 
@@ -90,10 +90,10 @@ class ClusterState:
 
     def _commit(self, name: str, count: int) -> None:
         configs = self._uncommitted.pop(name, {})
-        self.pending_fencing.add(name)
         connector = self.connectors.get(name)
         if connector is None:  # compaction may leave the tasks of a deleted connector behind
             return
+        self.pending_fencing.add(name)
         connector.inconsistent = any(i not in configs for i in range(count))
         connector.task_configs = [] if connector.inconsistent else [configs[i] for i in range(count)]
         connector.applied_config = connector.config
@@ -108,7 +108,7 @@ class ClusterState:
 
     def task_config(self, id: TaskId) -> dict[str, str] | None:
         connector = self.connectors.get(id.connector)
-        if connector is None or id.task >= len(connector.task_configs):
+        if connector is None or not 0 <= id.task < len(connector.task_configs):
             return None
         return connector.task_configs[id.task]
 

@@ -25,14 +25,18 @@ class Statuses:
             case ConnectorStatus(name, None):
                 self.connectors.pop(name, None)
             case ConnectorStatus(name):
-                self.connectors[name] = record
+                known = self.connectors.get(name)
+                own = known is not None and known.worker_id == record.worker_id
+                if own or not _is_stale(record, known):
+                    self.connectors[name] = record
             case TaskStatus(id, None):
                 tasks = self.tasks.get(id.connector, {})
                 tasks.pop(id.task, None)
                 if not tasks:
                     self.tasks.pop(id.connector, None)
             case TaskStatus(id):
-                self.tasks.setdefault(id.connector, {})[id.task] = record
+                if not _is_stale(record, self.task(id)):
+                    self.tasks.setdefault(id.connector, {})[id.task] = record
             case TopicStatus():
                 self.topics.replay(record)
 
@@ -47,3 +51,17 @@ class Statuses:
         """Whether another worker has written of this instance in a later generation than this status is of."""
         last = self.connectors.get(status.name) if isinstance(status, ConnectorStatus) else self.task(status.id)
         return last is not None and last.worker_id != status.worker_id and last.generation > status.generation
+
+
+def _is_stale(record: ConnectorStatus | TaskStatus, known: ConnectorStatus | TaskStatus | None) -> bool:
+    """Whether a worker takes leave, without a reason, of what is known to run in the same generation or a later one.
+
+    Late word of a worker that has lost it, or of a restart that is over. As Java does for tasks.
+    """
+    return (
+        record.state == "UNASSIGNED"
+        and record.trace is None
+        and known is not None
+        and known.state == "RUNNING"
+        and known.generation >= record.generation
+    )

@@ -39,8 +39,11 @@ class ActiveTopics:
         """The active topics, in order of their names; none for a connector that nobody knows."""
         return sorted(self._read.get(connector, {}))
 
-    def connectors(self) -> list[str]:
-        return list(self._read)
+    def all(self) -> list[TopicStatus]:
+        return [record for of_one in self._read.values() for record in of_one.values()]
+
+    def records(self, connector: str) -> list[TopicStatus]:
+        return list(self._read.get(connector, {}).values())
 
     def discover(self, connector: str, topic: str, task: int, now: int) -> TopicStatus | None:
         """The record to write for a topic that a task has reported; None if it is active or about to be."""
@@ -53,6 +56,14 @@ class ActiveTopics:
         """The records that empty a connector's set; also what has been written and not been read back."""
         written = [topic for name, topic in self._written if name == connector]
         return [TopicStatus(topic, connector, None) for topic in sorted({*self._read.get(connector, {}), *written})]
+
+    def is_active(self, record: TopicStatus) -> bool:
+        """Whether this record still counts, none of its key having been read since."""
+        return self._read.get(record.connector, {}).get(record.topic) is record
+
+    def written_in_vain(self, connector: str) -> list[TopicStatus]:
+        """The connector has been deleted: records that take back what this worker has written and not read back."""
+        return [TopicStatus(topic, connector, None) for name, topic in sorted(self._written) if name == connector]
 
 
 def check_allowed(enabled: bool, allow_reset: bool, reset: bool) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from penstock.core import actions
 from penstock.core.group.membership import Assignment
+from penstock.core.records import ConnectorStatus, TaskStatus
 from penstock.core.state import PAUSED, STOPPED, ClusterState
 from penstock.core.statuses import Statuses
 from penstock.core.tasks import TaskId
@@ -39,8 +40,14 @@ class ConnectorRun:
     phase: Phase = Phase.STARTING
     ended: bool = False
     """Nothing of it is at work any more; only a failed one is kept after that."""
+    made: bool = True
+    """False after a failure if there is not even an object of its class."""
+    tasks: list[dict[str, str]] | None = None
+    """The task configurations that it has last been known to want."""
     reconfiguring: bool = False
     reconfigure_again: bool = False
+    told: ConnectorStatus | None = None
+    """The last status that was written of it."""
 
 
 @dataclass(slots=True)
@@ -52,6 +59,7 @@ class TaskRun:
     paused: bool
     phase: Phase = Phase.STARTING
     ended: bool = False
+    told: TaskStatus | None = None
 
 
 @dataclass(slots=True)
@@ -102,7 +110,7 @@ class Work:
         return all(self._idle(x) for x in what)
 
     def _idle(self, what: str | TaskId) -> bool:
-        run = self.tasks.get(what) if isinstance(what, TaskId) else self.connectors.get(what)
+        run = self.find(what)
         return run is None or run.ended
 
     def forget(self, what: Iterable[str | TaskId]) -> None:
@@ -135,9 +143,11 @@ class Work:
         wanted = run.name in self.assigned_connectors and run.name not in self.held
         if not wanted or known is None or known.config is not run.config:
             self._stop_connector(run)
-        elif run.phase not in (Phase.STOPPING, Phase.FAILED) and run.target != self.state.target_state(run.name):
-            run.target = self.state.target_state(run.name)
-            self.emit(actions.ChangeConnectorState(run.name, run.run, run.target))
+        elif run.phase is not Phase.STOPPING and run.target != (target := self.state.target_state(run.name)):
+            run.target = target
+            if run.phase is not Phase.FAILED or (target == STOPPED and run.made):  # even a failed one can be stopped
+                run.phase = Phase.STARTING
+                self.emit(actions.ChangeConnectorState(run.name, run.run, target))
 
     def _stop_connector(self, run: ConnectorRun) -> None:
         if run.ended:
@@ -158,7 +168,7 @@ class Work:
             connector is not None
             and id in self.assigned_tasks
             and id not in self.held
-            and id.task < len(connector.task_configs)
+            and self.state.task_config(id) is not None
             and connector.tasks_position <= self.assigned_position
             and self.state.target_state(id.connector) != STOPPED
         )
@@ -196,15 +206,18 @@ class Work:
         config = connector.task_configs[task.id.task]
         self.emit(actions.StartTask(task.id, task.run, config, connector.config, task.paused, topics))
 
+    def preparing(self, connector: str) -> list[TaskRun]:
+        """The tasks of this connector that wait for ``prepared``."""
+        return [t for t in self.tasks.values() if t.id.connector == connector and t.phase is Phase.PREPARING]
+
     def prepared(self, connector: str) -> None:
         """The tasks of this connector that waited may start."""
-        for task in list(self.tasks.values()):
-            if task.id.connector == connector and task.phase is Phase.PREPARING:
-                if self._may_run(task.id) and not self.must_prepare(connector):
-                    self._launch(task)
-                else:
-                    del self.tasks[task.id]
-                    self.dirty = True
+        for task in self.preparing(connector):
+            if self._may_run(task.id) and not self.must_prepare(connector):
+                self._launch(task)
+            else:
+                del self.tasks[task.id]
+                self.dirty = True
 
     # -- what is heard of it
 
@@ -212,6 +225,12 @@ class Work:
         """The run of this number, if it is the present one."""
         known = self.connectors.get(name)
         return known if known is not None and known.run == run else None
+
+    def find(self, what: str | TaskId) -> ConnectorRun | TaskRun | None:
+        return self.tasks.get(what) if isinstance(what, TaskId) else self.connectors.get(what)
+
+    def is_current(self, run: ConnectorRun | TaskRun) -> bool:
+        return self.find(run.id if isinstance(run, TaskRun) else run.name) is run
 
     def task(self, id: TaskId, run: int) -> TaskRun | None:
         known = self.tasks.get(id)

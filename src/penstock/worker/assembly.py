@@ -178,6 +178,7 @@ class Worker:
             topic_tracking=s.topic_tracking,
             allow_topics_reset=s.topic_tracking_reset,
             exactly_once=s.exactly_once is ExactlyOnceSource.ENABLED,
+            fenced_writes=s.exactly_once is not ExactlyOnceSource.DISABLED,
             distributed=s.distributed,
             **keys,  # type: ignore[arg-type]
         )

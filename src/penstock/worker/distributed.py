@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.core.events import CaughtUp, ConfigRead, StatusRead
-from penstock.core.exactly_once import Fenced
 from penstock.core.group.membership import ClusterConfigSnapshot
+from penstock.core.leading import Fenced
 from penstock.core.records import ConfigRecord, ConfigTopicRecord, StatusRecord, StatusTopicRecord
 from penstock.kafka.group import GroupMember
 from penstock.kafka.offset_topic import OffsetTopic, worker_offsets
-from penstock.kafka.privileged import FencedError
+from penstock.kafka.privileged import PrivilegedWriteError
 from penstock.kafka.stores import ConfigStore, StatusStore
+from penstock.kafka.trouble import Troubles
 from penstock.settings import WorkerSettings
 
 log = logging.getLogger(__name__)
@@ -42,9 +43,10 @@ class KafkaFoundation:
         self._to_read = 3
         self._lock = threading.Lock()
         config, group = dict(settings.config), settings.group
-        self._config = ConfigStore(config, self._config_read, on_caught_up=self._caught_up, on_failed=failed)
-        self._status = StatusStore(config, self._status_read, on_caught_up=self._caught_up, on_failed=failed)
-        self.offset_store: OffsetTopic = worker_offsets(config, on_caught_up=self._caught_up, on_failed=failed)
+        of_topics: dict[str, Any] = {"on_caught_up": self._caught_up, "on_failed": failed, "troubles": Troubles()}
+        self._config = ConfigStore(config, self._config_read, **of_topics)
+        self._status = StatusStore(config, self._status_read, **of_topics)
+        self.offset_store: OffsetTopic = worker_offsets(config, **of_topics)
         self._member = GroupMember(
             config, group.group_id, rest_url, group.protocol, group.scheduled_rebalance_max_delay_ms, deliver
         )
@@ -112,7 +114,7 @@ class KafkaFoundation:
 
 def _known(error: BaseException | None) -> BaseException | None:
     """The core knows nothing of Kafka's errors."""
-    return Fenced(str(error)) if isinstance(error, FencedError) else error
+    return Fenced(str(error)) if isinstance(error, PrivilegedWriteError) else error
 
 
 def _log_failure(error: Any) -> None:
