@@ -25,7 +25,7 @@ from penstock.core.events import (
     ConnectorStopped,
     ReconfigurationWanted,
 )
-from penstock.core.state import PAUSED, STARTED
+from penstock.core.state import PAUSED, STARTED, STOPPED
 from penstock.observe import log_context
 from penstock.pipeline.trace import trace
 from penstock.settings import with_references
@@ -67,6 +67,8 @@ class _Run:
     connector: Connector | None = None
     started: bool = False
     failed: bool = False
+    version: str | None = None
+    """None until its class and its configuration have been found to be good."""
     over: bool = False
 
     # -- ConnectorContext
@@ -86,8 +88,9 @@ class _Run:
             self._end()
 
     def turn(self, target: str) -> bool:
-        if self.failed:
+        if self.failed and (target != STOPPED or self.version is None):
             return True
+        self.failed = False
         try:
             version = self._instance().version()
             if target == STARTED:
@@ -111,6 +114,7 @@ class _Run:
         if not self.started:
             connector, config = self._instance(), self.setup.resolve(self.raw)
             self.setup.check(connector, config)
+            self.version = connector.version()
             connector.start(config)
             self.started = True
 
@@ -124,7 +128,7 @@ class _Run:
         if not self.failed:
             self.failed = True
             log.error("Connector %s has failed", self.name, exc_info=error)
-            self.deliver(ConnectorFailed(self.name, self.number, trace(error)))
+            self.deliver(ConnectorFailed(self.name, self.number, trace(error), self.version))
         return True
 
     def task_configs(self, token: int, max_tasks: int) -> bool:

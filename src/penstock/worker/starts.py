@@ -11,6 +11,7 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor
+from dataclasses import replace
 from typing import Protocol
 
 from penstock.core.actions import StartTask
@@ -64,7 +65,7 @@ class TaskStarts:
         with self._lock:
             self._preparing.pop(action.id, None)
             if not start.stopped:
-                self._hosts.run(spec)
+                self._hosts.run(replace(spec, known_topics=()) if start.topics_reset else spec)
         if start.stopped:
             self._deliver(TaskEnded(action.id, action.run))
         elif start.paused is not None and start.paused != spec.paused:
@@ -95,6 +96,11 @@ class TaskStarts:
         self._hosts.stop(id)
 
     def reset_topics(self, id: TaskId) -> None:
+        with self._lock:
+            start = self._preparing.get(id)
+            if start is not None:
+                start.topics_reset = True
+                return
         self._hosts.reset_topics(id)
 
 
@@ -105,3 +111,4 @@ class _Start:
         self.action = action
         self.stopped = False
         self.paused: bool | None = None
+        self.topics_reset = False
