@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def positions(kafka: Kafka, topic: str, connector: str) -> list[int]:
 def test_a_connector_moves_to_a_second_cluster_without_gap_or_repeat(
     kafka: Kafka, second: Kafka, tmp_path: Path, support: str
 ) -> None:
-    file, topic = tmp_path / "in", f"moved-{support}"
+    file, topic = tmp_path / "in", f"moved-{uuid.uuid4().hex[:8]}"
     config = {"connector.class": "FileStreamSource", "file": str(file), "topic": topic}
     elsewhere = {f"{client}.override.bootstrap.servers": second.bootstrap for client in CLIENTS}
     rules = {"topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1"}
