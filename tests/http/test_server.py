@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from certificates import Certificate, authority, issued
+from certificates import PASSWORD, Authority, Identity, pkcs12_key_store
 from penstock.core import messages as m
 from penstock.http.listeners import RestSettingError
 from penstock.http.server import ListenError, RestServer
@@ -46,8 +46,8 @@ def serve() -> Iterator[Serve]:
 
 
 @pytest.fixture(scope="module")
-def ca() -> Certificate:
-    return authority()
+def ca() -> Authority:
+    return Authority.make()
 
 
 def test_several_listeners(serve: Serve) -> None:
@@ -129,8 +129,14 @@ def test_a_server_that_was_stopped_gives_its_port_back(serve: Serve) -> None:
     assert serve({"listeners": f"http://127.0.0.1:{port}"}).listeners[0].port == port
 
 
-def https(certificate: Certificate, path: Path, prefix: str = "listeners.https.") -> dict[str, str]:
-    location = str(certificate.write(path))
+def pem_file(own: Identity, path: Path) -> Path:
+    """Key and certificate in one file."""
+    path.write_text(own.key_pem() + own.certificate_pem)
+    return path
+
+
+def https(own: Identity, path: Path, prefix: str = "listeners.https.") -> dict[str, str]:
+    location = str(pem_file(own, path))
     return {
         "listeners": "https://127.0.0.1:0",
         f"{prefix}ssl.keystore.type": "PEM",
@@ -138,40 +144,40 @@ def https(certificate: Certificate, path: Path, prefix: str = "listeners.https."
     }
 
 
-def trusting(ca: Certificate, own: Path | None = None) -> ssl.SSLContext:
-    context = ssl.create_default_context(cadata=ca.pem)
+def trusting(ca: Authority, own: Path | None = None) -> ssl.SSLContext:
+    context = ssl.create_default_context(cadata=ca.certificate_pem)
     if own is not None:
         context.load_cert_chain(own)
     return context
 
 
 @pytest.mark.parametrize("prefix", ["listeners.https.", ""])
-def test_https_with_a_pem_file(serve: Serve, ca: Certificate, tmp_path: Path, prefix: str) -> None:
-    url = serve(https(issued(ca), tmp_path / "own.pem", prefix)).advertised_url
+def test_https_with_a_pem_file(serve: Serve, ca: Authority, tmp_path: Path, prefix: str) -> None:
+    url = serve(https(ca.identity("localhost"), tmp_path / "own.pem", prefix)).advertised_url
     assert url.startswith("https://127.0.0.1:")
     assert httpx.get(url, verify=trusting(ca)).json() == "GetRoot"
     with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
-        httpx.get(url, verify=trusting(authority()))
+        httpx.get(url, verify=trusting(Authority.make()))
 
 
-def test_https_with_texts_and_a_password(serve: Serve, ca: Certificate) -> None:
-    own = issued(ca)
+def test_https_with_texts_and_a_password(serve: Serve, ca: Authority) -> None:
+    own = ca.identity("localhost")
     config = {
         "listeners": "https://127.0.0.1:0",
         "ssl.keystore.type": "PEM",
         "ssl.keystore.key": own.key_pem("secret"),
-        "ssl.keystore.certificate.chain": own.pem,
+        "ssl.keystore.certificate.chain": own.certificate_pem,
         "ssl.key.password": "secret",
     }
     assert httpx.get(serve(config).advertised_url, verify=trusting(ca)).status_code == 200
 
 
-def test_https_with_a_java_key_store(serve: Serve, ca: Certificate, tmp_path: Path) -> None:
-    location = issued(ca).write_store(tmp_path / "own.p12", "secret")
+def test_https_with_a_java_key_store(serve: Serve, ca: Authority, tmp_path: Path) -> None:
+    location = pkcs12_key_store(tmp_path / "own.p12", ca.identity("localhost"), ca)
     config = {
         "listeners": "https://127.0.0.1:0",
         "ssl.keystore.location": str(location),
-        "ssl.keystore.password": "secret",
+        "ssl.keystore.password": PASSWORD,
     }
     url = serve(config, stores=key_stores).advertised_url
     assert httpx.get(url, verify=trusting(ca)).status_code == 200
@@ -179,8 +185,8 @@ def test_https_with_a_java_key_store(serve: Serve, ca: Certificate, tmp_path: Pa
         serve(config)
 
 
-def test_http_beside_https(serve: Serve, ca: Certificate, tmp_path: Path) -> None:
-    config = https(issued(ca), tmp_path / "own.pem") | {"listeners": f"https://127.0.0.1:0,{LOCAL}"}
+def test_http_beside_https(serve: Serve, ca: Authority, tmp_path: Path) -> None:
+    config = https(ca.identity("localhost"), tmp_path / "own.pem") | {"listeners": f"https://127.0.0.1:0,{LOCAL}"}
     server = serve(config)
     assert server.advertised_url == f"http://127.0.0.1:{server.listeners[1].port}/"
     config["rest.advertised.listener"] = "https"
@@ -188,15 +194,15 @@ def test_http_beside_https(serve: Serve, ca: Certificate, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("auth", "without"), [("none", 200), ("requested", 200), ("required", None)])
-def test_certificates_of_clients(serve: Serve, ca: Certificate, tmp_path: Path, auth: str, without: int | None) -> None:
-    (tmp_path / "ca.pem").write_text(ca.pem)
-    config = https(issued(ca), tmp_path / "own.pem") | {
+def test_certificates_of_clients(serve: Serve, ca: Authority, tmp_path: Path, auth: str, without: int | None) -> None:
+    (tmp_path / "ca.pem").write_text(ca.certificate_pem)
+    config = https(ca.identity("localhost"), tmp_path / "own.pem") | {
         "listeners.https.ssl.client.auth": auth,
         "listeners.https.ssl.truststore.location": str(tmp_path / "ca.pem"),
         "listeners.https.ssl.truststore.type": "PEM",
     }
     url = serve(config).advertised_url
-    own = issued(ca, "a client").write(tmp_path / "client.pem")
+    own = pem_file(ca.identity("a client"), tmp_path / "client.pem")
     assert httpx.get(url, verify=trusting(ca, own)).status_code == 200
     if without is None:
         with pytest.raises(httpx.HTTPError):
@@ -205,9 +211,9 @@ def test_certificates_of_clients(serve: Serve, ca: Certificate, tmp_path: Path, 
         assert httpx.get(url, verify=trusting(ca)).status_code == without
 
 
-def test_requests_are_passed_on_over_https(serve: Serve, ca: Certificate, tmp_path: Path) -> None:
-    (tmp_path / "ca.pem").write_text(ca.pem)
-    config = https(issued(ca), tmp_path / "own.pem") | {
+def test_requests_are_passed_on_over_https(serve: Serve, ca: Authority, tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text(ca.certificate_pem)
+    config = https(ca.identity("localhost"), tmp_path / "own.pem") | {
         "listeners.https.ssl.client.auth": "required",
         "listeners.https.ssl.truststore.type": "PEM",
         "listeners.https.ssl.truststore.location": str(tmp_path / "ca.pem"),
@@ -232,10 +238,10 @@ def test_requests_are_passed_on_over_https(serve: Serve, ca: Certificate, tmp_pa
         ({"ssl.cipher.suites": "rot13"}, "`ssl.cipher.suites=rot13` has none that this OpenSSL knows"),
     ],
 )
-def test_wrong_tls_settings(
-    serve: Serve, ca: Certificate, tmp_path: Path, config: dict[str, str], message: str
-) -> None:
-    good = {} if "ssl.keystore" in str(config) or not config else https(issued(ca), tmp_path / "own.pem", "")
+def test_wrong_tls_settings(serve: Serve, ca: Authority, tmp_path: Path, config: dict[str, str], message: str) -> None:
+    good = (
+        {} if "ssl.keystore" in str(config) or not config else https(ca.identity("localhost"), tmp_path / "own.pem", "")
+    )
     with pytest.raises(RestSettingError) as error:
         serve({"listeners": "https://127.0.0.1:0", **good, **config})
     assert str(error.value).startswith(message)
