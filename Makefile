@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install demo test unit check lock clean
+.PHONY: help install demo test unit soak kill-test check lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -22,6 +22,12 @@ test: $(STAMP)  ## every test; starts its own Kafka broker and Spark
 
 unit: $(STAMP)  ## the tests that need neither Kafka nor a JVM: seconds
 	$(BIN)/pytest -m "not integration and not slow"
+
+soak: $(STAMP)  ## 15 minutes: workers are killed while connectors change; ARGS="--help" tells the options
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak churn $(ARGS)
+
+kill-test: $(STAMP)  ## 100 kills of workers, Sparks and tasks, exactly once; ARGS="--help" tells the options
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak kills $(ARGS)
 
 check: $(STAMP)  ## formatting, lint and types
 	$(BIN)/ruff format --check .

@@ -1,0 +1,159 @@
+"""The soak: 30 connectors are changed without end while a worker of three is killed every 20 s.
+
+At the end every connector must be in the state last asked for, every task that should be at work must be, once and with
+its last configuration, and no task may have run twice at any time.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from soak.beats import BeatReader
+from soak.churn import Operator, Wanted, beats_amiss, differences, milliseconds
+from soak.cluster import Cluster
+from soak.report import Clock, Outcome
+from support import Kafka
+from workers import WorkerProcess
+
+CONNECTORS = 30
+OPERATORS = 3
+TO_SETTLE = 180.0
+"""Seconds within which everything must be as asked for, once nothing is asked for and nobody is killed any more."""
+LAST_WATCH = 6.0
+"""Seconds of heartbeats that decide who is at work in the end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Soak:
+    """Times in seconds; ``pace``: between two things that one of three operators does."""
+
+    seconds: float
+    between_kills: float = 20.0
+    pace: float = 2.0
+    exactly_once: bool = False
+
+
+def run(soak: Soak, bootstrap: str, folder: Path, say: Callable[[str], None]) -> Outcome:
+    topic = Kafka(bootstrap).create_topic(f"beats-{uuid.uuid4().hex[:8]}")
+    names = [f"soak-{number:02d}" for number in range(CONNECTORS)]
+    support = "enabled" if soak.exactly_once else "disabled"
+    clock = Clock()
+    with (
+        Cluster(bootstrap, folder, exactly__once__source__support=support) as cluster,
+        BeatReader(bootstrap, topic) as reader,
+    ):
+        operators = [Operator(cluster, names[i::OPERATORS], topic, soak.pace) for i in range(OPERATORS)]
+        course = _Course(cluster, reader, operators, say)
+        course.begin()
+        course.kill_workers(soak)
+        course.end()
+        say("stopping")
+    return Outcome({"duration": f"{clock.seconds:.0f} s", **course.figures}, [*course.violations, *cluster.survivors])
+
+
+@dataclass(slots=True)
+class _Course:
+    """One soak, step by step."""
+
+    cluster: Cluster
+    reader: BeatReader
+    operators: list[Operator]
+    say: Callable[[str], None]
+    kills: int = 0
+    figures: dict[str, object] = field(default_factory=dict)
+    violations: list[str] = field(default_factory=list)
+
+    def begin(self) -> None:
+        """All connectors are there and run before anything is changed or killed."""
+        for operator in self.operators:
+            operator.create_all()
+        wrong, seconds = _settle(self.cluster, self._wanted())
+        self.violations += [f"at the start: {sentence}" for sentence in wrong]
+        self.say(f"{len(self.cluster.workers)} workers run {CONNECTORS} connectors after {seconds:.1f} s")
+
+    def kill_workers(self, soak: Soak) -> None:
+        """Returns right after the last kill, when nothing more is asked for."""
+        started = time.monotonic()
+        for operator in self.operators:
+            operator.start()
+        try:
+            for number in range(1, int(soak.seconds // soak.between_kills) + 1):
+                time.sleep(max(0.0, started + number * soak.between_kills - time.monotonic()))
+                if not any(operator.failure for operator in self.operators):
+                    self._kill(random.choice(self.cluster.workers))
+        finally:
+            for operator in self.operators:
+                operator.stop()
+        self.violations += [str(operator.failure) for operator in self.operators if operator.failure]
+
+    def _kill(self, victim: WorkerProcess) -> None:
+        self.cluster.watch_doomed()
+        self.cluster.kill(victim)
+        self.kills += 1
+        done = sum(operator.done.total() for operator in self.operators)
+        with self.reader.lock:
+            beats, runs = self.reader.runs.count, self.reader.runs.total()
+        self.say(f"kill {self.kills}: worker {victim.name}; {done} requests, {beats:,} heartbeats of {runs:,} runs")
+        victim.start()
+
+    def end(self) -> None:
+        """Look whether everything is as it was last asked for, and who is at work."""
+        self.say("no more requests, no more kills")
+        clock, wanted = Clock(), self._wanted()
+        while True:
+            wrong, _ = _settle(self.cluster, wanted)
+            seconds = clock.seconds
+            amiss = self._watch(wanted)
+            # A killed worker's tasks are said to run until the group has missed it: then it is not over yet.
+            if not amiss or clock.seconds > TO_SETTLE:
+                break
+        self.cluster.watch_doomed()
+        mishaps = self.cluster.mishaps()
+        with self.reader.lock:
+            runs, twice = self.reader.runs, self.reader.runs.twice()
+        done = sum((operator.done for operator in self.operators), Counter[str]())
+        states = Counter(one.state.lower() for one in wanted.values()) + Counter(deleted=CONNECTORS - len(wanted))
+        self.violations += [*wrong, *amiss, *twice, *mishaps]
+        self.figures = {
+            "workers killed": self.kills,
+            "requests": _listed(done),
+            "requests repeated": self.cluster.retries,
+            "connectors at the end": _listed(states),
+            "in the state last asked for": "no" if wrong or amiss else f"after {seconds:.1f} s",
+            "heartbeats": runs.count,
+            "tasks seen": len(runs.of),
+            "runs of tasks": runs.total(),
+            "tasks that ran twice": len(twice),
+            "tasks missing or too many": len(amiss),
+            "processes that outlived a worker": len(self.cluster.survivors),
+            "events not handled": len(mishaps),
+        }
+
+    def _watch(self, wanted: dict[str, Wanted]) -> list[str]:
+        since = milliseconds()
+        time.sleep(LAST_WATCH)
+        with self.reader.lock:
+            return beats_amiss(self.reader.runs, since, wanted)
+
+    def _wanted(self) -> dict[str, Wanted]:
+        return {name: one for operator in self.operators for name, one in operator.wanted.items()}
+
+
+def _settle(cluster: Cluster, wanted: dict[str, Wanted]) -> tuple[list[str], float]:
+    """What is not as asked for in the end, and after how many seconds that was known."""
+    clock = Clock()
+    while True:
+        wrong = [sentence for worker in cluster.workers for sentence in differences(worker, wanted)]
+        if not wrong or clock.seconds > TO_SETTLE:
+            return wrong, clock.seconds
+        time.sleep(0.5)
+
+
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))

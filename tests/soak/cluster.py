@@ -1,0 +1,140 @@
+"""Three workers of one group that are killed and started again, and an operator who asks until it is done."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+
+from workers import WorkerProcess, alive
+
+WORKERS = 3
+PATIENCE = 120.0
+"""Seconds within which a request must have been carried out, whatever is killed meanwhile."""
+LAST_BREATH = 15.0
+"""Seconds that a killed worker's processes may outlive it: their lease, and some more on a busy machine."""
+
+UNHANDLED = ("The worker could not handle", "The worker could not carry out", "Hosting task ")
+
+
+class Cluster:
+    """Used as a context manager: the workers run inside. ``settings`` are added to those of every worker.
+
+    Worker ids are the same after a new start, as they would be in reality; so ports are below those that systems give
+    to connections.
+    """
+
+    def __init__(self, bootstrap: str, folder: Path, **settings: str) -> None:
+        group = f"soak-{uuid.uuid4().hex[:8]}"
+        shared = {
+            "group__id": group,
+            **{f"{kind}__storage__topic": f"{group}-{kind}" for kind in ("config", "offset", "status")},
+            "offset__storage__partitions": "5",
+            "session__timeout__ms": "6000",
+            "heartbeat__interval__ms": "2000",
+            "scheduled__rebalance__max__delay__ms": "2000",
+            "plugin__path": str(Path(__file__).with_name("plugin.py")),
+            "spark__master": "local[100]",
+        }
+        ports = _free_ports(18700)
+        self.workers = [
+            WorkerProcess(bootstrap, folder, **shared, listeners=f"http://127.0.0.1:{next(ports)}", **settings)
+            for _ in range(WORKERS)
+        ]
+        self.retries = 0
+        self.survivors: list[str] = []
+        """Sentences on processes that outlived their worker for too long."""
+        self._doomed: dict[int, tuple[float, str]] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        with self._stack:
+            for worker in self.workers:
+                self._stack.enter_context(worker)
+            self._stack = self._stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+        self.watch_doomed()
+        for pid in self._doomed:
+            if alive(pid):
+                _kill(pid)
+
+    def kill(self, worker: WorkerProcess) -> None:
+        """SIGKILL. Its processes must follow by themselves, see ``watch_doomed``."""
+        below = worker.descendants()
+        worker.kill()
+        self._doomed |= {pid: (time.monotonic(), f"{command(pid)[:60]} of worker {worker.name}") for pid in below}
+
+    def watch_doomed(self) -> None:
+        """Called now and then: note who has outlived his worker by more than LAST_BREATH seconds."""
+        now = time.monotonic()
+        for pid, (killed, what) in list(self._doomed.items()):
+            if not alive(pid):
+                del self._doomed[pid]
+            elif now - killed > LAST_BREATH:
+                del self._doomed[pid]
+                self.survivors.append(f"process {pid} ({what}) has outlived it by more than {LAST_BREATH:g} s")
+                _kill(pid)
+
+    def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> httpx.Response:
+        """Ask one worker after the other until one has done it.
+
+        Conflicts, workers that are gone, and followers that have not read yet what others know are no reason to give
+        up; AssertionError for other answers, and after PATIENCE seconds.
+        """
+        deadline, uncertain = time.monotonic() + PATIENCE, False
+        while True:
+            worker = random.choice(self.workers)
+            try:
+                answer = worker.http.request(method, path, json=body)
+                said = f"{answer.status_code} {answer.text}"
+                if answer.is_success or (uncertain and method == "DELETE" and answer.status_code == 404):
+                    return answer
+                uncertain = uncertain or answer.status_code == 500
+                assert answer.status_code in (404, 409, 500, 503), f"{method} {path} was answered {said}"
+            except httpx.TransportError as error:
+                said, uncertain = repr(error), True
+            assert time.monotonic() < deadline, f"{method} {path} was not done within {PATIENCE:g} s, at last: {said}"
+            self.retries += 1
+            time.sleep(0.3)
+
+    def mishaps(self) -> list[str]:
+        """Lines of the logs that tell of events which a worker could not handle."""
+        return [
+            f"{worker.name}: {line}"
+            for worker in self.workers
+            for line in worker.log.read_text(errors="replace").splitlines()
+            if any(sentence in line for sentence in UNHANDLED) and " ERROR " in line
+        ]
+
+
+def command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def _free_ports(first: int) -> Iterator[int]:
+    for port in range(first, first + 1000):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) != 0:
+                yield port

@@ -1,0 +1,203 @@
+"""The kill test: numbers go to Kafka while workers, the Sparks under them and the processes of tasks are killed.
+
+With exactly once a read_committed reader must find every number once and in order, otherwise at least once. Tasks that
+have failed are restarted by REST, as an operator would do.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from soak.cluster import Cluster
+from soak.report import Clock, Outcome
+from soak.tally import amiss, read
+from soak.victims import KINDS, kill
+from support import Kafka
+from waiting import until
+from workers import PLAIN
+
+BOUNDARIES = ("poll", "interval")
+"""A connector for each, so that transactions are short and long."""
+TASKS = 3
+SOURCES = 6
+TOPIC_PARTITIONS = 3
+TO_SETTLE = 180.0
+"""Seconds within which all tasks must run again and get on after the last kill."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KillTest:
+    """``between_kills``: seconds, on average; each pause is between none and twice as long."""
+
+    kills: int
+    between_kills: float = 6.0
+    exactly_once: bool = True
+
+
+class Restarter:
+    """The operator: looks every second whether something has failed, and restarts it."""
+
+    def __init__(self, cluster: Cluster, names: list[str]) -> None:
+        self.restarts = 0
+        self.failure: BaseException | None = None
+        self._cluster, self._names = cluster, names
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="restarter")
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _work(self) -> None:
+        try:
+            while not self._ended.wait(1.0):
+                for name in self._names:
+                    if "FAILED" in states(self._cluster, name):
+                        path = f"/connectors/{name}/restart?includeTasks=true&onlyFailed=true"
+                        self._cluster.request("POST", path)
+                        self.restarts += 1
+        except BaseException as error:
+            self.failure = error
+
+
+def run(test: KillTest, bootstrap: str, folder: Path, say: Callable[[str], None]) -> Outcome:
+    clock, kafka = Clock(), Kafka(bootstrap)
+    topics = {
+        f"counting-{boundary}": kafka.create_topic(f"numbers-{uuid.uuid4().hex[:8]}", partitions=TOPIC_PARTITIONS)
+        for boundary in BOUNDARIES
+    }
+    support = "enabled" if test.exactly_once else "disabled"
+    with Cluster(bootstrap, folder, exactly__once__source__support=support) as cluster:
+        course = _Course(cluster, topics, Restarter(cluster, list(topics)), say)
+        course.begin()
+        course.kill_all(test)
+        course.end()
+        say("stopping")
+    tallies = {name: read(bootstrap, topic) for name, topic in topics.items()}
+    wrong = [
+        f"{name}, {each}" for name in topics for each in amiss(tallies[name], course.ends[name], test.exactly_once)
+    ]
+    every = [tally for by_source in tallies.values() for tally in by_source.values()]
+    figures: dict[str, object] = {
+        "exactly once": "on" if test.exactly_once else "off",
+        "duration": f"{clock.seconds:.0f} s",
+        **course.figures,
+        "numbers sent": sum(len(tally.counts) for tally in every),
+        "numbers lost": sum(tally.missing for tally in every),
+        "numbers that came more than once": sum(tally.repeated for tally in every),
+        "places out of order": sum(tally.disordered for tally in every),
+    }
+    return Outcome(figures, [*course.violations, *wrong, *cluster.survivors])
+
+
+@dataclass(slots=True)
+class _Course:
+    """One kill test, step by step."""
+
+    cluster: Cluster
+    topics: dict[str, str]
+    """By connector."""
+    operator: Restarter
+    say: Callable[[str], None]
+    ends: dict[str, dict[int, int]] = field(default_factory=dict)
+    """By connector and source partition: the number that would have come next."""
+    figures: dict[str, object] = field(default_factory=dict)
+    violations: list[str] = field(default_factory=list)
+
+    def begin(self) -> None:
+        for name, topic in self.topics.items():
+            self.cluster.request("PUT", f"/connectors/{name}/config", _config(name, topic))
+        until(self._all_run, "all tasks running", TO_SETTLE)
+        self.say(f"{len(self.cluster.workers)} workers and {len(self.topics) * TASKS} tasks run")
+
+    def kill_all(self, test: KillTest) -> None:
+        """Returns when everything runs and gets on again after the last kill."""
+        killed: Counter[str] = Counter()
+        self.operator.start()
+        try:
+            for number in range(1, test.kills + 1):
+                time.sleep(random.uniform(0, 2 * test.between_kills))
+                kind = KINDS[number % len(KINDS)]
+                self.cluster.watch_doomed()
+                self.say(f"kill {number}: {kill(self.cluster, kind)}")
+                killed[kind] += 1
+            clock = Clock()
+            self._wait_for_progress()
+        finally:
+            self.operator.stop()
+        if self.operator.failure:
+            self.violations.append(str(self.operator.failure))
+        self.figures = {
+            "kills": ", ".join(f"{count} of a {kind}" for kind, count in sorted(killed.items())),
+            "restarts of failed tasks": self.operator.restarts,
+            "all tasks getting on after the last kill": f"after {clock.seconds:.1f} s",
+        }
+
+    def _wait_for_progress(self) -> None:
+        before = {name: self._committed(name) for name in self.topics}
+        try:
+            until(self._all_run, "all tasks running again", TO_SETTLE)
+            until(lambda: all(self._gets_on(name, before[name]) for name in before), "all getting on", TO_SETTLE)
+        except AssertionError as error:
+            self.violations.append(str(error))
+            self.violations += [f"{name}: {status(self.cluster, name)}" for name in self.topics]
+
+    def end(self) -> None:
+        """Nothing more is sent: what is committed now is what must have arrived."""
+        for name in self.topics:
+            self.cluster.request("PUT", f"/connectors/{name}/stop")
+        until(lambda: all(states(self.cluster, name) == ["STOPPED"] for name in self.topics), "the stop", TO_SETTLE)
+        self.ends = {name: self._committed(name) for name in self.topics}
+        self.cluster.watch_doomed()
+        mishaps = self.cluster.mishaps()
+        self.violations += mishaps
+        self.figures |= {
+            "requests repeated": self.cluster.retries,
+            "processes that outlived a worker": len(self.cluster.survivors),
+            "events not handled": len(mishaps),
+        }
+
+    def _all_run(self) -> bool:
+        return all(states(self.cluster, name) == ["RUNNING"] * (TASKS + 1) for name in self.topics)
+
+    def _committed(self, name: str) -> dict[int, int]:
+        """By source partition, the number with which it goes on."""
+        offsets = self.cluster.request("GET", f"/connectors/{name}/offsets").json()["offsets"]
+        return {each["partition"]["source"]: each["offset"]["next"] for each in offsets}
+
+    def _gets_on(self, name: str, before: dict[int, int]) -> bool:
+        now = self._committed(name)
+        return len(now) == SOURCES and all(end > before.get(source, 0) for source, end in now.items())
+
+
+def status(cluster: Cluster, name: str) -> Any:
+    return cluster.request("GET", f"/connectors/{name}/status").json()
+
+
+def states(cluster: Cluster, name: str) -> list[str]:
+    found = status(cluster, name)
+    return [found["connector"]["state"], *(task["state"] for task in found["tasks"])]
+
+
+def _config(name: str, topic: str) -> dict[str, str]:
+    return {
+        **PLAIN,
+        "connector.class": "plugin.Counting",
+        "tasks.max": str(TASKS),
+        "topic": topic,
+        "topic.partitions": str(TOPIC_PARTITIONS),
+        "source.partitions": str(SOURCES),
+        "transaction.boundary": name.removeprefix("counting-"),
+        "transaction.boundary.interval.ms": "1000",
+    }

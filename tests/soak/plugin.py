@@ -1,0 +1,139 @@
+"""Two sources that tell on themselves, for the soak and the kill test to run; a worker finds them by ``plugin.path``.
+
+``Beats`` sends heartbeats, from which it can be seen which run of a task was at work when. ``Counting`` sends numbers,
+from which it can be seen what was lost, doubled or out of order.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+import uuid
+from collections.abc import Mapping
+from typing import ClassVar
+
+from penstock.api.connector import ExactlyOnceSupport, SourceConnector
+from penstock.api.record import SourceRecord
+from penstock.api.source import SourceTask
+
+__all__ = ["Beats", "Counting"]
+
+
+class Paced(SourceTask):
+    """Gives records every ``pace`` seconds."""
+
+    pace: ClassVar[float] = 0.5
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._due = 0.0
+
+    def poll(self) -> list[SourceRecord] | None:
+        now = time.monotonic()
+        if now < self._due:
+            return None
+        self._due = now + self.pace
+        return self.records()
+
+    def records(self) -> list[SourceRecord]:
+        raise NotImplementedError
+
+    def idle(self) -> float:
+        return max(0.0, self._due - time.monotonic())
+
+
+class BeatTask(Paced):
+    """Each record: who is at work (connector, task, run, process), by which revision of the configuration, and when.
+
+    ``at`` are milliseconds of the machine's monotonic clock, which its processes share. A run's first record tells
+    when it was started.
+    """
+
+    def start(self, config: Mapping[str, str]) -> None:
+        super().start(config)
+        self._topic, self._place = config["topic"], {"task": config["task"]}
+        self._beat = {key: config[key] for key in ("name", "task", "revision")} | {
+            "run": uuid.uuid4().hex,
+            "pid": os.getpid(),
+            "at": int(time.monotonic() * 1000),
+            "number": 0,
+        }
+
+    def records(self) -> list[SourceRecord]:
+        beat, number = self._beat, self._beat["number"] + 1
+        self._beat = {**beat, "number": number, "at": int(time.monotonic() * 1000)}
+        return [
+            SourceRecord(
+                topic=self._topic,
+                value=json.dumps(self._beat if number > 1 else beat),
+                source_partition=self._place,
+                source_offset={"number": number},
+            )
+        ]
+
+
+class Beats(SourceConnector):
+    """As many tasks as ``tasks.max`` allows, heartbeats to ``topic``; ``revision`` is passed on."""
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._config = dict(config)
+
+    def task_class(self) -> type[SourceTask]:
+        return BeatTask
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        return [{**self._config, "task": str(task)} for task in range(max_tasks)]
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
+        return ExactlyOnceSupport.SUPPORTED
+
+
+class CountingTask(Paced):
+    """Counts on, in each of its source partitions, from where the committed offset says; a record is two numbers:
+    ``<source partition> <number>``.
+    """
+
+    pace = 0.05
+
+    def start(self, config: Mapping[str, str]) -> None:
+        super().start(config)
+        self._topic, self._topic_partitions = config["topic"], int(config["topic.partitions"])
+        self._next = {}
+        for source in map(int, config["sources"].split(",")):
+            offset = self.context.offset_reader.offset({"source": source})
+            self._next[source] = offset["next"] if offset else 0
+
+    def records(self) -> list[SourceRecord]:
+        found = []
+        for source, first in self._next.items():
+            self._next[source] = first + random.randrange(30)
+            found += [self._record(source, number) for number in range(first, self._next[source])]
+        return found
+
+    def _record(self, source: int, number: int) -> SourceRecord:
+        return SourceRecord(
+            topic=self._topic,
+            partition=source % self._topic_partitions,
+            value=f"{source} {number}",
+            source_partition={"source": source},
+            source_offset={"next": number + 1},
+        )
+
+
+class Counting(SourceConnector):
+    """``source.partitions`` of them, dealt out to the tasks; each goes to one of ``topic.partitions`` of ``topic``."""
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._config = dict(config)
+
+    def task_class(self) -> type[SourceTask]:
+        return CountingTask
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        sources = range(int(self._config["source.partitions"]))
+        dealt = [sources[task::max_tasks] for task in range(max_tasks)]
+        return [{**self._config, "sources": ",".join(map(str, each))} for each in dealt if each]
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
+        return ExactlyOnceSupport.SUPPORTED

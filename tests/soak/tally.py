@@ -1,0 +1,90 @@
+"""Which numbers have arrived, by source partition: how often each, and in which order."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+
+READ_SECONDS = 60
+
+
+@dataclass(slots=True)
+class Tally:
+    """Of one source partition. Numbers begin at 0."""
+
+    counts: bytearray = field(default_factory=bytearray)
+    """How often each number has come, 255 at most."""
+    last: int = -1
+    disordered: int = 0
+    """How often a number came that was not greater than the one before."""
+
+    def add(self, number: int) -> None:
+        if number >= len(self.counts):
+            self.counts.extend(bytes(number + 1 - len(self.counts)))
+        self.counts[number] = min(self.counts[number] + 1, 255)
+        self.disordered += number <= self.last
+        self.last = number
+
+    @property
+    def missing(self) -> int:
+        return self.counts.count(0)
+
+    @property
+    def repeated(self) -> int:
+        return len(self.counts) - self.counts.count(0) - self.counts.count(1)
+
+
+def read(bootstrap: str, topic: str) -> dict[int, Tally]:
+    """All that a read_committed reader finds in the topic up to its end, as it is now."""
+    settings = {
+        "bootstrap.servers": bootstrap,
+        "group.id": f"tally-{uuid.uuid4().hex}",
+        "enable.auto.commit": False,
+        "enable.partition.eof": True,
+        "isolation.level": "read_committed",
+    }
+    consumer = Consumer(settings)
+    tallies: dict[int, Tally] = {}
+    try:
+        unread = set(consumer.list_topics(topic, timeout=READ_SECONDS).topics[topic].partitions)
+        consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in unread])
+        while unread:
+            messages = consumer.consume(10_000, 1.0)
+            for message in messages:
+                if message.error() is None:
+                    source, number = message.value().split()
+                    tallies.setdefault(int(source), Tally()).add(int(number))
+                elif message.error().code() == KafkaError._PARTITION_EOF:
+                    unread.discard(message.partition())
+                else:
+                    raise KafkaException(message.error())
+    finally:
+        consumer.close()
+    return tallies
+
+
+def amiss(tallies: Mapping[int, Tally], committed: Mapping[int, int], exactly_once: bool) -> list[str]:
+    """Sentences on numbers that are not where they should be.
+
+    ``committed`` are, by source partition, the numbers with which their source would go on: all before must have
+    come, and with exactly once none from there on.
+    """
+    wrong = []
+    for source in sorted(tallies.keys() | committed.keys()):
+        tally, end = tallies.get(source, Tally()), committed.get(source, 0)
+        at = f"source partition {source}"
+        if len(tally.counts) < end:
+            wrong.append(f"{at}: numbers from {len(tally.counts)} to {end - 1} are lost")
+        if tally.missing:
+            wrong.append(f"{at}: {tally.missing} numbers are lost, the first is {tally.counts.index(0)}")
+        if exactly_once and len(tally.counts) > end:
+            wrong.append(f"{at}: numbers go to {len(tally.counts) - 1}, though the committed offset is {end}")
+        if exactly_once and tally.repeated:
+            first = next(number for number, count in enumerate(tally.counts) if count > 1)
+            wrong.append(f"{at}: {tally.repeated} numbers have come more than once, the first is {first}")
+        if exactly_once and tally.disordered:
+            wrong.append(f"{at}: the order is broken in {tally.disordered} places")
+    return wrong

@@ -1,0 +1,87 @@
+"""That the soak and the kill test see what is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from soak.beats import Runs
+from soak.churn import Wanted, beats_amiss
+from soak.tally import Tally, amiss
+
+
+def runs(*beats: tuple[str, int], revision: str = "1") -> Runs:
+    """Of task a-0: pairs of a run's name and a time."""
+    found = Runs()
+    for run, at in beats:
+        found.add({"name": "a", "task": "0", "run": run, "pid": 7, "revision": revision, "at": at})
+    return found
+
+
+def tally(*numbers: int) -> Tally:
+    found = Tally()
+    for number in numbers:
+        found.add(number)
+    return found
+
+
+def wanted(**changes: Any) -> Wanted:
+    return Wanted({"tasks.max": "1", "revision": "1"}, **changes)
+
+
+def test_runs_that_follow_each_other_are_no_double_run() -> None:
+    assert runs(("x", 0), ("x", 5), ("y", 6), ("y", 9)).twice() == []
+
+
+def test_a_run_that_begins_before_the_last_heartbeat_of_another_is_one() -> None:
+    [sentence] = runs(("x", 0), ("x", 10), ("y", 6), ("y", 20)).twice()
+    assert sentence.startswith("task a-0 ran twice for 4 ms: run y (process 7) was started at 6, run x")
+
+
+def test_a_run_is_compared_with_all_that_began_before_it_and_in_whatever_order_heartbeats_come() -> None:
+    found = runs(("z", 30), ("z", 31), ("y", 5), ("y", 6), ("x", 40), ("x", 0)).twice()
+    assert [sentence.split(":")[0] for sentence in found] == ["task a-0 ran twice for 1 ms"] * 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "heard", "said"),
+    [
+        ({"a": wanted()}, runs(("x", 5)), []),
+        ({"a": wanted()}, runs(("x", 0)), ["task a-0 is missing: no heartbeat"]),
+        ({"a": wanted()}, runs(("x", 5), revision="0"), ["task a-0 is at work with ['0'], not with 1"]),
+        ({"a": wanted()}, runs(("x", 5), ("y", 6)), ["task a-0 is at work with ['1', '1'], not with 1"]),
+        ({"a": wanted(state="PAUSED")}, runs(("x", 5)), ["task a-0 is at work, though nobody wants it"]),
+        ({}, runs(("x", 5)), ["task a-0 is at work, though nobody wants it"]),
+        ({}, runs(("x", 0)), []),
+    ],
+    ids=["right", "missing", "old", "two", "paused", "deleted", "gone"],
+)
+def test_who_is_at_work_in_the_end(asked: dict[str, Wanted], heard: Runs, said: list[str]) -> None:
+    assert beats_amiss(heard, 2, asked) == said
+
+
+@pytest.mark.parametrize(
+    ("found", "end", "once", "at_least_once"),
+    [
+        (tally(0, 1, 2), 3, [], []),
+        (tally(0, 1), 3, ["numbers from 2 to 2 are lost"], ["numbers from 2 to 2 are lost"]),
+        (tally(0, 2), 3, ["1 numbers are lost, the first is 1"], ["1 numbers are lost, the first is 1"]),
+        (tally(0, 1, 2), 2, ["numbers go to 2, though the committed offset is 2"], []),
+        (
+            tally(0, 1, 1, 2),
+            3,
+            ["1 numbers have come more than once, the first is 1", "the order is broken in 1 places"],
+            [],
+        ),
+        (tally(0, 2, 1), 3, ["the order is broken in 1 places"], []),
+    ],
+    ids=["right", "end lost", "lost", "uncommitted", "twice", "disordered"],
+)
+def test_what_has_become_of_numbers(found: Tally, end: int, once: list[str], at_least_once: list[str]) -> None:
+    assert amiss({4: found}, {4: end}, exactly_once=True) == [f"source partition 4: {one}" for one in once]
+    assert amiss({4: found}, {4: end}, exactly_once=False) == [f"source partition 4: {one}" for one in at_least_once]
+
+
+def test_a_source_partition_that_never_arrived_is_lost() -> None:
+    assert amiss({}, {4: 2}, exactly_once=True) == ["source partition 4: numbers from 0 to 1 are lost"]
