@@ -12,6 +12,9 @@ from penstock.core.topic_tracking import check_allowed
 if TYPE_CHECKING:
     from penstock.core.herder import Herder
 
+UNDEFINED_VERSION = "undefined"
+"""The version of plugins that do not tell one; null is the version of what is not there."""
+
 
 def read(herder: Herder, request: m.ReadRequest) -> m.Reply:
     """Raises Refused."""
@@ -71,10 +74,10 @@ def status(herder: Herder, name: str) -> dict[str, Any]:
 
 def _instance(status: ConnectorStatus | TaskStatus) -> dict[str, Any]:
     shown: dict[str, Any] = {"state": status.state, "worker_id": status.worker_id}
+    if status.version != UNDEFINED_VERSION:
+        shown["version"] = status.version
     if status.trace is not None:
         shown["trace"] = status.trace
-    if status.version is not None:
-        shown["version"] = status.version
     return shown
 
 
