@@ -134,6 +134,11 @@ class Cluster:
         self.rebalance()
         self._settle_unless_picked()
 
+    def shut_down(self, name: str) -> None:
+        """The worker stops everything; it has not left the group yet."""
+        self.post(self.workers[name], "group", e.ShutDown())
+        self._settle_unless_picked()
+
     def send(self, name: str, request: m.Request) -> int:
         self.requests += 1
         self.sent[self.requests] = self.workers[name]

@@ -58,6 +58,8 @@ def run(cluster: Cluster, command: str, lines: list[str]) -> Cluster:
             cluster.start(name)
         case "kill", [name]:
             cluster.kill(name)
+        case "shut-down", [name]:
+            cluster.shut_down(name)
         case "cut-off", [name]:
             cluster.cut_off(name)
         case "create", [worker, name]:
