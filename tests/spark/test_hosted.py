@@ -22,11 +22,13 @@ from penstock.core.tasks import (
     TaskMetrics,
     TaskPaused,
     TaskRunning,
+    TaskWaiting,
     TopicSeen,
 )
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.channel import RefusedError, TaskChannel
 from support import Kafka
+from waiting import until
 
 pytestmark = pytest.mark.integration
 
@@ -42,6 +44,10 @@ def process_of(hosted: Any, spec: TaskSpec) -> int:
     pid = hosted._runs[id_of(spec)]._process.pid
     assert isinstance(pid, int)
     return pid
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def test_a_task_says_what_it_does_and_obeys(hosted: Any, spec: Spec) -> None:
@@ -144,6 +150,28 @@ def test_a_killed_process_fails_its_task_for_good(hosted: Any, spec: Spec) -> No
     assert isinstance(ended, TaskEnded)
 
 
+def test_a_stop_while_a_task_is_being_forked_harms_no_other(hosted: Any, spec: Spec) -> None:
+    one, two, three = spec(), spec(), spec()
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    daemon = parent_of(process_of(hosted, one))
+    os.kill(daemon, signal.SIGSTOP)
+    try:
+        hosted.run(two)
+        hosted.events.until(TaskWaiting, id_of(two))
+        hosted.stop(id_of(two))
+        hosted.events.until(TaskEnded, id_of(two))
+        until(lambda: f"{id_of(two)}/1" not in hosted._driver._jobs, "the end of the Spark job", 10)
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+    hosted.run(three)
+    hosted.events.until(TaskRunning, id_of(three))
+    assert parent_of(process_of(hosted, three)) == daemon
+    for other in (one, three):
+        hosted.stop(id_of(other))
+        assert not any(isinstance(event, TaskFailed) for event in hosted.events.until(TaskEnded, id_of(other)))
+
+
 def test_a_process_that_hangs_loses_its_lease(hosted: Any, spec: Spec) -> None:
     one = spec()
     hosted.run(one)
@@ -212,7 +240,7 @@ def descendants(parent: int) -> set[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                parents[int(entry.name)] = parent_of(int(entry.name))
             except OSError:
                 pass
     below = {pid for pid, of in parents.items() if of == parent}

@@ -117,7 +117,9 @@ class Driver:
         """One hosted task, for as long as it runs."""
         error = None
         try:
-            self.sc.setJobGroup(command["group"], command["description"], interruptOnCancel=True)
+            # Not by an interrupt: whoever waits for a fork would take it for the forking process's death, and Spark
+            # would end that one and with it every task that was ever forked from it.
+            self.sc.setJobGroup(command["group"], command["description"], interruptOnCancel=False)
             self.one.mapPartitions(functools.partial(task.host, command["payload"])).collect()
         except Exception as problem:
             if getattr(problem, "java_exception", None) is None and self._java_is_gone():
