@@ -11,63 +11,21 @@ happens in one certain order as soon as it can (scenarios); with it, it says eac
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
+import telling
 from penstock.core import actions as a
 from penstock.core import events as e
 from penstock.core import messages as m
-from penstock.core.group.assignment import AssignorMemory, Rebalance, assign
-from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Joined, Lost, Member, Revoked
-from penstock.core.herder import Herder, HerderSettings, PluginFacts
+from penstock.core.herder import Herder, HerderSettings
 from penstock.core.leading import Fenced
-from penstock.core.records import ConfigRecord, ConnectorStatus, StatusTopicRecord, TaskStatus, TopicStatus
+from penstock.core.records import ConfigRecord, StatusTopicRecord
 from penstock.core.session_keys import sign
 from penstock.core.tasks import TaskEnded, TaskFailed, TaskId, TaskPaused, TaskRunning, TopicSeen
+from simulated_group import Group
+from simulated_worker import Facts, Task, Worker
 
 Effect = Callable[[], None]
-
-
-class Facts(PluginFacts):
-    """Classes whose name begins with Sink are sinks; the rest are sources."""
-
-    def kind(self, config: Any) -> str:
-        return "unknown" if config is None else "sink" if config["connector.class"].startswith("Sink") else "source"
-
-    def version(self, config: Any) -> str | None:
-        return None
-
-
-@dataclass(eq=False)
-class Worker:
-    id: str
-    herder: Herder
-    under_way: list[tuple[str, Any]] = field(default_factory=list)
-    """Channel, and an event for the herder or an effect."""
-    read: int = 0
-    """How far it has been told of the config log."""
-    snapshot: ClusterConfigSnapshot = field(default_factory=lambda: ClusterConfigSnapshot(0))
-    joined: bool = False
-    wants_to_join: bool = False
-    runs: Assignment | None = None
-    """What it runs, as it tells when it joins."""
-    to_release: int = 0
-    """Revocations that it has not confirmed; it joins no rebalance until then, and hears of none."""
-    arrived: Joined | None = None
-    slow: set[TaskId] = field(default_factory=set)
-    """Tasks that do not end when they are stopped, until they are told to."""
-    tasks: dict[TaskId, Task] = field(default_factory=dict)
-    """The runs of tasks that have not ended."""
-
-
-@dataclass
-class Task:
-    """A process that runs a task."""
-
-    id: TaskId
-    run: int
-    known_topics: set[str]
-    stopping: bool = False
 
 
 class Cluster:
@@ -81,14 +39,11 @@ class Cluster:
     ) -> None:
         self.trace, self.pick, self.settings = trace, pick, settings
         self.workers: dict[str, Worker] = {}
+        self.group = Group(self.workers, self.post, trace)
         self.config: list[Any] = []
         self.status: list[StatusTopicRecord] = []
         self.now = 0
-        self.generation = 0
-        self.memory: dict[str, AssignorMemory] = {}
-        self.rebalancing = False
         self.requests = 0
-        self.max_delay_ms = 0
         self.replies: list[m.Reply | m.Elsewhere] = []
         self.answered: dict[int, m.Reply | m.Elsewhere] = {}
         self.calls: dict[int, tuple[Worker, str, int]] = {}
@@ -116,22 +71,12 @@ class Cluster:
             if called == name:
                 del self.calls[number]
                 self.post(caller, f"ask {token}", e.Completed(token, error=ConnectionError(f"{name} is gone")))
-        self.rebalance()
+        self.group.wanted = True
         self._settle_unless_picked()
 
     def cut_off(self, name: str, joins_again: bool = False) -> None:
         """The group no longer hears of a worker, and the worker knows it."""
-        worker = self.workers[name]
-        worker.joined, worker.runs, worker.arrived = False, None, None
-        worker.to_release += 1
-
-        def released() -> None:
-            worker.to_release -= 1
-            worker.wants_to_join = joins_again
-            self.rebalancing |= joins_again
-
-        self.post(worker, "group", Lost("no heartbeat", (), (), released))
-        self.rebalance()
+        self.group.lose(self.workers[name], joins_again)
         self._settle_unless_picked()
 
     def shut_down(self, name: str) -> None:
@@ -197,8 +142,8 @@ class Cluster:
             worker = next((w for w in self.workers.values() if w.under_way), None)
             if worker is not None:
                 self._happen(worker, 0)
-            elif self.rebalancing:
-                self._decide()
+            elif self.group.wanted:
+                self.group.decide(self.now)
             else:
                 return False
             return True
@@ -207,12 +152,12 @@ class Cluster:
             for worker in self.workers.values()
             for i, (channel, _) in reversed(list(enumerate(worker.under_way)))
         }
-        channels = sorted(heads) + (["group decides"] if self._can_decide() else [])
+        channels = sorted(heads) + (["group decides"] if self.group.can_decide() else [])
         if not channels:
             return False
         chosen = channels[self.pick(channels)]
         if chosen == "group decides":
-            self._decide()
+            self.group.decide(self.now)
         else:
             self._happen(*heads[chosen])
         return True
@@ -244,61 +189,6 @@ class Cluster:
         else:
             worker.under_way.append((channel, effect))
 
-    # -- the group
-
-    def rebalance(self) -> None:
-        self.rebalancing = True
-
-    def _can_decide(self) -> bool:
-        candidates = [w for w in self.workers.values() if w.joined or w.wants_to_join]
-        return self.rebalancing and bool(candidates) and not any(w.to_release for w in candidates)
-
-    def _decide(self) -> None:
-        self.rebalancing = False
-        for worker in self.workers.values():
-            worker.joined, worker.wants_to_join = worker.joined or worker.wants_to_join, False
-        members = [w for w in self.workers.values() if w.joined]
-        if not members:
-            return
-        self.generation += 1
-        leader = members[0]
-        url = {w.id: f"http://{w.id}" for w in members}
-        round_ = Rebalance(leader.id, self.generation, self.generation - 1, 2, self.max_delay_ms)
-        states = [Member(w.id, url[w.id], w.snapshot.offset, w.runs) for w in members]
-        decision = assign(leader.snapshot, states, self.memory.get(leader.id, AssignorMemory()), self.now, round_)
-        self.memory = {leader.id: decision.memory}
-        for worker in members:
-            given = decision.assignments[worker.id]
-            if not given.failed:
-                worker.runs = _merged(worker.runs, given)
-            owners = decision.owners if worker is leader else None
-            whole = given if given.failed else worker.runs
-            assert whole is not None
-            self.trace(f"{worker.id}: assigned {_work(whole)}" + (" (failed)" if given.failed else ""))
-            joined = Joined(self.generation, worker.id, 2, whole, worker is leader, owners)
-            self._arrive(worker, joined, given)
-
-    def _arrive(self, worker: Worker, joined: Joined, given: Assignment) -> None:
-        """What is revoked is released before the worker hears of the rest."""
-        worker.arrived = joined
-
-        def arrive() -> None:
-            if worker.arrived is joined and not worker.to_release:
-                worker.arrived = None
-                self.post(worker, "group", joined)
-
-        def released() -> None:
-            worker.to_release -= 1
-            arrive()
-
-        if given.revoked_connectors or given.revoked_tasks:
-            self.trace(f"{worker.id}: revoked {', '.join([*given.revoked_connectors, *map(str, given.revoked_tasks)])}")
-            worker.to_release += 1
-            revoked = Revoked(given.leader, given.revoked_connectors, given.revoked_tasks, released)
-            self.post(worker, "group", revoked)
-        else:
-            arrive()
-
     # -- what herders want done
 
     def _carry_out(self, worker: Worker, action: a.Action) -> None:
@@ -326,8 +216,7 @@ class Cluster:
             case a.Publish(snapshot):
                 worker.snapshot = snapshot
             case a.JoinGroup() | a.Rejoin():
-                worker.wants_to_join = not worker.joined
-                self.rebalance()
+                self.group.join(worker)
             case a.Release(done):
                 done()
             case a.StartConnector(name, run, _, target) | a.ChangeConnectorState(name, run, target):
@@ -389,11 +278,11 @@ class Cluster:
         assert number not in self.answered, f"request {number} was answered twice"
         self.answered[number] = reply
         self.replies.append(reply)
-        self.trace(f"{worker.id}: {_reply(reply)}")
+        self.trace(f"{worker.id}: {telling.reply(reply)}")
         if number in self.calls:
             caller, _, token = self.calls.pop(number)
             refused = isinstance(reply, m.Elsewhere) or reply.status >= 400
-            error = ConnectionError(f"the leader answered {_reply(reply)}") if refused else None
+            error = ConnectionError(f"the leader answered {telling.reply(reply)}") if refused else None
             self.post(caller, f"ask {token}", e.Completed(token, error=error))
 
     def _append(self, worker: Worker, action: a.AppendConfig) -> None:
@@ -409,7 +298,7 @@ class Cluster:
 
     def _append_status(self, records: tuple[StatusTopicRecord, ...]) -> None:
         for record in records:
-            self.trace(f"status: {_status(record)}")
+            self.trace(f"status: {telling.status(record)}")
             self.status.append(record)
             for each in self.workers.values():
                 self.post(each, "status", e.StatusRead((record,)))
@@ -428,44 +317,3 @@ class Cluster:
         self.requests += 1
         self.calls[self.requests] = (worker, leader.id, call.token)
         self.post(leader, f"client {self.requests}", e.Submitted(self.requests, request))
-
-
-def _merged(before: Assignment | None, given: Assignment) -> Assignment:
-    """Everything a member runs after a rebalance: what it ran, less what was revoked, and what is new."""
-    old = before or Assignment()
-    connectors = [c for c in old.connectors if c not in given.revoked_connectors]
-    tasks = [t for t in old.tasks if t not in given.revoked_tasks]
-    return Assignment(
-        (*connectors, *(c for c in given.connectors if c not in connectors)),
-        (*tasks, *(t for t in given.tasks if t not in tasks)),
-        given.revoked_connectors,
-        given.revoked_tasks,
-        given.delay_ms,
-        given.leader,
-        given.leader_url,
-        given.offset,
-    )
-
-
-def _work(assignment: Assignment) -> str:
-    return ", ".join([*assignment.connectors, *map(str, assignment.tasks)]) or "nothing"
-
-
-def _status(record: StatusTopicRecord) -> str:
-    match record:
-        case ConnectorStatus(name, state, worker):
-            return f"connector {name} " + (f"{state} on {worker}" if state else "gone")
-        case TaskStatus(id, state, worker, _, trace):
-            return f"task {id} " + (f"{state} on {worker}" + (f": {trace}" if trace else "") if state else "gone")
-        case TopicStatus(topic, connector, task):
-            return f"topic {topic} of {connector} " + ("no longer active" if task is None else f"active by task {task}")
-
-
-def _reply(reply: m.Reply | m.Elsewhere) -> str:
-    if isinstance(reply, m.Elsewhere):
-        return f"elsewhere: {reply.url}"
-    body = reply.body
-    if isinstance(body, dict) and "connector" in body and "tasks" in body:
-        tasks = ", ".join(f"{t['id']} {t['state']} on {t['worker_id']}" for t in body["tasks"])
-        return f"{reply.status} connector {body['connector']['state']}; tasks {tasks or 'none'}"
-    return f"{reply.status}" + ("" if body is None else f" {body}")

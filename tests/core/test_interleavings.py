@@ -29,9 +29,10 @@ from penstock.core.records import (
     TopicStatus,
 )
 from penstock.core.tasks import TaskId
-from simulation import Cluster, Worker
+from simulated_worker import Worker
+from simulation import Cluster
 
-EXAMPLES = int(os.environ.get("PENSTOCK_INTERLEAVINGS", "60"))
+EXAMPLES = int(os.environ.get("PENSTOCK_INTERLEAVINGS", "120"))
 NAMES, WORKERS, TOPICS = ("c", "s"), ("w1", "w2", "w3"), ("t", "u")
 names, tasks = st.sampled_from(NAMES), st.builds(TaskId, st.sampled_from(NAMES), st.integers(0, 2))
 
@@ -90,7 +91,7 @@ class Interleavings(RuleBasedStateMachine):
             exactly_once=self.exactly_once,
             fenced_writes=self.exactly_once,
         )
-        self.cluster.max_delay_ms = delay
+        self.cluster.group.max_delay_ms = delay
         self.asked: list[int] = []
         self.cluster.start("w1")
         self.cluster.start("w2")

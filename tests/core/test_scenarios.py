@@ -53,7 +53,7 @@ def run(cluster: Cluster, command: str, lines: list[str]) -> Cluster:
         case "cluster", []:
             delay = int(options.pop("max_delay_ms", 0))
             cluster = Cluster(lines.append, **{k: v == "true" for k, v in options.items()})
-            cluster.max_delay_ms = delay
+            cluster.group.max_delay_ms = delay
         case "start", [name]:
             cluster.start(name)
         case "kill", [name]:

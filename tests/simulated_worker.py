@@ -1,0 +1,52 @@
+"""A worker of the simulated cluster: a real herder, what is under way for it, and the tasks that it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Joined
+from penstock.core.herder import Herder, PluginFacts
+from penstock.core.tasks import TaskId
+
+
+class Facts(PluginFacts):
+    """Classes whose name begins with Sink are sinks; the rest are sources."""
+
+    def kind(self, config: Any) -> str:
+        return "unknown" if config is None else "sink" if config["connector.class"].startswith("Sink") else "source"
+
+    def version(self, config: Any) -> str | None:
+        return None
+
+
+@dataclass(eq=False)
+class Worker:
+    id: str
+    herder: Herder
+    under_way: list[tuple[str, Any]] = field(default_factory=list)
+    """Channel, and an event for the herder or an effect."""
+    read: int = 0
+    """How far it has been told of the config log."""
+    snapshot: ClusterConfigSnapshot = field(default_factory=lambda: ClusterConfigSnapshot(0))
+    joined: bool = False
+    wants_to_join: bool = False
+    runs: Assignment | None = None
+    """What it runs, as it tells when it joins."""
+    to_release: int = 0
+    """Revocations that it has not confirmed; it joins no rebalance until then, and hears of none."""
+    arrived: Joined | None = None
+    slow: set[TaskId] = field(default_factory=set)
+    """Tasks that do not end when they are stopped, until they are told to."""
+    tasks: dict[TaskId, Task] = field(default_factory=dict)
+    """The runs of tasks that have not ended."""
+
+
+@dataclass
+class Task:
+    """A process that runs a task."""
+
+    id: TaskId
+    run: int
+    known_topics: set[str]
+    stopping: bool = False

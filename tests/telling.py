@@ -1,0 +1,31 @@
+"""How traces tell of assignments, statuses and answers."""
+
+from __future__ import annotations
+
+from penstock.core import messages as m
+from penstock.core.group.membership import Assignment
+from penstock.core.records import ConnectorStatus, StatusTopicRecord, TaskStatus, TopicStatus
+
+
+def work(assignment: Assignment) -> str:
+    return ", ".join([*assignment.connectors, *map(str, assignment.tasks)]) or "nothing"
+
+
+def status(record: StatusTopicRecord) -> str:
+    match record:
+        case ConnectorStatus(name, state, worker):
+            return f"connector {name} " + (f"{state} on {worker}" if state else "gone")
+        case TaskStatus(id, state, worker, _, trace):
+            return f"task {id} " + (f"{state} on {worker}" + (f": {trace}" if trace else "") if state else "gone")
+        case TopicStatus(topic, connector, task):
+            return f"topic {topic} of {connector} " + ("no longer active" if task is None else f"active by task {task}")
+
+
+def reply(answer: m.Reply | m.Elsewhere) -> str:
+    if isinstance(answer, m.Elsewhere):
+        return f"elsewhere: {answer.url}"
+    body = answer.body
+    if isinstance(body, dict) and "connector" in body and "tasks" in body:
+        tasks = ", ".join(f"{t['id']} {t['state']} on {t['worker_id']}" for t in body["tasks"])
+        return f"{answer.status} connector {body['connector']['state']}; tasks {tasks or 'none'}"
+    return f"{answer.status}" + ("" if body is None else f" {body}")
