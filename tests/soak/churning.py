@@ -66,6 +66,8 @@ class _Course:
     operators: list[Operator]
     say: Callable[[str], None]
     kills: int = 0
+    failures: dict[str, None] = field(default_factory=dict)
+    """Sentences, each once."""
     figures: dict[str, object] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
 
@@ -84,13 +86,23 @@ class _Course:
             operator.start()
         try:
             for number in range(1, int(soak.seconds // soak.between_kills) + 1):
-                time.sleep(max(0.0, started + number * soak.between_kills - time.monotonic()))
+                while time.monotonic() < started + number * soak.between_kills:
+                    time.sleep(0.5)
+                    self._look_for_failures()
                 if not any(operator.failure for operator in self.operators):
                     self._kill(random.choice(self.cluster.workers))
         finally:
             for operator in self.operators:
                 operator.stop()
         self.violations += [str(operator.failure) for operator in self.operators if operator.failure]
+
+    def _look_for_failures(self) -> None:
+        """Nothing in a soak is a reason for a connector or task to fail, even if it is soon put right by a change."""
+        for name, found in self.cluster.request("GET", "/connectors?expand=status").json().items():
+            for part in (found["status"]["connector"], *found["status"]["tasks"]):
+                if part["state"] == "FAILED":
+                    what = f"{name}-{part['id']}" if "id" in part else name
+                    self.failures.setdefault(f"{what} has failed on {part['worker_id']}: {part['trace'].strip()}", None)
 
     def _kill(self, victim: WorkerProcess) -> None:
         self.cluster.watch_doomed()
@@ -119,7 +131,7 @@ class _Course:
             runs, twice = self.reader.runs, self.reader.runs.twice()
         done = sum((operator.done for operator in self.operators), Counter[str]())
         states = Counter(one.state.lower() for one in wanted.values()) + Counter(deleted=CONNECTORS - len(wanted))
-        self.violations += [*wrong, *amiss, *twice, *mishaps]
+        self.violations += [*wrong, *amiss, *twice, *self.failures, *mishaps]
         self.figures = {
             "workers killed": self.kills,
             "requests": _listed(done),
@@ -130,6 +142,7 @@ class _Course:
             "tasks seen": len(runs.of),
             "runs of tasks": runs.total(),
             "tasks that ran twice": len(twice),
+            "tasks that failed": len(self.failures),
             "tasks missing or too many": len(amiss),
             "processes that outlived a worker": len(self.cluster.survivors),
             "events not handled": len(mishaps),
