@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import Any, Protocol
 
 import confluent_kafka as ck
@@ -18,10 +17,10 @@ from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
 from penstock.kafka.offset_records import canonical
-from penstock.pipeline.ledger import Ledger
+from penstock.pipeline.ledger import Ledger, Submitted
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.offset_log import OffsetLog
-from penstock.pipeline.offsets import SourceOffsets
+from penstock.pipeline.offsets import SourceOffset, SourceOffsets
 from penstock.pipeline.sender import Delivered, Sender
 from penstock.pipeline.task import TaskControl
 
@@ -62,11 +61,11 @@ class Commit(Protocol):
 
 
 class AtLeastOnce:
-    """Every ``offset.flush.interval.ms`` the offsets of what Kafka has acknowledged are written; what was sent beyond
-    them is sent again after a crash.
+    """Every ``offset.flush.interval.ms``, wait for what was sent, then write offsets; what was sent since is sent again
+    after a crash.
 
-    Each record's acknowledgement is heard of, since of one source partition whose topic is in trouble nothing may be
-    committed, and of all others everything.
+    A record's arrival is not told, for speed: only that all have arrived. If they have not in time, the offsets of
+    those source partitions wait that have sent to topics for which records are still under way; all others are written.
     """
 
     def __init__(
@@ -83,10 +82,9 @@ class AtLeastOnce:
         self._sender, self._offsets, self._log, self._metrics = sender, offsets, offset_log, metrics
         self._control, self._interval, self._timeout = control, interval, timeout
         self._next = time.monotonic() + interval
-        self._ledger = Ledger()
-        self._awaited: set[str] = set()
-        """Topics of which the first record to arrive is waited for."""
-        self._arrived: set[str] = set()
+        self._topics: dict[bytes, set[str]] = {}
+        """Where each source partition (canonical) has sent records since its last offset was written."""
+        self._expected: set[str] = set()
 
     def pieces(self, polled: Sequence[SourceRecord] | Batch, batch: Batch) -> Iterable[Piece]:
         return ((batch, None),)
@@ -94,57 +92,28 @@ class AtLeastOnce:
     def send(self, before: Batch, ready: Batch) -> None:
         if not len(ready):
             return
-        self._sender.send(ready, self._callbacks(ready))
+        self._sender.send(ready)
+        assert isinstance(ready.origin, SourceOrigin)
+        self._offsets.sent(ready.origin)
+        self._note_topics(ready.origin.partitions, ready.topics)
         self._metrics.add("source-record-write-total", len(ready))
 
-    def _callbacks(self, ready: Batch) -> list[Delivered]:
-        """What is called when the records arrive, having entered them into the ledger."""
-        assert isinstance(ready.origin, SourceOrigin)
-        partitions, offsets, n = ready.origin.partitions, ready.origin.offsets, len(ready)
-        heard = self._acknowledged
-        if partitions.count(partitions[0]) == n:
-            acked = self._ledger.submit(partitions[0], offsets)
-            return [partial(heard, acked, i) for i in range(n)]
-        rows: dict[bytes, list[int]] = {}
-        names: dict[int, bytes] = {}
-        for row, partition in enumerate(partitions):
-            name = names.get(id(partition))
-            if name is None:
-                name = names[id(partition)] = canonical(partition)
-            rows.setdefault(name, []).append(row)
-        callbacks: list[Any] = [None] * n
-        for own in rows.values():
-            acked = self._ledger.submit(partitions[own[0]], [offsets[row] for row in own])
-            for i, row in enumerate(own):
-                callbacks[row] = partial(heard, acked, i)
-        return callbacks
-
-    def _acknowledged(self, acked: bytearray, i: int, error: ck.KafkaError | None, message: Any) -> None:
-        if error is None:
-            acked[i] = 1
-            if self._awaited:
-                self._first_of(message.topic())
-        elif self._lost(error, message):
-            acked[i] = 1
-
-    def _first_of(self, topic: str) -> None:
-        if topic in self._awaited:
-            self._awaited.discard(topic)
-            self._arrived.add(topic)
-
-    def _lost(self, error: ck.KafkaError, message: Any) -> bool:
-        """A record did not arrive; whether that is tolerated."""
-        if message is not None:
-            self._sender.failed(error, message)
-        return self._sender.tolerates
+    def _note_topics(self, partitions: Sequence[dict[str, Any]], topics: list[str]) -> None:
+        if partitions.count(partitions[0]) == len(partitions):
+            self._topics.setdefault(canonical(partitions[0]), set()).update(topics)
+            return
+        by_id = {id(partition): partition for partition in partitions}
+        for name, topic in set(zip(map(id, partitions), topics, strict=True)):
+            self._topics.setdefault(canonical(by_id[name]), set()).add(topic)
 
     def expect(self, topics: set[str]) -> None:
-        self._awaited |= topics
+        self._expected |= topics
 
     def arrived(self, seconds: float) -> set[str]:
-        self._sender.flush(seconds)
+        if not self._sender.flush(seconds):
+            return set()
         self._sender.check()
-        found, self._arrived = self._arrived, set()
+        found, self._expected = self._expected, set()
         return found
 
     def sent(self) -> None:
@@ -153,23 +122,17 @@ class AtLeastOnce:
     def tick(self, now: float) -> float:
         self._sender.producer.poll(0)
         self._sender.check()
-        self._collect()
         if now >= self._next:
             self._commit()
+            self._sender.check()
             self._next = time.monotonic() + self._interval
         return self._next - now
 
     def pause(self) -> None:
-        self._sender.flush(self._timeout)
-        self._sender.check()
         self._commit()
+        self._sender.check()
 
     def finish(self, failed: bool) -> None:
-        if not self._sender.flush(self._timeout):
-            log.error(
-                "Failed to flush, timed out while waiting for producer to flush outstanding %d messages",
-                len(self._sender.producer),
-            )
         self._commit()
         if not failed:
             self._sender.check()
@@ -177,15 +140,10 @@ class AtLeastOnce:
     def close(self) -> None:
         self._log.close()
 
-    def _collect(self) -> None:
-        for partition, offset in self._ledger.committable():
-            self._offsets.put(partition, offset)
-
     def _commit(self) -> bool:
         """One attempt; what goes wrong is logged, and the offsets wait for the next one."""
         started = time.monotonic()
-        self._collect()
-        taken = self._offsets.take()
+        taken = self._acknowledged()
         try:
             if taken:
                 self._log.write(taken, self._timeout)
@@ -202,9 +160,31 @@ class AtLeastOnce:
             log.exception("Exception thrown while calling task.commit()")
         return True
 
+    def _acknowledged(self) -> list[SourceOffset]:
+        """Wait, and take the offsets that stand for records which Kafka has."""
+        late = set(self._sender.lost)
+        if not self._sender.flush(self._timeout):
+            late |= self._sender.under_way()
+            log.error(
+                "Failed to flush, timed out while waiting for producer to flush outstanding %d messages. Offsets of "
+                "source partitions that send to %s are not committed yet",
+                len(self._sender.producer),
+                ", ".join(sorted(late)),
+            )
+        late |= self._sender.lost
+        waiting = {name for name, topics in self._topics.items() if topics & late}
+        self._topics = {name: self._topics[name] for name in waiting}
+        return self._offsets.take(waiting)
+
 
 class RecordByRecord(AtLeastOnce):
-    """For tasks that define ``commit_record``: each acknowledgement is told to them."""
+    """For tasks that define ``commit_record``: each acknowledgement is told to them, and a ledger says what may be
+    committed.
+    """
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._ledger = Ledger()
 
     def pieces(self, polled: Sequence[SourceRecord] | Batch, batch: Batch) -> Iterable[Piece]:
         return ((tracked(batch), None),)
@@ -213,18 +193,24 @@ class RecordByRecord(AtLeastOnce):
         originals, dropped = correlated(before, ready)
         for record in dropped:
             self._tell(record, record.topic, -1 if record.partition is None else record.partition, -1)
-        if not len(ready):
-            return
-        told = [self._telling(record, heard) for record, heard in zip(originals, self._callbacks(ready), strict=True)]
-        self._sender.send(ready, told)
+        callbacks: list[Delivered] = []
+        assert isinstance(ready.origin, SourceOrigin)
+        for i, record in enumerate(originals):
+            entry = self._ledger.submit(ready.origin.partitions[i], ready.origin.offsets[i])
+            callbacks.append(self._callback(entry, record))
+        self._sender.send(ready, callbacks)
         self._metrics.add("source-record-write-total", len(ready))
 
-    def _telling(self, record: SourceRecord, heard: Delivered) -> Delivered:
+    def _callback(self, entry: Submitted, record: SourceRecord) -> Delivered:
         def delivered(error: ck.KafkaError | None, message: Any) -> None:
-            heard(error, message)
+            if error is not None and message is not None:
+                self._sender.failed(error, message)
+                if not self._sender.tolerates:
+                    return
+            entry.acked = True
             if error is None:
                 self._tell(record, message.topic(), message.partition(), message.offset())
-            elif self._sender.tolerates:
+            else:
                 self._tell(record, record.topic, -1, -1)
 
         return delivered
@@ -234,6 +220,16 @@ class RecordByRecord(AtLeastOnce):
             self.task.commit_record(record, topic, partition, offset)
         except Exception:
             log.exception("Exception thrown while calling task.commit_record()")
+
+    def finish(self, failed: bool) -> None:
+        self._sender.flush(self._timeout)
+        super().finish(failed)
+
+    def _acknowledged(self) -> list[SourceOffset]:
+        self._sender.producer.poll(0)
+        for entry in self._ledger.committable():
+            self._offsets.put(entry.partition, entry.offset)
+        return self._offsets.take()
 
 
 def tracked(batch: Batch) -> Batch:

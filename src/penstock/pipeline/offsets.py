@@ -6,7 +6,7 @@ Java: ``OffsetStorageReaderImpl``, ``OffsetStorageWriter``.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,14 +64,19 @@ class SourceOffsets:
         """This offset is to be stored with the next commit."""
         self._pending[canonical(partition)] = (partition, offset)
 
-    def take(self) -> list[SourceOffset]:
-        """All that waits, to be stored now. Raises DataError for what can't be stored."""
+    def take(self, but: Collection[bytes] = ()) -> list[SourceOffset]:
+        """All that waits, to be stored now, but for some source partitions (canonical), which wait on.
+
+        Raises DataError for what can't be stored.
+        """
         taken = []
         for name, (partition, offset) in self._pending.items():
+            if name in but:
+                continue
             if name not in self._keys:
                 self._keys[name] = encode_key(self._connector, partition)
             taken.append(SourceOffset(partition, offset, self._keys[name], encode_value(offset)))
-        self._pending.clear()
+        self._pending = {name: pending for name, pending in self._pending.items() if name in but}
         return taken
 
     def committed(self, taken: Iterable[SourceOffset]) -> None:

@@ -6,6 +6,7 @@ have arrived flushes. Where a task wants to hear of each record, ``send`` takes 
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -25,6 +26,8 @@ log = logging.getLogger(__name__)
 
 Delivered = Callable[[ck.KafkaError | None, Any], None]
 """Called with an error or None, and the message; None for that if the producer refused the record."""
+STATISTICS_SECONDS = 1.0
+_UNDER_WAY = ("msgq_cnt", "xmit_msgq_cnt", "msgs_inflight")
 LEAST_LIMIT = 1000
 """The smallest limit to the size of records that librdkafka can be given."""
 TASK_CLASS = "org.apache.kafka.connect.runtime.WorkerSourceTask"
@@ -50,6 +53,9 @@ class Sender:
         self._failure: ConnectError | None = None
         self.producer: ck.Producer
         self._limit = 0
+        self.lost: set[str] = set()
+        """Topics of records that did not arrive, and never will."""
+        self._statistics: tuple[float, str] = (0.0, "{}")
 
     def attach(self, producer: ck.Producer, limit: int) -> None:
         """``producer`` was made with ``failed`` as its callback for deliveries; ``limit`` is ``max.request.size``."""
@@ -67,7 +73,9 @@ class Sender:
         if self.tolerates:
             record = Batch.of(message.topic() or "", [message.value()], keys=[message.key()])
             self._errors.failed(Failure(Stage.KAFKA_PRODUCE, TASK_CLASS, cause, record))
-        elif self._failure is None:
+            return
+        self.lost.add(message.topic() or "")
+        if self._failure is None:
             log.error("%s failed to send record to %s: %s", self._task, message.topic(), cause)
             self._failure = ConnectError(self._unsent)
             self._failure.__cause__ = cause
@@ -152,6 +160,23 @@ class Sender:
         self._errors.failed(failure)
         if delivered is not None:
             delivered(error, None)
+
+    def counted(self, statistics: str) -> None:
+        """Called by the producer every ``STATISTICS_SECONDS``."""
+        self._statistics = (time.monotonic(), statistics)
+
+    def under_way(self) -> set[str]:
+        """The topics for which records are under way that were sent before this call. May wait for the statistics."""
+        asked = time.monotonic()
+        while self._statistics[0] <= asked and len(self.producer):
+            self.producer.poll(0.1)
+            self._check_contact()
+        topics = json.loads(self._statistics[1]).get("topics", {}) if len(self.producer) else {}
+        return {
+            topic
+            for topic, found in topics.items()
+            if any(each[count] for each in found["partitions"].values() for count in _UNDER_WAY)
+        }
 
     def flush(self, seconds: float) -> bool:
         """Wait until all records have arrived or failed; False if they have not after so many seconds.

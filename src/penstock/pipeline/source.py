@@ -36,7 +36,7 @@ from penstock.pipeline.javatext import compile_regex
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.offset_log import HostOffsetLog, OffsetCopies, OffsetLog, TopicOffsetLog
 from penstock.pipeline.offsets import SourceOffsets
-from penstock.pipeline.sender import Sender
+from penstock.pipeline.sender import STATISTICS_SECONDS, Sender
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start, seconds_of
 from penstock.pipeline.topics import ActiveTopics
 from penstock.pipeline.transactions import ExactlyOnce
@@ -254,7 +254,9 @@ def _commit_policy(
         return once, sender
     java = connector_producer(spec.worker_config, spec.connector_config, client_id)
     sender = Sender(id, control, errors, errors.settings.tolerate)
-    sender.attach(new_producer(java), _largest(java))
+    native = {"delivery.report.only.error": not tells, "on_delivery": sender.failed}
+    native |= {"stats_cb": sender.counted, "statistics.interval.ms": int(STATISTICS_SECONDS * 1000)}
+    sender.attach(new_producer(java, **native), _largest(java))
     offset_log: OffsetLog = HostOffsetLog(host)
     if spec.offsets_topic is not None:
         # A topic of the connector's own is where its records are, on another cluster perhaps.

@@ -1,0 +1,199 @@
+"""What is committed of a source without transactions, when brokers are in trouble or records can't be sent."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from penstock.api.errors import ConnectError, RetriableError
+from penstock.api.record import SourceRecord
+from penstock.api.source import SourceTask
+from penstock.embedded import Broker
+from support import Kafka
+from task_runs import TaskRun, eventually, new_name
+
+pytestmark = pytest.mark.integration
+
+IMPATIENT = {"offset.flush.timeout.ms": "300"}
+
+
+class Giving(SourceTask):
+    """Gives the batches of its own subclass."""
+
+    batches: list[Any]
+
+    def poll(self) -> Any:
+        batch = self.batches.pop(0) if self.batches else None
+        if isinstance(batch, Exception):
+            raise batch
+        return batch
+
+    def idle(self) -> float:
+        return 0.02
+
+
+class Telling(Giving):
+    told: list[Any]
+
+    def commit_record(self, record: SourceRecord, topic: str, partition: int, offset: int) -> None:
+        self.told.append((record.value, offset))
+
+
+def giving(*batches: Any, base: type[Giving] = Giving, **members: Any) -> Any:
+    return type("Task", (base,), {"batches": list(batches), "told": [], "__module__": __name__, **members})
+
+
+def record(topic: str, partition: str, offset: int, value: str = "v") -> SourceRecord:
+    return SourceRecord(topic=topic, value=value, source_partition={"p": partition}, source_offset={"o": offset})
+
+
+@pytest.fixture(scope="module")
+def kafka() -> Iterator[Kafka]:
+    """Of a broker that creates no topics by itself: records for one that is missing wait until somebody creates it."""
+    with Broker(extra={"auto.create.topics.enable": "false"}) as broker:
+        yield Kafka(broker.bootstrap)
+
+
+@pytest.fixture
+def topic(kafka: Kafka) -> str:
+    return kafka.create_topic()
+
+
+@pytest.fixture
+def missing() -> str:
+    """A topic that is not there yet; for half a minute that is no failure, but records don't arrive."""
+    return new_name("missing")
+
+
+def stored(run: TaskRun) -> list[tuple[Any, Any]]:
+    return [(partition["p"], offset["o"]) for partition, offset in run.host.stored]
+
+
+@pytest.mark.parametrize("base", [Giving, Telling])
+def test_source_partitions_do_not_wait_for_another_ones_topic(
+    kafka: Kafka, topic: str, missing: str, base: type[Giving]
+) -> None:
+    task = giving([record(topic, "a", 1), record(missing, "b", 1), record(topic, "a", 2)], base=base)
+    with TaskRun(task, kafka.bootstrap, {}, worker=IMPATIENT) as run:
+        eventually(lambda: stored(run) == [("a", 2)])
+        assert run.host.topics == [] or run.host.topics == [topic]
+        task.batches.append([record(topic, "a", 3), record(topic, "b", 2)])
+        eventually(lambda: stored(run) == [("a", 2), ("a", 3)])
+        assert kafka.values(topic) == [b"v"] * 4
+    assert stored(run) == [("a", 2), ("a", 3)]
+
+
+def test_nothing_is_committed_beyond_the_first_record_that_did_not_arrive(
+    kafka: Kafka, topic: str, missing: str
+) -> None:
+    task = giving([record(topic, "a", 1), record(missing, "a", 2), record(topic, "a", 3)], base=Telling)
+    with TaskRun(task, kafka.bootstrap, {}, worker=IMPATIENT) as run:
+        eventually(lambda: stored(run) == [("a", 1)])
+        assert sorted(task.told) == [("v", 0), ("v", 1)]
+    assert stored(run) == [("a", 1)]
+
+
+def test_a_flush_that_takes_too_long_is_told(kafka: Kafka, missing: str, caplog: pytest.LogCaptureFixture) -> None:
+    with TaskRun(giving([record(missing, "a", 1)]), kafka.bootstrap, {}, worker=IMPATIENT) as run:
+        eventually(lambda: "timed out while waiting for producer to flush outstanding 1 messages" in caplog.text)
+        assert f"Offsets of source partitions that send to {missing} are not committed yet" in caplog.text
+    assert run.host.stored == []
+
+
+def test_a_task_waits_while_its_producer_is_full(kafka: Kafka, missing: str, topic: str) -> None:
+    """What waits for slow brokers takes no more than ``buffer.memory``, and goes on in order."""
+    polled: list[int] = []
+
+    def poll(self: Any) -> Any:
+        polled.append(len(polled))
+        return [record(missing, "a", polled[-1], "x" * 10_000)] if len(polled) <= 300 else None
+
+    task = giving(poll=poll)
+    config = {"producer.override.buffer.memory": str(1 << 20)}
+    run = TaskRun(task, kafka.bootstrap, config, worker=IMPATIENT).started()
+    eventually(lambda: len(polled) >= 100)
+    time.sleep(1)
+    assert len(polled) < 115
+    kafka.create_topic(missing)
+    with run:
+        eventually(lambda: len(kafka.values(missing)) == 300)
+        eventually(lambda: stored(run)[-1:] == [("a", 299)])
+
+
+def test_what_arrived_before_a_failure_is_committed(kafka: Kafka, topic: str) -> None:
+    task = giving([record(topic, "a", 1)], [record(topic, "a", 2)], ConnectError("broken"))
+    run = TaskRun(task, kafka.bootstrap, {}, worker={"offset.flush.interval.ms": "600000"})
+    assert "broken" in run.failure()
+    assert stored(run) == [("a", 2)]
+
+
+def test_a_record_that_is_refused_holds_back_its_own_source_partition_only(kafka: Kafka, topic: str) -> None:
+    small = kafka.create_topic(config={"max.message.bytes": "200"})
+    task = giving([record(topic, "a", 1), record(small, "b", 1, "x" * 2000)], [record(topic, "a", 2)])
+    run = TaskRun(task, kafka.bootstrap, {}, worker={"offset.flush.interval.ms": "600000"})
+    trace = run.failure()
+    assert trace.startswith(
+        "org.apache.kafka.connect.errors.ConnectException: Unrecoverable exception from producer send callback\n"
+        "Caused by: org.apache.kafka.common.errors.RecordTooLargeException"
+    )
+    assert f"for topic {small}" in trace
+    assert {name for name, _ in stored(run)} == {"a"}
+
+
+@pytest.mark.parametrize("base", [Giving, Telling])
+def test_tolerated_losses_are_committed(kafka: Kafka, base: type[Giving], caplog: pytest.LogCaptureFixture) -> None:
+    small = kafka.create_topic(config={"max.message.bytes": "200"})
+    task = giving([record(small, "a", 1), record(small, "a", 2, "x" * 2000), record(small, "a", 3)], base=base)
+    config = {"errors.tolerance": "all", "errors.log.enable": "true", "producer.override.batch.size": "1"}
+    with TaskRun(task, kafka.bootstrap, config) as run:
+        eventually(lambda: stored(run) == [("a", 3)])
+        eventually(lambda: run.host.reported.get("total-record-failures") == 1)
+    assert kafka.values(small) == [b"v", b"v"]
+    words = "Executing stage 'KAFKA_PRODUCE' with class 'org.apache.kafka.connect.runtime.WorkerSourceTask'"
+    assert words in caplog.text
+    assert task.told == ([("v", 0), ("v", 1)] if base is Telling else []) or ("x" * 2000, -1) in task.told
+
+
+def test_records_before_one_that_cannot_be_converted_are_sent(kafka: Kafka, topic: str) -> None:
+    cast = {"transforms": "c", "transforms.c.type": "org.apache.kafka.connect.transforms.Cast$Value"}
+    task = giving([record(topic, "a", i, value) for i, value in enumerate(["1", "2", "x", "4"], 1)])
+    run = TaskRun(task, kafka.bootstrap, {**cast, "transforms.c.spec": "int32"})
+    trace = run.failure()
+    assert trace.startswith("org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler\n")
+    assert "source offset {'o': 3}" in trace
+    assert kafka.values(topic) == [b"1", b"2"]
+    assert stored(run) == [("a", 2)]
+
+
+def test_a_pause_commits_and_what_arrives_later_is_committed_meanwhile(kafka: Kafka, topic: str, missing: str) -> None:
+    task = giving([record(topic, "a", 1), record(missing, "b", 1)])
+    with TaskRun(task, kafka.bootstrap, {}, worker=IMPATIENT) as run:
+        eventually(lambda: not task.batches)
+        run.control.pause()
+        eventually(lambda: run.host.states[-1] == "paused" and stored(run) == [("a", 1)])
+        kafka.create_topic(missing)
+        eventually(lambda: stored(run) == [("a", 1), ("b", 1)])
+        assert run.host.states[-1] == "paused"
+
+
+def test_offsets_that_cannot_be_written_are_written_later(
+    kafka: Kafka, topic: str, missing: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    task = giving([record(topic, "a", 1)])
+    with TaskRun(task, kafka.bootstrap, {}, worker=IMPATIENT, offsets_topic=missing):
+        eventually(lambda: "Failed to commit offsets" in caplog.text)
+        assert f"Timed out after 0.3 s while writing offsets to topic {missing}" in caplog.text
+        kafka.create_topic(missing)
+        eventually(lambda: b'{"o":1}' in kafka.values(missing))
+
+
+def test_polls_that_may_be_tried_again_lose_nothing(kafka: Kafka, topic: str, caplog: pytest.LogCaptureFixture) -> None:
+    task = giving(RetriableError("not now"), [record(topic, "a", 1)], RetriableError("again"), [record(topic, "a", 2)])
+    with caplog.at_level(logging.WARNING), TaskRun(task, kafka.bootstrap, {}) as run:
+        eventually(lambda: kafka.values(topic) == [b"v", b"v"])
+        eventually(lambda: stored(run)[-1:] == [("a", 2)])
+    assert caplog.text.count("Failed to poll records from SourceTask. Will retry operation.") == 2
