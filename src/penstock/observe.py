@@ -91,7 +91,7 @@ def start_logging(level: int = logging.INFO, format: str = "text") -> None:
     handler.addFilter(_add_context)
     handler.setFormatter(JsonLines() if format == "json" else TextLines())
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    for noisy in ("kafka", "py4j", "httpx", "httpcore", "uvicorn"):
+    for noisy in ("py4j", "httpx", "httpcore", "uvicorn"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     for java_class in COUNTERPARTS:
         if java_class.rpartition(".")[2][0].isupper():

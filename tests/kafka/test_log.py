@@ -12,7 +12,8 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.kafka.admin import TopicSpec
 from penstock.kafka.client_settings import internal
 from penstock.kafka.clients import init_transactions, make_producer
-from penstock.kafka.log import LogClients, TopicLog
+from penstock.kafka.log import TopicLog
+from penstock.kafka.log_reader import LogClients
 from penstock.kafka.log_topic import LogTopic
 from penstock.kafka.log_writer import LogClosedError
 from support import Kafka

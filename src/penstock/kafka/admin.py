@@ -187,7 +187,11 @@ def offsets_at(
     if not asked:
         return {}
     futures = admin.list_offsets(asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=timeout)
-    return {where.partition: _wait(future, timeout).offset for where, future in futures.items()}
+    offsets = {where.partition: _wait(future, timeout).offset for where, future in futures.items()}
+    if min(offsets.values()) < 0:
+        # What librdkafka answers, without an error, while the leaders can't be reached.
+        raise KafkaException(BrokerError(BrokerError._TIMED_OUT, f"The offsets of topic {topic} are not known"))
+    return offsets
 
 
 def cluster_id(admin: AdminClient, timeout: float = TIMEOUT) -> str:

@@ -33,7 +33,10 @@ client_log = logging.getLogger("penstock.kafka.librdkafka")
 COMMON_DEFAULTS: dict[str, Any] = {
     "connections.max.idle.ms": 540_000,
     "enable.metrics.push": False,
+    "log.connection.close": False,  # brokers close idle connections
     "metadata.max.age.ms": 300_000,
+    # Its `rebootstrap`, when all brokers are down, begins anew every few milliseconds, on and on.
+    "metadata.recovery.strategy": "none",
     "reconnect.backoff.ms": 10,  # Java's 50 also delays the first connection to a coordinator here
     "reconnect.backoff.max.ms": 1000,
     "socket.timeout.ms": 30_000,
@@ -66,7 +69,10 @@ CONSUMER_DEFAULTS: dict[str, Any] = {
     "queued.max.messages.kbytes": 65_536,
 }
 
-ADMIN_DEFAULTS: dict[str, Any] = {**COMMON_DEFAULTS, "log_level": 2}
+SILENT = 2
+"""``log_level`` of clients whose troubles are told by others."""
+
+ADMIN_DEFAULTS: dict[str, Any] = {**COMMON_DEFAULTS, "log_level": SILENT}
 
 
 def producer_config(java: Mapping[str, Any]) -> dict[str, Any]:

@@ -125,7 +125,12 @@ class GroupConnection:
         return True
 
     def close(self) -> None:
-        """The broker counts this member until it has left or its session is over; ``open`` takes it up again."""
+        """The broker counts this member until it has left or its session is over; ``open`` takes it up again.
+
+        Contact is lost and what ran here is stopped; so is what others ran, if they lost contact too. Should this
+        member lead again, nothing is to be held back for members that seem to be missing.
+        """
+        self._memory = AssignorMemory()
         if self._coordinator is not None:
             self._last_member_id = self._coordinator._generation.member_id
             self._coordinator._close_heartbeat()

@@ -8,52 +8,29 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+import time
+from collections.abc import Callable, Sequence
 
-from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
-from confluent_kafka import KafkaError as BrokerError
-from confluent_kafka.admin import OffsetSpec
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from penstock.kafka.admin import TopicTimeoutError, code_of, offsets_at, sentence
-from penstock.kafka.clients import new_admin, new_consumer
+from penstock.api.errors import ConnectError
+from penstock.kafka.admin import TopicTimeoutError, offsets_at, partition_counts, sentence
+from penstock.kafka.clients import new_admin
 from penstock.kafka.log_ends import LogEnds
+from penstock.kafka.log_reader import LogClients, LogReader, LogRecord
 from penstock.kafka.log_reads import Ends, OnDone, Reads
 from penstock.kafka.log_topic import LogTopic
 from penstock.kafka.log_writer import LogClosedError, LogWriter, Pair
-from penstock.kafka.rights import NotAllowedError, missing_right
 from penstock.kafka.security import Security
 from penstock.kafka.trouble import RETRIES, Trouble, Troubles
 
 log = logging.getLogger(__name__)
 
-_BATCH = 1000
-_IDLE_POLL = 0.1
 _TIMEOUT = 10.0
 """Seconds for one look-up."""
-_GONE = (BrokerError.UNKNOWN_TOPIC_OR_PART, BrokerError._UNKNOWN_TOPIC)
-
-
-class LogRecord(NamedTuple):
-    partition: int
-    offset: int
-    key: bytes | None
-    value: bytes | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogClients:
-    """Settings of the log's clients, as Java's (``client_settings.internal``)."""
-
-    consumer: Mapping[str, str]
-    producer: Mapping[str, str]
-    admin: Mapping[str, str]
-    read_committed: bool = False
-    transactions: bool = False
-    """Whether records are written in transactions. Their ends are only seen by fetching again, so that is done
-    sooner.
-    """
+_LOOK_AGAIN = 30.0
+"""Seconds after which it is made sure that nothing has been missed."""
 
 
 class TopicLog:
@@ -95,6 +72,7 @@ class TopicLog:
     def close(self) -> None:
         """End reading, try for a moment to deliver what was appended, and fail what is still waited for."""
         self._closing.set()
+        self._ends.pause()
         if self._thread.ident is not None and self._thread is not threading.current_thread():
             self._thread.join(3)
         self._writer.close()
@@ -136,17 +114,25 @@ class TopicLog:
                 return offsets_at(self._admin, self.name, range(self.partitions), spec, _TIMEOUT)
             except (KafkaException, TimeoutError) as e:
                 # A topic that was just made may be unknown to a broker for a moment, one that was deleted stays so.
-                if code_of(e) == BrokerError.UNKNOWN_TOPIC_OR_PART and attempt == len(RETRIES):
+                if attempt == len(RETRIES) and self._is_gone():
                     self._gone = True
                     return None
                 attempt = self._trouble.pause(attempt, f"its ends can't be looked up: {sentence(e)}")
+                # One that has seen a broker die may keep to its leaders of before for minutes.
+                self._admin = self._new_admin()
         return None
+
+    def _is_gone(self) -> bool:
+        try:
+            return not partition_counts(self._admin, [self.name], _TIMEOUT)
+        except ConnectError:
+            return False
 
     # -- reading, on the log's thread
 
     def _run(self) -> None:
         try:
-            self._admin = new_admin(self.clients.admin, error_cb=self._trouble.heard)
+            self._admin = self._new_admin()
             while not self._closing.is_set() and self._prepare() and self._read_until_gone():
                 pass
         except Exception as e:
@@ -178,71 +164,36 @@ class TopicLog:
         self._gone = False
         if (starts := self._offsets(OffsetSpec.earliest())) is None:
             return self._gone
-        consumer = self._consumer(starts)
+        waiting = self._reads.begin(starts)
+        reader = LogReader(self.name, self.clients, self._reads, self._on_records, self._trouble)
         try:
             self._writer.open()
-            self._ends.begin([*self._reads.begin(starts), self._caught_up])
+            self._ends.begin([*waiting, self._caught_up])
+            looked = time.monotonic()
             while not self._closing.is_set():
-                first = consumer.poll(_IDLE_POLL)
-                if first is not None:
-                    self._deliver([first, *consumer.consume(_BATCH, 0)])
-                elif self._trouble.present:
-                    self._look_for_brokers()
-                if self._gone:
+                if not reader.turn() or self._gone:
                     log.error("Topic `%s` with the %s was deleted; it is made anew", self.name, self.topic.purpose)
                     return True
+                if self._trouble.present:
+                    self._look_for_brokers()
+                elif time.monotonic() - looked > _LOOK_AGAIN:
+                    looked = time.monotonic()
+                    self.read_to_end(lambda error: None)
         finally:
             self._ends.pause()
-            consumer.close()
+            reader.close()
         return False
-
-    def _consumer(self, starts: Ends) -> Consumer:
-        native: dict[str, Any] = {
-            "enable.partition.eof": True,
-            "allow.auto.create.topics": False,
-            "auto.offset.reset": "earliest",
-            "enable.auto.commit": False,
-            "isolation.level": "read_committed" if self.clients.read_committed else "read_uncommitted",
-            "fetch.error.backoff.ms": 50,
-            "error_cb": self._trouble.heard,
-        }
-        if self.clients.transactions or self.clients.read_committed:
-            native["fetch.wait.max.ms"] = 25
-        consumer = new_consumer(self.clients.consumer, **native)
-        consumer.assign([TopicPartition(self.name, partition, start) for partition, start in starts.items()])
-        return consumer
-
-    def _deliver(self, messages: list[Message]) -> None:
-        """Hand on the records and note how far they go."""
-        records, positions = [], {}
-        for message in messages:
-            error = message.error()
-            if error is None:
-                partition, offset = message.partition(), message.offset()
-                records.append(LogRecord(partition, offset, message.key(), message.value()))
-                positions[partition] = offset + 1
-            elif error.code() == BrokerError._PARTITION_EOF:
-                positions[message.partition()] = message.offset()
-            elif error.code() in _GONE:
-                self._gone = True
-            elif problem := missing_right(error.code(), self._principal, "READ", self.name):
-                # It is no member of its group, so that nothing is missing if it may not be one.
-                if error.code() != BrokerError.GROUP_AUTHORIZATION_FAILED:
-                    raise NotAllowedError(problem)
-            else:
-                self._trouble.begin(error.str())
-        if records:
-            self._on_records(records)
-        if positions:
-            self._trouble.end()
-            self._reads.passed(positions)
 
     def _look_for_brokers(self) -> None:
         try:
             offsets_at(self._admin, self.name, [0], OffsetSpec.latest(), 1)
         except (KafkaException, TimeoutError):
+            self._admin = self._new_admin()
             return
         self._trouble.end()
+
+    def _new_admin(self) -> AdminClient:
+        return new_admin(self.clients.admin, error_cb=self._trouble.heard)
 
     def _caught_up(self, error: Exception | None) -> None:
         if error is None:

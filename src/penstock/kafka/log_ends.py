@@ -71,4 +71,4 @@ class LogEnds:
             ends = self._reads.without_markers(ends, before)
             for on_done in asked:
                 self._reads.wait_for(ends, on_done)
-            self._begin_look_up()
+        self._begin_look_up()

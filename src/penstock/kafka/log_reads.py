@@ -63,6 +63,11 @@ class Reads:
                 return
         done(None if here else over)
 
+    @property
+    def waited_for(self) -> bool:
+        """Whether anybody waits."""
+        return bool(self._waits)
+
     def mark(self, ends: Ends) -> None:
         """A transaction of this log's own ended with these records, so that a marker follows each."""
         with self._lock:

@@ -12,7 +12,7 @@ from confluent_kafka import KafkaError as BrokerError
 from confluent_kafka import KafkaException, Message, Producer
 
 from penstock.api.errors import ConnectError
-from penstock.kafka.clients import new_producer
+from penstock.kafka.clients import SILENT, new_producer
 from penstock.kafka.log_reads import Ends
 from penstock.kafka.rights import missing_right
 from penstock.kafka.security import Security
@@ -55,7 +55,7 @@ class LogWriter:
         """The topic is there: send what has been given until now, and go on. Does nothing when it is open already."""
         if self._producer is not None:
             return
-        producer = new_producer(self._settings, **{"linger.ms": 0})
+        producer = new_producer(self._settings, **{"linger.ms": 0, "log_level": SILENT})
         with self._lock:
             self._producer, early, self._early = producer, self._early, []
         for records, on_written in early:

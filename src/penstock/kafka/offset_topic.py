@@ -16,7 +16,8 @@ from penstock.kafka.client_settings import (
     connector_producer,
     internal,
 )
-from penstock.kafka.log import LogClients, LogRecord, TopicLog
+from penstock.kafka.log import TopicLog
+from penstock.kafka.log_reader import LogClients, LogRecord
 from penstock.kafka.log_reads import OnDone
 from penstock.kafka.log_topic import LogTopic
 from penstock.kafka.offset_entries import Change, OffsetEntries, StoredOffset

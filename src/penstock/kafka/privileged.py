@@ -17,7 +17,7 @@ from confluent_kafka import KafkaException, Message, Producer
 
 from penstock.api.errors import ConnectError
 from penstock.kafka.admin import code_of, sentence
-from penstock.kafka.clients import init_transactions, new_producer
+from penstock.kafka.clients import SILENT, init_transactions, new_producer
 from penstock.kafka.log_reads import OnDone
 from penstock.kafka.log_writer import LogClosedError, OnWritten, Pair
 from penstock.kafka.rights import missing_right
@@ -97,7 +97,7 @@ class PrivilegedWriter:
     def _claim(self) -> None:
         if self._producer is not None:
             return
-        self._producer = new_producer(self._settings, **{"linger.ms": 0})
+        self._producer = new_producer(self._settings, **{"linger.ms": 0, "log_level": SILENT})
         try:
             init_transactions(self._producer, _TIMEOUT)
         except KafkaException as e:

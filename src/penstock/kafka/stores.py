@@ -14,7 +14,8 @@ from penstock.core.records import ConfigRecord, ConfigTopicRecord, StatusRecord,
 from penstock.kafka import config_records, status_records
 from penstock.kafka.admin import TopicSpec
 from penstock.kafka.client_settings import internal, with_prefix
-from penstock.kafka.log import LogClients, LogRecord, TopicLog
+from penstock.kafka.log import TopicLog
+from penstock.kafka.log_reader import LogClients, LogRecord
 from penstock.kafka.log_reads import Ends, OnDone
 from penstock.kafka.log_topic import LogTopic
 from penstock.kafka.privileged import PrivilegedWriter

@@ -6,6 +6,7 @@ Nobody has to do anything about it here, but somebody will want to know; so the 
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -18,7 +19,8 @@ RETRIES = (0.05, 0.1, 0.2, 0.4, 1.0)
 """Seconds between attempts; brokers need a moment to know a topic that was just made."""
 
 _HINTS = (BrokerError._TRANSPORT, BrokerError._RESOLVE, BrokerError._AUTHENTICATION, BrokerError._SSL)
-_FRESH = 30.0
+_FRESH = 10.0
+_DETAILS = re.compile(r" \(after \d+ms in state .*\)$")
 
 
 class Troubles:
@@ -55,13 +57,15 @@ class Trouble:
     def __init__(self, subject: str, closing: threading.Event, troubles: Troubles) -> None:
         self._subject, self._closing, self._troubles = subject, closing, troubles
         self._hint, self._hinted = "", 0.0
-        self.present = False
+        self._down = self.present = False
 
     def heard(self, error: BrokerError) -> None:
         """``error_cb`` of a client: its reasons say more than that time is up, as which most operations end."""
         if error.code() in _HINTS:
-            self._hint, self._hinted = error.str(), time.monotonic()
+            self._hint, self._hinted = _DETAILS.sub("", error.str()), time.monotonic()
         elif error.code() == BrokerError._ALL_BROKERS_DOWN:
+            self._down = True
+        if self._down and self._hinted:
             self.begin(error.str())
 
     def pause(self, attempt: int, reason: str, tell: bool = False) -> int:
@@ -79,6 +83,7 @@ class Trouble:
             self._troubles.begin(self._subject, self._hint if time.monotonic() - self._hinted < _FRESH else reason)
 
     def end(self, goes_on: bool = True) -> None:
+        self._down = False
         if self.present:
             self.present, self._hinted = False, 0.0
             self._troubles.end(self._subject, goes_on)

@@ -1,0 +1,136 @@
+"""Reading the topic of a log: its records from where it stands, on one thread, for as long as it takes.
+
+It looks after its consumer: one that delivers nothing though somebody waits for records that are there is replaced.
+(librdkafka was seen to stop for good after the leader of a partition had come back with another epoch.)
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import KafkaError as BrokerError
+
+from penstock.kafka.clients import SILENT, new_consumer
+from penstock.kafka.log_reads import Reads
+from penstock.kafka.rights import NotAllowedError, missing_right
+from penstock.kafka.security import Security
+from penstock.kafka.trouble import Trouble
+
+log = logging.getLogger(__name__)
+
+_BATCH = 1000
+_IDLE_POLL = 0.1
+_PATIENCE = 5.0
+"""Seconds that somebody may wait for records while none come."""
+_GONE = (BrokerError.UNKNOWN_TOPIC_OR_PART, BrokerError._UNKNOWN_TOPIC)
+
+
+class LogRecord(NamedTuple):
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogClients:
+    """Settings of the log's clients, as Java's (``client_settings.internal``)."""
+
+    consumer: Mapping[str, str]
+    producer: Mapping[str, str]
+    admin: Mapping[str, str]
+    read_committed: bool = False
+    transactions: bool = False
+    """Whether records are written in transactions. Their ends are only seen by fetching again, so that is done
+    sooner.
+    """
+
+
+class LogReader:
+    """Made when reading begins (``Reads.begin`` has been called); ``close`` at the end."""
+
+    def __init__(
+        self,
+        topic: str,
+        clients: LogClients,
+        reads: Reads,
+        on_records: Callable[[list[LogRecord]], None],
+        trouble: Trouble,
+    ) -> None:
+        self._topic, self._clients, self._reads = topic, clients, reads
+        self._on_records, self._trouble = on_records, trouble
+        self._moved = time.monotonic()
+        self._consumer = self._new_consumer()
+
+    def turn(self) -> bool:
+        """Deliver what has come, waiting for it a moment; False if the topic is gone. Raises NotAllowedError."""
+        first = self._consumer.poll(_IDLE_POLL)
+        if first is not None:
+            return self._deliver([first, *self._consumer.consume(_BATCH, 0)])
+        if not self._reads.waited_for or self._trouble.present:
+            self._moved = time.monotonic()
+        elif time.monotonic() - self._moved > _PATIENCE:
+            log.info(
+                "Nothing comes from topic `%s`, though there is more: it is read on by a new consumer", self._topic
+            )
+            self._consumer.close()
+            self._consumer = self._new_consumer()
+            self._moved = time.monotonic()
+        return True
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def _new_consumer(self) -> Consumer:
+        native: dict[str, Any] = {
+            "enable.partition.eof": True,
+            "allow.auto.create.topics": False,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "isolation.level": "read_committed" if self._clients.read_committed else "read_uncommitted",
+            "fetch.error.backoff.ms": 50,
+            "error_cb": self._trouble.heard,
+            "log_level": SILENT,
+        }
+        if self._clients.transactions or self._clients.read_committed:
+            native["fetch.wait.max.ms"] = 25
+        consumer = new_consumer(self._clients.consumer, **native)
+        consumer.assign([TopicPartition(self._topic, *position) for position in self._reads.positions().items()])
+        return consumer
+
+    def _deliver(self, messages: list[Message]) -> bool:
+        """Hand on the records and note how far they go."""
+        records, positions, there = list[LogRecord](), dict[int, int](), True
+        for message in messages:
+            error = message.error()
+            if error is None:
+                partition, offset = message.partition(), message.offset()
+                records.append(LogRecord(partition, offset, message.key(), message.value()))
+                positions[partition] = offset + 1
+            elif error.code() == BrokerError._PARTITION_EOF:
+                positions[message.partition()] = message.offset()
+            elif error.code() in _GONE:
+                there = False
+            else:
+                self._problem(error)
+        if records:
+            self._on_records(records)
+        if positions:
+            self._moved = time.monotonic()
+            self._trouble.end()
+            self._reads.passed(positions)
+        return there
+
+    def _problem(self, error: BrokerError) -> None:
+        # The consumer is no member of its group, so that nothing is missing if it may not be one.
+        if error.code() == BrokerError.GROUP_AUTHORIZATION_FAILED:
+            return
+        principal = Security.of(self._clients.consumer).principal
+        if problem := missing_right(error.code(), principal, "READ", self._topic):
+            raise NotAllowedError(problem)
+        self._trouble.begin(error.str())
