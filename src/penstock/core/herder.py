@@ -294,6 +294,9 @@ class Herder:
             return False
         return not self.is_leader or self.place.claimed or not self.settings.fenced_writes
 
+    def restart_is_due(self, connector: str) -> bool:
+        return self.restarting.busy or connector in self.restarts.requests
+
     def settled(self) -> bool:
         """Whether everything that is to be distributed has been: no rebalance is due for that."""
         assignment = self.place.assignment

@@ -38,6 +38,9 @@ def restart_connector(herder: Herder, request: m.RestartConnector) -> Flow:
     plan = plan_for(herder, wanted)
     shown = None if plan is None else planned_status(herder, plan)
     yield from append(herder, wanted)
+    if not herder.settings.distributed:  # it alone has something to restart, and answers when it has done so
+        what = f"The restart of connector {request.name} is not over yet."
+        yield Until(lambda: not herder.restart_is_due(request.name), herder.settings.request_timeout_ms, what)
     if shown is None:
         raise m.Refused(404, f"Status for connector {request.name} not found")
     return m.Reply(202, shown)
