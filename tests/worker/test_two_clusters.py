@@ -55,13 +55,13 @@ def test_a_connector_moves_to_a_second_cluster_without_gap_or_repeat(
     with WorkerProcess(kafka.bootstrap, tmp_path, exactly__once__source__support=support) as worker:
         shared = worker.settings["offset.storage.topic"]
         worker.put(topic, **config)
-        until(lambda: values(kafka, topic) == [b"one", b"two"], "records on the first cluster", 60)
+        until(lambda: values(kafka, topic) == [b"one", b"two"], "records on the first cluster", 180)
         assert worker.http.put(f"/connectors/{topic}/stop").status_code == 204
         until(lambda: worker.states(topic) == ["STOPPED"], "the connector stopped", 30)
         write(b"three", b"four")
         worker.put(topic, **config, **elsewhere, **rules, **own)
         assert worker.http.put(f"/connectors/{topic}/resume").status_code == 202
-        until(lambda: values(second, topic) == [b"three", b"four"], "records on the second cluster", 60)
+        until(lambda: values(second, topic) == [b"three", b"four"], "records on the second cluster", 180)
         write(b"five")
         until(lambda: values(second, topic) == [b"three", b"four", b"five"], "further records", 30)
 
