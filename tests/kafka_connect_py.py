@@ -108,7 +108,8 @@ def comparable(value: Any) -> Any:
 def without_states(shown: Any) -> Any:
     """The command shows the status right after a restart, when anything may be seen of it."""
     if isinstance(shown, dict):
-        return {k: "ANY" if k == "state" else without_states(v) for k, v in shown.items()}
+        varying = ("state", "trace", "version")
+        return {k: without_states(v) for k, v in shown.items() if k not in varying}
     return [without_states(each) for each in shown] if isinstance(shown, list) else shown
 
 
