@@ -38,6 +38,8 @@ class Worker:
     arrived: Joined | None = None
     slow: set[TaskId] = field(default_factory=set)
     """Tasks that do not end when they are stopped, until they are told to."""
+    failed: set[int] = field(default_factory=set)
+    """Runs of connectors that have failed."""
     tasks: dict[TaskId, Task] = field(default_factory=dict)
     """The runs of tasks that have not ended."""
 

@@ -220,7 +220,9 @@ class Cluster:
             case a.Release(done):
                 done()
             case a.StartConnector(name, run, _, target) | a.ChangeConnectorState(name, run, target):
-                self.post(worker, f"connector {name}", self._connector_is(name, run, target))
+                event = self._connector_is(worker, name, run, target)
+                if event is not None:
+                    self.post(worker, f"connector {name}", event)
             case a.StopConnectorRun(name, run):
                 self.post(worker, f"connector {name}", e.ConnectorEnded(name, run))
             case a.MakeTaskConfigs(name=name, max_tasks=n, token=token):
@@ -264,8 +266,13 @@ class Cluster:
         else:
             worker.under_way.append((f"task {task.id}", end))
 
-    def _connector_is(self, name: str, run: int, target: str) -> e.ConnectorEvent:
+    def _connector_is(self, worker: Worker, name: str, run: int, target: str) -> e.ConnectorEvent | None:
+        """One that has failed can only be stopped."""
+        if run in worker.failed and target != "STOPPED":
+            return None
+        worker.failed.discard(run)
         if name in self.broken and target == "STARTED":
+            worker.failed.add(run)
             return e.ConnectorFailed(name, run, "broken", "1")
         kinds: dict[str, Any] = {
             "STARTED": e.ConnectorRunning,

@@ -20,6 +20,7 @@ from penstock.core.events import (
 )
 from penstock.core.flow import Flow
 from penstock.core.records import ConnectorStatus, TaskStatus
+from penstock.core.state import PAUSED, STARTED, STOPPED
 from penstock.core.tasks import (
     OffsetsReported,
     TaskEnded,
@@ -43,6 +44,7 @@ VANISHED = (
 )
 
 
+TARGETS = {"RUNNING": STARTED, "PAUSED": PAUSED, "STOPPED": STOPPED}
 WITHOUT_VERSION = ("UNASSIGNED", "RESTARTING")
 """States of something that is not there for the moment: no version is written with them."""
 
@@ -94,6 +96,8 @@ def _connector_is(
 ) -> None:
     if run.phase is Phase.STOPPING:
         return
+    if run.phase is Phase.FAILED and phase is not Phase.FAILED:
+        run.target, herder.work.dirty = TARGETS[state], True  # it may have been wanted otherwise while it had failed
     run.phase = phase
     put_connector(herder, run.name, state, version=version, trace=trace, safe=state == "FAILED")
 
