@@ -18,6 +18,11 @@ def named_files(text: str) -> list[str]:
     return re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", text)
 
 
+def named_tests(text: str) -> list[tuple[str, str]]:
+    """`tests/pipeline/test_sink.py::test_pause_and_resume`: a file and one of its tests."""
+    return re.findall(r"`(tests/[\w./-]+\.py)::(\w+)`", text)
+
+
 def links(text: str) -> list[str]:
     return [link.partition("#")[0] for link in re.findall(r"]\(([^)\s]+)\)", text) if "://" not in link]
 
@@ -31,6 +36,12 @@ def test_files_and_links_exist(page: Path) -> None:
     text = page.read_text()
     assert [name for name in named_files(text) if not exists(name)] == []
     assert [link for link in links(text) if link and not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_tests_that_keep_promises_exist(page: Path) -> None:
+    named = named_tests(page.read_text())
+    assert [f"{file}::{test}" for file, test in named if f"\ndef {test}(" not in (ROOT / file).read_text()] == []
 
 
 def test_a_walk_is_five_files_at_most() -> None:

@@ -366,6 +366,17 @@ def test_metrics_have_javas_names(kafka: Kafka, bootstrap: str, topic: str) -> N
     assert (reported["partition-count"], reported["sink-record-active-count"]) == (1, 0)
 
 
+def test_lost_contact_commits_nothing(kafka: Kafka, bootstrap: str, topic: str) -> None:
+    kafka.produce(topic, ["a"])
+    task = keeping()
+    run = TaskRun(task, bootstrap, {"topics": topic}, {"offset.flush.interval.ms": "600000"}).started()
+    eventually(lambda: values(task))
+    run.control.abort()
+    run.join()
+    assert task.log == [("open", [0]), "a", ("close", [0]), "stop"]
+    assert committed(kafka, f"connect-{run.connector}") == {}
+
+
 # -- errors
 
 
@@ -470,6 +481,15 @@ def test_dead_letters_of_transforms_are_the_records_before_them(dead: Dead) -> N
     headers = dict(letters[0].headers)
     assert headers["__connect.errors.stage"] == b"TRANSFORMATION"
     assert headers["__connect.errors.class.name"] == b"org.apache.kafka.connect.transforms.Cast$Value"
+
+
+def test_a_dead_letter_that_does_not_arrive_fails_the_task(kafka: Kafka, bootstrap: str, topic: str) -> None:
+    kafka.produce(topic, ["{broken" + "x" * 2000, "2"])
+    queue = kafka.create_topic(config={"max.message.bytes": "500"})
+    config = {"topics": topic, "errors.tolerance": "all", "errors.deadletterqueue.topic.name": queue, **PLAIN_JSON}
+    run = TaskRun(keeping(), bootstrap, config)
+    assert f"A record could not be written to the dead letter queue {queue}" in run.failure()
+    assert committed(kafka, f"connect-{run.connector}") == {}
 
 
 def test_tasks_can_report_records_themselves(dead: Dead) -> None:

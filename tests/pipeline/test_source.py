@@ -294,6 +294,15 @@ def test_commit_and_commit_record_are_told(kafka: Kafka, bootstrap: str, topic: 
     assert commits
 
 
+def test_lost_contact_stores_no_more_offsets(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
+    worker = {"offset.flush.interval.ms": "600000"}
+    run = TaskRun(listed(records(topic, "a")), bootstrap, {}, worker, offsets_topic=offsets_topic).started()
+    eventually(lambda: kafka.values(topic) == [b"a"])
+    run.control.abort()
+    run.join()
+    assert stored(kafka, offsets_topic, run.connector) == []
+
+
 def test_metrics_have_javas_names(bootstrap: str, topic: str) -> None:
     with TaskRun(listed(records(topic, "a", "b")), bootstrap, {}) as run:
         eventually(lambda: run.host.reported)
@@ -388,6 +397,17 @@ def test_a_failure_aborts(kafka: Kafka, bootstrap: str, topic: str, offsets_topi
     assert kafka.values(topic) == []
     kafka.produce(topic, ["after"])
     assert kafka.values(topic) == [b"after"]
+
+
+def test_a_record_that_cannot_be_converted_aborts_its_transaction(
+    kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str
+) -> None:
+    cast = {"transforms": "c", "transforms.c.type": "org.apache.kafka.connect.transforms.Cast$Value"}
+    task = listed(records(topic, "1", "2"), records(topic, "3", "no number", start=2))
+    run = TaskRun(task, bootstrap, {**cast, "transforms.c.spec": "int32"}, **once(offsets_topic))
+    assert "source offset {'o': 4}" in run.failure()
+    assert kafka.values(topic) == [b"1", b"2"]
+    assert stored(kafka, offsets_topic, run.connector) == [b'{"o":2}']
 
 
 def test_a_newer_run_shuts_out_an_older_one(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
