@@ -111,12 +111,42 @@ def test_version_ranges(wanted: str, version: str, fits: bool) -> None:
 
 
 def test_any_version() -> None:
-    assert [VersionRange.parse(text) for text in (None, "", "latest")] == [None] * 3
+    assert [VersionRange.parse(text) for text in (None, "latest")] == [None] * 2
 
 
-def test_what_is_no_version_range() -> None:
-    with pytest.raises(ConfigError, match=r"`\[1.0` is no version and no range of versions"):
-        VersionRange.parse("[1.0")
+@pytest.mark.parametrize(
+    ("wanted", "problem"),
+    [
+        ("[1.0", "Unbounded range: [1.0"),
+        ("(1)", "Single version must be surrounded by []: (1)"),
+        ("[2,1]", "Range defies version ordering: [2,1]"),
+        ("[1,1)", "Range defies version ordering: [1,1)"),
+        ("[1.0],[0.5]", "Ranges overlap: [1.0],[0.5]"),
+        ("[1,2)x", "Only fully-qualified sets allowed in multiple set scenario: [1,2)x"),
+        ("x[1,2]", "Only fully-qualified sets allowed in multiple set scenario: [x[1,2]]"),
+        ("]", "Only fully-qualified sets allowed in multiple set scenario: []]"),
+    ],
+)
+def test_what_is_no_version_range(wanted: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        VersionRange.parse(wanted)
+    assert str(caught.value) == problem
+
+
+@pytest.mark.parametrize(
+    ("wanted", "shown"),
+    [("", "[,]"), ("[,]", "[,]"), ("1,2", "[1,2]"), ("[1,2] , [3,4]", "[1,2],[3,4]"), ("[ 4 , 5 ]", "[4,5]")],
+)
+def test_how_version_ranges_are_shown(wanted: str, shown: str) -> None:
+    assert str(VersionRange.parse(wanted)) == shown
+
+
+def test_an_empty_version_is_the_version_of_nothing() -> None:
+    nothing, anything = VersionRange.parse(""), VersionRange.parse("[,]")
+    assert nothing is not None
+    assert not nothing.contains("4.3.1")
+    assert anything is not None
+    assert anything.contains("4.3.1")
 
 
 def test_the_order_of_versions() -> None:

@@ -233,8 +233,10 @@ def test_overrides_are_judged_by_policy() -> None:
 
 
 def test_overrides_must_be_of_the_types_of_the_client() -> None:
-    problem = "Invalid value x for configuration producer.override.batch.size: Not a number of type INT"
-    assert errors({**SOURCE, "producer.override.batch.size": "x"}) == [problem]
+    with pytest.raises(Refused) as caught:
+        errors({**SOURCE, "producer.override.batch.size": "x"})
+    problem = "Invalid value x for configuration batch.size: Not a number of type INT"
+    assert (caught.value.status, caught.value.message) == (400, problem)
 
 
 class Picky(FileSource):

@@ -9,6 +9,8 @@ from typing import Any
 from penstock import __version__
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.core import messages as m
+from penstock.core.config.catalog import PluginClass
+from penstock.core.config.versions import VersionRange
 from penstock.observe import LogLevels
 from penstock.plugins import Plugins
 
@@ -55,7 +57,7 @@ class LocalAnswers:
             case m.GetPluginConfig(plugin, version):
                 found = self._plugins.catalog.load(plugin)
                 if found is not None and version is not None:
-                    self._plugins.catalog.require(found, version or "[,]")
+                    self._require(found, version)
                 keys = self._plugins.config(plugin)
                 if keys is None:
                     raise m.Refused(404, f"Unknown plugin {plugin}.")
@@ -72,6 +74,13 @@ class LocalAnswers:
             case m.SetLogger(name, level):
                 return self._set_level(name, level)
         raise TypeError(f"not a request that a worker answers by itself: {request!r}")
+
+    def _require(self, found: PluginClass, version: str) -> None:
+        try:
+            VersionRange.parse(version)
+        except ConfigError:
+            raise m.Refused(400, f"Invalid version specification: {version}") from None
+        self._plugins.catalog.require(found, version)
 
     def _validated(self, plugin: str, config: dict[str, str | None]) -> Any:
         """The class of the configuration must end with the name in the path, ``Connector`` at the end of either

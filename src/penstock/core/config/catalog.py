@@ -61,6 +61,8 @@ class PluginClass:
     config_def: Callable[[], ConfigDef] = field(compare=False)
     type: Any = field(compare=False, default=None, repr=False)
     location: str = "classpath"
+    meant: tuple[str, ...] = ()
+    """For a class that only holds others, such as ``HoistField``: their full names."""
 
     @property
     def simple_name(self) -> str:
@@ -94,6 +96,17 @@ class Catalog:
     def load(self, name: str) -> PluginClass | None:
         """The class of this full name or alias; None if there is none, or if the alias may mean several."""
         return self._by_name.get(self._aliases.get(name, name))
+
+    def load_any(self, name: str) -> PluginClass | None:
+        """``load``, or the class of this full name that only holds others."""
+        return self.load(name) or self._holder(name)
+
+    def _holder(self, name: str) -> PluginClass | None:
+        held = [each for each in self.of_kind(*Kind) if each.java_name.startswith(f"{name}$")]
+        if not held:
+            return None
+        names = tuple(each.java_name for each in held)
+        return PluginClass(name, held[0].kinds, held[0].version, ConfigDef, location=held[0].location, meant=names)
 
     def connector(self, name: str) -> PluginClass:
         """The connector of this full name or alias. Raises ConnectError, which enumerates what there is."""

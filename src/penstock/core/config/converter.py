@@ -85,9 +85,11 @@ def define_converter(
 
 
 def require_kind(found: PluginClass, kind: Kind) -> None:
-    """Raises ConfigError if the class is not of this kind."""
+    """Raises ConfigError if the class is not of this kind, or only holds others."""
     if kind not in found.kinds:
         raise ConfigError(f"Class {found} does not implement the {kind.interface} interface")
+    if found.meant:
+        raise ConfigError(f"This class is abstract and cannot be created. Did you mean {', '.join(found.meant)}?")
 
 
 def _of_kind(kind: Kind) -> Callable[[str, Any], None]:

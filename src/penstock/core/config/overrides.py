@@ -14,6 +14,7 @@ from penstock.api.config import ConfigDef, ConfigValue, parse_type
 from penstock.api.errors import ConfigError
 from penstock.api.text import hash_order
 from penstock.core.config.infos import ConfigInfos, prefixed_infos
+from penstock.core.messages import Refused
 
 PRODUCER = "producer.override."
 ADMIN = "admin.override."
@@ -69,19 +70,14 @@ def override_policy(name: str, allowlist: list[str]) -> OverridePolicy:
 def judge_overrides(
     policy: OverridePolicy, props: Mapping[str, str | None], prefix: str, settings: ConfigDef
 ) -> ConfigInfos:
-    """What the policy says about one client's settings; those that the client knows must also be of its types."""
+    """What the policy says about one client's settings. Raises Refused for a value that is not of the client's type."""
     overrides: dict[str, Any] = {}
-    unusable: dict[str, str] = {}
     for key, value in props.items():
         if key.startswith(prefix) and len(key) > len(prefix):
             name = key.removeprefix(prefix)
             known = settings.keys.get(name)
             try:
-                overrides[name] = value if known is None else parse_type(key, value, known.type)
+                overrides[name] = value if known is None else parse_type(name, value, known.type)
             except ConfigError as error:
-                overrides[name], unusable[name] = None, str(error)
-    judged = policy.validate(overrides)
-    for found in judged:
-        if found.name in unusable:
-            found.add_error(unusable[found.name])
-    return prefixed_infos(settings.keys, judged, prefix)
+                raise Refused(400, str(error)) from error
+    return prefixed_infos(settings.keys, policy.validate(overrides), prefix)

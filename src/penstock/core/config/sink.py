@@ -92,11 +92,12 @@ def sink_config(common: ConfigDef, compile: Compile = re.compile) -> ConfigDef:
 
 def _valid_regex(compile: Compile) -> Callable[[str, Any], None]:
     def check(name: str, value: Any) -> None:
-        if value is not None:
-            try:
-                compile(value)
-            except (ConfigError, ValueError, re.error) as error:
-                raise ConfigError(name, value, f"Invalid regex: {error}") from error
+        if value is None:
+            raise ConfigError(name, None, "Invalid regex: null")
+        try:
+            compile(value)
+        except (ConfigError, ValueError, re.error) as error:
+            raise ConfigError(name, value, f"Invalid regex: {error}") from error
 
     return check
 

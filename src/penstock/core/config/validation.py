@@ -17,7 +17,7 @@ from penstock.api.text import copy_order, hash_order, java_text
 from penstock.core.config.catalog import CONNECTORS, LISTED, Catalog, Kind, PluginClass
 from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from penstock.core.config.connector import CONNECTOR_CLASS, CONNECTOR_VERSION, NAME, common_config
-from penstock.core.config.converter import converter_defaults
+from penstock.core.config.converter import CONVERTERS, converter_defaults
 from penstock.core.config.enrichment import enrich
 from penstock.core.config.infos import ConfigInfos, connector_infos, prefixed_infos
 from penstock.core.config.overrides import ADMIN, CONSUMER, PRODUCER, judge_overrides
@@ -25,6 +25,7 @@ from penstock.core.config.rules import WorkerRules
 from penstock.core.config.sink import DLQ_TOPIC, check_topics, sink_config
 from penstock.core.config.source import OFFSETS_TOPIC, source_config
 from penstock.core.config.source_checks import check_source
+from penstock.core.config.versions import VersionRange
 from penstock.core.messages import Refused
 from penstock.core.topic_creation import uses_topic_creation
 
@@ -73,13 +74,17 @@ def validate_connector(
     found = connector_class(catalog, props)
     name = props[CONNECTOR_CLASS] or ""
     try:
+        VersionRange.parse(props.get(CONNECTOR_VERSION))
+    except ConfigError as error:
+        raise Refused(400, str(error)) from error
+    try:
         catalog.require(found, props.get(CONNECTOR_VERSION))
     except ConfigError as error:
         return _wrong_version(catalog, props, name, found, str(error))
     common = common_config(found.version, converter_defaults(catalog, props, worker.converters), catalog)
     source = Kind.SOURCE in found.kinds
     config = enrich(source_config(common) if source else sink_config(common, worker.compile), catalog, props)
-    values = config.validate_all(props, catalog.load)
+    values = config.validate_all(props, catalog.load_any)
     if source:
         check_source(props, values, connector, worker)
     else:
@@ -106,8 +111,9 @@ def _converter_infos(catalog: Catalog, props: Props, values: Mapping[str, Config
     named = props.get(key)
     if named is None or chosen.errors or version.errors:
         return None
-    found = catalog.load(named.strip())
-    if found is None:
+    found = catalog.load(named)
+    if found is None:  # only blanks around the name can have hidden that from the definitions
+        chosen.add_error(f"Failed to load class {named}: {named}")
         return None
     try:
         catalog.require(found, props.get(version_key))
@@ -143,7 +149,9 @@ def _override_infos(props: Props, source: bool, worker: WorkerRules) -> list[Con
 def _wrong_version(catalog: Catalog, props: Props, name: str, found: PluginClass, problem: str) -> ConfigInfos:
     """Only the settings that every connector has can be judged if the connector is of another version."""
     config = common_config(found.version, catalog=catalog)
-    values = config.validate_all(props, catalog.load)
+    values = config.validate_all(props, catalog.load_any)
+    for key in CONVERTERS:
+        values[key].recommended_values = []
     for key in (CONNECTOR_CLASS, CONNECTOR_VERSION):
         values[key].add_error(problem)
     _check_nulls(props, values)

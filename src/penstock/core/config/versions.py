@@ -1,6 +1,6 @@
 """Versions of plugins and ranges of them, in Maven's notation, which ``*.plugin.version`` settings use (KIP-891).
 
-A plain version means exactly that one; ``latest`` or nothing means any. Java:
+A plain version means exactly that one; ``latest`` means any. Java:
 ``PluginUtils.connectorVersionRequirement`` and Maven's ``VersionRange``.
 """
 
@@ -15,7 +15,7 @@ from penstock.api.errors import ConfigError
 _QUALIFIERS = {name: rank for rank, name in enumerate(["alpha", "beta", "milestone", "rc", "snapshot", "", "sp"])}
 _SHORT = {"a": "alpha", "b": "beta", "m": "milestone", "cr": "rc", "ga": "", "final": "", "release": ""}
 _PART = re.compile(r"\d+|[a-z]+")
-_RANGE = re.compile(r"([\[(])([^\[\]()]*)([\])])")
+_RANGE = re.compile(r"([\[(])([^\])]*)([\])])")
 
 
 def version_key(version: str) -> tuple[tuple[int, int, str], ...]:
@@ -75,18 +75,24 @@ class VersionRange:
 
     @classmethod
     def parse(cls, text: str | None) -> Self | None:
-        """None for any version. Raises ConfigError for a text that is no range."""
-        if text is None or text.strip() in ("", "latest"):
+        """None for any version. Raises ConfigError, worded as Maven words it, for a text that is no range."""
+        if text is None or text == "latest":
             return None
         text = text.strip()
-        if not any(c in text for c in "[]()"):
-            return cls((Restriction(text, True, text, True),))
-        found = list(_RANGE.finditer(text))
-        if not found or "".join(match[0] for match in found) != re.sub(r"(?<=[\])]),(?=[\[(])", "", text):
-            raise ConfigError(
-                f"`{text}` is no version and no range of versions; right are `1.2`, `[1.0,2.0)`, `[1.5,)` or `latest`"
-            )
-        return cls(tuple(_restriction(start, inner, end) for start, inner, end in (match.groups() for match in found)))
+        spec = text if text.startswith(("[", "(")) else f"[{text}]"
+        restrictions: list[Restriction] = []
+        rest = spec
+        while found := _RANGE.match(rest):
+            restriction = _restriction(*found.groups())
+            if restrictions and not _ascending(restrictions[-1], restriction):
+                raise ConfigError(f"Ranges overlap: {spec}")
+            restrictions.append(restriction)
+            rest = rest[found.end() :].strip().removeprefix(",").strip()
+        if rest.startswith(("[", "(")):
+            raise ConfigError(f"Unbounded range: {spec}")
+        if rest:
+            raise ConfigError(f"Only fully-qualified sets allowed in multiple set scenario: {spec}")
+        return cls(tuple(restrictions))
 
     def contains(self, version: str) -> bool:
         return any(restriction.contains(version) for restriction in self.restrictions)
@@ -97,6 +103,17 @@ class VersionRange:
 
 def _restriction(start: str, inner: str, end: str) -> Restriction:
     low, comma, high = (part.strip() for part in inner.partition(","))
+    low_included, high_included = start == "[", end == "]"
     if not comma:
+        if not (low_included and high_included):
+            raise ConfigError(f"Single version must be surrounded by []: {start}{inner}{end}")
         return Restriction(low, True, low, True)
-    return Restriction(low or None, start == "[", high or None, end == "]")
+    if low and high:
+        lowest, highest = version_key(low), version_key(high)
+        if highest < lowest or (highest == lowest and not (low_included and high_included)):
+            raise ConfigError(f"Range defies version ordering: {start}{inner}{end}")
+    return Restriction(low or None, low_included, high or None, high_included)
+
+
+def _ascending(first: Restriction, second: Restriction) -> bool:
+    return first.high is None or (second.low is not None and version_key(second.low) >= version_key(first.high))

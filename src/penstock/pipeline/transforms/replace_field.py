@@ -34,7 +34,7 @@ def _parse_renames(mappings: list[str]) -> dict[str, str]:
 
 
 def _check_renames(name: str, value: Any) -> None:
-    _parse_renames(value)
+    _parse_renames(value or [])
 
 
 class ReplaceField(ColumnTransform):

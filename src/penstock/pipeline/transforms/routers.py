@@ -16,6 +16,8 @@ from penstock.pipeline.transforms.record_text import record_text
 
 
 def _check_regex(name: str, value: Any) -> None:
+    if value is None:
+        raise ConfigError(name, None, "Invalid regex: null")
     try:
         compile_regex(value)
     except ConfigError as error:
