@@ -81,6 +81,28 @@ def test_culprits_are_skipped_if_tolerated_and_order_is_kept(n: int) -> None:
     assert handling.total("total-records-skipped") == len(handling.failures)
 
 
+def odd_only(batch: Batch) -> Batch:
+    if any(value % 2 == 0 for value in batch.values):
+        raise DataError("even")
+    return batch
+
+
+STEPS = [NUMBERS, Step(Stage.TRANSFORMATION, "x.OddOnly", odd_only)]
+
+
+def test_failures_of_several_steps_are_reported_in_the_order_of_the_records() -> None:
+    handling = Handling(TOLERATE)
+    assert handling.handler.run(STEPS, consumed("1", "2", "x", "3", "4", "y", "z", "5", "6")).values == [1, 3, 5]
+    assert [failure.record.values[0] for failure in handling.failures] == [2, "x", 4, "y", "z", 6]
+
+
+def test_nothing_is_done_behind_the_record_that_ends_the_task() -> None:
+    handling = Handling({})
+    batch, error = handling.handler.run_until(STEPS, consumed("1", "3", "4", "x", "5"))
+    assert (batch.values, str(error)) == ([1, 3], "Tolerance exceeded in error handler")
+    assert [failure.record.values for failure in handling.failures] == [[4]]
+
+
 def test_a_skipped_record_reaches_no_later_step() -> None:
     seen: list[Any] = []
 

@@ -8,6 +8,7 @@ the reporters, and then ``errors.tolerance`` decides. Java: ``RetryWithTolerance
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import logging
 import random
@@ -138,30 +139,30 @@ class ErrorHandler:
         return batch
 
     def run_until(self, steps: list[Step], batch: Batch) -> tuple[Batch, ConnectError | None]:
-        """As ``run``, but what it would raise comes with the records before the one that failed."""
-        error = None
-        for step in steps:
-            if not len(batch):
-                break
-            batch, failed = self._run(step, batch)
-            error = failed or error
-        return batch, error
+        """As ``run``, but what it would raise comes with the records before the one that failed.
 
-    def _run(self, step: Step, batch: Batch) -> tuple[Batch, ConnectError | None]:
-        if len(batch) == 1:
-            try:
-                return self._run_one(step, batch), None
-            except ConnectError as e:
-                return batch.select(()), e
-        try:
-            return step.apply(batch), None
-        except Exception:
-            pass
+        Failures happen, and are reported, in the order of the records: from the step that failed on, each half of the
+        batch goes its whole way before the next one, and none goes behind the record that ends the task.
+        """
+        for i, step in enumerate(steps):
+            if len(batch) == 1:
+                try:
+                    batch = self._run_one(step, batch)
+                except ConnectError as e:
+                    return batch.select(()), e
+            elif len(batch):
+                with contextlib.suppress(Exception):
+                    batch = step.apply(batch)
+                    continue
+                return self._halves(steps[i:], batch)
+        return batch, None
+
+    def _halves(self, steps: list[Step], batch: Batch) -> tuple[Batch, ConnectError | None]:
         middle = len(batch) // 2
-        first, error = self._run(step, batch.select(range(middle)))
+        first, error = self.run_until(steps, batch.select(range(middle)))
         if error is not None:
             return first, error
-        second, error = self._run(step, batch.select(range(middle, len(batch))))
+        second, error = self.run_until(steps, batch.select(range(middle, len(batch))))
         return Batch.concat([first, second]), error
 
     def _run_one(self, step: Step, record: Batch) -> Batch:

@@ -27,7 +27,6 @@ from penstock.pipeline.sink_context import SinkContext, names, pause, resume
 from penstock.pipeline.sink_offsets import SinkOffsets
 from penstock.pipeline.subscription import Subscription
 from penstock.pipeline.task import TaskControl, TaskHost
-from penstock.pipeline.topics import ActiveTopics
 
 log = logging.getLogger(__name__)
 
@@ -50,10 +49,8 @@ class SinkLoop:
     reporter: ErrantReporter | None
     queue: DeadLetterQueue | None
     errors: ErrorHandler
-    converters: list[Step]
-    transforms: list[Step]
+    steps: list[Step]
     letters: Letters
-    topics: ActiveTopics
     metrics: Metrics
     subscription: Subscription
     most: int
@@ -115,10 +112,7 @@ class SinkLoop:
         raw = raw_batch(messages)
         self.metrics.add("sink-record-read-total", len(raw))
         self.letters.raw = raw
-        converted = self.errors.run(self.converters, raw)
-        if unknown := self.topics.unknown(converted.topics):
-            self.topics.used(unknown)
-        self.waiting = self.errors.run(self.transforms, converted)
+        self.waiting = self.errors.run(self.steps, raw)
         origin = raw.origin
         assert isinstance(origin, SinkOrigin)
         last = dict(zip(zip(origin.topics, origin.partitions, strict=True), origin.offsets, strict=True))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from penstock.api.batch import Batch
+from penstock.pipeline.errors import Stage, Step
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec
 
 
@@ -29,3 +31,13 @@ class ActiveTopics:
         for topic in sorted(self.unknown(topics)):
             self._known.add(topic)
             self._host.topic_seen(topic)
+
+    def step(self) -> Step:
+        """Reports the topics of the records that come by: of a sink, those that could be converted."""
+
+        def note(batch: Batch) -> Batch:
+            if unknown := self.unknown(batch.topics):
+                self.used(unknown)
+            return batch
+
+        return Step(Stage.KAFKA_CONSUME, f"{__name__}.{type(self).__qualname__}", note)
