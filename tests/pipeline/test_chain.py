@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from penstock.api.batch import Batch, SourceOrigin
-from penstock.api.errors import ConfigError
+from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.transform import Predicate, Transformation
 from penstock.pipeline.chain import Chain
 from penstock.pipeline.errors import Stage
+from penstock.pipeline.trace import headline
 
 
 class Append(Transformation):
@@ -134,10 +135,14 @@ def test_the_transform_does_not_see_what_concerns_its_predicate() -> None:
 
 
 def test_unknown_predicates_and_missing_classes_are_refused() -> None:
-    with pytest.raises(ConfigError, match="Invalid value p for configuration predicate"):
+    with pytest.raises(ConnectError, match=r"ConfigException: Invalid value p for configuration predicate"):
         Chain.build({**where("x.Append"), "predicates": "other"}, resolve)
-    with pytest.raises(ConfigError, match=r'Missing required configuration "transforms.t.type"'):
+    with pytest.raises(ConnectError, match=r'Missing required configuration "transforms.t.type"') as caught:
         Chain.build({"transforms": "t"}, resolve)
+    assert headline(caught.value).startswith(
+        "org.apache.kafka.connect.errors.ConnectException: org.apache.kafka.common.config.ConfigException: Missing"
+    )
+    assert isinstance(caught.value.__cause__, ConfigError)
 
 
 def test_closing_closes_predicates_too() -> None:

@@ -12,9 +12,10 @@ from itertools import groupby
 from typing import Any
 
 from penstock.api.batch import Batch
-from penstock.api.errors import ConfigError
+from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.transform import Predicate, Transformation
 from penstock.pipeline.errors import Stage, Step, plugin_name
+from penstock.pipeline.trace import headline
 
 log = logging.getLogger(__name__)
 
@@ -35,9 +36,16 @@ class Chain:
 
     @classmethod
     def build(cls, config: Mapping[str, str], resolve: Resolve) -> Chain:
-        """The chain that a connector's configuration describes. Raises ConfigError, as plugins do that are
-        configured.
+        """The chain that a connector's configuration describes. Raises ConnectError, caused by what a plugin raised
+        that can't be made or configured.
         """
+        try:
+            return cls._built(config, resolve)
+        except Exception as e:
+            raise ConnectError(headline(e)) from e
+
+    @classmethod
+    def _built(cls, config: Mapping[str, str], resolve: Resolve) -> Chain:
         predicates: dict[str, Predicate] = {}
         steps: list[Step] = []
         plugins: list[Transformation | Predicate] = []
