@@ -85,7 +85,7 @@ def _date(value: dt.date) -> str:
 
 def _moment(day: dt.date, time: str) -> str:
     year, month, number = (day.year, day.month, day.day) if day.year > 1582 else _old_style(day.toordinal())
-    return f"{_DAYS[day.weekday()]} {_MONTHS[month - 1]} {number:02d} {time} UTC {year:04d}"
+    return f"{_DAYS[day.weekday()]} {_MONTHS[month - 1]} {number:02d} {time} UTC {year}"
 
 
 def _old_style(days: int) -> tuple[int, int, int]:
