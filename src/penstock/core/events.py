@@ -42,6 +42,14 @@ class ShutDown:
 
 
 @dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something that the worker stands on can't be reached: a sentence. None: it can be reached again."""
+
+    what: str
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ConnectorEvent:
     """Something that a run of a connector on this worker said."""
 

@@ -24,6 +24,7 @@ from penstock.core.exactly_once import Fencing, fence_before_start
 from penstock.core.flow import Done, Flow, Flows, Lane
 from penstock.core.group.membership import Assignment, Joined, Lost, PollTimeoutExpired, Revoked
 from penstock.core.happenings import on_connector, on_status, on_task
+from penstock.core.health import Health
 from penstock.core.messages import Elsewhere, ReadRequest, Reply
 from penstock.core.rebalance import Place
 from penstock.core.records import (
@@ -101,6 +102,7 @@ class Herder:
     changing: Lane = field(default_factory=Lane)
     """The leader decides on a change and writes it before it decides on the next one."""
     fencing: Fencing = field(default_factory=Fencing)
+    health: Health = field(default_factory=Health)
     flows: Flows = field(init=False)
     _out: list[Action] = field(default_factory=list)
     _deferred: list[object] = field(default_factory=list)
@@ -163,6 +165,7 @@ class Herder:
             rebalance.follow_layout(self)
 
     def _handle(self, event: object) -> None:
+        self.health.follow(event)
         match event:
             case Submitted(number, request):
                 requests.answer(self, number, request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.core import health
 from penstock.core import messages as m
 from penstock.core.records import ConnectorStatus, TaskStatus
 from penstock.core.tasks import TaskId
@@ -40,7 +41,7 @@ def read(herder: Herder, request: m.ReadRequest) -> m.Reply:
             check_allowed(herder.settings.topic_tracking, herder.settings.allow_topics_reset, reset=False)
             return m.Reply(200, {name: {"topics": herder.statuses.topics.of(name)}})
         case m.GetHealth():
-            return _health(herder)
+            return health.answer(herder)
         case _:
             raise TypeError(f"not a request to read: {request!r}")
 
@@ -93,12 +94,3 @@ def _list(herder: Herder, expand: tuple[str, ...]) -> dict[str, Any]:
             entry["info"] = info(herder, name, connector.config)
         shown[name] = entry
     return shown
-
-
-def _health(herder: Herder) -> m.Reply:
-    """KIP-1017: ready once the worker has read its topics and is a member of its group."""
-    if herder.ready_to_lead():
-        message = "Worker has completed startup and is ready to handle requests."
-        return m.Reply(200, {"status": "healthy", "message": message})
-    message = f"Worker is still starting up. It is {herder.phase.value}."
-    return m.Reply(503, {"status": "starting", "message": message})

@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient
 
 from penstock.api.config_types import Type, parse_type
 from penstock.api.errors import ConfigError, KafkaError
+from penstock.kafka.client_log import RepeatedFailures
 from penstock.kafka.client_settings import (
     Settings,
     connector_admin,
@@ -29,15 +30,17 @@ from penstock.kafka.settings_map import ADMIN, CONSUMER, PRODUCER, translate
 
 # What librdkafka says goes where the rest of the log goes, whenever its client is polled.
 client_log = logging.getLogger("penstock.kafka.librdkafka")
+client_log.addFilter(RepeatedFailures())
 
 COMMON_DEFAULTS: dict[str, Any] = {
     "connections.max.idle.ms": 540_000,
     "enable.metrics.push": False,
     "log.connection.close": False,  # brokers close idle connections
     "metadata.max.age.ms": 300_000,
-    # Its `rebootstrap`, when all brokers are down, begins anew every few milliseconds, on and on.
-    "metadata.recovery.strategy": "none",
-    "reconnect.backoff.ms": 10,  # Java's 50 also delays the first connection to a coordinator here
+    # Without it a client never finds a cluster again that once had no broker alive.
+    "metadata.recovery.strategy": "rebootstrap",
+    # While no broker is there, how often all begins anew; it also delays the first connection to a coordinator.
+    "reconnect.backoff.ms": 50,
     "reconnect.backoff.max.ms": 1000,
     "socket.timeout.ms": 30_000,
 }

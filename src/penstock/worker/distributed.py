@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from penstock.core.events import CaughtUp, ConfigRead, StatusRead
+from penstock.core.events import CaughtUp, ConfigRead, StatusRead, Trouble
 from penstock.core.group.membership import ClusterConfigSnapshot
 from penstock.core.leading import Fenced
 from penstock.core.records import ConfigRecord, ConfigTopicRecord, StatusRecord, StatusTopicRecord
@@ -43,7 +43,11 @@ class KafkaFoundation:
         self._to_read = 3
         self._lock = threading.Lock()
         config, group = dict(settings.config), settings.group
-        of_topics: dict[str, Any] = {"on_caught_up": self._caught_up, "on_failed": failed, "troubles": Troubles()}
+        of_topics: dict[str, Any] = {
+            "on_caught_up": self._caught_up,
+            "on_failed": failed,
+            "troubles": Troubles(self._trouble),
+        }
         self._config = ConfigStore(config, self._config_read, **of_topics)
         self._status = StatusStore(config, self._status_read, **of_topics)
         self.offset_store: OffsetTopic = worker_offsets(config, **of_topics)
@@ -104,6 +108,9 @@ class KafkaFoundation:
 
     def _status_read(self, entries: list[StatusRecord]) -> None:
         self._deliver(StatusRead(tuple(entry.record for entry in entries)))
+
+    def _trouble(self, sentence: str | None) -> None:
+        self._deliver(Trouble("topics", sentence))
 
     def _caught_up(self) -> None:
         with self._lock:

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.core.actions import Answer
+from penstock.core.events import CaughtUp, Submitted, Trouble
+from penstock.core.group.membership import Assignment, CoordinatorFound, CoordinatorUnknown, Failed, Joined
+from penstock.core.herder import Herder, HerderSettings
+from penstock.core.messages import GetHealth
+
+READY = (200, "healthy", "Worker has completed startup and is ready to handle requests.")
+
+
+def health(herder: Herder) -> tuple[int, str, str]:
+    replies: list[Any] = [a.reply for a in herder.handle(Submitted(1, GetHealth()), 0) if isinstance(a, Answer)]
+    return replies[0].status, replies[0].body["status"], replies[0].body["message"]
+
+
+def herder(*events: object) -> Herder:
+    made = Herder(HerderSettings(worker_id="w:1"))
+    for event in events:
+        made.handle(event, 0)
+    return made
+
+
+def joined() -> Joined:
+    return Joined(1, "me", 2, Assignment(leader="me", leader_url="http://w:1/"), True)
+
+
+def test_a_worker_that_starts():
+    assert health(herder())[:2] == (503, "starting")
+    assert health(herder(CaughtUp())) == (503, "starting", "Worker is still starting up. It is joining.")
+    assert health(herder(CaughtUp(), joined())) == READY
+
+
+def test_what_a_start_waits_for_is_told():
+    waiting = herder(Trouble("topics", "Reading topic `t` has to wait: no route."))
+    assert health(waiting) == (
+        503,
+        "starting",
+        "Worker is still starting up. It is catching up. Reading topic `t` has to wait: no route.",
+    )
+
+
+def test_a_worker_that_has_lost_its_topics():
+    worker = herder(CaughtUp(), joined(), Trouble("topics", "Reading topic `t` has to wait."))
+    assert health(worker) == (500, "unhealthy", "Reading topic `t` has to wait.")
+    worker.handle(Trouble("topics", None), 0)
+    assert health(worker) == READY
+
+
+def test_a_worker_that_has_lost_its_group():
+    worker = herder(CaughtUp(), joined(), CoordinatorUnknown("The coordinator can't be reached"))
+    assert health(worker) == (500, "unhealthy", "The coordinator can't be reached.")
+    worker.handle(CoordinatorFound(), 0)
+    assert health(worker) == READY
+
+
+def test_a_worker_that_may_not_join_its_group():
+    worker = herder(CaughtUp(), Failed("Not authorized to access group: g"))
+    assert health(worker) == (500, "unhealthy", "Not authorized to access group: g.")
+    worker.handle(joined(), 0)
+    assert health(worker) == READY

@@ -1,0 +1,75 @@
+"""What becomes of a worker whose broker is away: it stays, says so, and goes on by itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from penstock.embedded import Broker
+from penstock.embedded.ports import ports
+from waiting import until
+from workers import WorkerProcess
+
+pytestmark = pytest.mark.integration
+
+PATIENCE = 120.0
+
+
+def health(worker: WorkerProcess) -> tuple[int, str]:
+    answer = worker.http.get("/health")
+    return answer.status_code, answer.json()["message"]
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text().split() if path.exists() else []
+
+
+def test_a_worker_outlives_its_broker(tmp_path: Path) -> None:
+    port, _ = ports(0)
+    given, taken = tmp_path / "in.txt", tmp_path / "out.txt"
+    given.write_text("one\n")
+
+    def add(line: str) -> None:
+        with given.open("a") as file:
+            file.write(f"{line}\n")
+
+    broker = Broker(tmp_path / "broker", port)
+    settings = {"session.timeout.ms": "6000", "heartbeat.interval.ms": "1000"}
+    with WorkerProcess(f"127.0.0.1:{port}", tmp_path, **settings) as worker:
+        # It starts before its broker.
+        until(lambda: "Connection refused. It goes on by itself." in health(worker)[1], "what it waits for", 30)
+        assert health(worker)[0] == 503
+        broker.start()
+        try:
+            until(lambda: health(worker)[0] == 200, "that it is ready", PATIENCE)
+            worker.put("in", connector__class="FileStreamSource", file=str(given), topic="t")
+            worker.put("out", connector__class="FileStreamSink", file=str(taken), topics="t")
+            until(lambda: lines(taken) == ["one"], "the first line", PATIENCE)
+
+            # It hangs for a while.
+            assert broker.pid is not None
+            os.killpg(broker.pid, signal.SIGSTOP)
+            try:
+                add("two")
+                until(lambda: health(worker)[0] == 500, "that it is told", PATIENCE)
+                expected = f"can't be reached by way of bootstrap.servers=127.0.0.1:{port}."
+                assert health(worker)[1].endswith(expected)
+            finally:
+                os.killpg(broker.pid, signal.SIGCONT)
+            until(lambda: health(worker)[0] == 200, "that it has found its group again", PATIENCE)
+            until(lambda: lines(taken) == ["one", "two"], "the second line", PATIENCE)
+
+            # It dies and comes back.
+            broker.stop()
+            add("three")
+            until(lambda: health(worker)[0] == 500, "that it is told again", PATIENCE)
+            broker.start()
+            until(lambda: lines(taken) == ["one", "two", "three"], "the third line", PATIENCE)
+            worker.running("in")
+            worker.running("out")
+            assert health(worker) == (200, "Worker has completed startup and is ready to handle requests.")
+        finally:
+            broker.stop()
