@@ -117,6 +117,16 @@ def test_what_is_required(name: str) -> None:
     assert str(caught.value) == f'Missing required configuration "{name}" which has no default value.'
 
 
+def test_known_settings_without_an_effect_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    given = {"plugin.discovery": "service_load", "metrics.num.samples": "2", "sasl.login.retry.backoff.ms": "50"}
+    with caplog.at_level(logging.WARNING):
+        distributed(**given)
+    assert [record.getMessage() for record in caplog.records] == [
+        "`plugin.discovery=service_load` has no effect: Python has one way to find plugins",
+        "`sasl.login.retry.backoff.ms=50` has no effect: a token is asked for again with the next connection",
+    ]
+
+
 def test_unknown_settings_are_named_with_what_may_be_meant(caplog: pytest.LogCaptureFixture) -> None:
     more = {"offset.flush.intervall.ms": "1", "tasks.max": "2", "internal.key.converter": "x", "key.converter.x": "y"}
     with caplog.at_level(logging.WARNING):

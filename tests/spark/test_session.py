@@ -70,3 +70,23 @@ def test_queries_can_not_take_all_slots() -> None:
 def test_a_lease_must_be_a_number_of_some_size(value: str) -> None:
     with pytest.raises(ConfigError, match=r"penstock.task.lease.ms: must be a whole number, 1000 or more"):
         HostSettings.of({"penstock.task.lease.ms": value})
+
+
+@pytest.mark.parametrize(
+    ("given", "lease"),
+    [
+        ({}, 10.0),  # standalone: there is no group
+        ({"group.id": "g"}, 7.0),
+        ({"group.id": "g", "session.timeout.ms": "45000"}, 10.0),
+        ({"group.id": "g", "session.timeout.ms": "6000", "heartbeat.interval.ms": "1500"}, 4.5),
+        ({"group.id": "g", "session.timeout.ms": "3000"}, 1.0),
+    ],
+)
+def test_a_lease_ends_before_a_session_does(given: dict[str, str], lease: float) -> None:
+    assert HostSettings.of(given).lease == lease
+
+
+def test_a_lease_that_is_too_long_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    assert HostSettings.of({"group.id": "g", "penstock.task.lease.ms": "8000"}).lease == 8.0
+    assert "With `penstock.task.lease.ms=8000` the tasks of a worker that hangs may go on" in caplog.text
+    assert "up to 7000 that can't be" in caplog.text

@@ -69,7 +69,7 @@ metadata.recovery.rebootstrap.trigger.ms LONG LOW 300000
 _OWN = """
 java.security.auth.login.config STRING LOW
 penstock.query.slots INT LOW 0
-penstock.task.lease.ms LONG LOW 10000
+penstock.task.lease.ms LONG LOW
 """
 ALGORITHMS = tuple(DIGESTS)
 

@@ -22,6 +22,27 @@ _JAVA_ONLY = {
 }
 _JAVA_DEFAULTS = {"metric.reporters": ("org.apache.kafka.common.metrics.JmxReporter", "JmxReporter")}
 
+# Settings that are read and checked as Java does it, and then change nothing: with Java's default nobody need be told.
+_WITHOUT_EFFECT = {
+    "plugin.discovery": ("hybrid_warn", "Python has one way to find plugins"),
+    "metrics.num.samples": ("2", "rates are taken over half a minute"),
+    "metrics.sample.window.ms": ("30000", "rates are taken over half a minute"),
+    "metrics.recording.level": ("INFO", "all metrics are always recorded"),
+    "sasl.login.connect.timeout.ms": ("", "10 seconds are waited for a token"),
+    "sasl.login.read.timeout.ms": ("", "10 seconds are waited for a token"),
+    "sasl.login.refresh.buffer.seconds": ("300", "a token is renewed after 80 % of its life"),
+    "sasl.login.refresh.min.period.seconds": ("60", "a token is renewed after 80 % of its life"),
+    "sasl.login.refresh.window.factor": ("0.8", "a token is renewed after 80 % of its life"),
+    "sasl.login.refresh.window.jitter": ("0.05", "a token is renewed after 80 % of its life"),
+    "sasl.login.retry.backoff.max.ms": ("10000", "a token is asked for again with the next connection"),
+    "sasl.login.retry.backoff.ms": ("100", "a token is asked for again with the next connection"),
+    "sasl.oauthbearer.assertion.template.file": ("", "the clients that are used know nothing like it"),
+    "sasl.oauthbearer.clock.skew.seconds": ("30", "tokens are checked by brokers"),
+    "sasl.oauthbearer.jwks.endpoint.refresh.ms": ("3600000", "tokens are checked by brokers"),
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms": ("10000", "tokens are checked by brokers"),
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms": ("100", "tokens are checked by brokers"),
+}
+
 # Families of settings whose names are not ours to know: those of clients, topics, plugins and Spark.
 _FAMILIES = (
     "producer.",
@@ -54,6 +75,15 @@ def refuse_java_only(config: Mapping[str, str]) -> None:
 def unknown_settings(config: Mapping[str, str], known: Collection[str]) -> list[str]:
     """A sentence for each setting that nothing will ever read."""
     return [_sentence(name, known) for name in sorted(config) if name not in known and not name.startswith(_FAMILIES)]
+
+
+def without_effect(config: Mapping[str, str]) -> list[str]:
+    """A sentence for each setting that is known and given, and changes nothing."""
+    return [
+        f"`{name}={config[name]}` has no effect: {reason}"
+        for name, (default, reason) in _WITHOUT_EFFECT.items()
+        if config.get(name, default).strip().lower() != default.lower()
+    ]
 
 
 def _sentence(name: str, known: Collection[str]) -> str:

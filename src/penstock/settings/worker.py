@@ -15,7 +15,7 @@ from penstock.api.errors import ConfigError
 from penstock.core.config.converter import CONVERTERS
 from penstock.core.properties import parse_properties
 from penstock.settings.definitions import distributed_config, standalone_config
-from penstock.settings.judgement import refuse_java_only, unknown_settings
+from penstock.settings.judgement import refuse_java_only, unknown_settings, without_effect
 from penstock.settings.providers import BUILT_IN, ConfigTransformer
 
 log = logging.getLogger(__name__)
@@ -177,7 +177,7 @@ def _resolved(config: Mapping[str, str]) -> dict[str, str]:
 def _parsed(config: Mapping[str, str], definitions: Any) -> dict[str, Any]:
     refuse_java_only(config)
     known = set(distributed_config().keys) | set(standalone_config().keys)
-    for sentence in unknown_settings(config, known):
+    for sentence in unknown_settings(config, known) + without_effect(config):
         log.warning("%s", sentence)
     values: dict[str, Any] = definitions.parse(config)
     return values

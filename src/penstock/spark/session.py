@@ -8,6 +8,7 @@ tasks; then the worker does not start.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
@@ -21,8 +22,12 @@ from penstock.api.errors import ConfigError
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
+log = logging.getLogger(__name__)
+
 PLUGIN_PATH = "PENSTOCK_PLUGIN_PATH"
 """The variable that tells the process from which tasks are forked what to import for them."""
+
+LEASE = 10_000
 
 SLOTS = 512
 """Hosted tasks that the local Spark runs at most: they wait for Kafka and files much more than they compute."""
@@ -64,7 +69,10 @@ class HostSettings:
     """The ``spark.*`` keys of the worker's properties."""
     worker_id: str = "worker"
     lease: float = 10.0
-    """``penstock.task.lease.ms``: a task and its worker that don't hear of each other for so long have parted."""
+    """``penstock.task.lease.ms``: a task and its worker that don't hear of each other for so long have parted.
+
+    By default so short that the tasks of a worker that hangs have ended before its group takes it for dead.
+    """
     graceful: float = 5.0
     """``task.shutdown.graceful.timeout.ms``: what a task gets to end by itself when it is stopped."""
     query_slots: int = 0
@@ -77,10 +85,19 @@ class HostSettings:
     @classmethod
     def of(cls, properties: Mapping[str, str], worker_id: str = "worker", advertised_host: str = "") -> HostSettings:
         """From the worker's properties. Raises ConfigError."""
+        longest = longest_lease(properties)
+        lease = _number(properties, "penstock.task.lease.ms", longest, 1_000)
+        if lease > longest:
+            log.warning(
+                "With `penstock.task.lease.ms=%d` the tasks of a worker that hangs may go on when its group gives them "
+                "to others; up to %d that can't be, with these `session.timeout.ms` and `heartbeat.interval.ms`",
+                lease,
+                longest,
+            )
         return cls(
             spark={key: value for key, value in properties.items() if key.startswith("spark.")},
             worker_id=worker_id,
-            lease=_number(properties, "penstock.task.lease.ms", 10_000, 1_000) / 1000,
+            lease=lease / 1000,
             graceful=_number(properties, "task.shutdown.graceful.timeout.ms", 5_000, 0) / 1000,
             query_slots=_number(properties, "penstock.query.slots", 0, 0),
             plugin_path=tuple(path for each in properties.get("plugin.path", "").split(",") if (path := each.strip())),
@@ -113,6 +130,15 @@ class HostSettings:
                 f"Spark has {slots(conf)} slots (spark.master={conf['spark.master']})."
             )
         return conf
+
+
+def longest_lease(properties: Mapping[str, str]) -> int:
+    """Milliseconds: a worker that hangs may have sent its last heartbeat a whole interval before."""
+    if "group.id" not in properties:
+        return LEASE
+    session = _number(properties, "session.timeout.ms", 10_000, 0)
+    heartbeat = _number(properties, "heartbeat.interval.ms", 3_000, 0)
+    return max(min(LEASE, session - heartbeat), 1_000)
 
 
 def slots(conf: Mapping[str, str]) -> int:
