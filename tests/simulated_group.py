@@ -21,12 +21,20 @@ class Group:
         self.wanted = False
         """Whether a rebalance is due."""
         self.max_delay_ms = 0
+        self.version = 2
+        """Of the protocol; 0 is the eager one."""
         self.generation = 0
         self.memory: dict[str, AssignorMemory] = {}
 
     def join(self, worker: Worker) -> None:
         worker.wants_to_join = not worker.joined
         self.wanted = True
+
+    def leave(self, worker: Worker, keeps_work: bool) -> None:
+        self.wanted |= worker.joined
+        worker.joined, worker.arrived = False, None
+        if not keeps_work:
+            worker.runs = None
 
     def lose(self, worker: Worker, joins_again: bool) -> None:
         """Nothing more is heard of the worker, and it is told so."""
@@ -55,19 +63,19 @@ class Group:
         self.generation += 1
         leader = members[0]
         url = {w.id: f"http://{w.id}" for w in members}
-        round_ = Rebalance(leader.id, self.generation, self.generation - 1, 2, self.max_delay_ms)
+        round_ = Rebalance(leader.id, self.generation, self.generation - 1, self.version, self.max_delay_ms)
         states = [Member(w.id, url[w.id], w.snapshot.offset, w.runs) for w in members]
         decision = assign(leader.snapshot, states, self.memory.get(leader.id, AssignorMemory()), now, round_)
         self.memory = {leader.id: decision.memory}
         for worker in members:
             given = decision.assignments[worker.id]
             if not given.failed:
-                worker.runs = _merged(worker.runs, given)
+                worker.runs = given if self.version == 0 else _merged(worker.runs, given)
             owners = decision.owners if worker is leader else None
             whole = given if given.failed else worker.runs
             assert whole is not None
             self._trace(f"{worker.id}: assigned {telling.work(whole)}" + (" (failed)" if given.failed else ""))
-            joined = Joined(self.generation, worker.id, 2, whole, worker is leader, owners)
+            joined = Joined(self.generation, worker.id, self.version, whole, worker is leader, owners)
             self._arrive(worker, joined, given)
 
     def _arrive(self, worker: Worker, joined: Joined, given: Assignment) -> None:

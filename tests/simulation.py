@@ -54,6 +54,11 @@ class Cluster:
         """Exactly once: the worker that has claimed the config topic last."""
         self.broken: set[str] = set()
         """Connectors that fail when they start."""
+        self.cannot_read: set[str] = set()
+        """Workers for which nothing more comes from the config topic."""
+        self.unread: dict[str, list[int]] = {}
+        """Of these, by the tokens of who waits for its end."""
+        self.missed: dict[str, list[Any]] = {}
 
     # -- what a test does
 
@@ -122,6 +127,18 @@ class Cluster:
         worker = self.workers[name]
         if id in worker.tasks:
             self._task_ends(worker, worker.tasks[id])
+        self._settle_unless_picked()
+
+    def block_reading(self, name: str) -> None:
+        self.cannot_read.add(name)
+
+    def unblock_reading(self, name: str) -> None:
+        self.cannot_read.discard(name)
+        worker = self.workers[name]
+        for event in self.missed.pop(name, []):
+            self.post(worker, "config", event)
+        for token in self.unread.pop(name, []):
+            self.post(worker, "config", e.Completed(token))
         self._settle_unless_picked()
 
     def pass_time(self, milliseconds: int) -> None:
@@ -200,7 +217,10 @@ class Cluster:
             case a.AppendStatus(records):
                 self._later(worker, "writes status", lambda: self._append_status(records))
             case a.ReadConfigToEnd(token=token):
-                self.post(worker, "config", e.Completed(token))
+                if worker.id in self.cannot_read:
+                    self.unread.setdefault(worker.id, []).append(token)
+                else:
+                    self.post(worker, "config", e.Completed(token))
             case a.ClaimConfigTopic(token=token):
                 self.privileged = worker.id
                 self.post(worker, f"ask {token}", e.Completed(token))
@@ -217,6 +237,9 @@ class Cluster:
                 worker.snapshot = snapshot
             case a.JoinGroup() | a.Rejoin():
                 self.group.join(worker)
+            case a.LeaveGroup(_, keeps_work):
+                self.trace(f"{worker.id}: leaves the group for now")
+                self.group.leave(worker, keeps_work)
             case a.Release(done):
                 done()
             case a.StartConnector(name, run, _, target) | a.ChangeConnectorState(name, run, target):
@@ -298,8 +321,12 @@ class Cluster:
             return
         for record in action.records:
             self.trace(f"config: {record}")
+            read = e.ConfigRead((ConfigRecord(len(self.config), record),))
             for each in self.workers.values():
-                self.post(each, "config", e.ConfigRead((ConfigRecord(len(self.config), record),)))
+                if each.id in self.cannot_read:
+                    self.missed.setdefault(each.id, []).append(read)
+                else:
+                    self.post(each, "config", read)
             self.config.append(record)
         self.post(worker, "config", e.Completed(action.token))
 

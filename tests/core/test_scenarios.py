@@ -51,9 +51,10 @@ def run(cluster: Cluster, command: str, lines: list[str]) -> Cluster:
     plain = [w for w in words if "=" not in w]
     match verb, plain:
         case "cluster", []:
-            delay = int(options.pop("max_delay_ms", 0))
-            cluster = Cluster(lines.append, **{k: v == "true" for k, v in options.items()})
-            cluster.group.max_delay_ms = delay
+            version = 0 if options.pop("eager", "false") == "true" else 2
+            times = {k: int(options.pop(k)) for k in list(options) if k.endswith("_ms")}
+            cluster = Cluster(lines.append, **{k: v == "true" for k, v in options.items()}, **times)
+            cluster.group.max_delay_ms, cluster.group.version = times.get("max_delay_ms", 0), version
         case "start", [name]:
             cluster.start(name)
         case "kill", [name]:
@@ -62,6 +63,10 @@ def run(cluster: Cluster, command: str, lines: list[str]) -> Cluster:
             cluster.shut_down(name)
         case "cut-off", [name]:
             cluster.cut_off(name)
+        case "block-reading", [name]:
+            cluster.block_reading(name)
+        case "unblock-reading", [name]:
+            cluster.unblock_reading(name)
         case "create", [worker, name]:
             cluster.ask(worker, m.CreateConnector(name, {"connector.class": "Source", **options}))
         case "put", [worker, name]:

@@ -83,6 +83,15 @@ class Rejoin(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class LeaveGroup(Action):
+    """Be no member until ``Rejoin``."""
+
+    reason: str
+    keeps_work: bool = True
+    """Whether what runs here is what it will say to run when it joins again."""
+
+
+@dataclass(frozen=True, slots=True)
 class Release(Action):
     """Everything has been stopped as the group asked: call ``done``, so that the rebalance goes on."""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from penstock.core import actions, happenings
+from penstock.core.catching_up import read_to_end
 from penstock.core.flow import Flow, Until
 from penstock.core.leading import append
 from penstock.core.messages import Refused
@@ -33,7 +34,7 @@ class Fencing:
 
 def fence(herder: Herder, name: str) -> Flow:
     """As leader, fence the old tasks of a connector if that is due; several requests at once share one round."""
-    yield actions.ReadConfigToEnd()
+    yield from read_to_end(herder, "performing zombie fencing")
     yield Until(lambda: name not in herder.fencing.leading, herder.settings.request_timeout_ms, f"fencing of {name}")
     state = herder.state
     connector = state.connectors.get(name)

@@ -56,6 +56,9 @@ class HerderSettings:
     """It is ``enabled`` or ``preparing``: only a leader that has claimed the config topic can write there."""
     distributed: bool = True
     sync_timeout_ms: int = 3_000
+    unsync_backoff_ms: int = 300_000
+    max_delay_ms: int = 300_000
+    """``scheduled.rebalance.max.delay.ms``."""
     patience_ms: int = 10_000
     """How long a request waits for a rebalance to end before it is answered 409."""
     request_timeout_ms: int = 90_000

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock.core import actions, requests
 from penstock.core import messages as m
+from penstock.core.catching_up import read_to_end
 from penstock.core.exactly_once import fence
 from penstock.core.flow import Flow
 from penstock.core.leading import as_leader
@@ -34,7 +35,7 @@ def reset(herder: Herder, request: m.ResetOffsets) -> Flow:
 def _write(herder: Herder, name: str, offsets: Offsets | None) -> Flow:
     """With exactly once, tasks that may still be at work somewhere are fenced off first."""
     yield from as_leader(herder)
-    yield actions.ReadConfigToEnd()
+    yield from read_to_end(herder, "modifying connector offsets")
     yield from requests.settled(herder)  # by then its tasks have been told to stop
     config = _stopped(herder, name)
     if herder.settings.exactly_once and herder.plugins.kind(config) == "source":

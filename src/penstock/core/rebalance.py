@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from penstock.core import actions, leftovers, reconfiguration
+from penstock.core import actions, catching_up, leftovers, reconfiguration
 from penstock.core.flow import FOREVER, Flow, Until
 from penstock.core.group.membership import Assignment, Joined, Lost, Owners, Revoked
 from penstock.core.rotation import keep_session_key
@@ -39,6 +39,11 @@ class Place:
     rejoin_asked_at: int = -1
     rejoin_due: int | None = None
     published: int = -1
+
+    def leave(self) -> None:
+        """Nothing that the group has told counts any more."""
+        self.assignment = self.owners = self.rejoin_due = None
+        self.claimed = False
 
 
 def publish(herder: Herder) -> None:
@@ -71,7 +76,7 @@ def joined(herder: Herder, event: Joined) -> None:
     place.awaited = None
     if assignment.failed or assignment.offset > herder.state.position:
         place.awaited = event
-        herder.start(_catch_up(herder, event), what="Catching up with the config topic")
+        herder.start(catching_up.catch_up(herder, event), what="Catching up with the config topic")
         return
     place.assignment, place.owners = assignment, event.owners
     place.rejoin_asked_at = -1
@@ -92,24 +97,6 @@ def joined(herder: Herder, event: Joined) -> None:
     reconfiguration.empty_stopped(herder)
 
 
-def _catch_up(herder: Herder, event: Joined) -> Flow:
-    """Read what the leader has read already; then take the assignment, or join again."""
-    place, target = herder.place, event.assignment.offset
-    try:
-        yield actions.ReadConfigToEnd()
-        yield Until(lambda: herder.state.position >= target, herder.settings.sync_timeout_ms, "")
-    except Exception as error:
-        herder.log("WARNING", f"The config topic could not be read up to its end: {error}; joining the group again")
-    if place.awaited is not event:  # there was another rebalance meanwhile, or contact with the group was lost
-        return
-    publish(herder)
-    if event.assignment.failed or herder.state.position < target:
-        place.awaited = None
-        herder.emit(actions.Rejoin("this worker has caught up with the config topic"))
-    else:
-        herder.handle_when_free(event)
-
-
 def revoked(herder: Herder, event: Revoked) -> None:
     give_up(herder, event.connectors, event.tasks, event.done)
 
@@ -118,8 +105,8 @@ def lost(herder: Herder, event: Lost) -> None:
     """Nothing that was assigned counts any more, not even what has not been taken yet."""
     herder.log("WARNING", f"Contact with the worker group is lost: {event.reason}; everything that runs here stops")
     place = herder.place
-    place.assignment = place.owners = place.awaited = place.rejoin_due = None
-    place.claimed = False
+    place.leave()
+    place.awaited = None
     give_up_all(herder, event.done)
 
 

@@ -81,6 +81,7 @@ class GroupMember:
         self._thread = threading.Thread(target=self._run, name=f"group-{group_id}", daemon=True)
         self._stopping = False
         self._leaving: str | None = None
+        self._forgets = False
         self._ticked_ms = _now_ms()
         self._running: Assignment | None = None  # what this member is to run, as it will tell when it joins
         self._arrived: Joined | None = None  # to be delivered once revocations are confirmed
@@ -120,9 +121,13 @@ class GroupMember:
         """Called by the worker's loop at least once per ``rebalance.timeout.ms``: it is alive."""
         self._ticked_ms = _now_ms()
 
-    def leave(self, reason: str) -> None:
-        """Leave the group for now, as Java does when it takes too long to read the log; ``request_rejoin`` ends it."""
+    def leave(self, reason: str, keeps_work: bool = True) -> None:
+        """Leave the group for now, as Java does when it takes too long to read the log; ``request_rejoin`` ends it.
+
+        Then it says to run what it ran before, if it ``keeps_work``.
+        """
         self._waits_for_request = True
+        self._forgets = self._forgets or not keeps_work
         self._leaving = reason
         self._wake.set()
 
@@ -157,6 +162,8 @@ class GroupMember:
         if (reason := self._leaving) is not None:
             self._leaving = None
             self._connection.leave(reason)
+        if self._forgets:
+            self._running, self._forgets = None, False
         self._revocations = [revocation for revocation in self._revocations if not revocation.confirmed.is_set()]
         if self._revocations or self._worker_silent:
             return
@@ -236,6 +243,7 @@ class GroupMember:
         self._connection.close()  # a connection that is silent rather than broken would be waited for too long
         if self._running is not None:
             running, self._running, self._arrived = self._running, None, None
+            self._waits_for_request = False  # what the worker was about to ask for is out of date
             self._deliver(Lost(reason, running.connectors, running.tasks, self._revocation()))
 
     def _watch_worker(self, now_ms: int) -> None:

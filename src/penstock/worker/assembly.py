@@ -12,6 +12,7 @@ import logging
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError
@@ -164,9 +165,15 @@ class Worker:
 
     def _herder_settings(self) -> HerderSettings:
         s = self.settings
-        keys = {}
-        if s.session_keys is not None:
+        keys: dict[str, Any] = {}
+        if s.group is not None:
             keys = {
+                "sync_timeout_ms": s.group.sync_timeout_ms,
+                "unsync_backoff_ms": s.group.unsync_backoff_ms,
+                "max_delay_ms": s.group.scheduled_rebalance_max_delay_ms,
+            }
+        if s.session_keys is not None:
+            keys |= {
                 "key_ttl_ms": s.session_keys.ttl_ms,
                 "key_algorithm": s.session_keys.algorithm,
                 "key_size": s.session_keys.size,
@@ -180,7 +187,7 @@ class Worker:
             exactly_once=s.exactly_once is ExactlyOnceSource.ENABLED,
             fenced_writes=s.exactly_once is not ExactlyOnceSource.DISABLED,
             distributed=s.distributed,
-            **keys,  # type: ignore[arg-type]
+            **keys,
         )
 
     def _worker_rules(self, config: dict[str, str]) -> WorkerRules:

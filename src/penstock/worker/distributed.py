@@ -98,6 +98,9 @@ class KafkaFoundation:
     def rejoin(self, reason: str) -> None:
         self._member.request_rejoin(reason)
 
+    def leave_for_now(self, reason: str, keeps_work: bool) -> None:
+        self._member.leave(reason, keeps_work)
+
     def tick(self) -> None:
         self._member.tick()
 

@@ -49,6 +49,7 @@ class Foundation(Protocol):
     def join(self) -> None: ...
     def publish(self, snapshot: ClusterConfigSnapshot) -> None: ...
     def rejoin(self, reason: str) -> None: ...
+    def leave_for_now(self, reason: str, keeps_work: bool) -> None: ...
     def tick(self) -> None: ...
 
 
@@ -162,6 +163,8 @@ class Loop:
                 parts.foundation.publish(snapshot)
             case a.Rejoin(reason):
                 parts.foundation.rejoin(reason)
+            case a.LeaveGroup(reason, keeps_work):
+                parts.foundation.leave_for_now(reason, keeps_work)
             case a.Release(done):
                 done()
             case a.StartConnector(name, run, config, target):

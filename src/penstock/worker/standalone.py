@@ -65,6 +65,9 @@ class MemoryFoundation:
     def rejoin(self, reason: str) -> None:
         self._assign()
 
+    def leave_for_now(self, reason: str, keeps_work: bool) -> None:
+        pass  # there is no group, and nothing that could not be read
+
     def tick(self) -> None:
         pass
 
