@@ -154,3 +154,13 @@ def test_override_policies(folder: Path) -> None:
         "class Strict(ClientOverridePolicy):\n    pass\n"
     )
     assert type(Plugins([str(folder)]).override_policy("Strict", {})).__name__ == "Strict"
+
+
+def test_a_connector_that_is_not_there_is_named_as_java_does() -> None:
+    plugins = Plugins()
+    told = []
+    for _ in range(3):
+        with pytest.raises(Refused) as refused:
+            plugins.validate({"connector.class": "x.Nope"}, WorkerRules())
+        told.append(refused.value.message.split(" find any class")[0])
+    assert told == ["Failed to", *["org.apache.kafka.connect.errors.ConnectException: Failed to"] * 2]

@@ -23,6 +23,7 @@ from penstock.core.config.infos import ConfigInfos
 from penstock.core.config.overrides import OverridePolicy, override_policy
 from penstock.core.config.rules import WorkerRules
 from penstock.core.config.validation import connector_class, plugin_config, validate_connector
+from penstock.core.messages import Refused
 from penstock.plugins.path import Found, find_classes
 
 log = logging.getLogger(__name__)
@@ -45,6 +46,7 @@ class Plugins:
     def __init__(self, plugin_path: Iterable[str] = ()) -> None:
         found = find_classes(plugin_path, tuple(_BASES.values()))
         self.catalog = Catalog(each for each in map(_described, found) if each is not None)
+        self._named_in_vain: set[str] = set()
 
     @classmethod
     def discover(cls, plugin_path: Iterable[str] = ()) -> Plugins:
@@ -121,8 +123,23 @@ class Plugins:
         ``props`` has references to config providers resolved, ``raw`` is what the user gave. Raises Refused, and what
         the connector raises.
         """
-        connector: Connector = self.connector(props)()
+        connector: Connector = self._present(props)()
         return validate_connector(self.catalog, props, connector, rules, raw)
+
+    def _present(self, props: Mapping[str, str | None]) -> type[Connector]:
+        """As ``connector``. Java remembers a class that is not there, and names its own exception from then on."""
+        name = props.get(CONNECTOR_CLASS)
+        try:
+            return self.connector(props)
+        except Refused as refused:
+            if name is None:
+                raise
+            if name in self._named_in_vain:
+                raise Refused(
+                    refused.status, f"org.apache.kafka.connect.errors.ConnectException: {refused.message}"
+                ) from None
+            self._named_in_vain.add(name)
+            raise
 
 
 def _described(found: Found) -> PluginClass | None:
