@@ -7,7 +7,9 @@ single words of them decide whether a task moves two hundred thousand or a milli
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import socket
 from collections.abc import Mapping
 from typing import Any
 
@@ -211,6 +213,17 @@ def make_consumer(
 def make_admin(worker: Settings, connector: Settings | None = None, *, client_id: str) -> AdminClient:
     """The admin client of a connector, or of the worker itself."""
     return new_admin(connector_admin(worker, connector or {}, client_id))
+
+
+def check_resolvable(java: Mapping[str, Any]) -> None:
+    """Raises KafkaError, as Java's clients do, if the name of none of the ``bootstrap.servers`` is known."""
+    addresses = [each.strip().rpartition(":") for each in str(java.get("bootstrap.servers", "")).split(",")]
+    for host, _, port in addresses:
+        with contextlib.suppress(OSError):
+            socket.getaddrinfo(host.strip("[]"), port)
+            return
+    cause = ConfigError(f"No resolvable bootstrap urls given in bootstrap.servers: {java.get('bootstrap.servers')}")
+    raise KafkaError("Failed to create new KafkaAdminClient") from cause
 
 
 def default_api_timeout(java: Mapping[str, Any]) -> float:

@@ -8,6 +8,7 @@ import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions
 
 from mirroring import aliases, mirror_config, started
+from penstock.api.errors import KafkaError
 from penstock.connectors.mirror import MirrorSourceConnector
 from penstock.connectors.mirror.records import OffsetSync, Place
 from penstock.connectors.mirror.source_task import MirrorSourceTask
@@ -169,3 +170,14 @@ def test_a_task_stops_while_it_waits(kafka: Kafka, bootstrap: str) -> None:
     run = TaskRun(MirrorSourceTask, bootstrap, config).started()
     run.stop()
     run.check()
+
+
+@pytest.mark.parametrize("cluster", ["source", "target"])
+def test_a_cluster_without_an_address_is_a_failure_at_once(bootstrap: str, cluster: str) -> None:
+    source, target = aliases()
+    config = mirror_config(bootstrap, source, target, topics="t")
+    config[f"{cluster}.cluster.bootstrap.servers"] = "nowhere.invalid:9092"
+    with pytest.raises(KafkaError, match="Failed to create new KafkaAdminClient") as failure:
+        MirrorSourceConnector().start(config)
+    cause = "No resolvable bootstrap urls given in bootstrap.servers: nowhere.invalid:9092"
+    assert str(failure.value.__cause__) == cause

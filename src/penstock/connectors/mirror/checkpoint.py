@@ -24,7 +24,6 @@ from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS, VERSION, ad
 from penstock.connectors.mirror.source_offsets import check
 from penstock.connectors.mirror.topics import group_parts
 from penstock.kafka.admin import TopicSpec, create_topic
-from penstock.kafka.clients import new_admin
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +71,7 @@ class MirrorCheckpointConnector(SourceConnector):
             return
         self._timeout = c.admin_timeout
         self._topic_filter, self._group_filter = c.topic_filter(), c.group_filter()
-        self._source: AdminClient = new_admin(c.admin("source", "checkpoint-source-admin"))
+        self._source: AdminClient = c.new_admin("source", "checkpoint-source-admin")
         self._scheduler = s = Scheduler(f"MirrorCheckpointConnector: {c.label}", c.admin_timeout)
         s.execute(self._create_topic, "creating internal topics")
         s.execute(self._load, "loading initial consumer groups")
@@ -100,7 +99,7 @@ class MirrorCheckpointConnector(SourceConnector):
         spec = TopicSpec(
             c.checkpoints_topic, 1, c["checkpoints.topic.replication.factor"], {"cleanup.policy": "compact"}
         )
-        create_topic(new_admin(c.admin("target", "checkpoint-target-admin")), spec, self._timeout)
+        create_topic(c.new_admin("target", "checkpoint-target-admin"), spec, self._timeout)
 
     def _load(self) -> None:
         self._groups = self._find()

@@ -26,7 +26,6 @@ from penstock.connectors.mirror.source_offsets import NO_OFFSET
 from penstock.connectors.mirror.topic_reader import TopicReader
 from penstock.connectors.mirror.translation import Translation
 from penstock.kafka.admin import sentence
-from penstock.kafka.clients import new_admin
 
 log = logging.getLogger(__name__)
 
@@ -70,8 +69,8 @@ class MirrorCheckpointTask(SourceTask):
         self._interval = c.interval("emit.checkpoints") or 0.0
         self._due = time.monotonic() + self._interval
         self._timeout = c.admin_timeout
-        self._source = new_admin(c.admin("source", "checkpoint-source-admin"))
-        self._target = new_admin(c.admin("target", "checkpoint-target-admin"))
+        self._source = c.new_admin("source", "checkpoint-source-admin")
+        self._target = c.new_admin("target", "checkpoint-target-admin")
         self._translation = Translation()
         self._known: dict[str, Checkpoints] = {}
         self._loaded = False

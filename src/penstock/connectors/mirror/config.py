@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from confluent_kafka.admin import AdminClient
+
 from penstock.api.errors import ConfigError
 from penstock.connectors.mirror.classes import FORWARDING_ADMIN, configured
 from penstock.connectors.mirror.filters import DefaultConfigPropertyFilter, DefaultGroupFilter, DefaultTopicFilter
@@ -17,6 +19,7 @@ from penstock.connectors.mirror.policy import DefaultReplicationPolicy
 from penstock.connectors.mirror.records import Place
 from penstock.connectors.mirror.settings import Settings
 from penstock.kafka.client_settings import with_prefix
+from penstock.kafka.clients import check_resolvable, new_admin
 from penstock.kafka.security import SECURITY
 
 # These begin like settings of clients, but are the connector's own.
@@ -138,6 +141,12 @@ class MirrorConfig:
 
     def admin(self, cluster: str, role: str) -> dict[str, str]:
         return self._named(_client_settings(self.given, cluster, "admin"), role)
+
+    def new_admin(self, cluster: str, role: str) -> AdminClient:
+        """Raises KafkaError if there is no way to the cluster."""
+        settings = self.admin(cluster, role)
+        check_resolvable(settings)
+        return new_admin(settings)
 
     def producer(self, cluster: str, role: str) -> dict[str, str]:
         return self._named(_client_settings(self.given, cluster, "producer"), role)

@@ -20,7 +20,6 @@ from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import HEARTBEAT_SETTINGS, VERSION
 from penstock.connectors.mirror.source_offsets import NO_OFFSET, check
 from penstock.kafka.admin import TopicSpec, create_topic
-from penstock.kafka.clients import new_admin
 
 
 class MirrorHeartbeatTask(SourceTask):
@@ -101,4 +100,4 @@ class MirrorHeartbeatConnector(SourceConnector):
         c = self._config
         factor = c["heartbeats.topic.replication.factor"]
         spec = TopicSpec(c.policy.heartbeats_topic(), 1, factor, {"cleanup.policy": "compact"})
-        create_topic(new_admin(c.admin("target", "heartbeats-target-admin")), spec, c.admin_timeout)
+        create_topic(c.new_admin("target", "heartbeats-target-admin"), spec, c.admin_timeout)

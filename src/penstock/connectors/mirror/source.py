@@ -25,7 +25,6 @@ from penstock.connectors.mirror.source_offsets import check
 from penstock.connectors.mirror.source_task import MirrorSourceTask
 from penstock.connectors.mirror.topics import Rules, places, round_robin
 from penstock.kafka.admin import TopicSpec, create_topic
-from penstock.kafka.clients import new_admin
 
 log = logging.getLogger(__name__)
 
@@ -90,8 +89,8 @@ class MirrorSourceConnector(SourceConnector):
             c.checkpoints_topic,
         )
         self._no_authorizer = False
-        self._source = new_admin(c.admin("source", "replication-source-admin"))
-        self._target = new_admin(c.admin("target", "replication-target-admin"))
+        self._source = c.new_admin("source", "replication-source-admin")
+        self._target = c.new_admin("target", "replication-target-admin")
         self._scheduler = s = Scheduler(f"MirrorSourceConnector: {c.label}", c.admin_timeout)
         s.execute(self._create_offset_syncs_topic, "creating upstream offset-syncs topic")
         s.execute(self._load, "loading initial set of topic-partitions")
@@ -118,7 +117,7 @@ class MirrorSourceConnector(SourceConnector):
         c = self._config
         if c["emit.offset-syncs.enabled"]:
             at = c.offset_syncs_cluster
-            admin = new_admin(c.admin(at, f"offset-syncs-{at}-admin"))
+            admin = c.new_admin(at, f"offset-syncs-{at}-admin")
             factor = c["offset-syncs.topic.replication.factor"]
             create_topic(
                 admin, TopicSpec(c.offset_syncs_topic, 1, factor, {"cleanup.policy": "compact"}), self._timeout
