@@ -91,6 +91,22 @@ def test_a_topic_that_does_not_exist_is_refused(kafka: Kafka):
 
 
 @pytest.mark.integration
+@pytest.mark.parametrize(
+    ("place", "offset", "problem"),
+    [
+        (Place("t", 0), -1, "Failed to modify offsets for sink connector c-odd"),
+        (Place("t", -1), 1, "Failed to alter consumer group offsets for connector c-odd"),
+        (Place("", 0), 1, "Failed to alter consumer group offsets for connector c-odd"),
+    ],
+)
+def test_places_and_offsets_that_there_can_not_be(kafka: Kafka, place: Place, offset: int, problem: str):
+    offsets = SinkOffsets({"bootstrap.servers": kafka.bootstrap})
+    with pytest.raises(ConnectError) as caught:
+        answer(offsets.write, {"name": "c-odd"}, {place: offset})
+    assert str(caught.value) == problem
+
+
+@pytest.mark.integration
 def test_a_group_with_members_is_left_alone(kafka: Kafka):
     topic = kafka.create_topic()
     kafka.produce(topic, ["a"])

@@ -132,6 +132,8 @@ class SinkOffsets:
 
     def _alter(self, admin: AdminClient, group: str, connector: Settings, changes: Mapping[Place, int | None]) -> None:
         name = connector["name"]
+        if any(offset is not None and offset < 0 for offset in changes.values()):
+            raise ConnectError(f"Failed to modify offsets for sink connector {name}")
         try:
             written = [TopicPartition(*place, offset) for place, offset in changes.items() if offset is not None]
             if written:
@@ -143,7 +145,11 @@ class SinkOffsets:
             forgotten = [place for place, offset in changes.items() if offset is None]
             if forgotten:
                 self._forget(group, connector, forgotten)
-        except (KafkaException, group_errors.KafkaError) as e:
+        except (
+            KafkaException,
+            group_errors.KafkaError,
+            ValueError,
+        ) as e:  # ValueError: librdkafka's of impossible places
             busy = code_of(e) in _BUSY or getattr(e, "errno", None) in _BUSY
             raise _failed("alter", busy, f"consumer group offsets for connector {name}", e) from e
 

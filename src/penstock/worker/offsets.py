@@ -114,16 +114,14 @@ def _check_primitive(fields: Config) -> None:
     """Raises Refused for what a source partition or offset can't hold (Java: OffsetUtils.validateFormat)."""
     for name, value in fields.items():
         if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-            kind = "java.math.BigInteger"
+            kind = "class java.math.BigInteger"
         elif isinstance(value, list):
-            kind = "java.util.ArrayList"
+            kind = "ARRAY"
         elif isinstance(value, dict):
-            kind = "java.util.LinkedHashMap"
+            kind = "MAP"
         else:
             continue
-        raise Refused(
-            400, f"Offsets may only contain primitive types as values, but field {name} contains class {kind}"
-        )
+        raise Refused(400, f"Offsets may only contain primitive types as values, but field {name} contains {kind}")
 
 
 def _asked(ask: Callable[[], bool]) -> bool:
