@@ -50,10 +50,17 @@ def test_every_level_of_java(levels: LogLevels, level: str) -> None:
 
 def test_only_loggers_that_had_another_level_are_named(levels: LogLevels) -> None:
     logging.root.setLevel(logging.WARNING)
-    assert levels.set("observe.same", "WARN") == []
-    assert levels.get("observe.same") == {"level": "WARN", "last_modified": None}
     assert levels.set("observe.same", "DEBUG") == ["observe.same"]
     assert levels.set("observe.same", "DEBUG") == []
+
+
+def test_an_inherited_level_becomes_a_logger_s_own(levels: LogLevels) -> None:
+    logging.root.setLevel(logging.WARNING)
+    assert levels.set("observe.heir", "WARN") == ["observe.heir"]
+    shown = levels.get("observe.heir")
+    assert shown is not None
+    assert (shown["level"], type(shown["last_modified"])) == ("WARN", int)
+    assert levels.set("observe.heir", "WARN") == []
 
 
 def test_a_level_reaches_all_whose_names_begin_so(levels: LogLevels) -> None:

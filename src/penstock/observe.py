@@ -160,13 +160,15 @@ class LogLevels:
     def set(self, name: str, level: str) -> list[str]:
         """Set the level (one of ``NUMBERS``, letters of either case) of a logger and of all whose names begin so.
 
-        Answers with the names of those that had another level before.
+        Answers with the names of those that had another level before, and with this one if its level was inherited
+        (Java leaves it out if that was the same level by chance).
         """
         number = NUMBERS[level.strip().upper()]
         with self._lock:
             name = ROOT if name.lower() == ROOT else name
             found = [ROOT, *_existing()] if name == ROOT else [n for n in _existing() if n.startswith(name)]
-            changed = _others({name, *found}, number)
+            inherited = {name} if _logger(name).level == logging.NOTSET else set()
+            changed = sorted({*_others({name, *found}, number), *inherited})
             now = int(time.time() * 1000)
             for each in [*changed, *_others(self._ours(name), number)]:
                 _logger(each).setLevel(number)
