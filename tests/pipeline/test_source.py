@@ -264,10 +264,19 @@ def test_topics_are_created_by_the_rules_which_the_task_may_change(kafka: Kafka,
     assert [len(topics[name].partitions) for name in (ruled, changed, vetoed)] == [2, 4, 1]
 
 
-def test_a_topic_that_cannot_be_created_fails_the_task(bootstrap: str) -> None:
-    config = {"topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "77"}
-    run = TaskRun(listed(records(new_name("t"), "1")), bootstrap, config)
-    assert "Error while attempting to create/find topic(s)" in run.failure()
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"replication.factor": "77"}, "Unable to create topic(s) '{}': Unable to replicate the partition 77 time(s)"),
+        ({"no.such": "1"}, "Unable to create topic(s) '{}': Unknown topic config name: no.such"),
+        ({"partitions": "2147483647"}, "Error while attempting to create/find topic(s) '{}'"),
+    ],
+)
+def test_a_topic_that_cannot_be_created_fails_the_task(bootstrap: str, settings: dict[str, str], problem: str) -> None:
+    topic, given = new_name("t"), {"partitions": "1", "replication.factor": "1", **settings}
+    config = {f"topic.creation.default.{name}": value for name, value in given.items()}
+    run = TaskRun(listed(records(topic, "1")), bootstrap, config)
+    assert problem.format(topic) in run.failure()
 
 
 def test_commit_and_commit_record_are_told(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:

@@ -109,8 +109,9 @@ def _not_created(spec: TopicSpec, error: Exception) -> Creation:
     if code in _NOT_ALLOWED:
         log.debug("Topic '%s' can't be created (%s), so it is taken to exist", spec.name, sentence(error))
         return Creation.NOT_ALLOWED
-    if code == BrokerError.INVALID_CONFIG:
-        raise ConnectError(f"Unable to create topic(s) '{spec.name}': {sentence(error)}") from error
+    if code in (BrokerError.INVALID_CONFIG, BrokerError.INVALID_REPLICATION_FACTOR):
+        kind = ConnectError if code == BrokerError.INVALID_CONFIG else TopicTimeoutError
+        raise kind(f"Unable to create topic(s) '{spec.name}': {sentence(error)}") from error
     if is_unreached(error):
         raise TopicTimeoutError(
             f"Timed out while checking for or creating topic(s) '{spec.name}'. This could indicate a connectivity "
@@ -118,8 +119,7 @@ def _not_created(spec: TopicSpec, error: Exception) -> Creation:
             "to create."
         ) from error
     failed = f"Error while attempting to create/find topic(s) '{spec.name}'"
-    kind = TopicTimeoutError if code == BrokerError.INVALID_REPLICATION_FACTOR else ConnectError
-    raise kind(failed) from ConnectError(sentence(error))
+    raise ConnectError(failed) from ConnectError(sentence(error))
 
 
 def _described(spec: TopicSpec) -> str:

@@ -117,7 +117,12 @@ def create(admin: AdminClient, settings: TopicSettings, principal: Principal | N
                 f"Task failed to create new topic {_described(settings)}. Ensure that the task is authorized to "
                 "create topics or that the topic exists and restart the task"
             ) from _refusal(e, principal, "CREATE", settings.name)
-        raise ConnectError(f"Error while attempting to create/find topic(s) '{settings.name}'") from _cause(e)
+        cause = _cause(e)
+        if _code(e) in (ck.KafkaError.INVALID_CONFIG, ck.KafkaError.INVALID_REPLICATION_FACTOR):
+            raise ConnectError(f"Unable to create topic(s) '{settings.name}': {cause}") from cause
+        raise ConnectError(f"Error while attempting to create/find topic(s) '{settings.name}'") from cause
+    except ValueError as e:  # librdkafka's, of numbers that it does not even send
+        raise ConnectError(f"Error while attempting to create/find topic(s) '{settings.name}'") from e
     return True
 
 
