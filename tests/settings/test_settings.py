@@ -48,6 +48,15 @@ def test_defaults_are_those_of_java() -> None:
     assert settings.converters["header.converter"] == "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
 
+def test_heartbeats_must_come_within_the_session() -> None:
+    with pytest.raises(ConfigError) as caught:
+        distributed(session__timeout__ms="6000", heartbeat__interval__ms="6000")
+    assert str(caught.value) == (
+        "Invalid value 6000 for configuration heartbeat.interval.ms: "
+        "Heartbeat must be set lower than the session timeout (`session.timeout.ms=6000`)"
+    )
+
+
 def test_internal_topics_may_have_settings_of_their_own(caplog: pytest.LogCaptureFixture) -> None:
     more = {
         "config.storage.segment.ms": "5",

@@ -130,16 +130,7 @@ class WorkerSettings:
             **_common(config, values),
             client_id=values["client.id"],
             exactly_once=exactly_once,
-            group=GroupSettings(
-                values["group.id"],
-                values["session.timeout.ms"],
-                values["heartbeat.interval.ms"],
-                values["rebalance.timeout.ms"],
-                values["connect.protocol"].lower(),
-                values["scheduled.rebalance.max.delay.ms"],
-                values["worker.sync.timeout.ms"],
-                values["worker.unsync.backoff.ms"],
-            ),
+            group=_group(values),
             session_keys=_session_keys(values),
             config_topic=_internal_topic(config, values, "config"),
             offset_topic=_internal_topic(config, values, "offset"),
@@ -206,6 +197,23 @@ def _check_alias(config: Mapping[str, str], values: Mapping[str, Any], exactly_o
         raise ConfigError(
             f"`{alias}={config[alias]}` contradicts `{shipped}={config[shipped]}`; one of the two is enough"
         )
+
+
+def _group(values: Mapping[str, Any]) -> GroupSettings:
+    session, heartbeat = values["session.timeout.ms"], values["heartbeat.interval.ms"]
+    if heartbeat >= session:
+        problem = f"Heartbeat must be set lower than the session timeout (`session.timeout.ms={session}`)"
+        raise ConfigError("heartbeat.interval.ms", heartbeat, problem)
+    return GroupSettings(
+        values["group.id"],
+        session,
+        heartbeat,
+        values["rebalance.timeout.ms"],
+        values["connect.protocol"].lower(),
+        values["scheduled.rebalance.max.delay.ms"],
+        values["worker.sync.timeout.ms"],
+        values["worker.unsync.backoff.ms"],
+    )
 
 
 def _session_keys(values: Mapping[str, Any]) -> SessionKeySettings:
