@@ -75,3 +75,18 @@ def test_a_folder_that_is_gone_fails_the_write(tmp_path: Path):
     with pytest.raises(ConnectError, match=r"offset.storage.file.filename"):
         write(file, "c", ({"filename": "x"}, {"position": 1}))
     assert file.snapshot("c") == []
+
+
+def test_a_full_disk_fails_the_write_and_keeps_what_was_there(full_disk: Path):
+    file = opened(full_disk / "offsets")
+    write(file, "c", ({"filename": "x"}, {"position": 1}))
+    filler = full_disk / "filler"
+    with pytest.raises(OSError, match="No space left"):
+        filler.write_bytes(b"x" * 100_000)
+    with pytest.raises(ConnectError, match=r"can't be written to .*offset.storage.file.filename.*No space left"):
+        write(file, "c", *(({"filename": str(i)}, {"position": i}) for i in range(2000)))
+    assert offsets(file, "c") == offsets(opened(file.path), "c") == {"x": 1}
+    assert sorted(p.name for p in full_disk.iterdir()) == ["filler", "offsets"]
+    filler.unlink()
+    write(file, "c", ({"filename": "x"}, {"position": 2}))
+    assert offsets(opened(file.path), "c") == {"x": 2}

@@ -6,6 +6,7 @@ the new one.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Sequence
@@ -65,8 +66,13 @@ class OffsetFile:
 
     def _save(self, raw: dict[bytes | None, bytes | None]) -> None:
         beside = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
-        with beside.open("wb") as out:
-            out.write(java_serial.dump(list(raw.items())))
-            out.flush()
-            os.fsync(out.fileno())
-        beside.replace(self.path)
+        try:
+            with beside.open("wb") as out:
+                out.write(java_serial.dump(list(raw.items())))
+                out.flush()
+                os.fsync(out.fileno())
+            beside.replace(self.path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                beside.unlink(missing_ok=True)  # a part of it would keep a full disk full
+            raise
