@@ -113,6 +113,13 @@ class Cluster:
                 self._task_ends(worker, task)
         self._settle_unless_picked()
 
+    def delayed(self, name: str, connector: str, why: str | None) -> None:
+        """A call of a method of the connector takes long, or has returned at last."""
+        worker = self.workers[name]
+        run = worker.herder.work.connectors[connector].run
+        self.post(worker, f"connector {connector}", e.ConnectorDelayed(connector, run, why))
+        self._settle_unless_picked()
+
     def use_topic(self, id: TaskId, topic: str) -> None:
         """Every run of the task works with a record of the topic; only what is news to it is told of."""
         for worker in self.workers.values():

@@ -13,8 +13,10 @@ def work(assignment: Assignment) -> str:
 
 def status(record: StatusTopicRecord) -> str:
     match record:
-        case ConnectorStatus(name, state, worker):
-            return f"connector {name} " + (f"{state} on {worker}" if state else "gone")
+        case ConnectorStatus(name, state, worker, _, trace):
+            return f"connector {name} " + (
+                f"{state} on {worker}" + (f": {trace}" if trace else "") if state else "gone"
+            )
         case TaskStatus(id, state, worker, _, trace):
             return f"task {id} " + (f"{state} on {worker}" + (f": {trace}" if trace else "") if state else "gone")
         case TopicStatus(topic, connector, task):

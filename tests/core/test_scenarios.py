@@ -98,6 +98,8 @@ def run(cluster: Cluster, command: str, lines: list[str]) -> Cluster:
             cluster.workers[worker].slow.add(TaskId(name, int(task)))
         case "end", [worker, name, task]:
             cluster.end(worker, TaskId(name, int(task)))
+        case "delayed", [worker, name, *why]:
+            cluster.delayed(worker, name, why[0] if why else None)
         case "time", [milliseconds]:
             cluster.pass_time(int(milliseconds))
         case _:

@@ -82,6 +82,13 @@ class ConnectorFailed(ConnectorEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class ConnectorDelayed(ConnectorEvent):
+    """A call of one of its methods takes long: a sentence, and where it is. None: it has returned."""
+
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ReconfigurationWanted(ConnectorEvent):
     """The connector called ``request_task_reconfiguration``."""
 

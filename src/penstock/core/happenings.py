@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from penstock.core import actions, reconfiguration
 from penstock.core.events import (
+    ConnectorDelayed,
     ConnectorEnded,
     ConnectorEvent,
     ConnectorFailed,
@@ -64,12 +65,24 @@ def on_connector(herder: Herder, event: ConnectorEvent) -> None:
         case ConnectorFailed(trace=trace, version=version):
             run.made = version is not None
             _connector_is(herder, run, Phase.FAILED, "FAILED", version, trace)
+        case ConnectorDelayed(reason=reason):
+            _connector_delayed(herder, run, reason)
         case ReconfigurationWanted():
             reconfiguration.request(herder, run.name)
         case ConnectorEnded():
             if run.phase is Phase.STOPPING:
                 put_connector(herder, run.name, "UNASSIGNED", safe=True)
             herder.work.ended(run)
+
+
+def _connector_delayed(herder: Herder, run: ConnectorRun, reason: str | None) -> None:
+    """Its state is what it was before the call that takes so long; the status says what is waited for."""
+    told = run.told
+    if run.phase in (Phase.STOPPING, Phase.FAILED) or (reason is None and told is None):
+        return
+    state = "UNASSIGNED" if told is None or told.state is None else told.state
+    version = None if told is None else told.version
+    put_connector(herder, run.name, state, version=version, trace=reason, safe=True)
 
 
 def on_status(herder: Herder, record: ConnectorStatus | TaskStatus) -> None:

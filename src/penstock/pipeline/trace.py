@@ -7,6 +7,7 @@ innermost first.
 
 from __future__ import annotations
 
+import sys
 import traceback
 
 from penstock.api.errors import java_name
@@ -41,5 +42,15 @@ def causes(error: BaseException) -> list[BaseException]:
     return chain
 
 
+def stack(thread: int) -> str:
+    """Where the thread of this number is now, innermost first."""
+    frame = sys._current_frames().get(thread)
+    return "" if frame is None else "\n".join(_lines(traceback.extract_stack(frame))[:_FRAMES]) + "\n"
+
+
 def _frames(error: BaseException) -> list[str]:
-    return [f"\tat {f.name}({f.filename}:{f.lineno})" for f in reversed(traceback.extract_tb(error.__traceback__))]
+    return _lines(traceback.extract_tb(error.__traceback__))
+
+
+def _lines(frames: traceback.StackSummary) -> list[str]:
+    return [f"\tat {f.name}({f.filename}:{f.lineno})" for f in reversed(frames)]

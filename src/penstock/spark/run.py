@@ -227,6 +227,8 @@ class Run:
         match message["say"]:
             case "running":
                 self._deliver(TaskRunning(id, run))
+            case "waiting":
+                self.waiting(message["reason"])
             case "paused":
                 self._deliver(TaskPaused(id, run))
             case "failed":

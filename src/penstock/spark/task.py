@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from penstock.pipeline.task import TaskControl, TaskSpec
-from penstock.pipeline.trace import trace
+from penstock.pipeline.trace import stack, trace
 from penstock.plugins import Plugins
 from penstock.spark.channel import Message, RefusedError, TaskChannel
 
@@ -33,6 +33,9 @@ LOOPS = {
     "sink": "penstock.pipeline.sink:run_sink_task",
 }
 """The loop for each kind of task; a kind that is not among them names its loop itself."""
+
+LONG_S = 10.0
+"""After so many seconds a task that has not started yet is told of."""
 
 _SET_PDEATHSIG = 1
 
@@ -46,11 +49,14 @@ class ChannelHost:
 
     def __init__(self, channel: TaskChannel) -> None:
         self._channel = channel
+        self.started = threading.Event()
 
     def running(self) -> None:
+        self.started.set()
         self._channel.send({"say": "running"})
 
     def paused(self) -> None:
+        self.started.set()
         self._channel.send({"say": "paused"})
 
     def topic_seen(self, topic: str) -> None:
@@ -127,13 +133,23 @@ def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, control: TaskC
     try:
         resolve = plugins(spec.plugin_path).resolve
         run = _named(LOOPS.get(spec.kind, spec.kind))
-        run(spec, _named(spec.task_class), control, ChannelHost(channel), resolve)
+        host = ChannelHost(channel)
+        threading.Thread(target=_watch_start, args=(channel, host, threading.get_ident()), daemon=True).start()
+        run(spec, _named(spec.task_class), control, host, resolve)
     except BaseException as error:
         if not control.aborted:
             text = trace(error)
             channel.send({"say": "failed", "trace": text})
             return text.splitlines()[0]
     return None
+
+
+def _watch_start(channel: TaskChannel, host: ChannelHost, thread: int) -> None:
+    """Tell of a task that has not started after a long time, and where it is."""
+    if not host.started.wait(LONG_S):
+        reason = f"The task has not started for {LONG_S:.0f} s. It is at\n{stack(thread)}"
+        log.warning("%s", reason)
+        channel.send({"say": "waiting", "reason": reason})
 
 
 class Steering:

@@ -46,11 +46,12 @@ from penstock.worker.offsets import Offsets
 from penstock.worker.specs import Specs
 from penstock.worker.standalone import MemoryFoundation
 from penstock.worker.starts import TaskStarts
+from penstock.worker.threads import Threads
 
 log = logging.getLogger(__name__)
 
 THREADS = 32
-"""For what may block: validation, offsets, preparing tasks."""
+"""For the preparation of tasks."""
 
 
 class Worker:
@@ -76,7 +77,7 @@ class Worker:
         self._metrics = WorkerMetrics(self._herder, self._class_name)
         self._exposition = Exposition(self._metrics.values)
         self._loop = Loop(self._herder)
-        self._pool = ThreadPoolExecutor(THREADS, "background")
+        self._pool = ThreadPoolExecutor(THREADS, "starts")
         self._levels = LogLevels()
         self._hosts = HostedTasks(HostSettings.of(config, self.id), self._loop.deliver)
         self._foundation: KafkaFoundation | MemoryFoundation
@@ -136,8 +137,9 @@ class Worker:
             plugin_path=settings.plugin_path,
             cluster_id=self._cluster_id,
         )
+        threads = Threads()
         background = Background(
-            self._pool,
+            threads,
             self._loop.deliver,
             validate=lambda given: self._validate(given).message,
             offsets=offsets,
@@ -145,7 +147,7 @@ class Worker:
             tls=client_context(config, key_stores),
         )
         local = LocalAnswers(
-            self._pool,
+            threads,
             self._plugins,
             self._levels,
             cluster_id=self._cluster_id,

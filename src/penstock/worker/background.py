@@ -1,4 +1,4 @@
-"""What takes its time: the herder's ``Ask`` actions, each done on a thread of a pool and answered by ``Completed``."""
+"""What takes its time: the herder's ``Ask`` actions, each done on a thread and answered by ``Completed``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Background:
 
     def __init__(
         self,
-        pool: Executor,
+        threads: Executor,
         deliver: Callable[[Completed], None],
         *,
         validate: Callable[[Mapping[str, str | None]], str | None],
@@ -42,12 +42,12 @@ class Background:
         fence: Callable[[str, int, Config], None],
         tls: ssl.SSLContext,
     ) -> None:
-        self._pool, self._deliver = pool, deliver
+        self._threads, self._deliver = threads, deliver
         self._validate, self._offsets, self._fence = validate, offsets, fence
         self._http = httpx.Client(timeout=95, verify=tls)
 
     def do(self, ask: a.Ask) -> None:
-        self._pool.submit(self._do, ask)
+        self._threads.submit(self._do, ask)
 
     def _do(self, ask: a.Ask) -> None:
         try:

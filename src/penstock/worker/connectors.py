@@ -1,8 +1,8 @@
 """Connectors at work: each run of one on a thread of its own (Java: WorkerConnector).
 
 A connector is user code that may block, raise or never return, so nothing here waits for it: commands are put in its
-queue, and what comes of them is delivered as events. A run that does not stop in time is left alone and told of as
-ended.
+queue, and what comes of them is delivered as events. A call that takes long is told of, with where it is. A run that
+does not stop in time is left alone and told of as ended.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +20,7 @@ from penstock.api.connector import Connector, SinkConnector
 from penstock.api.errors import ConnectError
 from penstock.core.events import (
     Completed,
+    ConnectorDelayed,
     ConnectorEnded,
     ConnectorFailed,
     ConnectorPaused,
@@ -27,12 +30,16 @@ from penstock.core.events import (
 )
 from penstock.core.state import PAUSED, STARTED, STOPPED
 from penstock.observe import log_context
-from penstock.pipeline.trace import trace
+from penstock.pipeline.trace import stack, trace
 from penstock.settings import with_references
 
 log = logging.getLogger(__name__)
 
 Deliver = Callable[[Any], None]
+
+LONG_S = 10.0
+"""After so many seconds a call of a connector's method is told of."""
+LOOK_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,20 @@ class TooManyTasks(ConnectError):
 
 
 @dataclass(slots=True)
+class _Call:
+    """A call of a connector's method that has not returned yet."""
+
+    method: str
+    since: float
+    thread: int
+    told: bool = False
+
+    def described(self) -> str:
+        seconds = time.monotonic() - self.since
+        return f"{self.method}() of the connector has not returned for {seconds:.0f} s. It is at\n{stack(self.thread)}"
+
+
+@dataclass(slots=True)
 class _Run:
     """One run: its thread, and the context that its connector is given."""
 
@@ -70,6 +91,8 @@ class _Run:
     version: str | None = None
     """None until its class and its configuration have been found to be good."""
     over: bool = False
+    call: _Call | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     # -- ConnectorContext
 
@@ -78,6 +101,36 @@ class _Run:
 
     def raise_error(self, error: BaseException) -> None:
         self.commands.put(lambda: self._fail(error))
+
+    # -- how it is getting on
+
+    def look(self) -> None:
+        """Tell of a call that takes long, once."""
+        with self.lock:
+            call = self.call
+            if call is None or call.told or time.monotonic() - call.since < LONG_S:
+                return
+            call.told, described = True, call.described()
+            self.deliver(ConnectorDelayed(self.name, self.number, described))
+        with log_context(self.name):
+            log.warning("%s", described)
+
+    def where(self) -> str:
+        with self.lock:
+            return "" if self.call is None else f": {self.call.described()}"
+
+    @contextmanager
+    def calling(self, method: str) -> Iterator[None]:
+        with self.lock:
+            self.call = _Call(method, time.monotonic(), threading.get_ident())
+        try:
+            yield
+        finally:
+            with self.lock:
+                told = self.call is not None and self.call.told
+                self.call = None
+                if told:
+                    self.deliver(ConnectorDelayed(self.name, self.number, None))
 
     # -- on its thread
 
@@ -106,7 +159,8 @@ class _Run:
 
     def _instance(self) -> Connector:
         if self.connector is None:
-            self.connector = self.setup.new(self.raw.get("connector.class", ""))
+            with self.calling("__init__"):
+                self.connector = self.setup.new(self.raw.get("connector.class", ""))
             self.connector.context = self
         return self.connector
 
@@ -115,13 +169,15 @@ class _Run:
             connector, config = self._instance(), self.setup.resolve(self.raw)
             self.setup.check(connector, config)
             self.version = connector.version()
-            connector.start(config)
+            with self.calling("start"):
+                connector.start(config)
             self.started = True
 
     def _stop(self) -> None:
         if self.started and self.connector is not None:
             self.started = False
-            self.connector.stop()
+            with self.calling("stop"):
+                self.connector.stop()
             self.connector = None  # a stopped one is not started again
 
     def _fail(self, error: BaseException) -> bool:
@@ -146,7 +202,8 @@ class _Run:
 
     def _task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         connector = self._instance()
-        made = connector.task_configs(max_tasks)
+        with self.calling("task_configs"):
+            made = connector.task_configs(max_tasks)
         if len(made) > max_tasks:
             message = (
                 f"The connector {self.name} has generated {len(made)} tasks, which is greater than {max_tasks}, "
@@ -163,7 +220,8 @@ class _Run:
     def _end(self) -> None:
         try:
             if self.connector is not None:
-                self.connector.stop()
+                with self.calling("stop"):
+                    self.connector.stop()
         except Exception:
             log.exception("Connector %s failed while it was being stopped", self.name)
         self.tell_end()
@@ -180,6 +238,7 @@ class Connectors:
     def __init__(self, setup: ConnectorSetup, deliver: Deliver, stop_timeout: float) -> None:
         self._setup, self._deliver, self._stop_timeout = setup, deliver, stop_timeout
         self._runs: dict[int, _Run] = {}
+        threading.Thread(target=self._look, name="connectors-watch", daemon=True).start()
 
     def start(self, name: str, number: int, config: Mapping[str, str], target: str) -> None:
         run = self._runs[number] = _Run(name, number, config, self._setup, self._deliver)
@@ -208,5 +267,11 @@ class Connectors:
     @staticmethod
     def _give_up(run: _Run) -> None:
         if not run.over:
-            log.error("Connector %s did not stop in time; its thread is left alone", run.name)
+            log.error("Connector %s did not stop in time; its thread is left alone%s", run.name, run.where())
             run.tell_end()
+
+    def _look(self) -> None:
+        while True:
+            time.sleep(LOOK_S)
+            for run in list(self._runs.values()):
+                run.look()

@@ -19,11 +19,11 @@ KAFKA_VERSION = "4.3.1"
 
 
 class LocalAnswers:
-    """``answer`` is called from any thread; plugins' own code may take its time, so it runs on a pool."""
+    """``answer`` is called from any thread; plugins' own code may take its time, so it runs on threads."""
 
     def __init__(
         self,
-        pool: Executor,
+        threads: Executor,
         plugins: Plugins,
         levels: LogLevels,
         *,
@@ -31,11 +31,11 @@ class LocalAnswers:
         validate: Callable[[Mapping[str, str | None]], Any],
         set_level: Callable[[str, str], list[str]],
     ) -> None:
-        self._pool, self._plugins, self._levels = pool, plugins, levels
+        self._threads, self._plugins, self._levels = threads, plugins, levels
         self._cluster_id, self._validate, self._set_level = cluster_id, validate, set_level
 
     def answer(self, request: m.LocalRequest, future: Future[m.Reply | m.Elsewhere]) -> None:
-        self._pool.submit(self._answer, request, future)
+        self._threads.submit(self._answer, request, future)
 
     def _answer(self, request: m.LocalRequest, future: Future[m.Reply | m.Elsewhere]) -> None:
         try:

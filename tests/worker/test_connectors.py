@@ -1,0 +1,114 @@
+"""Connectors that block: each is told of, and none holds up another."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+import pytest
+
+from penstock.api.connector import Connector, SourceConnector
+from penstock.api.source import SourceTask
+from penstock.core.events import Completed, ConnectorDelayed, ConnectorEnded, ConnectorPaused, ConnectorRunning
+from penstock.core.state import PAUSED, STARTED
+from penstock.worker import connectors
+from penstock.worker.connectors import Connectors, ConnectorSetup
+from waiting import until
+
+WAIT_S = 0.05
+
+
+class Blocking(SourceConnector):
+    """Blocks in the method that its configuration names, until it is let go."""
+
+    go: ClassVar[threading.Event]
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._config = config
+        self._block("start")
+
+    def stop(self) -> None:
+        self._block("stop")
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        self._block("task_configs")
+        return [{}]
+
+    def task_class(self) -> type[SourceTask]:
+        return SourceTask
+
+    def _block(self, method: str) -> None:
+        if self._config.get("block") == method:
+            self.go.wait()
+
+
+class Runs:
+    def __init__(self) -> None:
+        self.events: list[Any] = []
+        setup = ConnectorSetup(
+            new=lambda name: Blocking(), resolve=dict, check=self._check, task_class_name=lambda cls: cls.__name__
+        )
+        self.connectors = Connectors(setup, self.events.append, stop_timeout=WAIT_S)
+
+    @staticmethod
+    def _check(connector: Connector, config: Mapping[str, str]) -> None:
+        pass
+
+    def start(self, name: str, run: int, block: str = "") -> None:
+        self.connectors.start(name, run, {"connector.class": "Blocking", "block": block}, STARTED)
+
+    def of(self, name: str) -> list[Any]:
+        return [event for event in self.events if getattr(event, "name", None) == name]
+
+    def delay(self, name: str) -> str:
+        told = until(lambda: [e for e in self.of(name) if isinstance(e, ConnectorDelayed)], f"the delay of {name}", 30)
+        assert told[0].reason is not None
+        return str(told[0].reason)
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
+    monkeypatch.setattr(connectors, "LONG_S", WAIT_S)
+    monkeypatch.setattr(connectors, "LOOK_S", WAIT_S / 10)
+    Blocking.go = threading.Event()
+    yield Runs()
+    Blocking.go.set()
+
+
+def test_a_start_that_blocks_is_told_of_and_holds_up_no_other(runs: Runs) -> None:
+    runs.start("a", 1, "start")
+    reason = runs.delay("a")
+    assert reason.startswith("start() of the connector has not returned for 0 s. It is at\n\tat ")
+    assert "\tat _block(" in reason
+    runs.start("b", 2)
+    until(lambda: runs.of("b"), "b", 30)
+    assert runs.of("b") == [ConnectorRunning("b", 2, "unknown")]
+    Blocking.go.set()
+    until(lambda: len(runs.of("a")) == 3, "a goes on", 30)
+    assert runs.of("a")[1:] == [ConnectorDelayed("a", 1, None), ConnectorRunning("a", 1, "unknown")]
+
+
+def test_task_configs_that_block_are_told_of(runs: Runs) -> None:
+    runs.start("a", 1, "task_configs")
+    runs.connectors.make_task_configs(7, 1, 1)
+    assert runs.delay("a").startswith("task_configs() of the connector has not returned")
+    Blocking.go.set()
+    until(lambda: [e for e in runs.events if isinstance(e, Completed)], "the tasks", 30)
+    assert runs.events[-1] == Completed(7, [{"task.class": "SourceTask"}])
+
+
+def test_a_stop_that_blocks_is_told_of(runs: Runs) -> None:
+    runs.start("a", 1, "stop")
+    runs.connectors.change_state(1, PAUSED)
+    assert runs.delay("a").startswith("stop() of the connector has not returned")
+    Blocking.go.set()
+    until(lambda: ConnectorPaused("a", 1, "unknown") in runs.events, "a is paused", 30)
+
+
+def test_a_connector_that_can_not_be_stopped_is_left_alone(runs: Runs, caplog: pytest.LogCaptureFixture) -> None:
+    runs.start("a", 1, "start")
+    runs.delay("a")
+    runs.connectors.stop(1)
+    until(lambda: ConnectorEnded("a", 1) in runs.events, "its end", 30)
+    assert "Connector a did not stop in time; its thread is left alone: start() of the connector" in caplog.text
