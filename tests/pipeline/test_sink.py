@@ -352,9 +352,20 @@ def test_other_groups_and_starts(kafka: Kafka, bootstrap: str, topic: str) -> No
         assert committed(kafka, f"connect-{run.connector}") == {}
 
 
+def test_partitions_without_records_are_committed_with_the_first_that_has_some(kafka: Kafka, bootstrap: str) -> None:
+    topic = kafka.create_topic(partitions=3)
+    kafka.produce(topic, [Record("a", partition=1), Record("b", partition=1)])
+    with TaskRun(keeping(), bootstrap, {"topics": topic}) as run:
+        expected = {(topic, 0): 0, (topic, 1): 2, (topic, 2): 0}
+        eventually(lambda: committed(kafka, f"connect-{run.connector}") == expected)
+
+
 def test_without_a_start_the_task_fails(bootstrap: str, topic: str) -> None:
     config = {"topics": topic, "consumer.override.auto.offset.reset": "none"}
-    assert "NoOffsetForPartitionException" in TaskRun(keeping(), bootstrap, config).failure()
+    assert (
+        "org.apache.kafka.clients.consumer.NoOffsetForPartitionException: "
+        f"Undefined offset with no reset policy for partitions: [{topic}-0]"
+    ) in TaskRun(keeping(), bootstrap, config).failure()
 
 
 def test_metrics_have_javas_names(kafka: Kafka, bootstrap: str, topic: str) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 from penstock.api.config_types import Type, parse_type
 from penstock.api.errors import ConfigError
+from penstock.api.text import java_text
 from penstock.api.validators import CaseInsensitiveValidString, Validator, ValidString, at_least
 
 log = logging.getLogger(__name__)
@@ -136,8 +137,10 @@ def _offset_reset(value: str) -> str:
 
 
 def _reset_check(name: str, value: Any) -> None:
-    if value is None or not value.startswith("by_duration:"):
-        ValidString("latest", "earliest", "none")(name, value)
+    if value not in ("earliest", "latest", "none") and not (value or "").startswith("by_duration:"):
+        forms = "'earliest', 'latest', 'none' or of the format 'by_duration:<PnDTnHnMn.nS.>'"
+        problem = f"Invalid value `{java_text(value)}` for configuration {name}. The value must be either {forms}."
+        raise ConfigError(name, value, problem)
 
 
 _NO_INTERCEPTORS = "Interceptors are Java classes and can't be run here; leave this setting out"

@@ -95,6 +95,7 @@ def run_sink_task(
             most=max_poll_records(spec.worker_config, connector) or RECORDS_OF_A_PUT,
             interval=seconds_of(spec, "offset.flush.interval.ms", "60000"),
             timeout=timeout,
+            reset=str(native["auto.offset.reset"]),
             gradual="cooperative" in str(native.get("partition.assignment.strategy", ""))
             or native.get("group.protocol") == "consumer",
         )

@@ -22,6 +22,7 @@ from penstock.pipeline.deadletter import DeadLetterQueue, Letters
 from penstock.pipeline.errors import ErrorHandler, Step
 from penstock.pipeline.fetch import fetch, raw_batch
 from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.positions import positions
 from penstock.pipeline.sink_context import Reporter as ErrantReporter
 from penstock.pipeline.sink_context import SinkContext, names, pause, resume
 from penstock.pipeline.sink_offsets import SinkOffsets
@@ -56,6 +57,8 @@ class SinkLoop:
     most: int
     interval: float
     timeout: float
+    reset: str
+    """librdkafka's ``auto.offset.reset``."""
     gradual: bool
     """Whether partitions come and go a few at a time (cooperative assignors)."""
     paused: bool = False
@@ -219,9 +222,9 @@ class SinkLoop:
         """Partitions came: only those that are new if ``gradual``, otherwise all."""
         came = names(partitions)
         try:
-            positions = self._positions(consumer, partitions)
+            where = positions(consumer, partitions, self.reset)
             self.context.assigned |= frozenset(came)
-            self.offsets.assigned(positions)
+            self.offsets.assigned(where)
             self.metrics.put("partition-count", len(self.context.assigned))
             if came:
                 self.task.open(came)
@@ -229,7 +232,7 @@ class SinkLoop:
             for partition, offset in wishes.items():
                 self.offsets.rewound(partition, offset)
             targets = [
-                Place(p.topic, p.partition, wishes.get(p, positions.get(p, place.offset)))
+                Place(p.topic, p.partition, wishes.get(p, where.get(p, place.offset)))
                 for p, place in zip(came, partitions, strict=True)
             ]
             if self.gradual:
@@ -243,13 +246,6 @@ class SinkLoop:
             pause(consumer, held)
         except Exception as e:
             self.failure = self.failure or e
-
-    def _positions(self, consumer: Consumer, partitions: list[Place]) -> dict[TopicPartition, int]:
-        """Where the group stands, of those partitions for which it has committed an offset."""
-        if not partitions:
-            return {}
-        committed = consumer.committed(partitions, timeout=30)
-        return {p: place.offset for p, place in zip(names(committed), committed, strict=True) if place.offset >= 0}
 
     def on_revoke(self, consumer: Consumer, partitions: list[Place]) -> None:
         self._remove(names(partitions), lost=False)

@@ -82,9 +82,9 @@ class SinkOffsets:
             log.exception("Offset commit failed, rewinding to last committed offsets")
             return {p: offset for p, offset in self.committed.items() if p in wanted}
         offsets = self._committable({TopicPartition(*p): offset for p, offset in answer.items()}, wanted)
-        changed = {p: offset for p, offset in offsets.items() if self.committed.get(p) != offset}
-        if changed:
-            self._write(changed, closing)
+        before = {p: offset for p, offset in self.committed.items() if p in wanted}
+        if (after := before | offsets) != before:
+            self._write(after, closing)
         else:
             self._metrics.committed(0.0)
             self._metrics.add("offset-commit-completion-total")
