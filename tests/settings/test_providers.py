@@ -71,6 +71,9 @@ def test_without_providers_references_stay() -> None:
 
 
 def test_a_file_that_can_not_be_read(tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff")
+    with pytest.raises(ConfigError, match=f"Could not read file {tmp_path}/binary for property binary"):
+        ConfigTransformer.of(WORKER, resolve).transform({"a": f"${{dir:{tmp_path}:binary}}"})
     with pytest.raises(ConfigError, match=f"Could not read properties from file {tmp_path}/none"):
         ConfigTransformer.of(WORKER, resolve).transform({"a": f"${{file:{tmp_path}/none:y}}"})
 

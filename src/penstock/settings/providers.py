@@ -105,8 +105,8 @@ class DirectoryConfigProvider(_PathProvider):
 
     def _content(self, file: Path) -> str:
         try:
-            return file.read_bytes().decode("utf-8", "replace")
-        except OSError as error:
+            return file.read_bytes().decode()
+        except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"Could not read file {file} for property {file.name}") from error
 
 
