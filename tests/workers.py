@@ -21,6 +21,8 @@ PLAIN = {"key.converter": STRING, "value.converter": STRING}
 class WorkerProcess:
     """``settings`` go into its properties file; a port of 0 in ``listeners`` is found out from its log."""
 
+    start_seconds = 60.0
+
     def __init__(self, bootstrap: str, folder: Path, **settings: str) -> None:
         self.name = f"w{uuid.uuid4().hex[:8]}"
         self.folder = folder
@@ -43,21 +45,28 @@ class WorkerProcess:
     def start(self) -> Self:
         properties = self.folder / f"{self.name}.properties"
         properties.write_text("".join(f"{k}={v}\n" for k, v in self.settings.items()))
-        command = [sys.executable, "-m", "penstock.cli", "worker", "distributed", str(properties)]
+        command = self.command(properties)
         with self.log.open("ab") as out:
             before = self.log.stat().st_size
             self.process = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
         try:
-            url = until(lambda: self._url(before), f"the worker's address in {self.log}", 60)
+            url = until(lambda: self._running_url(before), f"the worker's address in {self.log}", self.start_seconds)
         except BaseException:
             self.kill()
             raise
         self.http.base_url = httpx.URL(url)
         return self
 
-    def _url(self, after: int) -> str | None:
+    def _running_url(self, after: int) -> str | None:
         assert self.process is not None
         assert self.process.poll() is None, f"the worker has ended:\n{self.log.read_text()[-3000:]}"
+        return self.url(after)
+
+    def command(self, properties: Path) -> list[str]:
+        return [sys.executable, "-m", "penstock.cli", "worker", "distributed", str(properties)]
+
+    def url(self, after: int) -> str | None:
+        """Its address, once it is ready to be spoken to; ``after``: how long the log was before."""
         for line in self.log.read_bytes()[after:].decode().splitlines():
             if "advertised as " in line:
                 return line.split("advertised as ")[1].split()[0]

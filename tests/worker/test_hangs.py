@@ -1,0 +1,71 @@
+"""Connectors and tasks that block: it is told where, and everybody else goes on.
+
+The worker is a standalone one, which asks little of its broker.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from waiting import until
+from workers import WorkerProcess
+
+pytestmark = pytest.mark.integration
+
+PLUGINS = Path(__file__).parent / "plugins"
+CLASS = "stuck.Stuck"
+
+
+class Standalone(WorkerProcess):
+    def command(self, properties: Path) -> list[str]:
+        return [sys.executable, "-m", "penstock.cli", "worker", "standalone", str(properties)]
+
+
+def part(worker: WorkerProcess, name: str, task: bool = False) -> dict[str, Any]:
+    """What the status says of the connector, or of its task."""
+    answer = worker.http.get(f"/connectors/{name}/status")
+    status: dict[str, Any] = answer.json() if answer.status_code == 200 else {"connector": {}, "tasks": []}
+    found: dict[str, Any] = next(iter(status["tasks"]), {}) if task else status["connector"]
+    return found
+
+
+def test_what_blocks_is_told_of_and_holds_up_nobody(bootstrap: str, tmp_path: Path) -> None:
+    offsets = str(tmp_path / "offsets")
+    settings = {"plugin.path": str(PLUGINS), "offset.storage.file.filename": offsets}
+    with Standalone(bootstrap, tmp_path, **settings) as worker:
+        for place in ("start", "task_configs", "task"):
+            worker.put(place, connector__class=CLASS, block=place)
+        url, config = f"/connector-plugins/{CLASS}/config/validate", {"connector.class": CLASS, "block": "validate"}
+        for _ in range(40):  # more than there are threads for the preparation of tasks
+            target = lambda: httpx.put(f"{worker.http.base_url}{url}", json=config, timeout=None)  # noqa: E731
+            threading.Thread(target=target, daemon=True).start()
+
+        until(lambda: "trace" in part(worker, "start"), "that start blocks", 120)
+        blocked = part(worker, "start")
+        assert blocked["state"] == "UNASSIGNED"
+        assert blocked["trace"].startswith("start() of the connector has not returned for 1")
+        assert "\tat start(" in blocked["trace"]
+        assert "stuck.py" in blocked["trace"]
+
+        until(lambda: "trace" in part(worker, "task_configs"), "that task_configs blocks", 120)
+        assert part(worker, "task_configs")["state"] == "RUNNING"
+        assert part(worker, "task_configs")["trace"].startswith("task_configs() of the connector has not returned")
+
+        until(lambda: "stuck.py" in part(worker, "task", task=True).get("trace", ""), "that a task blocks", 180)
+        assert part(worker, "task", task=True)["state"] == "UNASSIGNED"
+        assert part(worker, "task", task=True)["trace"].startswith("The task has not started for 10 s. It is at\n")
+
+        worker.put("fine", connector__class=CLASS)
+        until(lambda: worker.states("fine") == ["RUNNING"] * 2, "that another runs", 180)
+        for name in ("start", "task_configs", "task", "fine"):
+            assert worker.http.delete(f"/connectors/{name}").status_code == 204
+        until(lambda: worker.get("/connectors") == [], "that all are gone", 30)
+        alone = "Connector start did not stop in time; its thread is left alone: start() of the connector has not"
+        until(lambda: alone in worker.log.read_text(), "that it is left alone", 60)
+        assert worker.stop() == 0
