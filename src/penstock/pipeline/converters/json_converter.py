@@ -130,16 +130,18 @@ class JsonConverter(AnyConverter):
         schema = schemas[0]
         if schemas.count(schema) < len(schemas) or (schema is None and None in values):
             return [self.from_connect("", (), s, v) for s, v in zip(schemas, values, strict=True)]
-        write, encode, join = self._write.writer(schema), orjson.dumps, b"".join
+        given, encode, join = values, orjson.dumps, b"".join
         try:
+            if not self._write.ready(schema, values):
+                values = list(map(self._write.writer(schema), values))
             if self.schemas_enabled:
                 head = self._head(schema)
-                out = [join((head, encode(write(value)), _TAIL)) for value in values]
+                out = [join((head, encode(value), _TAIL)) for value in values]
             else:
                 # orjson keeps a kilobyte for every result until it is copied, which cutting off the newline does.
-                out = [encode(write(value), None, orjson.OPT_APPEND_NEWLINE)[:-1] for value in values]
+                out = [encode(value, None, orjson.OPT_APPEND_NEWLINE)[:-1] for value in values]
         except TypeError:
-            return [self.from_connect("", (), schema, value) for value in values]
+            return [self.from_connect("", (), schema, value) for value in given]
         if needs_escapes(join(out)):
             out = [escaped(item) for item in out]
         return out  # type: ignore[return-value]

@@ -11,6 +11,7 @@ import datetime as dt
 from base64 import b64encode
 from collections.abc import Callable
 from decimal import Decimal
+from operator import itemgetter
 from typing import Any
 
 from penstock.api.errors import DataError
@@ -49,6 +50,26 @@ class JsonWriter:
                 self._compiled.clear()
             found = self._compiled[schema] = self._nullable(schema, self._compile(schema))
         return found
+
+    def ready(self, schema: Schema | None, values: list[Any]) -> bool:
+        """Whether all these values can go to orjson as they are: quick to tell of structs of plain fields."""
+        if schema is None or schema.type is not Type.STRUCT or not schema.fields:
+            return False
+        if set(map(type, values)) != {dict} or set(map(tuple, values)) != {
+            tuple(field.name for field in schema.fields)
+        }:
+            return False
+        return all(
+            set(map(type, map(itemgetter(field.name), values))) <= self._ready_types(field.schema)
+            for field in schema.fields
+        )
+
+    def _ready_types(self, schema: Schema) -> set[type]:
+        kind = _plain_type(schema)
+        if kind is None:
+            return set()
+        stays_null = schema.optional and (schema.default is None or not self.defaults)
+        return {kind, type(None)} if stays_null else {kind}
 
     def show_value(self, schema: Schema, value: Any) -> Any:
         return self.writer(schema)(value)
