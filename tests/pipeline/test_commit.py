@@ -150,7 +150,7 @@ def test_tolerated_losses_are_committed(kafka: Kafka, base: type[Giving], caplog
     task = giving([record(small, "a", 1), record(small, "a", 2, "x" * 2000), record(small, "a", 3)], base=base)
     config = {"errors.tolerance": "all", "errors.log.enable": "true", "producer.override.batch.size": "1"}
     with TaskRun(task, kafka.bootstrap, config) as run:
-        eventually(lambda: stored(run) == [("a", 3)])
+        eventually(lambda: stored(run)[-1:] == [("a", 3)])
         eventually(lambda: run.host.reported.get("total-record-failures") == 1)
     assert kafka.values(small) == [b"v", b"v"]
     words = "Executing stage 'KAFKA_PRODUCE' with class 'org.apache.kafka.connect.runtime.WorkerSourceTask'"

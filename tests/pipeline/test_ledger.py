@@ -1,25 +1,46 @@
 from __future__ import annotations
 
-from penstock.pipeline.ledger import Ledger, Submitted
+from penstock.api.batch import Batch, SourceOrigin
+from penstock.pipeline.ledger import Ledger, SourceOffsetPair, Submitted
 
 
-def offsets(found: list[Submitted]) -> list[tuple[int, int]]:
-    return [(each.partition["p"], each.offset["o"]) for each in found]
+def submitted(ledger: Ledger, *places: tuple[int, int]) -> Submitted:
+    """A batch with records of these source partitions and offsets."""
+    origin = SourceOrigin([{"p": p} for p, _ in places], [{"o": o} for _, o in places])
+    batch = Submitted(Batch.of("t", [b""] * len(places), origin=origin))
+    ledger.submit(batch)
+    return batch
+
+
+def offsets(found: list[SourceOffsetPair]) -> list[tuple[int, int]]:
+    return [(partition["p"], offset["o"]) for partition, offset in found]
 
 
 def test_nothing_beyond_the_first_unacknowledged_may_be_committed() -> None:
     ledger = Ledger()
-    entries = [ledger.submit({"p": 1}, {"o": i}) for i in range(4)]
-    for i in (0, 1, 3):
-        entries[i].acked = True
+    batch = submitted(ledger, (1, 0), (1, 1), (1, 2), (1, 3))
+    for row in (0, 1, 3):
+        batch.ack(row)
     assert offsets(ledger.committable()) == [(1, 1)]
     assert ledger.committable() == []
-    entries[2].acked = True
+    batch.ack(2)
     assert offsets(ledger.committable()) == [(1, 3)]
+    assert ledger.committable() == []
 
 
 def test_partitions_do_not_wait_for_each_other() -> None:
     ledger = Ledger()
-    ledger.submit({"p": 1}, {"o": 0})
-    ledger.submit({"p": 2}, {"o": 7}).acked = True
+    submitted(ledger, (1, 0), (2, 7)).ack(1)
     assert offsets(ledger.committable()) == [(2, 7)]
+
+
+def test_batches_wait_for_those_before_them() -> None:
+    ledger = Ledger()
+    first, second = submitted(ledger, (1, 0), (2, 0)), submitted(ledger, (1, 1), (2, 1), (3, 1))
+    for row in range(3):
+        second.ack(row)
+    first.ack(1)
+    assert offsets(ledger.committable()) == [(2, 1), (3, 1)]
+    first.ack(0)
+    assert offsets(ledger.committable()) == [(1, 1)]
+    assert ledger.committable() == []

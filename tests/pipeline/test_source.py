@@ -234,8 +234,7 @@ def test_each_topic_is_reported_once_until_a_reset(kafka: Kafka, bootstrap: str)
     a, b = kafka.create_topic(), kafka.create_topic()
     task = listed(records(a, "1"), records(b, "2"), records(a, "3"))
     with TaskRun(task, bootstrap, {}, known_topics=(b,)) as run:
-        eventually(lambda: len(kafka.values(a)) == 2)
-        assert run.host.topics == [a]
+        eventually(lambda: len(kafka.values(a)) == 2 and run.host.topics == [a])
         run.control.reset_topics()
         task.batches.append(records(b, "4"))
         eventually(lambda: run.host.topics == [a, b])

@@ -94,8 +94,20 @@ class SourceTask:
         """Called for each record that Kafka has acknowledged, in order, or that was filtered or skipped (then with
         offset -1).
 
-        Overriding it costs a callback per record; leave it alone if you can.
+        Its errors are logged only. Overriding it costs a callback per record; leave it alone if you can, or take
+        ``commit_records``.
         """
+
+    def commit_records(
+        self, batch: Batch, topics: Sequence[str], partitions: Sequence[int], offsets: Sequence[int]
+    ) -> None:
+        """``commit_record`` for many records at once, and called in its place by the runtime if it is overridden.
+
+        ``batch`` has records of one ``poll``, those that were acknowledged since the last call, in that order; the
+        other columns say where in Kafka each of them is.
+        """
+        for record, topic, partition, offset in zip(batch.rows(), topics, partitions, offsets, strict=True):
+            self.commit_record(record, topic, partition, offset)  # type: ignore[arg-type]
 
     def settings_for_new_topic(self, settings: TopicSettings) -> TopicSettings | None:
         """Called when the runtime is about to create a topic for this task's records, with what the rules say

@@ -11,18 +11,17 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
-import confluent_kafka as ck
-
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
 from penstock.kafka.offset_records import canonical
-from penstock.pipeline.ledger import Ledger, Submitted
+from penstock.pipeline.ledger import Ledger
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.offset_log import OffsetLog
 from penstock.pipeline.offsets import SourceOffset, SourceOffsets
-from penstock.pipeline.sender import Delivered, Sender
+from penstock.pipeline.sender import Sender
 from penstock.pipeline.task import TaskControl
+from penstock.pipeline.telling import Told, tracked
 
 log = logging.getLogger(__name__)
 
@@ -120,7 +119,7 @@ class AtLeastOnce:
         self.tick(time.monotonic())
 
     def tick(self, now: float) -> float:
-        self._sender.producer.poll(0)
+        self._sender.poll()
         self._sender.check()
         if now >= self._next:
             self._commit()
@@ -178,74 +177,49 @@ class AtLeastOnce:
 
 
 class RecordByRecord(AtLeastOnce):
-    """For tasks that define ``commit_record``: each acknowledgement is told to them, and a ledger says what may be
-    committed.
+    """For tasks that want to hear of their records: each acknowledgement is told to them, and a ledger says what may
+    be committed.
     """
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._ledger = Ledger()
+        self._open: list[Told] = []
 
     def pieces(self, polled: Sequence[SourceRecord] | Batch, batch: Batch) -> Iterable[Piece]:
         return ((tracked(batch), None),)
 
     def send(self, before: Batch, ready: Batch) -> None:
-        originals, dropped = correlated(before, ready)
-        for record in dropped:
-            self._tell(record, record.topic, -1 if record.partition is None else record.partition, -1)
-        callbacks: list[Delivered] = []
-        assert isinstance(ready.origin, SourceOrigin)
-        for i, record in enumerate(originals):
-            entry = self._ledger.submit(ready.origin.partitions[i], ready.origin.offsets[i])
-            callbacks.append(self._callback(entry, record))
-        self._sender.send(ready, callbacks)
+        told = Told(before, ready, self._sender)
+        self._ledger.submit(told)
+        self._open.append(told)
+        self._sender.send(ready, told.callbacks())
         self._metrics.add("source-record-write-total", len(ready))
+        self._tell()
 
-    def _callback(self, entry: Submitted, record: SourceRecord) -> Delivered:
-        def delivered(error: ck.KafkaError | None, message: Any) -> None:
-            if error is not None and message is not None:
-                self._sender.failed(error, message)
-                if not self._sender.tolerates:
-                    return
-            entry.acked = True
-            if error is None:
-                self._tell(record, message.topic(), message.partition(), message.offset())
-            else:
-                self._tell(record, record.topic, -1, -1)
-
-        return delivered
-
-    def _tell(self, record: SourceRecord, topic: str, partition: int, offset: int) -> None:
+    def arrived(self, seconds: float) -> set[str]:
         try:
-            self.task.commit_record(record, topic, partition, offset)
-        except Exception:
-            log.exception("Exception thrown while calling task.commit_record()")
+            return super().arrived(seconds)
+        finally:
+            self._tell()
+
+    def tick(self, now: float) -> float:
+        self._sender.poll()
+        self._tell()
+        return super().tick(now)
 
     def finish(self, failed: bool) -> None:
         self._sender.flush(self._timeout)
         super().finish(failed)
 
     def _acknowledged(self) -> list[SourceOffset]:
-        self._sender.producer.poll(0)
-        for entry in self._ledger.committable():
-            self._offsets.put(entry.partition, entry.offset)
+        self._sender.poll()
+        self._tell()
+        for partition, offset in self._ledger.committable():
+            self._offsets.put(partition, offset)
         return self._offsets.take()
 
-
-def tracked(batch: Batch) -> Batch:
-    """The same batch, each record with a source offset object of its own, by which it is recognised after
-    transforms.
-    """
-    assert isinstance(batch.origin, SourceOrigin)
-    return batch.with_(origin=SourceOrigin(batch.origin.partitions, [dict(offset) for offset in batch.origin.offsets]))
-
-
-def correlated(before: Batch, ready: Batch) -> tuple[list[SourceRecord], list[SourceRecord]]:
-    """For a tracked batch and what became of it: the original of each record that is left, and the originals of the
-    others.
-    """
-    records: list[SourceRecord] = list(before.rows())  # type: ignore[arg-type]
-    by_offset = {id(record.source_offset): record for record in records}
-    assert isinstance(ready.origin, SourceOrigin)
-    kept = [by_offset.pop(id(offset)) for offset in ready.origin.offsets]
-    return kept, list(by_offset.values())
+    def _tell(self) -> None:
+        for told in self._open:
+            told.tell(self.task)
+        self._open = [told for told in self._open if not told.complete]

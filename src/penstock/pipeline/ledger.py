@@ -1,44 +1,80 @@
 """Which records have been sent and which acknowledged: per source partition, in order, all up to the first that is not
-acknowledged may be committed. Java: ``SubmittedRecords``.
+acknowledged may be committed. Kept by batch. Java: ``SubmittedRecords``.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
+from penstock.api.batch import Batch, SourceOrigin
 from penstock.kafka.offset_records import canonical
 
+_UNDER_WAY, _ACKED, _TAKEN = range(3)
 
-@dataclass(slots=True)
+SourceOffsetPair = tuple[dict[str, Any], dict[str, Any]]
+
+
 class Submitted:
-    """One record under way; ``acked`` is set once, when Kafka has it or its loss is tolerated."""
+    """One batch under way, as it was polled. ``ack`` is called once for each row, when Kafka has the record, or its
+    loss is tolerated, or it was dropped.
+    """
 
-    partition: dict[str, Any]
-    offset: dict[str, Any]
-    acked: bool = False
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self._marks = bytearray(len(batch))
+        self._names: list[bytes] = []
+
+    @property
+    def complete(self) -> bool:
+        return not self._marks.count(_UNDER_WAY)
+
+    def ack(self, row: int) -> None:
+        self._marks[row] = _ACKED
+
+    def take(self, blocked: set[bytes], found: dict[bytes, SourceOffsetPair]) -> bool:
+        """Note in ``found`` what may be committed, and in ``blocked`` the source partitions that wait from here on.
+        Whether nothing is left of it.
+        """
+        origin = self.batch.origin
+        assert isinstance(origin, SourceOrigin)
+        if not self._names:
+            self._names = names_of(origin.partitions)
+        if not blocked and self.complete and not self._marks.count(_TAKEN):
+            rows: Sequence[int] = list({name: row for row, name in enumerate(self._names)}.values())
+        else:
+            rows = range(len(self._names))
+        for row in rows:
+            name = self._names[row]
+            if self._marks[row] == _UNDER_WAY:
+                blocked.add(name)
+            elif self._marks[row] == _ACKED and name not in blocked:
+                found[name] = (origin.partitions[row], origin.offsets[row])
+                self._marks[row] = _TAKEN
+        return not blocked.intersection(self._names)
 
 
 class Ledger:
     def __init__(self) -> None:
-        self._queues: dict[bytes, deque[Submitted]] = {}
+        self._sent: deque[Submitted] = deque()
 
-    def submit(self, partition: dict[str, Any], offset: dict[str, Any]) -> Submitted:
+    def submit(self, submitted: Submitted) -> None:
         """Called in the order of sending."""
-        entry = Submitted(partition, offset)
-        self._queues.setdefault(canonical(partition), deque()).append(entry)
-        return entry
+        self._sent.append(submitted)
 
-    def committable(self) -> list[Submitted]:
+    def committable(self) -> list[SourceOffsetPair]:
         """Of each partition the last record before the first that is not acknowledged; they are forgotten."""
-        found = []
-        for name, queue in list(self._queues.items()):
-            last = None
-            while queue and queue[0].acked:
-                last = queue.popleft()
-            if last is not None:
-                found.append(last)
-            if not queue:
-                del self._queues[name]
-        return found
+        blocked: set[bytes] = set()
+        found: dict[bytes, SourceOffsetPair] = {}
+        self._sent = deque([each for each in self._sent if not each.take(blocked, found)])
+        return list(found.values())
+
+
+def names_of(partitions: Sequence[dict[str, Any]]) -> list[bytes]:
+    """The canonical form of each; records of one source partition mostly share one ``dict``."""
+    names: dict[int, bytes] = {}
+    for partition in partitions:
+        if id(partition) not in names:
+            names[id(partition)] = canonical(partition)
+    return [names[id(partition)] for partition in partitions]

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from itertools import repeat
+from operator import length_hint
 from typing import Any
 
 import confluent_kafka as ck
@@ -45,9 +46,14 @@ class Sender:
     """
 
     def __init__(
-        self, task: TaskId, control: TaskControl, errors: ErrorHandler, tolerate: bool, unsent: str = UNSENT
+        self,
+        task: TaskId,
+        control: TaskControl,
+        errors: ErrorHandler,
+        tolerate: bool,
+        unsent: Callable[[ck.KafkaError], str] = lambda _: UNSENT,
     ) -> None:
-        """``unsent`` is the sentence with which the task ends if a record can't be sent."""
+        """``unsent`` gives the sentence with which the task ends if a record can't be sent for this reason."""
         self._task, self._control, self._errors, self.tolerates = task, control, errors, tolerate
         self._unsent = unsent
         self._failure: ConnectError | None = None
@@ -77,11 +83,23 @@ class Sender:
         self.lost.add(message.topic() or "")
         if self._failure is None:
             log.error("%s failed to send record to %s: %s", self._task, message.topic(), cause)
-            self._failure = ConnectError(self._unsent)
+            self._failure = ConnectError(self._unsent(error))
             self._failure.__cause__ = cause
 
+    def poll(self, seconds: float = 0.0) -> None:
+        """Let the producer tell what has happened, waiting so long for something. ``check`` says if it can't go on."""
+        try:
+            self.producer.poll(seconds)
+        except ck.KafkaException as e:
+            self._broken(e.args[0])
+
+    def _broken(self, error: ck.KafkaError) -> None:
+        if self._failure is None:
+            self._failure = ConnectError(self._unsent(error))
+            self._failure.__cause__ = broker_error(error)
+
     def check(self) -> None:
-        """Raises the first failure, if a record did not arrive."""
+        """Raises the first failure, if a record did not arrive or the producer can't go on."""
         if self._failure is not None:
             raise self._failure
         self._check_contact()
@@ -98,37 +116,35 @@ class Sender:
         """
         if self._limit < LEAST_LIMIT:
             batch, delivered = self._small_enough(batch, delivered)
-        n = len(batch)
-        produce = self.producer.produce
-        calls: Any
-        if (
-            delivered is None
-            and not any(batch.headers)
-            and batch.partitions.count(None) == n == batch.timestamps.count(None)
-        ):
-            calls = zip(batch.topics, batch.values, batch.keys, strict=True)
-        else:
-            partitions = [-1 if p is None else p for p in batch.partitions]
-            headers = (
-                [[(h.key, h.value) for h in row] for row in batch.headers] if any(batch.headers) else repeat([], n)
-            )
-            callbacks = repeat(None, n) if delivered is None else delivered
-            times = _timestamps(batch.timestamps)
-            columns = (batch.topics, batch.values, batch.keys, partitions, callbacks, repeat(None, n), times, headers)
-            calls = zip(*columns, strict=True)
-        for i, call in enumerate(calls):
-            while True:
-                try:
-                    produce(*call)
-                    break
-                except BufferError:
-                    self.producer.poll(0.1)
-                    self.check()
-                except ck.KafkaException as e:
-                    self._refused(e, batch.select((i,)), None if delivered is None else delivered[i])
-                    break
-        self.producer.poll(0)
+        rows = iter(batch.topics)
+        columns = _arguments(batch, delivered)
+        calls = map(self.producer.produce, rows, *columns)
+        while True:
+            try:
+                deque(calls, maxlen=0)
+                break
+            except BufferError:
+                self._insist(batch, columns, len(batch) - length_hint(rows) - 1, delivered)
+            except ck.KafkaException as e:
+                self._refuse(e, batch, len(batch) - length_hint(rows) - 1, delivered)
+        self.poll()
         self.check()
+
+    def _insist(
+        self, batch: Batch, columns: Sequence[Sequence[Any]], row: int, delivered: Sequence[Delivered] | None
+    ) -> None:
+        """Wait until there is room for this record."""
+        while True:
+            self.poll(0.1)
+            self.check()
+            try:
+                self.producer.produce(batch.topics[row], *(column[row] for column in columns))
+                return
+            except BufferError:
+                continue
+            except ck.KafkaException as e:
+                self._refuse(e, batch, row, delivered)
+                return
 
     def _small_enough(
         self, batch: Batch, delivered: Sequence[Delivered] | None
@@ -141,11 +157,15 @@ class Sender:
                 rows.append(i)
             else:
                 too_large = ck.KafkaException(ck.KafkaError(ck.KafkaError.MSG_SIZE_TOO_LARGE))
-                self._refused(too_large, record, None if delivered is None else delivered[i])
+                self._refuse(too_large, batch, i, delivered)
         return batch.select(rows), None if delivered is None else [delivered[i] for i in rows]
 
-    def _refused(self, refusal: ck.KafkaException, record: Batch, delivered: Delivered | None) -> None:
+    def _refuse(
+        self, refusal: ck.KafkaException, batch: Batch, row: int, delivered: Sequence[Delivered] | None
+    ) -> None:
+        """The producer did not take this record."""
         error: ck.KafkaError = refusal.args[0]
+        record = batch.select((row,))
         cause = broker_error(error)
         if error.code() == ck.KafkaError.MSG_SIZE_TOO_LARGE:
             cause = type(cause)(
@@ -154,12 +174,12 @@ class Sender:
             )
         failure = Failure(Stage.KAFKA_PRODUCE, TASK_CLASS, cause, record)
         if not self.tolerates:
-            refused = ConnectError(self._unsent)
+            refused = ConnectError(self._unsent(error))
             refused.add_note(f"In {failure.place()}")
             raise refused from failure.error
         self._errors.failed(failure)
         if delivered is not None:
-            delivered(error, None)
+            delivered[row](error, None)
 
     def counted(self, statistics: str) -> None:
         """Called by the producer every ``STATISTICS_SECONDS``."""
@@ -169,7 +189,7 @@ class Sender:
         """The topics for which records are under way that were sent before this call. May wait for the statistics."""
         asked = time.monotonic()
         while self._statistics[0] <= asked and len(self.producer):
-            self.producer.poll(0.1)
+            self.poll(0.1)
             self._check_contact()
         topics = json.loads(self._statistics[1]).get("topics", {}) if len(self.producer) else {}
         return {
@@ -185,10 +205,28 @@ class Sender:
         """
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
-            if self.producer.flush(min(left, 0.5)) == 0:
-                return True
+            try:
+                if self.producer.flush(min(left, 0.5)) == 0:
+                    return True
+            except ck.KafkaException as e:
+                self._broken(e.args[0])
+                return False
             self._check_contact()
         return len(self.producer) == 0
+
+
+def _arguments(batch: Batch, delivered: Sequence[Delivered] | None) -> list[list[Any]]:
+    """What ``Producer.produce`` is given after the topic, in its order and no more than needed; one list each."""
+    n = len(batch)
+    arguments: list[list[Any]] = [batch.values, batch.keys]
+    headers = any(batch.headers)
+    if not headers and delivered is None and batch.partitions.count(None) == n == batch.timestamps.count(None):
+        return arguments
+    arguments.append([-1 if partition is None else partition for partition in batch.partitions])
+    arguments += [[None] * n if delivered is None else list(delivered), [None] * n, _timestamps(batch.timestamps)]
+    if headers:
+        arguments.append([[(h.key, h.value) for h in row] for row in batch.headers])
+    return arguments
 
 
 def serialized_size(record: Batch) -> int:

@@ -38,8 +38,9 @@ from penstock.pipeline.offset_log import HostOffsetLog, OffsetCopies, OffsetLog,
 from penstock.pipeline.offsets import SourceOffsets
 from penstock.pipeline.sender import STATISTICS_SECONDS, Sender
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start, seconds_of
+from penstock.pipeline.telling import tells_records
 from penstock.pipeline.topics import ActiveTopics
-from penstock.pipeline.transactions import ExactlyOnce
+from penstock.pipeline.transactions import ExactlyOnce, unsent
 
 log = logging.getLogger(__name__)
 
@@ -235,7 +236,7 @@ def _commit_policy(
     errors: ErrorHandler,
 ) -> tuple[Commit, Sender]:
     interval = seconds_of(spec, "offset.flush.interval.ms", "60000")
-    tells = type(task).commit_record is not SourceTask.commit_record
+    tells = tells_records(type(task))
     client_id = f"connector-producer-{id}"
     copies = OffsetCopies(_worker_producer(spec, id), spec.global_offsets_topic)
     if spec.exactly_once:
@@ -246,7 +247,7 @@ def _commit_policy(
         boundaries = Boundaries(kind, interval if given is None else int(given) / 1000)
         transactional_id = f"{spec.group_id}-{id}"
         java = transactional_producer(spec.worker_config, spec.connector_config, client_id, transactional_id)
-        sender = Sender(id, control, errors, False, f"Failed to flush offsets and/or records for task {id}")
+        sender = Sender(id, control, errors, False, lambda error: unsent(id, error))
         native = {"delivery.report.only.error": not tells, "on_delivery": sender.failed}
         sender.attach(new_producer(java, **native), _largest(java))
         once = ExactlyOnce(id, sender, offsets, spec.offsets_topic, copies, boundaries, metrics, control)

@@ -12,7 +12,6 @@ import logging
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
 
 import confluent_kafka as ck
 
@@ -24,15 +23,18 @@ from penstock.core.tasks import TaskId
 from penstock.kafka.clients import init_transactions
 from penstock.pipeline.boundaries import Boundaries
 from penstock.pipeline.broker_errors import broker_error, is_fenced
-from penstock.pipeline.commit import Piece, correlated, tracked
+from penstock.pipeline.commit import Piece
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.offset_log import OffsetCopies
 from penstock.pipeline.offsets import SourceOffset, SourceOffsets
 from penstock.pipeline.sender import ContactLostError, Delivered, Sender
 from penstock.pipeline.task import TaskControl
+from penstock.pipeline.telling import Told, tells_records, tracked
 
 log = logging.getLogger(__name__)
 
+BEGIN_SECONDS = 60
+"""How long brokers that are slow to answer are waited for at the start; Java's default of ``max.block.ms``."""
 _TIMED_OUT = (
     "The task {} was unable to finish writing records to Kafka before its producer transaction expired, or a newer "
     "run of it has taken its place. If it was too slow: tune the connector's producer configuration for higher "
@@ -61,7 +63,7 @@ class ExactlyOnce:
         self._open = False
         self._size = 0
         self._awaited: set[str] = set()
-        self._delivered: list[tuple[SourceRecord, str, int, int]] = []
+        self._told: list[Told] = []
         self._thread = ThreadPoolExecutor(1, f"commit-{id}")
         self._running: Future[None] | None = None
         self._running_offsets: list[SourceOffset] = []
@@ -69,15 +71,16 @@ class ExactlyOnce:
 
     def begin(self) -> None:
         """Called once before the task starts: shuts out older producers of this task."""
+        give_up = time.monotonic() + BEGIN_SECONDS
         while True:
             try:
                 init_transactions(self._sender.producer, 5.0)
                 return
             except ck.KafkaException as e:
-                if not e.args[0].retriable() or self._control.stopping:
-                    raise self._failure("Failed to initialize the transactional producer", e) from broker_error(
-                        e.args[0]
-                    )
+                late = e.args[0].code() == ck.KafkaError._TIMED_OUT and time.monotonic() < give_up
+                if not (late or e.args[0].retriable()) or self._control.stopping:
+                    message = _told(self._id, e.args[0], "Failed to initialize the transactional producer")
+                    raise ConnectError(message) from broker_error(e.args[0])
 
     @property
     def context(self) -> Boundaries | None:
@@ -85,7 +88,7 @@ class ExactlyOnce:
         return self._boundaries if self._boundaries.kind == "connector" else None
 
     def _tells(self) -> bool:
-        return type(self.task).commit_record is not SourceTask.commit_record
+        return tells_records(type(self.task))
 
     def _overlaps(self) -> bool:
         return type(self.task).commit is SourceTask.commit and not self._tells()
@@ -107,9 +110,9 @@ class ExactlyOnce:
             )
         callbacks: list[Delivered] | None = None
         if self._tells():
-            originals, dropped = correlated(before, ready)
-            self._delivered += [(r, r.topic, -1 if r.partition is None else r.partition, -1) for r in dropped]
-            callbacks = [self._callback(record) for record in originals]
+            told = Told(before, ready, self._sender)
+            self._told.append(told)
+            callbacks = told.callbacks()
         if not len(ready):
             return
         self._begin()
@@ -130,15 +133,6 @@ class ExactlyOnce:
         found, self._awaited = self._awaited, set()
         return found
 
-    def _callback(self, record: SourceRecord) -> Delivered:
-        def delivered(error: ck.KafkaError | None, message: Any) -> None:
-            if error is None:
-                self._delivered.append((record, message.topic(), message.partition(), message.offset()))
-            elif message is not None:
-                self._sender.failed(error, message)
-
-        return delivered
-
     def sent(self) -> None:
         match self._boundaries.kind:
             case "poll":
@@ -152,7 +146,7 @@ class ExactlyOnce:
     def tick(self, now: float) -> float:
         if self._running is None or self._running.done():
             self._settle()
-            self._sender.producer.poll(0)
+            self._sender.poll()
             self._sender.check()
             if self._boundaries.due(now) and self._open:
                 self._commit()
@@ -193,9 +187,13 @@ class ExactlyOnce:
                 self._abort_and_commit()
 
     def _begin(self) -> None:
-        if not self._open:
+        if self._open:
+            return
+        try:
             self._sender.producer.begin_transaction()
-            self._open = True
+        except ck.KafkaException as e:
+            raise ConnectError(unsent(self._id, e.args[0])) from broker_error(e.args[0])
+        self._open = True
 
     def _abort_and_commit(self) -> None:
         """Throw the records away, but not their offsets: they are not to be read again."""
@@ -225,8 +223,11 @@ class ExactlyOnce:
             self._committed([])
             return
         self._begin()
-        for each in offsets:
-            self._sender.producer.produce(self._topic, each.value, each.key)
+        try:
+            for each in offsets:
+                self._sender.producer.produce(self._topic, each.value, each.key)
+        except ck.KafkaException as e:
+            raise ConnectError(unsent(self._id, e.args[0])) from broker_error(e.args[0])
         self._running_offsets = offsets
         self._running = self._thread.submit(self._commit_transaction)
         if not self._overlaps():
@@ -258,8 +259,7 @@ class ExactlyOnce:
                 error: ck.KafkaError = e.args[0]
                 self._open = error.txn_requires_abort()
                 self._sender.check()
-                message = f"Failed to flush offsets and/or records for task {self._id}"
-                raise self._failure(message, e) from broker_error(error)
+                raise ConnectError(unsent(self._id, error)) from broker_error(error)
         self._running, self._open = None, False
         self._sender.check()
         self._metrics.observe("transaction-size", self._size)
@@ -270,16 +270,19 @@ class ExactlyOnce:
         self._offsets.committed(offsets)
         self._copies.copy(offsets)
         self._metrics.committed(time.monotonic() - self._started)
-        delivered, self._delivered = self._delivered, []
-        for record, topic, partition, offset in delivered:
-            try:
-                self.task.commit_record(record, topic, partition, offset)
-            except Exception:
-                log.exception("Exception thrown while calling task.commit_record()")
+        told, self._told = self._told, []
+        for each in told:
+            each.tell(self.task)
         try:
             self.task.commit()
         except Exception:
             log.exception("Exception thrown while calling task.commit()")
 
-    def _failure(self, message: str, error: ck.KafkaException) -> ConnectError:
-        return ConnectError(_TIMED_OUT.format(self._id) if is_fenced(error.args[0]) else message)
+
+def unsent(task: TaskId, error: ck.KafkaError) -> str:
+    """What is said of a transaction that can't be ended, or of a record that can't get into it."""
+    return _told(task, error, f"Failed to flush offsets and/or records for task {task}")
+
+
+def _told(task: TaskId, error: ck.KafkaError, otherwise: str) -> str:
+    return _TIMED_OUT.format(task) if is_fenced(error) else otherwise

@@ -27,15 +27,15 @@ def test_syncs_are_due_as_with_java(lag: str) -> None:
 def test_syncs_are_written_at_once_or_with_the_next_commit(kafka: Kafka, bootstrap: str) -> None:
     topic, place = kafka.create_topic(), Place("t", 1)
     syncs = OffsetSyncs({"bootstrap.servers": bootstrap, "client.id": "test"}, topic, 100)
-    for offset in range(5):
-        syncs.mirrored(place, offset, offset + 10)
+    syncs.mirrored(place, range(3), range(10, 13))
+    syncs.mirrored(place, range(3, 5), range(13, 15))
     syncs.close()
     assert written(kafka, topic) == [OffsetSync(place, 0, 10)]
     syncs.commit()
     syncs.close()
     assert written(kafka, topic) == [OffsetSync(place, 0, 10), OffsetSync(place, 4, 14)]
     syncs.commit()
-    syncs.mirrored(place, 8, 15)
+    syncs.mirrored(place, [8], [15])
     syncs.close()
     assert written(kafka, topic)[2:] == [OffsetSync(place, 8, 15)], "a gap is told at once, nothing twice"
 

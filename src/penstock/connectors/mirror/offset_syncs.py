@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,19 +58,19 @@ class OffsetSyncs:
         self._outstanding = 0
         self._lock = threading.RLock()
 
-    def mirrored(self, place: Place, upstream: int, downstream: int) -> None:
-        """The record at ``upstream`` of this source partition is at ``downstream`` of the mirrored one."""
-        sync = OffsetSync(place, upstream, downstream)
+    def mirrored(self, place: Place, upstream: Sequence[int], downstream: Sequence[int]) -> None:
+        """The records at these offsets of the source partition are at those of the mirrored one."""
         with self._lock:
             progress = self._progress.get(place)
             if progress is None:
                 progress = self._progress[place] = Progress(self._most_lag)
-            if not progress.moves(upstream, downstream):
-                self._delayed[place] = sync
-                return
-            self._delayed.pop(place, None)
-            self._pending[place] = sync
-            self._send()
+            for up, down in zip(upstream, downstream, strict=True):
+                if progress.moves(up, down):
+                    self._delayed.pop(place, None)
+                    self._pending[place] = OffsetSync(place, up, down)
+                    self._send()
+            if progress.downstream != progress.told:
+                self._delayed[place] = OffsetSync(place, progress.upstream, progress.downstream)
 
     def commit(self) -> None:
         """Write what has waited."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import (
@@ -24,7 +24,7 @@ from confluent_kafka import (
 from confluent_kafka import KafkaError as BrokerError
 
 from penstock.api.batch import Batch, SourceOrigin
-from penstock.api.record import Header, SourceRecord
+from penstock.api.record import Header
 from penstock.api.schema import BYTES, OPTIONAL_BYTES
 from penstock.api.source import SourceTask
 from penstock.connectors.mirror.config import MirrorConfig
@@ -131,11 +131,20 @@ class MirrorSourceTask(SourceTask):
             origin=SourceOrigin([self._partitions[place] for place in places], offsets),
         )
 
-    def commit_record(self, record: SourceRecord, topic: str, partition: int, offset: int) -> None:
-        if self._stopping or self._syncs is None or offset < 0:
+    def commit_records(
+        self, batch: Batch, topics: Sequence[str], partitions: Sequence[int], offsets: Sequence[int]
+    ) -> None:
+        if self._stopping or self._syncs is None:
             return
-        place = Place(record.source_partition["topic"], record.source_partition["partition"])
-        self._syncs.mirrored(place, record.source_offset[OFFSET], offset)
+        assert isinstance(batch.origin, SourceOrigin)
+        mirrored: dict[int, tuple[dict[str, Any], list[int], list[int]]] = {}
+        for partition, upstream, downstream in zip(batch.origin.partitions, batch.origin.offsets, offsets, strict=True):
+            if downstream >= 0:
+                found = mirrored.get(id(partition)) or mirrored.setdefault(id(partition), (partition, [], []))
+                found[1].append(upstream[OFFSET])
+                found[2].append(downstream)
+        for partition, ups, downs in mirrored.values():
+            self._syncs.mirrored(Place(partition["topic"], partition["partition"]), ups, downs)
 
     def commit(self) -> None:
         if self._syncs is not None:

@@ -1,0 +1,233 @@
+"""Exactly once (KIP-618): where transactions end, and what becomes of a task that can't end one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from penstock.api.record import SourceRecord
+from penstock.api.source import SourceTask
+from penstock.embedded import Broker
+from support import Kafka
+from task_runs import TaskRun, eventually, new_name
+
+pytestmark = pytest.mark.integration
+
+CONNECTOR = {"transaction.boundary": "connector"}
+FOREVER = {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "600000"}
+
+
+class Steps(SourceTask):
+    """Each poll takes the next of ``steps``: records, None, or a function that is given the task and gives either."""
+
+    steps: list[Any]
+
+    def poll(self) -> list[SourceRecord] | None:
+        step = self.steps.pop(0) if self.steps else None
+        return step(self) if callable(step) else step
+
+    def idle(self) -> float:
+        return 0.02
+
+
+def stepping(*steps: Any, **members: Any) -> Any:
+    return type("Task", (Steps,), {"steps": list(steps), "__module__": __name__, **members})
+
+
+@pytest.fixture
+def topic(kafka: Kafka) -> str:
+    return kafka.create_topic()
+
+
+@pytest.fixture
+def offsets_topic(kafka: Kafka) -> str:
+    return kafka.create_topic(config={"cleanup.policy": "compact"})
+
+
+def records(topic: str, *values: Any, start: int = 0) -> list[SourceRecord]:
+    return [
+        SourceRecord(topic=topic, value=value, source_partition={"p": 0}, source_offset={"o": start + i + 1})
+        for i, value in enumerate(values)
+    ]
+
+
+def run(task: Any, kafka: Kafka, offsets_topic: str, config: dict[str, str] | None = None, **spec: Any) -> TaskRun:
+    once = {"exactly_once": True, "offsets_topic": offsets_topic, "group_id": new_name("g")}
+    return TaskRun(task, kafka.bootstrap, config or {}, **{**once, **spec})
+
+
+def test_each_poll_is_a_transaction(kafka: Kafka, topic: str, offsets_topic: str) -> None:
+    """Its mark takes one place in the log; the next poll may be under way while it is written."""
+    task = stepping(records(topic, "a", "b"), records(topic, "c", start=2), records(topic, "d", start=3))
+    with run(task, kafka, offsets_topic):
+        eventually(lambda: [(r.offset, r.value) for r in kafka.read_all(topic)][3:] == [(5, b"d")])
+    assert [r.offset for r in kafka.read_all(topic)] == [0, 1, 3, 5]
+    assert kafka.values(offsets_topic) == [b'{"o":2}', b'{"o":3}', b'{"o":4}']
+
+
+def test_a_wish_of_a_poll_without_records_ends_the_open_transaction(
+    kafka: Kafka, topic: str, offsets_topic: str
+) -> None:
+    task = stepping(records(topic, "a"), lambda task: task.context.transaction.commit_transaction())
+    with run(task, kafka, offsets_topic, CONNECTOR):
+        eventually(lambda: kafka.values(topic) == [b"a"])
+        assert kafka.values(offsets_topic) == [b'{"o":1}']
+
+
+def test_a_wish_for_a_record_waits_for_it(kafka: Kafka, topic: str, offsets_topic: str) -> None:
+    first, second = records(topic, "a"), records(topic, "b", "c", start=1)
+
+    def wish(task: Steps) -> list[SourceRecord]:
+        task.context.transaction.commit_transaction(after=second[0])  # type: ignore[union-attr]
+        return first
+
+    with run(stepping(wish, second), kafka, offsets_topic, CONNECTOR):
+        eventually(lambda: kafka.values(topic) == [b"a", b"b"])
+        eventually(lambda: kafka.values(topic, "read_uncommitted") == [b"a", b"b", b"c"])
+    assert kafka.values(topic) == [b"a", b"b"]
+    assert kafka.values(offsets_topic) == [b'{"o":2}']
+
+
+def test_an_aborted_batch_is_not_read_again(kafka: Kafka, topic: str, offsets_topic: str) -> None:
+    def abort(task: Steps) -> list[SourceRecord]:
+        task.context.transaction.abort_transaction()  # type: ignore[union-attr]
+        return records(topic, "thrown away")
+
+    def commit(task: Steps) -> list[SourceRecord]:
+        task.context.transaction.commit_transaction()  # type: ignore[union-attr]
+        return records(topic, "kept", start=1)
+
+    task = stepping(abort, commit)
+    with run(task, kafka, offsets_topic, CONNECTOR):
+        eventually(lambda: kafka.values(topic) == [b"kept"])
+    assert kafka.values(offsets_topic) == [b'{"o":1}', b'{"o":2}']
+
+
+def test_a_boundary_at_a_record_that_is_filtered_counts(kafka: Kafka, topic: str, offsets_topic: str) -> None:
+    batch = records(topic, "a", None, "c")
+
+    def wish(task: Steps) -> list[SourceRecord]:
+        task.context.transaction.commit_transaction(after=batch[1])  # type: ignore[union-attr]
+        return batch
+
+    transforms = "org.apache.kafka.connect.transforms."
+    drop = {
+        "transforms": "f",
+        "transforms.f.type": f"{transforms}Filter",
+        "transforms.f.predicate": "p",
+        "predicates": "p",
+        "predicates.p.type": f"{transforms}predicates.RecordIsTombstone",
+    }
+    with run(stepping(wish), kafka, offsets_topic, CONNECTOR | drop):
+        eventually(lambda: kafka.values(topic) == [b"a"])
+        eventually(lambda: len(kafka.values(topic, "read_uncommitted")) == 2)
+    assert kafka.values(topic) == [b"a"]
+
+
+def test_contradicting_wishes_fail_the_task(kafka: Kafka, topic: str, offsets_topic: str) -> None:
+    def both(task: Steps) -> list[SourceRecord]:
+        task.context.transaction.commit_transaction()  # type: ignore[union-attr]
+        task.context.transaction.abort_transaction()  # type: ignore[union-attr]
+        return records(topic, "a")
+
+    trace = run(stepping(both), kafka, offsets_topic, CONNECTOR).failure()
+    assert "The task asked to commit and to abort the same transaction" in trace
+    assert (kafka.values(topic), kafka.values(offsets_topic)) == ([], [])
+
+
+def test_a_task_is_told_of_each_commit_before_it_is_polled_again(kafka: Kafka, topic: str, offsets_topic: str) -> None:
+    told: list[Any] = []
+
+    def poll(self: Any) -> Any:
+        told.append("poll")
+        return self.steps.pop(0) if self.steps else None
+
+    def commit(self: Any) -> None:
+        told.append(kafka.values(topic))
+
+    task = stepping(records(topic, "a"), records(topic, "b", start=1), poll=poll, commit=commit)
+    with run(task, kafka, offsets_topic):
+        eventually(lambda: told[:4] == ["poll", [b"a"], "poll", [b"a", b"b"]])
+
+
+def test_without_exactly_once_there_is_no_transaction_to_define(kafka: Kafka, topic: str) -> None:
+    seen: list[Any] = []
+    task = stepping(lambda task: seen.append(task.context.transaction))
+    with TaskRun(task, kafka.bootstrap, CONNECTOR):
+        eventually(lambda: seen)
+    assert seen == [None]
+
+
+@pytest.mark.parametrize("tolerance", ["none", "all"])
+def test_a_record_that_is_lost_fails_the_task_whatever_is_tolerated(
+    kafka: Kafka, topic: str, offsets_topic: str, tolerance: str
+) -> None:
+    """A transaction without one of its records would be no exactly once."""
+    config = {"producer.override.max.request.size": "2000", "errors.tolerance": tolerance}
+    task = run(stepping(records(topic, "a", "x" * 3000, "c")), kafka, offsets_topic, config)
+    lines = task.failure().splitlines()
+    assert lines[:2] == [
+        "org.apache.kafka.connect.errors.ConnectException: Failed to flush offsets and/or records for task "
+        f"{task.connector}-0",
+        "Caused by: org.apache.kafka.common.errors.RecordTooLargeException: The message is 3086 bytes when serialized "
+        "which is larger than 2000, which is the value of the max.request.size configuration.",
+    ]
+    assert f"topic {topic}, source partition {{'p': 0}}, source offset {{'o': 2}}" in lines[2]
+    assert (kafka.values(topic), kafka.values(offsets_topic)) == ([], [])
+
+
+def test_a_record_that_the_broker_refuses_aborts_the_transaction(kafka: Kafka, offsets_topic: str) -> None:
+    small = kafka.create_topic(config={"max.message.bytes": "500"})
+    trace = run(stepping(records(small, "a", "x" * 3000)), kafka, offsets_topic).failure()
+    assert trace.startswith(
+        "org.apache.kafka.connect.errors.ConnectException: Failed to flush offsets and/or records for task "
+    )
+    assert "Caused by: org.apache.kafka.common.errors.RecordTooLargeException" in trace
+    assert f"topic {small}" in trace
+    assert (kafka.values(small), kafka.values(offsets_topic)) == ([], [])
+
+
+def test_skipped_records_are_tolerated(kafka: Kafka, topic: str, offsets_topic: str) -> None:
+    cast = {"transforms": "c", "transforms.c.type": "org.apache.kafka.connect.transforms.Cast$Value"}
+    config = {**cast, "transforms.c.spec": "int32", "errors.tolerance": "all"}
+    with run(stepping(records(topic, "1", "x", "3")), kafka, offsets_topic, config):
+        eventually(lambda: kafka.values(topic) == [b"1", b"3"])
+    assert kafka.values(offsets_topic) == [b'{"o":3}']
+
+
+@pytest.fixture(scope="module")
+def strict() -> Iterator[Kafka]:
+    """Of a broker that looks for transactions beyond their time ten times a second."""
+    with Broker(extra={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "100"}) as broker:
+        yield Kafka(broker.bootstrap)
+
+
+def end_of(kafka: Kafka, topic: str) -> int:
+    """Of a topic with one partition, the marks of transactions being counted."""
+    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "none"})
+    try:
+        return consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=10)[1]
+    except KafkaException:  # the consumer has not heard of the topic yet
+        return 0
+    finally:
+        consumer.close()
+
+
+def test_a_transaction_that_takes_too_long_fails_the_task_with_advice(strict: Kafka) -> None:
+    """What it wrote is aborted by the broker, which takes a place in the log."""
+    topic, offsets_topic = strict.create_topic(), strict.create_topic()
+
+    def late(task: Steps) -> list[SourceRecord]:
+        eventually(lambda: end_of(strict, topic) == 2, 60)
+        return records(topic, "b", start=1)
+
+    config = {**FOREVER, "producer.override.transaction.timeout.ms": "4000"}
+    slow = run(stepping(records(topic, "a"), late), strict, offsets_topic, config)
+    eventually(lambda: slow.error, 90)
+    trace = slow.failure()
+    assert "was unable to finish writing records to Kafka before its producer transaction expired" in trace
+    assert "increase its transaction.timeout.ms" in trace
+    assert (strict.values(topic), strict.values(offsets_topic)) == ([], [])
