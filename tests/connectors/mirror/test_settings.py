@@ -57,6 +57,20 @@ def test_nothing_is_wrong(kind: str) -> None:
     assert problems(kind) == {}
 
 
+@pytest.mark.parametrize("kind", CONNECTORS)
+def test_metrics_of_java_are_refused(kind: str) -> None:
+    (problem,) = problems(kind, metric_reporters="com.example.Reporter")["metric.reporters"]
+    assert problem.startswith("Invalid value com.example.Reporter for configuration metric.reporters: ")
+    assert problems(kind, metric_reporters="org.apache.kafka.common.metrics.JmxReporter") == {}
+    assert problems(kind, metric_reporters="") == {}
+
+
+def test_other_names_of_java_s_metrics_are_refused() -> None:
+    (problem,) = problems("source", metric_names_formats="legacy,new")["metric.names.formats"]
+    assert problem.startswith("Invalid value legacy,new for configuration metric.names.formats: ")
+    assert problems("source", metric_names_formats="legacy") == {}
+
+
 def test_a_class_that_is_not_there() -> None:
     expected = "Invalid value nope for configuration replication.policy.class: Class nope could not be found."
     assert problems("source", replication_policy_class="nope") == {"replication.policy.class": [expected]}

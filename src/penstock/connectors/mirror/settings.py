@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigValue, Importance, Type
+from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigValue, Importance, Type, to_text
 from penstock.api.validators import CaseInsensitiveValidString, Validator, ValidList, ValidString, between
 from penstock.connectors.mirror.classes import load
 from penstock.core.config.clients import SECURITY, define_table
@@ -39,7 +39,7 @@ replication.policy.internal.topic.separator.enabled BOOLEAN LOW true
 forwarding.admin.class CLASS LOW org.apache.kafka.clients.admin.ForwardingAdmin
     The class of admin clients. Only Kafka's own can be had here.
 metric.reporters LIST LOW org.apache.kafka.common.metrics.JmxReporter
-    Classes of Java that report metrics. Has no effect here.
+    Classes of Java that report metrics. Only its default, or nothing, can be had here.
 """
 
 _SOURCE = """
@@ -80,7 +80,7 @@ emit.offset-syncs.enabled BOOLEAN LOW true
 heartbeats.replication.enabled BOOLEAN LOW true
     Whether topics of heartbeats are mirrored though the topic filter does not name them.
 metric.names.formats LIST LOW legacy
-    Deprecated. How Java's metrics are called: `legacy`, `new` or both. Has no effect here.
+    Deprecated. How Java's metrics of its mirror are called. Only its default can be had here.
 """
 
 _CHECKPOINT = """
@@ -111,7 +111,7 @@ offset-syncs.topic.location STRING LOW source
 topic.filter.class CLASS LOW org.apache.kafka.connect.mirror.DefaultTopicFilter
     The class that says which topics are mirrored.
 metric.names.formats LIST LOW legacy
-    Deprecated. How Java's metrics are called: `legacy`, `new` or both. Has no effect here.
+    Deprecated. How Java's metrics of its mirror are called. Only its default can be had here.
 """
 
 _HEARTBEAT = """
@@ -168,6 +168,13 @@ _CHECKS: Mapping[str, Validator] = {
 }
 
 
+_WITHOUT_EFFECT = {
+    "metric.reporters": "reporters are Java classes; metrics can be read at `GET /metrics` of the worker",
+    "metric.names.formats": "Java's metrics of its mirror, whose names this chooses, are not made here",
+}
+"""Settings of which only the default is accepted, and why."""
+
+
 def _rows(table: str) -> Iterator[tuple[str, str, str, str | None, str]]:
     """Name, type, importance, default and documentation of each definition."""
     lines = table.strip().splitlines()
@@ -216,7 +223,13 @@ class Settings:
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         """What every connector has is judged by the runtime."""
-        return self.own.validate(config, load)
+        values = self.own.validate(config, load)
+        for name, why in _WITHOUT_EFFECT.items():
+            key = self.own.keys.get(name)
+            given = config.get(name, "").strip()
+            if key is not None and given not in ("", to_text(key.default, key.type)):
+                add_error(values, name, f"Invalid value {given} for configuration {name}: {why}; leave it out")
+        return values
 
 
 SOURCE_SETTINGS = Settings(_SOURCE)
