@@ -31,7 +31,11 @@ def clear_late(herder: Herder, records: Iterable[StatusTopicRecord]) -> None:
 
 def clear_of(herder: Herder, connector: str) -> None:
     """Called on the leader when it has deleted the connector."""
-    _write(herder, [r for r in _known(herder) if _connector(r) == connector])
+    statuses = herder.statuses
+    found: list[StatusTopicRecord] = [*statuses.tasks_of(connector)]
+    if (own := statuses.connectors.get(connector)) is not None:
+        found.append(own)
+    _write(herder, [*found, *statuses.topics.records(connector)])
 
 
 def _clear(herder: Herder, records: Iterable[StatusTopicRecord]) -> None:
@@ -68,16 +72,6 @@ def _is_left(state: ClusterState, record: StatusTopicRecord) -> bool:
             return written is not None and state.task_config(id) is None
         case TopicStatus(_, connector, task):
             return task is not None and connector not in state.connectors
-
-
-def _connector(record: StatusTopicRecord) -> str:
-    match record:
-        case ConnectorStatus(name):
-            return name
-        case TaskStatus(id):
-            return id.connector
-        case TopicStatus(_, connector):
-            return connector
 
 
 def _tombstone(record: StatusTopicRecord) -> StatusTopicRecord:

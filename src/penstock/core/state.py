@@ -55,6 +55,8 @@ class ClusterState:
     layout_position: int = 0
     """Behind the last record that changed which connectors and tasks there are to be distributed."""
     _uncommitted: dict[str, dict[int, dict[str, str]]] = field(default_factory=dict)
+    _counts: tuple[int, dict[str, int]] = (-1, {})
+    """Tasks by connector, as of a ``layout_position``: shared by snapshots, never changed."""
 
     def replay(self, entry: ConfigRecord) -> None:
         """Take the next record; records of other kinds than these only move the position."""
@@ -113,4 +115,6 @@ class ClusterState:
         return connector.task_configs[id.task]
 
     def snapshot(self) -> ClusterConfigSnapshot:
-        return ClusterConfigSnapshot(self.position, {n: len(c.task_configs) for n, c in self.connectors.items()})
+        if self._counts[0] != self.layout_position:
+            self._counts = (self.layout_position, {n: len(c.task_configs) for n, c in self.connectors.items()})
+        return ClusterConfigSnapshot(self.position, self._counts[1])
