@@ -103,7 +103,11 @@ class SinkLoop:
     # -- records
 
     def _fetch(self, seconds: float) -> list[Message]:
-        messages = fetch(self.consumer, self.most, seconds, self.removed)
+        messages: list[Message] = []
+        try:
+            messages = fetch(self.consumer, self.most, seconds, self.removed)
+        except Exception as e:  # what a callback has met within the fetch came first
+            self.failure = self.failure or e
         if self.failure is not None:
             failure, self.failure = self.failure, None
             raise failure
