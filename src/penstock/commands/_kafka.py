@@ -1,0 +1,84 @@
+"""What the commands share that read Kafka themselves, beside what a worker tells: which brokers, and as whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer
+
+BOOTSTRAP = "localhost:9092"
+
+Bootstrap = Annotated[
+    str | None,
+    typer.Option(
+        "--bootstrap-server",
+        envvar="PENSTOCK_BOOTSTRAP_SERVER",
+        help=f"Kafka's address; by default what the connector's producer.override.bootstrap.servers says, else "
+        f"{BOOTSTRAP}.",
+    ),
+]
+CommandConfig = Annotated[
+    Path | None,
+    typer.Option("--command-config", help="A file of Java's client settings, as for Kafka's own tools: security etc."),
+]
+
+
+def client_settings(bootstrap: str | None, file: Path | None, connector: Mapping[str, str]) -> dict[str, str]:
+    """Java's settings for clients of the brokers that the command line or the connector names."""
+    from penstock.core.properties import parse_properties
+
+    try:
+        settings = {} if file is None else parse_properties(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise typer.BadParameter(f"The client settings in {file} can't be read: {error}") from error
+    named = bootstrap or settings.get("bootstrap.servers") or connector.get("producer.override.bootstrap.servers")
+    return {**settings, "bootstrap.servers": named or BOOTSTRAP, "client.id": "penstock-cli"}
+
+
+@contextmanager
+def kafka_errors() -> Iterator[None]:
+    """What goes wrong with Kafka inside becomes a sentence."""
+    from confluent_kafka import KafkaException
+
+    from penstock.api.errors import ConnectError
+    from penstock.http.client import ClientError
+    from penstock.kafka.admin import sentence
+
+    try:
+        yield
+    except KafkaException as error:
+        raise ClientError(f"{sentence(error)}.") from error
+    except ConnectError as error:
+        raise ClientError(f"{error}.") from error
+
+
+def reader(settings: Mapping[str, str], group: str) -> Consumer:
+    """A consumer of committed records, assigned to nothing yet. Raises UnreachableError without brokers."""
+    from confluent_kafka import KafkaException
+
+    from penstock.http.client import UnreachableError
+    from penstock.kafka.admin import sentence
+    from penstock.kafka.clients import SILENT, new_consumer
+
+    own = {
+        "group.id": group,
+        "enable.auto.commit": "false",
+        "auto.offset.reset": "earliest",
+        "isolation.level": "read_committed",
+        "allow.auto.create.topics": "false",
+    }
+    native: dict[str, Any] = {"enable.partition.eof": True, "log_level": SILENT}
+    consumer = new_consumer({**settings, **own}, **native)
+    try:
+        consumer.list_topics(timeout=15)
+    except KafkaException as error:
+        consumer.close()
+        at = settings["bootstrap.servers"]
+        raise UnreachableError(f"No Kafka can be reached at {at}: {sentence(error)}.") from error
+    return consumer

@@ -1,0 +1,234 @@
+"""``penstock dlq``: what a connector could not process, why, and sending it through again (KIP-298)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from penstock.commands._kafka import Bootstrap, CommandConfig, client_settings, kafka_errors, reader
+from penstock.commands._letters import at, document, failure, page
+from penstock.commands._output import As, Output, print_json, print_table
+from penstock.commands._rest import URL, Name, Url, User, client, complain
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer
+
+    from penstock.kafka.dead_letters import Letter
+
+app = typer.Typer(no_args_is_help=True, help="The dead letter queue of a connector: list, show, replay.")
+
+_PLACE = re.compile(r"(.+)-([0-9]+)-([0-9]+)")
+PLACE = "TOPIC-PARTITION-OFFSET"
+NOT_FOUND = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A connector's queue, and a consumer to read it with."""
+
+    connector: str
+    type: str
+    config: dict[str, str]
+    topic: str
+    settings: dict[str, str]
+    consumer: Consumer
+
+
+@app.command("list")
+def list_(
+    connector: Name,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="Show the last so many, and count all.")] = 100,
+    url: Url = URL,
+    user: User = None,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    output: As = Output.TABLE,
+) -> None:
+    """Count the records in the connector's queue by what has gone wrong, and list the last of them."""
+    from penstock.kafka.dead_letters import letters
+    from penstock.kafka.replay import done_of
+
+    reasons: Counter[tuple[str, str, str]] = Counter()
+    last: deque[tuple[Letter, bool]] = deque(maxlen=limit)
+    again = 0
+    with _queue(connector, url, user, bootstrap, command_config) as queue:
+        done = done_of(queue.consumer, queue.topic)
+        for letter in letters(queue.consumer, queue.topic, dict.fromkeys(done, 0)):
+            if letter.may_be_of(connector):
+                sent = letter.offset in done[letter.partition]
+                reasons[failure(letter)] += 1
+                again += sent
+                last.append((letter, sent))
+    if output is Output.JSON:
+        counted = [
+            dict(zip(("stage", "exception", "class"), r, strict=True), count=n) for r, n in reasons.most_common()
+        ]
+        found = [document(letter, sent, whole=False) for letter, sent in last]
+        count = reasons.total()
+        print_json({"queue": queue.topic, "count": count, "replayed": again, "reasons": counted, "records": found})
+        return
+    records = f"{reasons.total()} record{'s' * (reasons.total() != 1)}"
+    print(f"Queue {queue.topic} has {records} of connector {connector}, {again} of them sent through again.")
+    if reasons:
+        print_table(("COUNT", "STAGE", "EXCEPTION", "CLASS"), [(n, *r) for r, n in reasons.most_common()])
+    if last:
+        print()
+        print_table(("RECORD", "CAME FROM", "TIME", "MESSAGE", ""), [_row(letter, sent) for letter, sent in last])
+
+
+def _row(letter: Letter, sent: bool) -> tuple[str, ...]:
+    origin = "-".join(letter.told(name) or "?" for name in ("topic", "partition", "offset"))
+    if letter.told("topic") is None:
+        origin = ""
+    return letter.place, origin, at(letter), letter.told("exception.message") or "", "replayed" if sent else ""
+
+
+@app.command()
+def show(
+    connector: Name,
+    place: Annotated[str, typer.Argument(metavar=PLACE, help="As `dlq list` shows it.")],
+    url: Url = URL,
+    user: User = None,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    output: As = Output.TABLE,
+) -> None:
+    """Show one record of the queue: what has happened, its headers, key and value."""
+    from penstock.kafka.dead_letters import letter_at
+    from penstock.kafka.replay import done_of
+
+    with _queue(connector, url, user, bootstrap, command_config) as queue:
+        partition, offset = _place(place, queue.topic)
+        done = done_of(queue.consumer, queue.topic)
+        letter = letter_at(queue.consumer, queue.topic, partition, offset)
+    if letter is None:
+        complain(f"There is no record at {place}.")
+        raise typer.Exit(NOT_FOUND)
+    sent = offset in done[partition]
+    if output is Output.JSON:
+        print_json(document(letter, sent, whole=True))
+    else:
+        print(page(letter, sent))
+
+
+@app.command()
+def replay(
+    connector: Name,
+    places: Annotated[list[str] | None, typer.Argument(metavar=f"[{PLACE}]...", help="By default all.")] = None,
+    topic: Annotated[
+        str | None, typer.Option("--topic", help="Where records go that don't say where they came from.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be sent.")] = False,
+    url: Url = URL,
+    user: User = None,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    output: As = Output.TABLE,
+) -> None:
+    """Send dead letters to the topics and partitions they came from, as they were; each letter once.
+
+    All consumers of those topics get them, not only this connector.
+    """
+    from penstock.kafka.clients import SILENT, new_producer
+    from penstock.kafka.replay import Replay, done_of, group_of
+
+    with _queue(connector, url, user, bootstrap, command_config) as queue:
+        _check_replay(queue)
+        asked = {_place(place, queue.topic): place for place in places or ()}
+        wanted = Replay(queue.consumer, connector, queue.topic, topic or _only_topic(queue.config))
+        if dry_run:
+            sent = list(wanted.planned(done_of(queue.consumer, queue.topic), asked))
+        else:
+            own = {"transactional.id": group_of(connector), "enable.idempotence": "true", "acks": "all"}
+            large = {"max.request.size": str(100 << 20), "buffer.memory": str(256 << 20)}
+            producer = new_producer({**large, **queue.settings, **own}, log_level=SILENT)
+            sent = list(wanted.send(producer, asked))
+    found = {(each.letter.partition, each.letter.offset) for each in sent}
+    if output is Output.JSON:
+        shown = [{"record": s.letter.place, "topic": s.topic, "partition": s.partition} for s in sent]
+        print_json({"queue": queue.topic, "dry_run": dry_run, "replayed": shown})
+    else:
+        _print_sent(connector, sent, dry_run)
+    missing = [place for key, place in asked.items() if key not in found]
+    for place in missing:
+        complain(f"The record at {place} is not there, is another connector's, or was sent through again already.")
+    if missing:
+        raise typer.Exit(1)
+
+
+def _print_sent(connector: str, sent: list[Any], dry_run: bool) -> None:
+    if dry_run and sent:
+        rows = [(s.letter.place, s.topic, "by its key" if s.partition is None else s.partition) for s in sent]
+        print_table(("RECORD", "TO TOPIC", "PARTITION"), rows)
+    topics = ", ".join(f"{count} to {topic}" for topic, count in sorted(Counter(s.topic for s in sent).items()))
+    did = "Would send" if dry_run else "Sent"
+    records = f"{len(sent)} record{'s' * (len(sent) != 1)}"
+    print(f"{did} {records} of connector {connector} through again{': ' * bool(topics)}{topics}.")
+
+
+def _check_replay(queue: Queue) -> None:
+    from penstock.http.client import ClientError
+
+    if queue.type == "source":
+        raise ClientError(
+            f"Connector {queue.connector} is a source: its dead letters are records that could not be converted for "
+            "their topic. When the cause is mended, have the source read them again: `penstock offsets alter`."
+        )
+    reads, writes = (queue.config.get(f"{c}.override.bootstrap.servers") for c in ("consumer", "producer"))
+    if reads != writes:
+        raise ClientError(
+            f"Connector {queue.connector} reads from one Kafka cluster and has its dead letter queue on another "
+            "(consumer.override.bootstrap.servers and producer.override.bootstrap.servers differ): its dead letters "
+            "can't be sent back in one transaction."
+        )
+
+
+def _only_topic(config: dict[str, str]) -> str | None:
+    """The one topic that the connector reads; None if there may be several."""
+    from penstock.core.config.sink import topics_of
+
+    topics = topics_of(config.get("topics"))
+    return topics[0] if len(topics) == 1 else None
+
+
+def _place(text: str, queue: str) -> tuple[int, int]:
+    found = _PLACE.fullmatch(text)
+    if found is None or found[1] != queue:
+        raise typer.BadParameter(f"`{text}` is no place in the queue; right is {PLACE}, as in {queue}-0-42.")
+    return int(found[2]), int(found[3])
+
+
+@contextmanager
+def _queue(connector: str, url: str, user: str | None, bootstrap: str | None, command_config: Any) -> Iterator[Queue]:
+    from penstock.http.client import ClientError
+    from penstock.kafka.dead_letters import queue_setting
+    from penstock.kafka.replay import group_of
+
+    with client(url, user) as worker:
+        info, root = worker.connector(connector), worker.root()
+    kind, config = info["type"], info["config"]
+    setting = queue_setting(kind)
+    topic = config.get(setting, "").strip()
+    if not topic:
+        raise ClientError(f"Connector {connector} has no dead letter queue: {setting} is not set.")
+    settings = client_settings(bootstrap, command_config, config)
+    with kafka_errors(), closing(reader(settings, group_of(connector))) as consumer:
+        _check_cluster(consumer, root.get("kafka_cluster_id"), settings["bootstrap.servers"], config)
+        yield Queue(connector, kind, config, topic, settings, consumer)
+
+
+def _check_cluster(consumer: Consumer, wanted: str | None, at: str, config: dict[str, str]) -> None:
+    """That it is the worker's Kafka, unless the connector writes elsewhere."""
+    from penstock.http.client import ClientError
+
+    found = consumer.list_topics(timeout=15).cluster_id
+    if "producer.override.bootstrap.servers" not in config and wanted and found != wanted:
+        raise ClientError(
+            f"The Kafka at {at} is cluster {found}, but the worker's is {wanted}; name it with --bootstrap-server."
+        )

@@ -1,0 +1,107 @@
+"""Reading a dead letter queue: records that a connector could not process, with the headers that tell why (KIP-298).
+
+What sinks write there is the record as it was read. The headers are there if the connector has
+``errors.deadletterqueue.context.headers.enable``; several connectors may share a queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Message, TopicPartition
+from confluent_kafka import KafkaError as BrokerError
+
+from penstock.api.errors import ConnectError
+
+PREFIX = "__connect.errors."
+"""How the names of headers begin that tell about the failure."""
+QUEUE_SETTINGS = {"sink": "errors.deadletterqueue.", "source": "penstock.errors.deadletterqueue."}
+"""How the names of the settings begin, by the type of connector: Java's, and ours for sources."""
+
+_PATIENCE = 30.0
+
+
+def queue_setting(type: str) -> str:
+    """The setting that names the queue of such a connector."""
+    return f"{QUEUE_SETTINGS[type]}topic.name"
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One record of a queue."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+    @property
+    def place(self) -> str:
+        return f"{self.topic}-{self.partition}-{self.offset}"
+
+    def told(self, name: str) -> str | None:
+        """What the header ``__connect.errors.<name>`` says; of several, the last."""
+        found = [value for key, value in self.headers if key == PREFIX + name]
+        return found[-1].decode(errors="replace") if found and found[-1] is not None else None
+
+    @property
+    def own_headers(self) -> list[tuple[str, bytes | None]]:
+        """The headers that the record had before it failed."""
+        return [(key, value) for key, value in self.headers if not key.startswith(PREFIX)]
+
+    def may_be_of(self, connector: str) -> bool:
+        """Whether it is this connector's, or does not tell whose it is."""
+        return self.told("connector.name") in (None, connector)
+
+
+def partitions_of(consumer: Consumer, topic: str) -> list[int]:
+    """In order; none if there is no such topic."""
+    found = consumer.list_topics(timeout=_PATIENCE).topics.get(topic)
+    return [] if found is None else sorted(found.partitions)
+
+
+def letters(consumer: Consumer, topic: str, starts: Mapping[int, int]) -> Iterator[Letter]:
+    """All that is in these partitions from these offsets on, as of now; in order per partition.
+
+    The consumer reads from the earliest offset where an offset is out of range, and has ``enable.partition.eof``.
+    """
+    consumer.assign([TopicPartition(topic, p, offset or OFFSET_BEGINNING) for p, offset in starts.items()])
+    ends = {p: consumer.get_watermark_offsets(TopicPartition(topic, p), _PATIENCE)[1] for p in starts}
+    left = {p for p, end in ends.items() if end > 0}
+    while left:
+        message = consumer.poll(_PATIENCE)
+        if message is None:
+            raise ConnectError(f"Topic {topic} could not be read to its end within {_PATIENCE:g} s")
+        partition: Any = message.partition()
+        if (error := message.error()) is not None:
+            if error.code() == BrokerError._PARTITION_EOF:
+                left.discard(partition)
+            elif error.fatal() or not error.retriable():
+                raise KafkaException(error)
+            continue
+        letter = _letter(message)
+        if letter.offset < ends[partition]:
+            yield letter
+        if letter.offset >= ends[partition] - 1:
+            left.discard(partition)
+    consumer.unassign()
+
+
+def letter_at(consumer: Consumer, topic: str, partition: int, offset: int) -> Letter | None:
+    """The record at exactly this place; None if there is none."""
+    if partition not in partitions_of(consumer, topic):
+        return None
+    found = next(letters(consumer, topic, {partition: offset}), None)
+    return found if found is not None and found.offset == offset else None
+
+
+def _letter(message: Message) -> Letter:
+    time = message.timestamp()[1]
+    place: Any = (message.topic(), message.partition(), message.offset())
+    headers: Any = message.headers() or ()
+    return Letter(*place, time if time >= 0 else None, message.key(), message.value(), tuple(headers))

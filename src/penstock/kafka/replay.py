@@ -1,0 +1,181 @@
+"""Sending dead letters through again, each once: back to where they were read, without what was added to them.
+
+The records and the note that they were sent are one transaction. The note is an offset of the group
+``penstock-dlq-<connector>`` in the queue: all letters before it are done, and so are those that its metadata names, as
+in ``7,9-12``. Two replays at a time: the later one shuts out the earlier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby, islice
+
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import KafkaError as BrokerError
+
+from penstock.api.errors import ConnectError
+from penstock.kafka.admin import sentence
+from penstock.kafka.clients import init_transactions
+from penstock.kafka.dead_letters import Letter, letters, partitions_of
+
+AT_ONCE = 500
+"""Letters in one transaction."""
+MOST_METADATA = 4000
+"""Characters; brokers take 4096 by default (``offset.metadata.max.bytes``)."""
+_PATIENCE = 30.0
+
+
+def group_of(connector: str) -> str:
+    return f"penstock-dlq-{connector}"
+
+
+@dataclass(slots=True)
+class Done:
+    """Which letters of one partition have been sent again: all before ``next``, and ``beyond``."""
+
+    next: int = 0
+    beyond: set[int] = field(default_factory=set)
+
+    def __contains__(self, offset: int) -> bool:
+        return offset < self.next or offset in self.beyond
+
+    def up_to(self, offset: int) -> None:
+        """This letter and all before it are done."""
+        self.next = max(self.next, offset + 1)
+        self.beyond = {each for each in self.beyond if each >= self.next}
+
+    def metadata(self) -> str:
+        runs = groupby(enumerate(sorted(self.beyond)), lambda each: each[1] - each[0])
+        spans = [[offset for _, offset in run] for _, run in runs]
+        return ",".join(str(span[0]) if len(span) == 1 else f"{span[0]}-{span[-1]}" for span in spans)
+
+    @classmethod
+    def of(cls, offset: int, metadata: str | None) -> Done:
+        done = cls(max(offset, 0))
+        for span in filter(None, (metadata or "").split(",")):
+            first, _, last = span.partition("-")
+            done.beyond |= set(range(int(first), int(last or first) + 1))
+        return done
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One letter, and where it was sent, or would be."""
+
+    letter: Letter
+    topic: str
+    partition: int | None
+
+
+def done_of(consumer: Consumer, topic: str) -> dict[int, Done]:
+    """By partition of the queue. The consumer is of the group ``group_of`` says, and reads committed records only."""
+    asked = [TopicPartition(topic, p) for p in partitions_of(consumer, topic)]
+    found = consumer.committed(asked, timeout=_PATIENCE) if asked else []
+    return {each.partition: Done.of(each.offset, each.metadata) for each in found}
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Of the letters of one connector in its queue. ``topic`` is for those that don't say where they were read."""
+
+    consumer: Consumer
+    connector: str
+    queue: str
+    topic: str | None = None
+
+    def planned(self, done: Mapping[int, Done], places: Collection[tuple[int, int]]) -> Iterator[Sent]:
+        """What would be sent: these places (partition and offset), or all that is not done yet.
+
+        Raises ConnectError for a letter that can't be sent.
+        """
+        there = set(self.consumer.list_topics(timeout=_PATIENCE).topics)
+        for letter in self._wanted(done, places):
+            yield self._addressed(letter, there)
+
+    def _wanted(self, done: Mapping[int, Done], places: Collection[tuple[int, int]]) -> Iterator[Letter]:
+        starts = {partition: each.next for partition, each in done.items()}
+        if places:
+            starts = {p: min(offset for q, offset in places if q == p) for p in starts.keys() & {p for p, _ in places}}
+        for letter in letters(self.consumer, self.queue, starts):
+            if places and (letter.partition, letter.offset) not in places:
+                continue
+            if letter.may_be_of(self.connector) and letter.offset not in done[letter.partition]:
+                yield letter
+
+    def _addressed(self, letter: Letter, there: Collection[str]) -> Sent:
+        topic, partition = letter.told("topic"), letter.told("partition")
+        if topic is None:
+            topic, partition = self.topic, None
+        if topic is None:
+            raise ConnectError(
+                f"The record at {letter.place} does not say from which topic it came, since it was written without "
+                "errors.deadletterqueue.context.headers.enable; say where it is to go"
+            )
+        if topic not in there:
+            raise ConnectError(f"The record at {letter.place} came from topic {topic}, which does not exist any more")
+        return Sent(letter, topic, None if partition is None else int(partition))
+
+    def send(self, producer: Producer, places: Collection[tuple[int, int]]) -> Iterator[Sent]:
+        """Send what is planned, and give it as soon as it is committed. The producer is transactional."""
+        try:
+            init_transactions(producer, _PATIENCE)
+            done = done_of(self.consumer, self.queue)
+            planned = self.planned(done, places)
+            while chunk := list(islice(planned, AT_ONCE)):
+                self._send(producer, chunk, done, all_before=not places)
+                yield from chunk
+        except KafkaException as e:
+            raise ConnectError(f"The dead letters of {self.connector} could not be sent: {sentence(e)}") from e
+
+    def _send(self, producer: Producer, chunk: list[Sent], done: dict[int, Done], all_before: bool) -> None:
+        refused: list[BrokerError] = []
+        producer.begin_transaction()
+        try:
+            for each in chunk:
+                _produce(producer, each, lambda error, _: refused.append(error) if error is not None else None)
+                mine = done[each.letter.partition]
+                if all_before:
+                    mine.up_to(each.letter.offset)
+                else:
+                    mine.beyond.add(each.letter.offset)
+            producer.flush(_PATIENCE)
+            if refused:
+                raise KafkaException(refused[0])
+            note = _note(self.queue, {each.letter.partition for each in chunk}, done)
+            producer.send_offsets_to_transaction(note, self.consumer.consumer_group_metadata(), _PATIENCE)
+            producer.commit_transaction(_PATIENCE)
+        except BaseException:
+            producer.abort_transaction(_PATIENCE)
+            raise
+
+
+def _note(queue: str, partitions: Iterable[int], done: Mapping[int, Done]) -> list[TopicPartition]:
+    notes = []
+    for partition in sorted(partitions):
+        metadata = done[partition].metadata()
+        if len(metadata) > MOST_METADATA:
+            raise ConnectError(
+                f"Too many single records of {queue}-{partition} have been sent again to remember each; send all that "
+                "are left"
+            )
+        notes.append(TopicPartition(queue, partition, done[partition].next, metadata))
+    return notes
+
+
+def _produce(producer: Producer, sent: Sent, delivered: Callable[..., None]) -> None:
+    letter = sent.letter
+    while True:
+        try:
+            producer.produce(
+                sent.topic,
+                letter.value,
+                letter.key,
+                partition=-1 if sent.partition is None else sent.partition,
+                timestamp=max(letter.timestamp or 0, 0),
+                headers=letter.own_headers,
+                on_delivery=delivered,
+            )
+            return
+        except BufferError:
+            producer.poll(0.1)

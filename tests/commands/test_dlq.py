@@ -1,0 +1,143 @@
+"""``penstock dlq`` against a real worker: a sink that can't read some of its records, until it can."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from penstock import cli
+from support import Kafka, Record
+from task_runs import JSON, new_name
+from waiting import until
+from workers import STRING, WorkerProcess
+
+pytestmark = pytest.mark.integration
+
+Run = Callable[..., Result]
+BROKEN = Record("{broken", "k", 0, (("mine", b"1"),), 1_700_000_000_000)
+LISTED = """\
+Queue {queue} has 1 record of connector {name}, 0 of them sent through again.
+COUNT  STAGE            EXCEPTION      CLASS
+1      VALUE_CONVERTER  DataException  JsonConverter
+
+RECORD    CAME FROM  TIME                  MESSAGE
+{queue}-0-0  {topic}-0-1  2023-11-14 22:13:20Z  \
+Converting byte[] to Kafka Connect data failed due to serialization error:
+"""
+
+
+@pytest.fixture(scope="module")
+def worker(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+    with WorkerProcess(bootstrap, tmp_path_factory.mktemp("worker")) as worker:
+        yield worker
+
+
+@pytest.fixture
+def dlq(worker: WorkerProcess, bootstrap: str) -> Run:
+    """Runs ``penstock dlq`` with these arguments."""
+    runner = CliRunner(env={"PENSTOCK_URL": str(worker.http.base_url), "PENSTOCK_BOOTSTRAP_SERVER": bootstrap})
+    return lambda *arguments: runner.invoke(cli.app, ["dlq", *arguments])
+
+
+@dataclass
+class Sink:
+    worker: WorkerProcess
+    name: str
+    topic: str
+    queue: str
+    file: Path
+
+    def put(self, **settings: str) -> None:
+        self.worker.put(
+            self.name,
+            connector__class="FileStreamSink",
+            topics=self.topic,
+            file=str(self.file),
+            errors__tolerance="all",
+            value__converter__schemas__enable="false",
+            errors__deadletterqueue__topic__name=self.queue,
+            errors__deadletterqueue__topic__replication__factor="1",
+            **settings,
+        )
+
+
+@pytest.fixture
+def sink(worker: WorkerProcess, kafka: Kafka, tmp_path: Path) -> Iterator[Sink]:
+    """It has put one record of two into its queue."""
+    sink = Sink(worker, new_name("sink"), kafka.create_topic(), new_name("dead"), tmp_path / "out")
+    sink.put(value__converter=JSON, errors__deadletterqueue__context__headers__enable="true")
+    kafka.produce(sink.topic, [Record("1", partition=0), BROKEN])
+    until(lambda: sink.queue in kafka.topics() and kafka.values(sink.queue), "the dead letter", 300)
+    yield sink
+    worker.http.delete(f"/connectors/{sink.name}")
+
+
+def words(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines()]
+
+
+def test_a_dead_letter_is_looked_at_and_sent_again_when_the_cause_is_mended(dlq: Run, sink: Sink, kafka: Kafka) -> None:
+    listed = dlq("list", sink.name)
+    assert listed.exit_code == 0, listed.output
+    assert words(listed.stdout) == words(LISTED.format(queue=sink.queue, name=sink.name, topic=sink.topic))
+
+    place = f"{sink.queue}-0-0"
+    shown = dlq("show", sink.name, place).stdout
+    for line in (
+        f"topic:      {sink.topic}",
+        "stage:      VALUE_CONVERTER",
+        "header:     mine=1",
+        "value:      {broken",
+    ):
+        assert line in shown.splitlines()
+    assert "    org.apache.kafka.connect.errors.DataException: Converting byte[]" in shown
+    document = json.loads(dlq("show", sink.name, place, "-o", "json").stdout)
+    assert (document["record"], document["key"], document["value"]) == (place, "k", "{broken")
+    assert (document["offset"], document["task"], document["replayed"]) == ("1", "0", False)
+    assert document["headers"] == [{"key": "mine", "value": "1"}]
+
+    planned = dlq("replay", sink.name, "--dry-run").stdout
+    assert f"Would send 1 record of connector {sink.name} through again: 1 to {sink.topic}." in planned
+    assert len(kafka.values(sink.topic)) == 2
+
+    sink.put(value__converter=STRING)
+    said = dlq("replay", sink.name).stdout
+    assert said == f"Sent 1 record of connector {sink.name} through again: 1 to {sink.topic}.\n"
+    until(lambda: sink.file.read_text() == "1\n{broken\n", "the record", 60)
+    again = kafka.read_all(sink.topic)[-1]
+    assert (again.key, again.value, again.headers) == (b"k", b"{broken", (("mine", b"1"),))
+
+    assert dlq("replay", sink.name).stdout == f"Sent 0 records of connector {sink.name} through again.\n"
+    once_more = dlq("replay", sink.name, place)
+    assert (once_more.exit_code, "was sent through again already" in once_more.stderr) == (1, True)
+    counted = json.loads(dlq("list", sink.name, "-o", "json").stdout)
+    assert (counted["count"], counted["replayed"], counted["records"][0]["replayed"]) == (1, 1, True)
+    assert len(kafka.values(sink.topic)) == 3
+
+
+def test_what_is_asked_for_wrongly(dlq: Run, sink: Sink, worker: WorkerProcess) -> None:
+    def said(*arguments: str) -> tuple[int, str]:
+        result = dlq(*arguments)
+        return result.exit_code, " ".join(result.stderr.split())
+
+    assert said("list", "nobody") == (3, "penstock: Connector nobody not found")
+    assert said("show", sink.name, f"{sink.queue}-0-77") == (3, f"penstock: There is no record at {sink.queue}-0-77.")
+    assert said("show", sink.name, "elsewhere-0-1")[0] == 2
+    status, sentence = said("list", sink.name, "--bootstrap-server", "127.0.0.1:1")
+    assert (status, sentence.startswith("penstock: No Kafka can be reached at 127.0.0.1:1")) == (4, True)
+    worker.put("plain", connector__class="FileStreamSink", topics="t")
+    problem = "errors.deadletterqueue.topic.name is not set."
+    assert said("list", "plain") == (1, f"penstock: Connector plain has no dead letter queue: {problem}")
+    worker.http.delete("/connectors/plain")
+
+    queue = {"penstock__errors__deadletterqueue__topic__name": "d", "errors__tolerance": "all"}
+    worker.put("lines", connector__class="FileStreamSource", topic="t", file="missing", **queue)
+    status, sentence = said("replay", "lines")
+    assert (status, "penstock: Connector lines is a source: its dead letters are records that" in sentence) == (1, True)
+    worker.http.delete("/connectors/lines")

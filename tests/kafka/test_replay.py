@@ -1,0 +1,127 @@
+"""Dead letters that are sent through again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from confluent_kafka import Consumer
+
+from penstock.api.errors import ConnectError
+from penstock.kafka.clients import new_consumer, new_producer
+from penstock.kafka.dead_letters import Letter, letter_at, letters
+from penstock.kafka.replay import Done, Replay, done_of, group_of
+from support import Kafka, Record
+from task_runs import new_name
+
+
+def test_what_is_done() -> None:
+    done = Done.of(5, "7,9-12")
+    assert [offset for offset in range(15) if offset in done] == [0, 1, 2, 3, 4, 7, 9, 10, 11, 12]
+    assert done.metadata() == "7,9-12"
+    done.up_to(9)
+    assert (done.next, done.metadata()) == (10, "10-12")
+    assert (Done.of(-1001, None).next, Done.of(3, "").metadata()) == (0, "")
+
+
+def letter(*headers: tuple[str, bytes | None]) -> Letter:
+    return Letter("dead", 0, 5, None, b"k", b"v", headers)
+
+
+def test_what_a_letter_tells() -> None:
+    found = letter(("mine", b"1"), ("__connect.errors.topic", b"t"), ("__connect.errors.connector.name", b"c"))
+    assert (found.place, found.told("topic"), found.told("stage")) == ("dead-0-5", "t", None)
+    assert found.own_headers == [("mine", b"1")]
+    assert (found.may_be_of("c"), found.may_be_of("d"), letter().may_be_of("d")) == (True, False, True)
+
+
+# -- against a broker
+
+
+@contextmanager
+def reading(kafka: Kafka, connector: str) -> Iterator[Consumer]:
+    settings = {"isolation.level": "read_committed", "auto.offset.reset": "earliest", "enable.auto.commit": "false"}
+    consumer = new_consumer(
+        {"bootstrap.servers": kafka.bootstrap, "group.id": group_of(connector), **settings},
+        **{"enable.partition.eof": True},
+    )
+    try:
+        yield consumer
+    finally:
+        consumer.close()
+
+
+def dead(value: str, topic: str, partition: int = 0, connector: str = "c") -> Record:
+    told = {"topic": topic, "partition": str(partition), "offset": "0", "connector.name": connector}
+    headers = [(f"__connect.errors.{name}", text.encode()) for name, text in told.items()]
+    return Record(value, "k", 0, (("mine", b"1"), *headers), 1234)
+
+
+def replay(kafka: Kafka, queue: str, connector: str, *places: tuple[int, int], topic: str | None = None) -> list[str]:
+    own = {"transactional.id": group_of(connector), "enable.idempotence": "true", "acks": "all"}
+    with reading(kafka, connector) as consumer:
+        producer = new_producer({"bootstrap.servers": kafka.bootstrap, **own})
+        return [each.letter.place for each in Replay(consumer, connector, queue, topic).send(producer, places)]
+
+
+@pytest.mark.integration
+def test_letters_go_back_as_they_were_and_once(kafka: Kafka) -> None:
+    topic, queue, c = kafka.create_topic(partitions=3), kafka.create_topic(), new_name()
+    kafka.produce(queue, [dead("a", topic, 2, c), dead("foreign", topic, 0, "other"), dead("b", topic, 1, c)])
+    assert replay(kafka, queue, c) == [f"{queue}-0-0", f"{queue}-0-2"]
+    found = [(r.value, r.key, r.partition, r.headers, r.timestamp) for r in kafka.read_all(topic)]
+    assert found == [
+        (b"b", b"k", 1, (("mine", b"1"),), 1234),
+        (b"a", b"k", 2, (("mine", b"1"),), 1234),
+    ]
+    assert replay(kafka, queue, c) == []
+    kafka.produce(queue, [dead("c", topic, 0, c)])
+    assert replay(kafka, queue, c) == [f"{queue}-0-3"]
+    assert sorted(v for v in kafka.values(topic) if v) == [b"a", b"b", b"c"]
+
+
+@pytest.mark.integration
+def test_single_letters_are_remembered(kafka: Kafka) -> None:
+    topic, queue, c = kafka.create_topic(), kafka.create_topic(), new_name()
+    kafka.produce(queue, [dead(str(i), topic, 0, c) for i in range(5)])
+    assert replay(kafka, queue, c, (0, 3), (0, 1)) == [f"{queue}-0-1", f"{queue}-0-3"]
+    assert replay(kafka, queue, c, (0, 3)) == []
+    with reading(kafka, c) as consumer:
+        assert done_of(consumer, queue) == {0: Done(0, {1, 3})}
+    assert len(replay(kafka, queue, c)) == 3
+    assert kafka.values(topic) == [b"1", b"3", b"0", b"2", b"4"]
+
+
+@pytest.mark.integration
+def test_a_letter_that_cannot_be_sent_leaves_none_sent(kafka: Kafka) -> None:
+    topic, queue, c = kafka.create_topic(), kafka.create_topic(), new_name()
+    kafka.produce(queue, [dead("a", topic, 0, c), Record("b", partition=0)])
+    with pytest.raises(ConnectError, match=f"{queue}-0-1 does not say from which topic it came"):
+        replay(kafka, queue, c)
+    assert kafka.values(topic) == []
+    assert len(replay(kafka, queue, c, topic=topic)) == 2
+    assert kafka.values(topic) == [b"a", b"b"]
+    kafka.produce(queue, [dead("c", new_name("gone"), 0, c)])
+    with pytest.raises(ConnectError, match="which does not exist any more"):
+        replay(kafka, queue, c)
+
+
+@pytest.mark.integration
+def test_a_partition_that_is_gone_leaves_none_sent(kafka: Kafka) -> None:
+    topic, queue, c = kafka.create_topic(), kafka.create_topic(), new_name()
+    kafka.produce(queue, [dead("a", topic, 0, c), dead("b", topic, 7, c)])
+    with pytest.raises(ConnectError, match="could not be sent"):
+        replay(kafka, queue, c)
+    assert kafka.values(topic) == []
+
+
+@pytest.mark.integration
+def test_letters_are_found_by_their_place(kafka: Kafka) -> None:
+    queue, c = kafka.create_topic(partitions=2), new_name()
+    kafka.produce(queue, [Record(str(i), partition=1) for i in range(3)])
+    with reading(kafka, c) as consumer:
+        assert [each.value for each in letters(consumer, queue, {0: 0, 1: 1})] == [b"1", b"2"]
+        places = [(1, 2), (1, 3), (1, 99), (0, 0), (5, 0)]
+        found = [letter_at(consumer, queue, partition, offset) for partition, offset in places]
+    assert [each and each.value for each in found] == [b"2", None, None, None, None]
