@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install demo test unit soak kill-test check lock clean
+.PHONY: help install demo test unit soak kill-test scale check lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -28,6 +28,9 @@ soak: $(STAMP)  ## 15 minutes: workers are killed while connectors change; ARGS=
 
 kill-test: $(STAMP)  ## 100 kills of workers, Sparks and tasks, exactly once; ARGS="--help" tells the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak kills $(ARGS)
+
+scale: $(STAMP)  ## what 10,000 connectors on 500 workers ask of the leader and of the internal topics
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m scale $(ARGS)
 
 check: $(STAMP)  ## formatting, lint and types
 	$(BIN)/ruff format --check .
