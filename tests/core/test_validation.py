@@ -282,3 +282,52 @@ def test_the_two_spellings_of_topic_creation_do_not_mix() -> None:
     (problem,) = errors({**SOURCE, **draft})
     assert "'topic.creation.groups'" in problem
     assert "'topic.creation'" in problem
+
+
+QUEUE = "penstock.errors.deadletterqueue."
+
+
+def test_a_source_may_have_a_dead_letter_queue() -> None:
+    config = {**SOURCE, f"{QUEUE}topic.name": "dead", "errors.tolerance": "all"}
+    answer = validate(config)
+    assert answer.error_count == 0
+    shown = {info.value.name: info.value.value for info in answer.configs if info.value is not None}
+    assert shown[f"{QUEUE}topic.replication.factor"] == "3"
+    assert not any(name.startswith("penstock.") for name in (v.value.name for v in validate(SOURCE).configs if v.value))
+
+
+@pytest.mark.parametrize(
+    ("config", "name", "problem"),
+    [
+        (
+            {**SOURCE, f"{QUEUE}topic.name": "dead"},
+            f"{QUEUE}topic.name",
+            f"'{QUEUE}topic.name' needs 'errors.tolerance=all': otherwise the first record that fails ends the task, "
+            "and comes again",
+        ),
+        (
+            {**SINK, f"{QUEUE}topic.name": "dead"},
+            f"{QUEUE}topic.name",
+            f"'{QUEUE}topic.name' is for source connectors; for sinks it is 'errors.deadletterqueue.topic.name'",
+        ),
+        (
+            {**SOURCE, f"{QUEUE}topic": "dead"},
+            f"{QUEUE}topic",
+            f"There is no setting '{QUEUE}topic'; there are '{QUEUE}topic.name', '{QUEUE}topic.replication.factor' "
+            f"and '{QUEUE}context.headers.enable'",
+        ),
+        (
+            {
+                **SOURCE,
+                f"{QUEUE}topic.name": "dead",
+                "errors.tolerance": "all",
+                f"{QUEUE}topic.replication.factor": "x",
+            },
+            f"{QUEUE}topic.replication.factor",
+            f"Invalid value x for configuration {QUEUE}topic.replication.factor: Not a number of type SHORT",
+        ),
+    ],
+)
+def test_mistakes_about_the_queue_of_a_source(config: dict[str, str | None], name: str, problem: str) -> None:
+    found = {i.value.name: i.value.errors for i in validate(config).configs if i.value and i.value.errors}
+    assert found == {name: (problem,)}

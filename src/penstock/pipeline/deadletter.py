@@ -8,7 +8,7 @@ are committed beyond it; otherwise the record would be nowhere.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -18,6 +18,7 @@ from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.errors import ConnectError, java_name
 from penstock.api.topic_settings import TopicSettings
 from penstock.core.tasks import TaskId
+from penstock.kafka.dead_letters import PREFIX, QUEUE_SETTINGS, queue_setting
 from penstock.pipeline.broker_errors import broker_error
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.creation import create, exists
@@ -27,23 +28,25 @@ from penstock.pipeline.trace import trace
 
 log = logging.getLogger(__name__)
 
-PREFIX = "__connect.errors."
-TOPIC = "errors.deadletterqueue.topic.name"
+
+def queue_of(config: Mapping[str, str], type: str = "sink") -> str | None:
+    """The name of the queue's topic; None if there is none. ``type`` of the connector."""
+    return config.get(queue_setting(type), "").strip() or None
 
 
-def queue_of(config: Mapping[str, str]) -> str | None:
-    """The name of the queue's topic; None if there is none."""
-    return config.get(TOPIC, "").strip() or None
+def has_context(config: Mapping[str, str], type: str = "sink") -> bool:
+    """Whether dead letters get the headers of ``context_headers``."""
+    return config.get(f"{QUEUE_SETTINGS[type]}context.headers.enable", "false").strip().lower() == "true"
 
 
-def make_queue(admin: AdminClient, config: Mapping[str, str]) -> None:
+def make_queue(admin: AdminClient, config: Mapping[str, str], type: str = "sink") -> None:
     """Create the topic with one partition if it is missing. Raises ConnectError."""
-    topic = queue_of(config)
+    topic = queue_of(config, type)
     assert topic is not None
     try:
         if not exists(admin, topic):
             log.error("Topic %s doesn't exist. Will attempt to create topic.", topic)
-            copies = int(config.get("errors.deadletterqueue.topic.replication.factor", "3"))
+            copies = int(config.get(f"{QUEUE_SETTINGS[type]}topic.replication.factor", "3"))
             create(admin, TopicSettings(topic, 1, copies))
     except (ConnectError, KafkaException) as e:
         raise ConnectError(f"Could not initialize dead letter queue with topic={topic}") from e
@@ -64,7 +67,7 @@ class DeadLetterQueue:
     ) -> None:
         self._task, self._producer, self._metrics, self._original = task, producer, metrics, original
         self._topic = queue_of(config) or ""
-        self._context = config.get("errors.deadletterqueue.context.headers.enable", "false").strip().lower() == "true"
+        self._context = has_context(config)
         self._lost: KafkaError | None = None
 
     def __call__(self, failure: Failure) -> None:
@@ -94,23 +97,14 @@ class DeadLetterQueue:
 
     def context_headers(self, failure: Failure) -> list[tuple[str, bytes | None]]:
         """What ``errors.deadletterqueue.context.headers.enable`` adds, in Java's order."""
-        pairs: list[tuple[str, str | None]] = []
+        place: list[tuple[str, str]] = []
         if isinstance(origin := failure.record.origin, SinkOrigin):
-            pairs += [
+            place = [
                 ("topic", origin.topics[0]),
                 ("partition", str(origin.partitions[0])),
                 ("offset", str(origin.offsets[0])),
             ]
-        pairs += [
-            ("connector.name", self._task.connector),
-            ("task.id", str(self._task.task)),
-            ("stage", failure.stage.name),
-            ("class.name", failure.plugin),
-            ("exception.class.name", java_name(failure.error)),
-            ("exception.message", str(failure.error) if failure.error.args else None),
-            ("exception.stacktrace", trace(failure.error)),
-        ]
-        return [(PREFIX + name, None if text is None else text.encode()) for name, text in pairs]
+        return context_headers(self._task, failure, place)
 
     def _delivered(self, error: KafkaError | None, _: Message | None) -> None:
         if error is not None:
@@ -129,6 +123,21 @@ class DeadLetterQueue:
             raise ConnectError(
                 f"{left} records could not be written to the dead letter queue {self._topic} in {seconds:g} s"
             )
+
+
+def context_headers(task: TaskId, failure: Failure, place: Sequence[tuple[str, str]]) -> list[tuple[str, bytes | None]]:
+    """Headers that say where a record came from and what has happened to it, in Java's order."""
+    pairs: list[tuple[str, str | None]] = [
+        *place,
+        ("connector.name", task.connector),
+        ("task.id", str(task.task)),
+        ("stage", failure.stage.name),
+        ("class.name", failure.plugin),
+        ("exception.class.name", java_name(failure.error)),
+        ("exception.message", str(failure.error) if failure.error.args else None),
+        ("exception.stacktrace", trace(failure.error)),
+    ]
+    return [(PREFIX + name, None if text is None else text.encode()) for name, text in pairs]
 
 
 @dataclass(slots=True)

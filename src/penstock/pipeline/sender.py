@@ -61,11 +61,17 @@ class Sender:
         self._limit = 0
         self.lost: set[str] = set()
         """Topics of records that did not arrive, and never will."""
+        self.insists: str | None = None
+        """A topic whose records must arrive even where losses are tolerated."""
         self._statistics: tuple[float, str] = (0.0, "{}")
 
     def attach(self, producer: ck.Producer, limit: int) -> None:
         """``producer`` was made with ``failed`` as its callback for deliveries; ``limit`` is ``max.request.size``."""
         self.producer, self._limit = producer, limit
+
+    def forgives(self, topic: str | None) -> bool:
+        """Whether a record for this topic may be lost."""
+        return self.tolerates and topic != self.insists
 
     def failed(self, error: ck.KafkaError | None, message: ck.Message) -> None:
         """Called by the producer for a record that did not arrive."""
@@ -76,7 +82,7 @@ class Sender:
         if (partition := message.partition()) is not None and partition >= 0:
             place += f", partition {partition}"
         cause = broker_error(error, place)
-        if self.tolerates:
+        if self.forgives(message.topic()):
             record = Batch.of(message.topic() or "", [message.value()], keys=[message.key()])
             self._errors.failed(Failure(Stage.KAFKA_PRODUCE, TASK_CLASS, cause, record))
             return
@@ -173,7 +179,7 @@ class Sender:
                 "which is the value of the max.request.size configuration."
             )
         failure = Failure(Stage.KAFKA_PRODUCE, TASK_CLASS, cause, record)
-        if not self.tolerates:
+        if not self.forgives(record.topics[0]):
             refused = ConnectError(self._unsent(error))
             refused.add_note(f"In {failure.place()}")
             raise refused from failure.error

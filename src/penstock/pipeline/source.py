@@ -28,15 +28,17 @@ from penstock.kafka.clients import make_admin, new_producer
 from penstock.kafka.security import Security
 from penstock.pipeline.boundaries import Boundaries
 from penstock.pipeline.chain import Chain, Resolve
-from penstock.pipeline.commit import AtLeastOnce, Commit, RecordByRecord
+from penstock.pipeline.commit import AtLeastOnce, Commit, RecordByRecord, tracked
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.creation import TopicCreator
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, LogReporter, Step, StoppedError
+from penstock.pipeline.deadletter import make_queue, queue_of
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, LogReporter, Reporter, Step, StoppedError
 from penstock.pipeline.javatext import compile_regex
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.offset_log import HostOffsetLog, OffsetCopies, OffsetLog, TopicOffsetLog
 from penstock.pipeline.offsets import SourceOffsets
 from penstock.pipeline.sender import STATISTICS_SECONDS, Sender
+from penstock.pipeline.source_letters import SourceLetters
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start, seconds_of
 from penstock.pipeline.telling import tells_records
 from penstock.pipeline.topics import ActiveTopics
@@ -88,7 +90,11 @@ def run_source_task(
     with contextlib.ExitStack() as stack:
         metrics = Metrics(host.metrics, TOTALS)
         settings = ErrorSettings.of(spec.connector_config)
-        errors = ErrorHandler(settings, metrics, control.halted.wait, (LogReporter(id, settings, metrics),))
+        reporters: list[Reporter] = [LogReporter(id, settings, metrics)]
+        letters = _letters(spec, id, metrics)
+        if letters is not None:
+            reporters.insert(0, letters)
+        errors = ErrorHandler(settings, metrics, control.halted.wait, tuple(reporters))
         conversion = Conversion.build(spec.connector_config, spec.worker_config, resolve)
         stack.callback(conversion.close)
         chain = Chain.build(spec.connector_config, resolve)
@@ -99,6 +105,7 @@ def run_source_task(
         task = task_class()
         commit, sender = _commit_policy(spec, id, task, offsets, metrics, control, host, errors)
         stack.callback(commit.close)
+        sender.insists = None if letters is None else letters.topic
         transaction = None
         if isinstance(commit, ExactlyOnce):
             commit.begin()
@@ -114,7 +121,7 @@ def run_source_task(
         log.info("%s Source task finished initialization and start", id)
         host.running()
         steps = [*chain.steps, *conversion.from_connect()]
-        loop = _Loop(task, control, host, commit, sender, errors, steps, topics, creator, metrics)
+        loop = _Loop(task, control, host, commit, sender, errors, steps, topics, creator, metrics, letters)
         try:
             loop.run()
         except StoppedError as stopped:
@@ -148,6 +155,7 @@ class _Loop:
     topics: ActiveTopics
     creator: TopicCreator
     metrics: Metrics
+    letters: SourceLetters | None
     awaited: set[str] = field(default_factory=set)
     """Topics that count as used as soon as a record has arrived in them."""
 
@@ -172,8 +180,10 @@ class _Loop:
             self.metrics.observe("poll-batch", (now - started) * 1000, "-time-ms")
             self.metrics.observe("batch-size", len(batch))
             for piece, afterwards in self.commit.pieces(polled, batch):
+                if self.letters is not None:
+                    piece = tracked(piece)
                 ready, error = self.errors.run_until(self.steps, piece)
-                self._send(piece, ready)
+                self._send(piece, ready, complete=error is None)
                 if error is not None:
                     raise error
                 if afterwards is not None:
@@ -187,13 +197,15 @@ class _Loop:
             log.warning("Failed to poll records from SourceTask. Will retry operation.", exc_info=True)
             return None
 
-    def _send(self, piece: Batch, ready: Batch) -> None:
+    def _send(self, piece: Batch, ready: Batch, complete: bool) -> None:
         new = self.topics.unknown(ready.topics) - self.awaited
         if new:
             self.awaited |= new
             self.commit.expect(new)
         if len(ready) and not self._created(ready.topics):
             return
+        if self.letters is not None:
+            ready = self.letters.among(piece, ready, complete)
         self.commit.send(piece, ready)
         self._report(1.0 if new else 0.0)
 
@@ -269,6 +281,15 @@ def _commit_policy(
     commit = kind_of_commit(sender, offsets, offset_log, metrics, control, interval, timeout)
     commit.task = task
     return commit, sender
+
+
+def _letters(spec: TaskSpec, id: TaskId, metrics: Metrics) -> SourceLetters | None:
+    """The connector's dead letter queue, whose topic is there then."""
+    if queue_of(spec.connector_config, "source") is None:
+        return None
+    admin = make_admin(spec.worker_config, spec.connector_config, client_id=f"connector-dlq-adminclient-{id}")
+    make_queue(admin, spec.connector_config, "source")
+    return SourceLetters(id, spec.connector_config, metrics)
 
 
 def _largest(java: Mapping[str, str]) -> int:

@@ -65,7 +65,7 @@ class Told(Submitted):
             return
         if message is not None:
             self._sender.failed(error, message)
-            if not self._sender.tolerates:
+            if not self._sender.forgives(message.topic()):
                 return
         self._lose(row)
 

@@ -25,6 +25,7 @@ from penstock.core.config.rules import WorkerRules
 from penstock.core.config.sink import DLQ_TOPIC, check_topics, sink_config
 from penstock.core.config.source import OFFSETS_TOPIC, source_config
 from penstock.core.config.source_checks import check_source
+from penstock.core.config.source_queue import check_queue, define_queue, uses_queue
 from penstock.core.config.versions import VersionRange
 from penstock.core.messages import Refused
 from penstock.core.topic_creation import uses_topic_creation
@@ -83,13 +84,17 @@ def validate_connector(
         return _wrong_version(catalog, props, name, found, str(error))
     common = common_config(found.version, converter_defaults(catalog, props, worker.converters), catalog)
     source = Kind.SOURCE in found.kinds
-    config = enrich(source_config(common) if source else sink_config(common, worker.compile), catalog, props)
+    base = source_config(common) if source else sink_config(common, worker.compile)
+    if source:
+        define_queue(base, props)
+    config = enrich(base, catalog, props)
     values = config.validate_all(props, catalog.load_any)
     if source:
         check_source(props, values, connector, worker)
     else:
         check_topics(props, values, worker.compile)
         _check_group(props, values, worker)
+    check_queue(props, values, source)
     _check_nulls(props, values)
     converters = [_converter_infos(catalog, props, values, key) for key in ("header", "key", "value")]
     own = found.config_def()
@@ -134,14 +139,14 @@ def _converter_infos(catalog: Catalog, props: Props, values: Mapping[str, Config
 def _override_infos(props: Props, source: bool, worker: WorkerRules) -> list[ConfigInfos]:
     """What the override policy says, for the clients that the connector has."""
     distributed = worker.group_id is not None
-    queue = bool((props.get(DLQ_TOPIC) or "").strip())
+    queue = uses_queue(props) if source else bool((props.get(DLQ_TOPIC) or "").strip())
     own_offsets = source and distributed and (worker.exactly_once or bool((props.get(OFFSETS_TOPIC) or "").strip()))
     clients = []
     if source or queue:
         clients.append((PRODUCER, PRODUCER_SETTINGS))
     if not source or own_offsets:
         clients.append((CONSUMER, CONSUMER_SETTINGS))
-    if own_offsets or (uses_topic_creation(props) if source else queue):
+    if own_offsets or queue or (source and uses_topic_creation(props)):
         clients.append((ADMIN, ADMIN_SETTINGS))
     return [judge_overrides(worker.policy, props, prefix, settings) for prefix, settings in clients]
 

@@ -1,0 +1,112 @@
+"""The dead letter queue of a source: records that its transforms or converters could not process
+(``penstock.errors.deadletterqueue.*``; Java has nothing of the kind).
+
+A dead letter is sent as any record of its task, in the place of the one that failed and with its source offset: in the
+same transaction, or acknowledged before the offset is stored. It is the record as the task gave it, key and value as
+JsonConverter writes them with their schemas, or what comes nearest if they are not of their schemas.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.record import Header
+from penstock.api.schema import Schema
+from penstock.core.tasks import TaskId
+from penstock.pipeline.converters import JsonConverter, SimpleHeaderConverter
+from penstock.pipeline.deadletter import context_headers, has_context, queue_of
+from penstock.pipeline.errors import Failure, Stage
+from penstock.pipeline.metrics import Metrics
+
+_STAGES = (Stage.TRANSFORMATION, Stage.KEY_CONVERTER, Stage.VALUE_CONVERTER, Stage.HEADER_CONVERTER)
+
+
+class SourceLetters:
+    """A reporter of failures, which are kept until ``among`` puts them where the records would be."""
+
+    def __init__(self, task: TaskId, config: Mapping[str, str], metrics: Metrics) -> None:
+        self._task, self._metrics = task, metrics
+        self.topic = queue_of(config, "source") or ""
+        self._context = has_context(config, "source")
+        self._key, self._value = JsonConverter(), JsonConverter()
+        self._key.configure({}, True)
+        self._value.configure({}, False)
+        self._header = SimpleHeaderConverter()
+        self._failures: list[Failure] = []
+
+    def __call__(self, failure: Failure) -> None:
+        if failure.stage in _STAGES:
+            self._failures.append(failure)
+
+    def among(self, polled: Batch, ready: Batch, complete: bool) -> Batch:
+        """What became of a tracked batch, with the letters for the records that failed, in the order they were polled.
+
+        If it is not ``complete`` there are none behind the last record that is ready: those will be polled again.
+        """
+        failures, self._failures = self._failures, []
+        if not failures:
+            return ready
+        assert isinstance(polled.origin, SourceOrigin)
+        assert isinstance(ready.origin, SourceOrigin)
+        places = {id(offset): i for i, offset in enumerate(polled.origin.offsets)}
+        order = [places[id(offset)] for offset in ready.origin.offsets]
+        limit = len(polled) if complete else max(order, default=-1)
+        letters = [self._letter(polled.select((i,)), f) for f in failures if (i := _place(f, places)) <= limit]
+        self._metrics.add("deadletterqueue-produce-requests", len(letters))
+        merged = Batch.concat([ready, *letters])
+        assert isinstance(merged.origin, SourceOrigin)
+        order += [places[id(offset)] for offset in merged.origin.offsets[len(ready) :]]
+        return merged.select(sorted(range(len(merged)), key=order.__getitem__))
+
+    def _letter(self, record: Batch, failure: Failure) -> Batch:
+        topic, headers = record.topics[0], record.headers[0]
+        own = [(h.key, self._header_bytes(topic, h)) for h in headers]
+        told = context_headers(self._task, failure, _origin(record)) if self._context else []
+        return record.with_(
+            topics=[self.topic],
+            partitions=[None],
+            keys=[_bytes(self._key, topic, record.key_schemas[0], record.keys[0])],
+            values=[_bytes(self._value, topic, record.value_schemas[0], record.values[0])],
+            headers=[tuple(Header(key, None, data) for key, data in (*own, *told))],
+        )
+
+    def _header_bytes(self, topic: str, header: Header) -> bytes | None:
+        try:
+            return self._header.from_connect_header(topic, header.key, header.schema, header.value)
+        except Exception:
+            return str(header.value).encode()
+
+
+def _place(failure: Failure, places: Mapping[int, int]) -> int:
+    assert isinstance(failure.record.origin, SourceOrigin)
+    return places[id(failure.record.origin.offsets[0])]
+
+
+def _origin(record: Batch) -> list[tuple[str, str]]:
+    assert isinstance(record.origin, SourceOrigin)
+    found = [("topic", record.topics[0])]
+    if record.partitions[0] is not None:
+        found.append(("partition", str(record.partitions[0])))
+    return [
+        *found,
+        ("source.partition", _json(record.origin.partitions[0])),
+        ("source.offset", _json(record.origin.offsets[0])),
+    ]
+
+
+def _bytes(converter: JsonConverter, topic: str, schema: Schema | None, value: Any) -> bytes | None:
+    try:
+        return converter.from_connect_batch([topic], [()], [schema], [value])[0]
+    except Exception:
+        return _json({"schema": None, "payload": value}).encode()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_text, skipkeys=True)
+
+
+def _text(value: Any) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes | bytearray) else str(value)
