@@ -13,6 +13,7 @@ from penstock.core import events as e
 from penstock.core import messages as m
 from penstock.core.config.rules import WorkerRules
 from penstock.http.app import make_router
+from penstock.http.health import Figures, Health
 from penstock.http.router import Router
 from penstock.observe import LogLevels
 from penstock.plugins import Plugins
@@ -30,6 +31,8 @@ class RestCluster(Cluster):
     def __init__(self, pool: Executor, levels: LogLevels, **settings: Any) -> None:
         super().__init__(lambda line: None, **settings)
         self.offsets: dict[str, dict[str, Any]] = {}
+        self.figures: dict[str, Figures] = {}
+        """By worker: what its tasks report, whatever their connector."""
         self._answers: dict[int, Submitted] = {}
         self._local = LocalAnswers(
             pool,
@@ -64,7 +67,9 @@ class RestCluster(Cluster):
                 transport = httpx.ASGITransport(self.app(request.url.host))
                 return await transport.handle_async_request(request)
 
-        return make_router(lambda request: self.submit(worker, request), httpx.AsyncClient(transport=ToOthers()))
+        client = httpx.AsyncClient(transport=ToOthers())
+        health = Health(lambda connector: self.figures.get(worker, {}), f"http://{worker}", client)
+        return make_router(lambda request: self.submit(worker, request), client, health=health)
 
     def _judge(self, config: Mapping[str, str | None]) -> Any:
         return self.plugins.validate(config, WorkerRules("the-group"))

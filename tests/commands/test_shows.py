@@ -62,6 +62,16 @@ def test_the_status_of_one(penstock: Any, cluster: RestCluster, worker: Client) 
     ]
 
 
+def test_how_the_tasks_of_one_get_on(penstock: Any, cluster: RestCluster, worker: Client) -> None:
+    worker.create("lines", {"connector.class": "FileStreamSource", "topic": "t", "file": "f"})
+    assert "RECORDS" not in penstock("status", "lines").stdout
+    unknown = dict.fromkeys(("records_behind", "seconds_behind"))
+    error = {"time": "2023-11-14T22:13:20.000+00:00", "message": "not now"}
+    cluster.figures["one"] = {0: {"records": 7, **unknown, "retrying": True, "last_error": error, "restarts": 2}}
+    lines = [line.split() for line in penstock("status", "lines").stdout.splitlines()]
+    assert lines[-1] == ["0", "7", "2", "2023-11-14T22:13:20Z", "retrying:", "not", "now"]
+
+
 def test_a_connector_that_does_not_exist(penstock: Any) -> None:
     for command in (["status"], ["get", "config"], ["get", "offsets"], ["topics"], ["logs"], ["offsets", "reset"]):
         said = penstock(*command, "nobody")

@@ -388,6 +388,26 @@ def test_lost_contact_commits_nothing(kafka: Kafka, bootstrap: str, topic: str) 
     assert committed(kafka, f"connect-{run.connector}") == {}
 
 
+def test_how_far_it_is_behind_and_why_it_waits(kafka: Kafka, bootstrap: str, topic: str) -> None:
+    kafka.produce(topic, ["a", "b", "c"])
+    away: list[str] = ["for now"]
+
+    def put(self: Any, records: Sequence[SinkRecord]) -> None:
+        if records and away:
+            raise RetriableError("the database is away")
+
+    def told(run: TaskRun, *names: str) -> list[Any]:
+        return [run.host.reported.get(f"penstock-{name}") for name in names]
+
+    with TaskRun(keeping(put=put), bootstrap, {"topics": topic}) as run:
+        eventually(lambda: told(run, "records-behind", "retrying") == [3, 1])
+        (error,) = told(run, "last-error")
+        assert error == "org.apache.kafka.connect.errors.RetriableException: the database is away"
+        assert told(run, "seconds-behind")[0] > 0
+        away.clear()
+        eventually(lambda: told(run, "records-behind", "retrying", "seconds-behind") == [0, 0, 0])
+
+
 # -- errors
 
 

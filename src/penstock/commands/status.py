@@ -20,7 +20,7 @@ def status(connector: Connector = None, url: Url = URL, user: User = None, outpu
     """Show the state of all connectors, or of one and its tasks (`penstock logs` shows why something has failed)."""
     with client(url, user) as worker:
         if connector is not None:
-            found = worker.status(connector)
+            found = worker.status(connector, penstock=output is Output.TABLE)
         else:
             found = {name: shown["status"] for name, shown in worker.expanded("status").items()}
     if output is Output.JSON:
@@ -40,6 +40,21 @@ def _row(shown: dict[str, Any]) -> tuple[str, ...]:
     return shown["name"], shown["type"], shown["connector"]["state"], shown["connector"]["worker_id"], tasks
 
 
+def _print_health(tasks: list[dict[str, Any]]) -> None:
+    """What tasks of Penstock's workers report; Java's tell nothing."""
+    told = [task for task in tasks if task["records"] is not None or task["last_error"] is not None]
+    if told:
+        names = ("records", "records_behind", "seconds_behind", "restarts")
+        rows = [(t["id"], *("" if t[name] is None else t[name] for name in names), _error(t)) for t in told]
+        print()
+        print_table(("TASK", "RECORDS", "BEHIND", "SECONDS BEHIND", "RESTARTS", "LAST ERROR"), rows)
+
+
+def _error(task: dict[str, Any]) -> str:
+    error = task["last_error"]
+    return "" if error is None else f"{error['time'][:19]}Z {'retrying: ' * task['retrying']}{error['message']}"
+
+
 def _print_one(shown: dict[str, Any]) -> None:
     connector = shown["connector"]
     print(f"Connector {shown['name']} ({shown['type']}) is {connector['state']} on {connector['worker_id']}.")
@@ -48,5 +63,6 @@ def _print_one(shown: dict[str, Any]) -> None:
     if shown["tasks"]:
         rows = [(t["id"], t["state"], t["worker_id"], t.get("trace", "")) for t in shown["tasks"]]
         print_table(("TASK", "STATE", "WORKER", "TRACE"), rows)
+        _print_health(shown.get("penstock", {}).get("tasks", []))
     else:
         print("It has no tasks.")

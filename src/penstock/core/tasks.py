@@ -72,9 +72,11 @@ class OffsetsReported(TaskEvent):
 
 @dataclass(frozen=True, slots=True)
 class TaskMetrics(TaskEvent):
-    """Counters and gauges of the run so far, by Java's names (``source-record-poll-total``, ...)."""
+    """Counters and gauges of the run so far, by Java's names (``source-record-poll-total``, ...); ours, some of them
+    texts, begin with ``penstock-``.
+    """
 
-    values: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, float | str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from penstock.core import messages as m
 from penstock.http import bodies, connectors, loggers, openapi
 from penstock.http.forwarding import Forwarding
+from penstock.http.health import Health
 from penstock.http.router import Call, Guard, Router
 
 Submit = Callable[[m.Request], Future[m.Reply | m.Elsewhere]]
@@ -63,6 +64,7 @@ def make_router(
     regular: bool = True,
     guard: Guard | None = None,
     metrics: Metrics | None = None,
+    health: Health | None = None,
     timeouts: Timeouts | None = None,
 ) -> Router:
     """All paths of a listener; ``admin``: those of ``/admin``, ``regular``: all others.
@@ -75,7 +77,7 @@ def make_router(
     if regular:
         _add_root(router, ask, Ask(submit, forwarding, timeouts.health))
         _add_plugins(router, ask)
-        connectors.add_routes(router, ask)
+        connectors.add_routes(router, ask, health)
         if metrics is not None:
             _add_metrics(router, metrics)
     if admin:

@@ -160,8 +160,9 @@ class Client:
     def config(self, name: str) -> dict[str, str]:
         return self.request("GET", "connectors", name, "config")
 
-    def status(self, name: str) -> dict[str, Any]:
-        return self.request("GET", "connectors", name, "status")
+    def status(self, name: str, *, penstock: bool = False) -> dict[str, Any]:
+        """With ``penstock`` also how its tasks get on, in the field of that name, if the worker is one of ours."""
+        return self.request("GET", "connectors", name, "status", query=_flags(penstock=penstock))
 
     def create(
         self,

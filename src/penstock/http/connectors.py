@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from penstock.core import messages as m
 from penstock.http import bodies, internal
+from penstock.http.health import Health
 from penstock.http.router import Call, Router
 
 Ask = Callable[[Call, m.Request], Awaitable[m.Reply | Response]]
@@ -19,8 +20,16 @@ BLANKS = "".join(map(chr, range(33)))
 NO_OFFSETS = "Partitions / offsets need to be provided for an alter offsets request"
 
 
-def add_routes(router: Router, ask: Ask) -> None:
+def add_routes(router: Router, ask: Ask, health: Health | None = None) -> None:
     """``ask`` answers a request here or has it answered by another worker."""
+
+    async def status(call: Call) -> m.Reply | Response:
+        answer = await ask(call, m.GetStatus(call.name))
+        wanted = call.query("penstock").lower()
+        if health is None or wanted not in ("true", "here") or not isinstance(answer, m.Reply) or answer.status != 200:
+            return answer
+        figures = await health.of(answer.body, call.request, here=wanted == "here")
+        return m.Reply(200, {**answer.body, "penstock": figures})
 
     def route(method: str, path: str, make: Callable[[Call], m.Request]) -> None:
         async def handler(call: Call) -> m.Reply | Response:
@@ -45,7 +54,7 @@ def add_routes(router: Router, ask: Ask) -> None:
     route("GET", one, lambda c: m.GetConnector(c.name))
     route("DELETE", one, lambda c: m.DeleteConnector(c.name))
     route("GET", f"{one}/config", lambda c: m.GetConfig(c.name))
-    route("GET", f"{one}/status", lambda c: m.GetStatus(c.name))
+    router.add("GET", f"{one}/status", status)
     route_of_any_name("GET", f"{one}/topics", lambda c: m.GetTopics(c.name))
     route_of_any_name("PUT", f"{one}/topics/reset", lambda c: m.ResetTopics(c.name))
     route("POST", f"{one}/restart", lambda c: m.RestartConnector(c.name, c.flag("includeTasks"), c.flag("onlyFailed")))

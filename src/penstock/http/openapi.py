@@ -163,7 +163,11 @@ OPERATIONS: Json = {
         _answer(200, OK, ref("Connector")),
         body=_body(ref("Config"), {"batch.size": "500", "file": None}),
     ),
-    f"GET {ONE}/status": _operation("Its state and that of its tasks", _answer(200, OK, ref("ConnectorStatus"))),
+    f"GET {ONE}/status": _operation(
+        "Its state and that of its tasks",
+        _answer(200, OK, ref("ConnectorStatus")),
+        query=(_flag("penstock", "Also tell how its tasks get on: the field `penstock`, which Java has not"),),
+    ),
     f"POST {ONE}/restart": _operation(
         "Restart it, and its tasks if wanted",
         _answer(202, ACCEPTED, ref("ConnectorStatus")),

@@ -16,6 +16,8 @@ EXAMPLE_CONFIG = {
 TEXT: Json = {"type": "string"}
 TEXT_OR_NULL: Json = {"type": ["string", "null"]}
 NUMBER: Json = {"type": "integer"}
+NUMBER_OR_NULL: Json = {"type": ["integer", "null"]}
+FIGURE_OR_NULL: Json = {"type": ["number", "null"]}
 OBJECT: Json = {"type": "object"}
 OBJECT_OR_NULL: Json = {"type": ["object", "null"]}
 LEVELS = ["OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "ALL"]
@@ -76,7 +78,27 @@ SCHEMAS: dict[str, Json] = {
     "Connector": _object(name=TEXT, config=_TEXTS, tasks=_list(ref("TaskId")), type=_KIND),
     "ConnectorState": _object("trace", "version", **_INSTANCE),
     "TaskStatus": _object("trace", "version", id=NUMBER, **_INSTANCE),
-    "ConnectorStatus": _object(name=TEXT, connector=ref("ConnectorState"), tasks=_list(ref("TaskStatus")), type=_KIND),
+    "ConnectorStatus": _object(
+        "penstock",
+        name=TEXT,
+        connector=ref("ConnectorState"),
+        tasks=_list(ref("TaskStatus")),
+        type=_KIND,
+        penstock=_object(tasks=_list(ref("TaskHealth")), unreachable=_list(TEXT)),
+    ),
+    "TaskHealth": _object(
+        id=NUMBER,
+        records=NUMBER_OR_NULL,
+        records_per_second=FIGURE_OR_NULL,
+        records_waiting=NUMBER_OR_NULL,
+        records_behind=NUMBER_OR_NULL,
+        seconds_behind=FIGURE_OR_NULL,
+        batch_ms_avg=FIGURE_OR_NULL,
+        batch_ms_max=FIGURE_OR_NULL,
+        retrying={"type": "boolean"},
+        last_error={"oneOf": [_object(time=TEXT, message=TEXT), {"type": "null"}]},
+        restarts=NUMBER,
+    ),
     "Connectors": {
         "oneOf": [
             _list(TEXT),

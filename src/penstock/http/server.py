@@ -10,7 +10,7 @@ import os
 import socket
 import ssl
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import httpx
@@ -21,6 +21,7 @@ from penstock.http import tls
 from penstock.http.app import Metrics, Submit, Timeouts, make_router
 from penstock.http.basic_auth import BasicAuth
 from penstock.http.cross_origin import CrossOrigin, Origins
+from penstock.http.health import Figures, Health
 from penstock.http.listeners import Listener, admin_listeners, advertised_url, listeners
 from penstock.http.response_headers import ResponseHeaders, header_rules
 
@@ -53,11 +54,12 @@ class RestServer:
         *,
         stores: tls.KeyStores | None = None,
         metrics: Metrics | None = None,
+        figures: Callable[[str], Figures] | None = None,
         timeouts: Timeouts | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
         """``config``: the worker's settings, as texts. Raises RestSettingError, ListenError."""
-        self._submit, self._metrics, self._timeouts = submit, metrics, timeouts
+        self._submit, self._metrics, self._figures, self._timeouts = submit, metrics, figures, timeouts
         self._guard = BasicAuth.of(config, environment)
         self._origins, self._rules = Origins.of(config), header_rules(config)
         self._client_context = tls.client_context(config, stores)
@@ -140,6 +142,7 @@ class RestServer:
             regular=not admin,
             guard=self._guard,
             metrics=self._metrics,
+            health=None if self._figures is None else Health(self._figures, self.advertised_url, client),
             timeouts=self._timeouts,
         )
         if self._rules and not admin:

@@ -205,6 +205,7 @@ class ErrorHandler:
     def _failed(self, failure: Failure) -> None:
         self.metrics.add("total-record-errors")
         self.metrics.put("last-error-timestamp", int(time.time() * 1000))
+        self.metrics.survived(failure.error)
         for report in self._reporters:
             report(failure)
         if not self.settings.tolerate:

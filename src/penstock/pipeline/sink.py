@@ -99,6 +99,7 @@ def run_sink_task(
             gradual="cooperative" in str(native.get("partition.assignment.strategy", ""))
             or native.get("group.protocol") == "consumer",
         )
+        metrics.before_report = loop.measure
         stack.callback(loop.leave)
         stack.callback(Stopper(task.stop, threading.Lock()))
         task.start(dict(spec.config))

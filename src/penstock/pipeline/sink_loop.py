@@ -72,6 +72,8 @@ class SinkLoop:
     failure: Exception | None = None
     removed: set[TopicPartition] = field(default_factory=set)
     """Partitions that were taken away within the fetch that is going on."""
+    last_time: int | None = None
+    """The timestamp of the last record that was read."""
     closed: bool = False
 
     def run(self) -> None:
@@ -97,6 +99,32 @@ class SinkLoop:
             elif not self.paused and now >= self.next_put:
                 self._put(Batch.of_sink_records([]))
 
+    def measure(self) -> None:
+        """How far the task is behind: gauges for those who ask for its health. From what the consumer knows already."""
+        behind = 0
+        for partition in self.context.assigned:
+            position = self._position(partition)
+            try:
+                end = self.consumer.get_watermark_offsets(Place(*partition), cached=True)[1]
+            except KafkaException:  # not known yet; it must not be why a task fails
+                continue
+            if position is not None and end >= 0:
+                behind += max(end - position, 0)
+        times = self.waiting.timestamps[:1] if self.waiting is not None else [self.last_time]
+        seconds = time.time() - times[0] / 1000 if times and times[0] is not None else 0.0
+        self.metrics.put("penstock-records-behind", behind)
+        self.metrics.put("penstock-seconds-behind", max(seconds, 0.0) if behind else 0.0)
+        self.metrics.put("penstock-retrying", float(self.retrying))
+
+    def _position(self, partition: TopicPartition) -> int | None:
+        """The next offset that the task will take; None if nothing was read of the partition yet."""
+        if partition in self.offsets.current:
+            return self.offsets.current[partition]
+        if self.waiting is None or not isinstance(origin := self.waiting.origin, SinkOrigin):
+            return None
+        places = zip(origin.topics, origin.partitions, origin.offsets, strict=True)
+        return next((offset for topic, number, offset in places if (topic, number) == partition), None)
+
     def _until_retry(self, now: float) -> float:
         return min(max(self.retry_at - now, 0.0), TURN_SECONDS)
 
@@ -119,6 +147,7 @@ class SinkLoop:
         raw = raw_batch(messages)
         self.metrics.add("sink-record-read-total", len(raw))
         self.letters.raw = raw
+        self.last_time = raw.timestamps[-1]
         self.waiting = self.errors.run(self.steps, raw)
         origin = raw.origin
         assert isinstance(origin, SinkOrigin)
@@ -143,9 +172,10 @@ class SinkLoop:
         self.next_put = started + 1.0
         try:
             self.task.put_batch(batch)
-        except RetriableError:
+        except RetriableError as e:
             if not len(batch):
                 return True
+            self.metrics.survived(e)
             log.log(
                 logging.DEBUG if self.retrying else logging.ERROR, "RetriableException from SinkTask", exc_info=True
             )

@@ -193,8 +193,9 @@ class _Loop:
     def _poll(self) -> Sequence[SourceRecord] | Batch | None:
         try:
             return self.task.poll()
-        except RetriableError:
+        except RetriableError as e:
             log.warning("Failed to poll records from SourceTask. Will retry operation.", exc_info=True)
+            self.metrics.survived(e)
             return None
 
     def _send(self, piece: Batch, ready: Batch, complete: bool) -> None:

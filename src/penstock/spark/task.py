@@ -65,7 +65,7 @@ class ChannelHost:
     def store_offsets(self, offsets: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
         self._channel.send({"say": "offsets", "offsets": offsets})
 
-    def metrics(self, values: dict[str, float]) -> None:
+    def metrics(self, values: dict[str, float | str]) -> None:
         self._channel.send({"say": "metrics", "values": values})
 
 

@@ -39,6 +39,7 @@ from penstock.worker.background import Background
 from penstock.worker.connectors import Connectors, ConnectorSetup
 from penstock.worker.distributed import KafkaFoundation
 from penstock.worker.exposition import Exposition
+from penstock.worker.health import Health
 from penstock.worker.local import LocalAnswers
 from penstock.worker.loop import Loop, Parts
 from penstock.worker.metrics import WorkerMetrics
@@ -68,13 +69,20 @@ class Worker:
         self._providers = ConfigTransformer.of(config, self._plugins.resolve)
         self._rules = self._worker_rules(config)
         try:
-            self._server = RestServer(config, self.submit, stores=key_stores, metrics=lambda: self._exposition.render())
+            self._server = RestServer(
+                config,
+                self.submit,
+                stores=key_stores,
+                metrics=lambda: self._exposition.render(),
+                figures=lambda connector: self._health.of(connector),
+            )
         except (RestSettingError, ListenError) as error:
             raise ConfigError(str(error)) from error
         self.url = self._server.advertised_url
         self.id = self.url.split("://")[1].strip("/")
         self._herder = Herder(self._herder_settings(), self._plugins)  # type: ignore[arg-type]
         self._metrics = WorkerMetrics(self._herder, self._class_name)
+        self._health = Health()
         self._exposition = Exposition(self._metrics.values)
         self._loop = Loop(self._herder)
         self._pool = ThreadPoolExecutor(THREADS, "starts")
@@ -162,7 +170,7 @@ class Worker:
             local=local,
             set_log_level=lambda name, level: void(self._set_level(name, level)),
             store_offsets=offsets.store,
-            observe=self._metrics.observe,
+            observe=self._observe,
         )
 
     def _herder_settings(self) -> HerderSettings:
@@ -234,6 +242,10 @@ class Worker:
         changed = self._levels.set(name, level)
         self._hosts.log_level(name, NUMBERS[level.strip().upper()])
         return changed
+
+    def _observe(self, event: object) -> None:
+        self._metrics.observe(event)
+        self._health.observe(event)
 
     def _fail(self, error: Exception) -> None:
         self.failure = error

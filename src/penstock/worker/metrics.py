@@ -153,7 +153,7 @@ class WorkerMetrics:
                     run.started = True
                     startups.count(success=False)
             case TaskMetrics(values=values):
-                run.values = values
+                run.values = {name: value for name, value in values.items() if not isinstance(value, str)}
 
     def _joined(self, event: Joined, now: float) -> None:
         rebalances, assignment = self._rebalances, event.assignment

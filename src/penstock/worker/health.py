@@ -1,0 +1,95 @@
+"""How the tasks on this worker get on: the field ``penstock`` of ``GET /connectors/{name}/status?penstock=true``.
+
+Java has nothing of the kind, so it is shown only to those who ask. The figures are those that tasks report every few
+seconds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from penstock.core.tasks import TaskEvent, TaskFailed, TaskId, TaskMetrics, TaskRunning
+
+RECORDS = ("source-record-write", "sink-record-send")
+BATCH = ("poll-batch", "put-batch")
+
+
+@dataclass(slots=True)
+class _Task:
+    runs: set[int] = field(default_factory=set)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    failed: dict[str, str] | None = None
+
+
+class Health:
+    """``observe`` is called by the worker's loop with every event; ``of`` from any thread.
+
+    A worker remembers what it ran since its start, so what it tells of restarts and errors begins there.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._tasks: dict[TaskId, _Task] = {}
+
+    def observe(self, event: object) -> None:
+        if not isinstance(event, TaskEvent):
+            return
+        task = self._tasks.setdefault(event.id, _Task())
+        match event:
+            case TaskRunning(run=run):
+                task.runs.add(run)
+            case TaskFailed(run=run, trace=trace):
+                task.runs.add(run)
+                task.failed = _error(self._clock(), next(iter(trace.splitlines()), ""))
+            case TaskMetrics(values=values):
+                task.values = values
+
+    def of(self, connector: str) -> dict[int, dict[str, Any]]:
+        """By the task's number; of those that ran here. What is not known is None."""
+        tasks = dict(self._tasks)
+        return {id.task: _figures(task) for id, task in sorted(tasks.items()) if id.connector == connector}
+
+
+def _figures(task: _Task) -> dict[str, Any]:
+    values = task.values
+
+    def first(names: tuple[str, ...], ending: str) -> Any:
+        return next((values[name + ending] for name in names if name + ending in values), None)
+
+    return {
+        "records": _whole(first(RECORDS, "-total")),
+        "records_per_second": _rounded(first(RECORDS, "-rate")),
+        "records_waiting": _whole(first(("source-record-active", "sink-record-active"), "-count")),
+        "records_behind": _whole(values.get("penstock-records-behind")),
+        "seconds_behind": _rounded(values.get("penstock-seconds-behind")),
+        "batch_ms_avg": _rounded(first(BATCH, "-avg-time-ms")),
+        "batch_ms_max": _rounded(first(BATCH, "-max-time-ms")),
+        "retrying": bool(values.get("penstock-retrying", 0)),
+        "last_error": _last_error(task),
+        "restarts": max(len(task.runs) - 1, 0),
+    }
+
+
+def _last_error(task: _Task) -> dict[str, str] | None:
+    """The later of what ended a run and what a run has survived."""
+    survived = None
+    if "penstock-last-error" in task.values:
+        survived = _error(task.values["penstock-last-error-timestamp"] / 1000, task.values["penstock-last-error"])
+    known = [error for error in (survived, task.failed) if error is not None]
+    return max(known, key=lambda error: error["time"], default=None)
+
+
+def _error(at: float, message: str) -> dict[str, str]:
+    return {"time": datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds"), "message": message}
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)

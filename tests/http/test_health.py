@@ -1,0 +1,52 @@
+"""``?penstock=true``: a field of our own beside Java's status, for those who ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock.core import messages as m
+from penstock.core.records import TaskStatus
+from penstock.core.tasks import TaskId
+
+STATUS = "/connectors/lines/status"
+
+
+@pytest.fixture
+def connector(cluster: Any) -> None:
+    """With a task on each of two workers."""
+    config = {"name": "lines", "connector.class": "FileStreamSink", "topics": "t", "tasks.max": "2"}
+    cluster.submit("one", m.CreateConnector("lines", config))
+
+
+def test_nothing_but_javas_fields_unless_asked_for(api: Any, cluster: Any, connector: None) -> None:
+    cluster.figures = {"one": {0: {"records": 1}}}
+    plain = api.get(STATUS).json()
+    assert set(plain) == {"name", "connector", "tasks", "type"}
+    assert api.get(f"{STATUS}?penstock=false").json() == plain
+    asked = api.get(f"{STATUS}?penstock=true").json()
+    del asked["penstock"]
+    assert asked == plain
+
+
+def test_tasks_of_all_workers_are_told(api: Any, other: Any, cluster: Any, connector: None) -> None:
+    where = {task["id"]: task["worker_id"] for task in api.get(STATUS).json()["tasks"]}
+    assert sorted(where.values()) == ["one", "two"]
+    cluster.figures = {worker: {0: {"from": worker}, 1: {"from": worker}} for worker in ("one", "two")}
+    told = {"tasks": [{"id": id, "from": worker} for id, worker in where.items()], "unreachable": []}
+    assert api.get(f"{STATUS}?penstock=true").json()["penstock"] == told
+    assert other.get(f"{STATUS}?penstock=true").json()["penstock"] == told
+    here = api.get(f"{STATUS}?penstock=here").json()["penstock"]["tasks"]
+    assert [task["from"] for task in here] == ["one"]
+
+
+def test_workers_that_do_not_answer_are_named(api: Any, cluster: Any, connector: None) -> None:
+    herder = cluster.workers["one"].herder
+    herder.statuses.tasks["lines"][0] = TaskStatus(TaskId("lines", 0), "RUNNING", "nobody")
+    assert "nobody" in api.get(f"{STATUS}?penstock=true").json()["penstock"]["unreachable"]
+
+
+def test_a_connector_that_is_not_there(api: Any) -> None:
+    answer = api.get(f"{STATUS}?penstock=true")
+    assert (answer.status_code, answer.json()["message"]) == (404, "No status found for connector lines")

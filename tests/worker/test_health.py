@@ -1,0 +1,83 @@
+"""What a worker tells of its tasks beside Java's status."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.core.tasks import TaskFailed, TaskId, TaskMetrics, TaskRunning
+from penstock.worker.health import Health
+
+NOTHING = {
+    "records": None,
+    "records_per_second": None,
+    "records_waiting": None,
+    "records_behind": None,
+    "seconds_behind": None,
+    "batch_ms_avg": None,
+    "batch_ms_max": None,
+    "retrying": False,
+    "last_error": None,
+    "restarts": 0,
+}
+ID = TaskId("c", 1)
+
+
+class Clock:
+    now = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def health() -> Health:
+    return Health(Clock())
+
+
+def test_what_is_not_known_yet(health: Health) -> None:
+    health.observe(TaskRunning(ID, 3))
+    health.observe("something else")
+    assert health.of("c") == {1: NOTHING}
+    assert health.of("d") == {}
+
+
+def test_figures_of_sinks_and_sources(health: Health) -> None:
+    values = {
+        "sink-record-send-total": 10.0,
+        "sink-record-send-rate": 2.00049,
+        "penstock-records-behind": 5,
+        "penstock-seconds-behind": 1.5,
+        "penstock-retrying": 1.0,
+        "put-batch-max-time-ms": 7.0,
+        "put-batch-avg-time-ms": 3.0,
+        "sink-record-active-count": 4.0,
+    }
+    health.observe(TaskMetrics(ID, 1, values))
+    health.observe(TaskMetrics(TaskId("c", 0), 1, {"source-record-write-total": 8.0}))
+    assert health.of("c") == {
+        0: {**NOTHING, "records": 8},
+        1: {
+            **NOTHING,
+            "records": 10,
+            "records_per_second": 2.0,
+            "records_waiting": 4,
+            "records_behind": 5,
+            "seconds_behind": 1.5,
+            "batch_ms_avg": 3.0,
+            "batch_ms_max": 7.0,
+            "retrying": True,
+        },
+    }
+
+
+def test_the_last_error_and_restarts(health: Health) -> None:
+    survived = {"penstock-last-error": "Retriable: not now", "penstock-last-error-timestamp": 1_600_000_000_000}
+    health.observe(TaskRunning(ID, 1))
+    health.observe(TaskMetrics(ID, 1, survived))
+    first = {"time": "2020-09-13T12:26:40.000+00:00", "message": "Retriable: not now"}
+    assert health.of("c")[1] == {**NOTHING, "last_error": first}
+    health.observe(TaskFailed(ID, 1, "Exception: broken\nCaused by: x\n"))
+    health.observe(TaskRunning(ID, 4))
+    health.observe(TaskRunning(ID, 4))
+    last = {"time": "2023-11-14T22:13:20.000+00:00", "message": "Exception: broken"}
+    assert health.of("c")[1] == {**NOTHING, "last_error": last, "restarts": 1}
