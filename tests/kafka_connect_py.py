@@ -97,7 +97,7 @@ class Client:
 def comparable(value: Any) -> Any:
     """Without what differs from worker to worker: addresses, and traces."""
     if isinstance(value, dict):
-        return {k: "WORKER" if k == "worker_id" else comparable(v) for k, v in sorted(value.items())}
+        return {k: "WORKER" if k in ("worker_id", "workerId") else comparable(v) for k, v in sorted(value.items())}
     if isinstance(value, list):
         return [comparable(each) for each in value]
     if isinstance(value, str):
