@@ -1,0 +1,157 @@
+"""Sink tasks and what is unusual: topics that vanish, offsets out of range, records very large and very many, puts that
+hang.
+"""
+
+from __future__ import annotations
+
+import resource
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
+
+from penstock.api.batch import Batch
+from penstock.api.record import SinkRecord
+from penstock.api.sink import SinkTask
+from support import Kafka, Record
+from task_runs import TaskRun, eventually, new_name
+
+pytestmark = pytest.mark.integration
+
+QUICK = {"consumer.override.metadata.max.age.ms": "500"}
+
+
+class Keeping(SinkTask):
+    """Keeps the records it is given in ``records`` of its own subclass."""
+
+    records: list[SinkRecord]
+
+    def put(self, records: Sequence[SinkRecord]) -> None:
+        self.records += records
+
+
+def keeping(**members: Any) -> Any:
+    return type("Task", (Keeping,), {"records": [], "__module__": __name__, **members})
+
+
+def values(task: Any) -> list[Any]:
+    return [record.value for record in task.records]
+
+
+def committed(kafka: Kafka, group: str) -> dict[tuple[str, int], int]:
+    found = kafka.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(30)
+    return {(p.topic, p.partition): p.offset for p in found.topic_partitions or [] if p.offset >= 0}
+
+
+def commit(kafka: Kafka, group: str, topic: str, offset: int) -> None:
+    request = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, offset)])]
+    kafka.admin.alter_consumer_group_offsets(request)[group].result(30)
+
+
+def test_a_record_with_only_headers(kafka: Kafka, bootstrap: str) -> None:
+    topic, task = kafka.create_topic(), keeping()
+    kafka.produce(topic, [Record(headers=(("a", b"1"), ("b", None)))])
+    with TaskRun(task, bootstrap, {"topics": topic}):
+        eventually(lambda: task.records)
+    (record,) = task.records
+    assert (record.key, record.value) == (None, None)
+    assert [(header.key, header.value) for header in record.headers] == [("a", 1), ("b", None)]
+
+
+def test_a_record_of_20_megabytes(kafka: Kafka, bootstrap: str) -> None:
+    topic, task = kafka.create_topic(config={"max.message.bytes": str(21 << 20)}), keeping()
+    producer = Producer({"bootstrap.servers": bootstrap, "message.max.bytes": 21 << 20})
+    producer.produce(topic, b"x" * (20 << 20))
+    producer.produce(topic, b"after")
+    assert producer.flush(60) == 0
+    with TaskRun(task, bootstrap, {"topics": topic}):
+        eventually(lambda: len(task.records) == 2, 120)
+    assert [len(value) for value in values(task)] == [20 << 20, 5]
+
+
+@pytest.mark.slow
+def test_a_million_tiny_records_in_bounded_memory(kafka: Kafka, bootstrap: str) -> None:
+    """They wait while the first put does: what is read ahead is limited, and no put has more than its share."""
+    topic, sizes, go_on = kafka.create_topic(), [], threading.Event()
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 50, "queue.buffering.max.messages": 0})
+    for i in range(1_000_000):
+        producer.produce(topic, b"%d" % i)
+    assert producer.flush(120) == 0
+
+    def put_batch(self: Any, batch: Batch) -> None:
+        sizes.append(len(batch))
+        if len(batch):
+            go_on.wait(60)
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with TaskRun(keeping(put_batch=put_batch), bootstrap, {"topics": topic}) as run:
+        eventually(lambda: any(sizes))
+        go_on.set()
+        eventually(lambda: sum(sizes) == 1_000_000, 300)
+        eventually(lambda: committed(kafka, f"connect-{run.connector}") == {(topic, 0): 1_000_000})
+    assert max(sizes) <= 2000
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 << 10
+
+
+def test_a_topic_that_is_deleted_and_created_again(kafka: Kafka, bootstrap: str) -> None:
+    topic, task = kafka.create_topic(), keeping()
+    kafka.produce(topic, ["a", "b", "c"])
+    with TaskRun(task, bootstrap, {"topics": topic, **QUICK}):
+        eventually(lambda: values(task) == ["a", "b", "c"])
+        kafka.delete_topic(topic)
+        eventually(lambda: topic not in kafka.topics())
+        eventually(lambda: _created(kafka, topic))
+        kafka.produce(topic, ["d"])
+        eventually(lambda: values(task) == ["a", "b", "c", "d"], 90)
+
+
+def _created(kafka: Kafka, topic: str) -> bool:
+    """A broker may not be done with the deletion yet."""
+    try:
+        kafka.create_topic(topic)
+    except Exception:
+        return topic in kafka.topics()
+    return True
+
+
+def test_offsets_out_of_range(kafka: Kafka, bootstrap: str) -> None:
+    topic, task, name = kafka.create_topic(), keeping(), new_name()
+    kafka.produce(topic, ["a", "b"])
+    commit(kafka, f"connect-{name}", topic, 100)
+    with TaskRun(task, bootstrap, {"topics": topic}, connector=name):
+        eventually(lambda: values(task) == ["a", "b"])
+        eventually(lambda: committed(kafka, f"connect-{name}") == {(topic, 0): 2})
+
+
+def test_offsets_out_of_range_without_a_start(kafka: Kafka, bootstrap: str) -> None:
+    topic, name = kafka.create_topic(), new_name()
+    kafka.produce(topic, ["a"])
+    commit(kafka, f"connect-{name}", topic, 100)
+    config = {"topics": topic, "consumer.override.auto.offset.reset": "none"}
+    run = TaskRun(keeping(), bootstrap, config, connector=name)
+    assert "out of range" in run.failure()
+    assert committed(kafka, f"connect-{name}") == {(topic, 0): 100}
+
+
+def test_partitions_of_a_put_that_hangs_go_to_others(kafka: Kafka, bootstrap: str) -> None:
+    topic, name, released = kafka.create_topic(), new_name(), threading.Event()
+    kafka.produce(topic, ["a"])
+    hung = threading.Event()
+
+    def put(self: Any, records: Sequence[SinkRecord]) -> None:
+        if records:
+            hung.set()
+            released.wait(120)
+
+    config = {"topics": topic, "consumer.override.max.poll.interval.ms": "6000"}
+    other = keeping()
+    with TaskRun(keeping(put=put), bootstrap, config, connector=name):
+        eventually(hung.is_set)
+        with TaskRun(other, bootstrap, config, connector=name, task=1):
+            eventually(lambda: values(other) == ["a"], 90)
+            kafka.produce(topic, ["b"])
+            eventually(lambda: committed(kafka, f"connect-{name}") == {(topic, 0): 2}, 90)
+            released.set()
+            eventually(lambda: committed(kafka, f"connect-{name}") == {(topic, 0): 2})
