@@ -222,12 +222,15 @@ def test_the_task_may_go_back(kafka: Kafka, bootstrap: str, topic: str) -> None:
 
 
 def test_the_task_may_pause_partitions(kafka: Kafka, bootstrap: str, topic: str) -> None:
-    task = keeping(open=lambda self, partitions: self.log.append(self))
+    def pause(self: Any, partitions: list[TopicPartition]) -> None:
+        self.context.pause(*partitions)
+        self.log.append(self)
+
+    task = keeping(open=pause)
     with TaskRun(task, bootstrap, {"topics": topic}) as run:
         eventually(lambda: task.log)
         context = task.log[0].context
         assert context.assignment == {TopicPartition(topic, 0)}
-        context.pause(TopicPartition(topic, 0))
         kafka.produce(topic, ["a"])
         time.sleep(0.5)
         assert values(task) == []
