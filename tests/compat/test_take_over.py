@@ -1,0 +1,67 @@
+"""A cluster changes hands with its connectors running: from Java to us, and back."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from jar_lists import needed
+from java_worker import JARS, JavaWorker
+from support import Kafka
+from waiting import until
+from workers import WorkerProcess
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+PATIENCE = 120.0
+KINDS = ("config", "offset", "status")
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text().split() if path.exists() else []
+
+
+def test_a_cluster_goes_from_java_to_us_and_back(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
+    needed(JARS)
+    given, taken, topic = tmp_path / "in.txt", tmp_path / "out.txt", kafka.create_topic(partitions=3)
+    given.write_text("one\n")
+    java = JavaWorker(bootstrap, tmp_path)
+    source, sink = f"{java.name}-in", f"{java.name}-out"
+    ours = WorkerProcess(bootstrap, tmp_path, **{**java.settings, "listeners": "http://127.0.0.1:0"})
+
+    def goes_on(worker: WorkerProcess, all_lines: list[str]) -> None:
+        """Both connectors run, nothing is lost, nothing comes twice."""
+        with given.open("a") as file:
+            file.write(f"{all_lines[-1]}\n" if len(all_lines) > 1 else "")
+        until(lambda: sorted(lines(taken)) == sorted(all_lines), f"{all_lines}: {lines(taken)}", PATIENCE)
+        for name in (source, sink):
+            until(lambda name=name: worker.states(name) == ["RUNNING"] * 2, f"{name} runs", PATIENCE)
+        size = given.stat().st_size
+        at = [{"partition": {"filename": str(given)}, "offset": {"position": size}}]
+        until(lambda: worker.get(f"/connectors/{source}/offsets")["offsets"] == at, f"offset {size}", PATIENCE)
+        until(lambda: all_committed(worker), "that the sink has committed", PATIENCE)
+        assert sorted(lines(taken)) == sorted(all_lines)
+
+    def all_committed(worker: WorkerProcess) -> bool:
+        shown = worker.get(f"/connectors/{sink}/offsets")["offsets"]
+        at = {each["partition"]["kafka_partition"]: each["offset"]["kafka_offset"] for each in shown}
+        return all(at.get(record.partition, 0) > record.offset for record in kafka.read_all(topic))
+
+    with java:
+        java.put(source, connector__class="FileStreamSource", file=str(given), topic=topic)
+        java.put(sink, connector__class="FileStreamSink", file=str(taken), topics=topic)
+        goes_on(java, ["one"])
+    with ours:
+        goes_on(ours, ["one", "two"])
+    with JavaWorker(bootstrap, tmp_path, **java.settings) as again:
+        goes_on(again, ["one", "two", "three"])
+
+    for kind in KINDS:
+        internal = java.settings[f"{kind}.storage.topic"]
+        places = defaultdict(set)
+        for record in kafka.read_all(internal):
+            places[record.key].add(record.partition)
+        assert places
+        assert all(len(partitions) == 1 for partitions in places.values()), f"{internal}: {dict(places)}"

@@ -1,0 +1,51 @@
+"""A real worker of Java Kafka Connect, with the interface of ``WorkerProcess``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import httpx
+
+from jar_lists import listed
+from penstock.embedded.jars import jars
+from penstock.embedded.java import java
+from penstock.embedded.ports import ports
+from workers import WorkerProcess
+
+JARS = Path(__file__).parent / "compat" / "connect.jars"
+LOGGING = """\
+rootLogger.level=WARN
+rootLogger.appenderRef.c.ref=C
+appender.c.type=Console
+appender.c.name=C
+appender.c.layout.type=PatternLayout
+appender.c.layout.pattern=[%d] %p %m (%c)%n
+"""
+
+
+class JavaWorker(WorkerProcess):
+    start_seconds = 240.0
+
+    def __init__(self, bootstrap: str, folder: Path, **settings: str) -> None:
+        port, _ = ports(0)
+        listener = {"listeners": f"http://127.0.0.1:{port}", "plugin.discovery": "service_load"}
+        super().__init__(bootstrap, folder, **{**settings, **listener})
+
+    def command(self, properties: Path) -> list[str]:
+        logging = self.folder / "log4j2.properties"
+        logging.write_text(LOGGING)
+        return [
+            *(str(java().executable), "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+            f"-Dlog4j2.configurationFile={logging}",
+            *("-cp", os.pathsep.join(map(str, listed(JARS) + jars("kafka")))),
+            *("org.apache.kafka.connect.cli.ConnectDistributed", str(properties)),
+        ]
+
+    def url(self, after: int) -> str | None:
+        """Its resources are there some time after its port is."""
+        try:
+            answer = httpx.get(f"{self.settings['listeners']}/connectors", timeout=30)
+        except httpx.TransportError:
+            return None
+        return self.settings["listeners"] if answer.status_code == 200 else None
