@@ -1,0 +1,64 @@
+"""A worker that is frozen has stopped its tasks before its group gives them to another."""
+
+from __future__ import annotations
+
+import os
+import signal
+from itertools import pairwise
+from pathlib import Path
+
+import orjson
+import pytest
+
+from support import Kafka
+from waiting import until
+from workers import WorkerProcess
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+PLUGINS = str(Path(__file__).parent.parent / "soak")
+
+
+def test_the_tasks_of_a_frozen_worker_end_before_others_get_them(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
+    settings = {
+        "plugin.path": PLUGINS,
+        "session.timeout.ms": "6000",
+        "heartbeat.interval.ms": "1000",
+        "scheduled.rebalance.max.delay.ms": "0",
+        "exactly.once.source.support": "disabled",  # with it the successor would fence its predecessor
+    }
+    topic = kafka.create_topic()
+    first = WorkerProcess(bootstrap, tmp_path, **settings)
+    shared = {k: first.settings[k] for k in first.settings if k == "group.id" or k.endswith(".storage.topic")}
+    with first, WorkerProcess(bootstrap, tmp_path, **settings, **shared) as second:
+        until(lambda: second.http.get("/health").status_code == 200, "that both are there", 180)
+        first.put("beats", connector__class="plugin.Beats", topic=topic, revision="1")
+        until(lambda: first.states("beats") == ["RUNNING"] * 2, "that it runs", 180)
+        owner = first.get("/connectors/beats/status")["tasks"][0]["worker_id"]
+        frozen = first if first.http.base_url.netloc.decode() == owner else second
+        until(lambda: runs(kafka, topic), "its beats", 180)
+        before = runs(kafka, topic)
+        assert frozen.process is not None
+        os.kill(frozen.process.pid, signal.SIGSTOP)
+        try:
+            until(lambda: runs(kafka, topic).keys() - before.keys(), "that another goes on", 180)
+        finally:
+            os.kill(frozen.process.pid, signal.SIGCONT)
+        seen = beats(kafka, topic)
+        until(lambda: beats(kafka, topic) >= seen + 10, "that it goes on when the frozen one is back", 180)
+        until(lambda: frozen.states("beats") == ["RUNNING"] * 2, "that it runs, as that one sees it", 180)
+        told = list(runs(kafka, topic).values())
+        assert all(max(earlier) < min(later) for earlier, later in pairwise(told)), told
+
+
+def beats(kafka: Kafka, topic: str) -> int:
+    return sum(map(len, runs(kafka, topic).values()))
+
+
+def runs(kafka: Kafka, topic: str) -> dict[str, list[int]]:
+    """When each run of the task beat, in the order of their first beats."""
+    found: dict[str, list[int]] = {}
+    for record in kafka.read_all(topic):
+        beat = orjson.loads(record.value or b"{}")
+        found.setdefault(beat["run"], []).append(beat["at"])
+    return found
