@@ -29,7 +29,7 @@ class Events:
     def put(self, event: TaskEvent | SparkReady | SparkDied) -> None:
         self._queue.put(event)
 
-    def until(self, kind: type, id: TaskId | None = None, timeout: float = 60.0) -> list[Any]:
+    def until(self, kind: type, id: TaskId | None = None, timeout: float = 240.0) -> list[Any]:
         """The events of this task up to and with the first of this kind; without a task, only that one."""
         deadline = time.monotonic() + timeout
         taken = []
@@ -44,6 +44,12 @@ class Events:
                 self._seen.append(self._queue.get(timeout=max(0.01, deadline - time.monotonic())))
             except queue.Empty:
                 pytest.fail(f"{kind.__name__} of {id} did not come within {timeout} s, but {taken}")
+
+    def so_far(self, id: TaskId) -> list[Any]:
+        """What has come of this task and was not taken yet."""
+        while not self._queue.empty():
+            self._seen.append(self._queue.get())
+        return [event for event in self._seen if getattr(event, "id", None) == id]
 
 
 class Hosted(HostedTasks):

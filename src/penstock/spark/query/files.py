@@ -11,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import secrets
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.api.errors import ConnectError
@@ -24,6 +26,14 @@ log = logging.getLogger(__name__)
 
 
 HIDDEN = ".penstock"
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """A batch that is in the table, if perhaps not yet in its place: where it was written, and its files there."""
+
+    folder: str
+    files: list[str]
 
 
 class Files:
@@ -40,18 +50,24 @@ class Files:
     def add(self, frame: DataFrame, version: Version) -> None:
         """Returns when the batch is in the table; does nothing if it is already."""
         listed = self._below(self._own, f"{version.epoch}-{version.number}.json")
-        written = self._below(self._own, f"{version.epoch}-{version.number}")
-        names = self._read(listed)
-        if names is None:
-            self._files.delete(written, True)
-            writer = frame.write.format(self._settings.format).mode("overwrite").options(**self._settings.options)
-            writer.partitionBy(*self._settings.partition_by).save(written.toString())
-            names = self._names(written)
-            self._list(listed, names)
-        for name in names:
+        batch = self._read(listed)
+        self._forget_others(listed, batch)
+        if batch is None:
+            # Not a name that another run would give, should it still be at work.
+            folder = f"{version.epoch}-{version.number}-{secrets.token_hex(4)}"
+            batch = _Batch(folder, self._write(frame, self._below(self._own, folder)))
+            self._list(listed, batch)
+        written = self._below(self._own, batch.folder)
+        for name in batch.files:
             self._move(self._below(written, name), self._below(self._path, name))
         self._files.delete(written, True)
-        self._forget_others(listed)
+
+    def _write(self, frame: DataFrame, folder: Any) -> list[str]:
+        writer = frame.write.format(self._settings.format).options(**self._settings.options)
+        if self._settings.partition_by:
+            writer = writer.partitionBy(*self._settings.partition_by)
+        writer.save(folder.toString())
+        return self._names(folder)
 
     def _names(self, folder: Any) -> list[str]:
         """The data files in a folder and those below it, from there."""
@@ -64,22 +80,21 @@ class Files:
                 names.append(path.toString()[start:])
         return sorted(names)
 
-    def _list(self, path: Any, names: list[str]) -> None:
-        draft = path.suffix(".draft")
+    def _list(self, path: Any, batch: _Batch) -> None:
+        draft = self._below(self._own, f"{batch.folder}.draft")
         stream = self._files.create(draft, True)
-        stream.write(bytearray(json.dumps(names).encode()))
+        stream.write(bytearray(json.dumps({"folder": batch.folder, "files": batch.files}).encode()))
         stream.close()
-        if not self._files.rename(draft, path):
-            raise ConnectError(f"{path.toString()} can't be written: another run of the connector may be at work")
+        if self._files.exists(path) or not self._files.rename(draft, path):
+            raise ConnectError(f"{path.toString()} can't be written: another run of the connector is at work")
 
-    def _read(self, path: Any) -> list[str] | None:
+    def _read(self, path: Any) -> _Batch | None:
         if not self._files.exists(path):
             return None
         stream = self._files.open(path)
         with contextlib.closing(stream):
             text = self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")
-        names: list[str] = json.loads(text)
-        return names
+        return _Batch(**json.loads(text))
 
     def _move(self, source: Any, target: Any) -> None:
         self._files.mkdirs(target.getParent())
@@ -88,10 +103,12 @@ class Files:
         if not self._files.rename(source, target):
             raise ConnectError(f"{source.toString()} can't be moved to {target.toString()}")
 
-    def _forget_others(self, listed: Any) -> None:
-        """What is left of earlier batches, which are never asked for again."""
+    def _forget_others(self, listed: Any, batch: _Batch | None) -> None:
+        """What is left of earlier batches, which are never asked for again, and of earlier attempts at this one."""
+        self._files.mkdirs(self._own)
+        keep = {listed.getName(), batch.folder if batch is not None else ""}
         for status in self._files.listStatus(self._own):
-            if status.getPath().getName() != listed.getName():
+            if status.getPath().getName() not in keep:
                 self._files.delete(status.getPath(), True)
 
     def _below(self, path: Any, name: str) -> Any:

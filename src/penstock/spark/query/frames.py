@@ -48,6 +48,7 @@ class Frames:
         self._context = session.sparkContext
         self._totals = self._context.accumulator({}, Totals())
         self._columns = None if settings.schema is None else _declared(settings.schema)
+        self._zone = session.conf.get("spark.sql.session.timeZone") or "UTC"
         sql = settings.sql or ""
         self._extras = tuple(name for name in EXTRAS.names if re.search(rf"\b{name}\b", sql) or "*" in sql)
         self._width = self._context.defaultParallelism if self._context.master.startswith("local") else None  # type: ignore[union-attr]
@@ -81,7 +82,7 @@ class Frames:
 
     def _rows(self, records: DataFrame, columns: t.StructType) -> DataFrame:
         declared = self._settings.schema is not None
-        plan = Plan(columns.json(), declared, self._extras, tombstones=self._settings.sql is not None)
+        plan = Plan(columns.json(), declared, self._extras, self._zone, tombstones=self._settings.sql is not None)
         frame = self._mapped(records, Rows(self._spec, plan, self._totals), plan.row_type())
         if self._width is not None:
             # A local Spark has slots for hundreds of hosted tasks, not memory for so many writers of files.

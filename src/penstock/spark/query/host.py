@@ -32,6 +32,8 @@ _QUIET = {
     "org.apache.spark.sql.execution.datasources.FileFormatWriter": "OFF",
     "org.apache.spark.sql.execution.datasources.v2": "OFF",
     "org.apache.spark.sql.execution.streaming": "OFF",
+    "org.apache.spark.util.Utils": "OFF",
+    "org.apache.hadoop.util.Shell": "ERROR",
     # Metrics of jars that came later have no class there.
     "org.apache.spark.sql.execution.ui.SQLAppStatusListener": "ERROR",
 }

@@ -4,28 +4,48 @@ Nothing else is remembered between two runs; Spark's checkpoint is scratch. Befo
 committed together with its number and its end, in the metadata of the offsets. A run that finds such an unfinished
 batch writes exactly this batch again under the same number, so that a target that knows what it has of a connector
 can tell. Numbers begin at 1 in an *epoch*; a group that was reset, or altered in all partitions, begins a new one.
+
+A group without members does not ask who commits. So commits are transactions, under the id that KIP-618 gives to the
+transactions of a task: a run that lives on somewhere, cut off from its cluster, can't commit any more, and so begins
+no batch, once another run has started.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import secrets
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import KafkaError as BrokerError
 
-from penstock.api.errors import ConnectError
-from penstock.pipeline.broker_errors import broker_error
+from penstock.api.errors import ConnectError, RetriableError
+from penstock.kafka.clients import init_transactions
+from penstock.pipeline.broker_errors import broker_error, is_fenced
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 Place = tuple[str, int]
-SECONDS = 60.0
-"""For as long a commit is tried again when brokers are away."""
+SECONDS = 30.0
+"""For as long something is tried again when brokers are away."""
+_AWAY = (
+    BrokerError._TRANSPORT,
+    BrokerError._ALL_BROKERS_DOWN,
+    BrokerError._TIMED_OUT,
+    BrokerError._RESOLVE,
+    BrokerError._WAIT_COORD,
+)
+
+
+def failed(what: str, error: BrokerError) -> ConnectError:
+    """The error to raise, from ``broker_error``, when a client says this: a RetriableError if it may pass by."""
+    return (RetriableError if error.retriable() or error.code() in _AWAY else ConnectError)(what)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +101,43 @@ class _Committed:
 
 @dataclass(slots=True)
 class Group:
-    """Reads and commits with a consumer that never subscribes. Raises KafkaError where that fails for good."""
+    """Reads with a consumer that never subscribes, commits with a transactional producer. Raises KafkaError where that
+    fails for good.
+    """
 
     consumer: Consumer
+    producer: Producer | None
     offsets: dict[Place, int] = field(default_factory=dict)
     """What is committed, as far as this object has read or committed it."""
+    claimed: bool = False
+
+    def claim(self) -> None:
+        """Called before anything is read, until it succeeds: from now on no earlier run can commit."""
+        if self.claimed or self.producer is None:
+            return
+        try:
+            self.producer.list_topics(timeout=SECONDS)
+        except KafkaException as e:
+            raise failed("The brokers can't be asked", e.args[0]) from broker_error(e.args[0])
+        try:
+            init_transactions(self.producer, SECONDS)
+            self.claimed = True
+        except KafkaException as e:
+            log.warning(
+                "No transactions can be used (%s). The offsets of the connector are committed without, which is as "
+                "good unless two workers run it at a time because one of them is cut off from the other.",
+                e.args[0].str(),
+            )
+            self.producer = None
 
     def read(self, places: Iterable[Place]) -> Progress:
         wanted = [TopicPartition(*place) for place in places]
-        answers = self._tried("read", lambda: self.consumer.committed(wanted, timeout=30))
+        try:
+            answers = _tried("read", lambda: self.consumer.committed(wanted, timeout=30))
+        except KafkaException as e:
+            raise failed("The offsets of the connector's group can't be read", e.args[0]) from broker_error(e.args[0])
         known = {(a.topic, a.partition): (a.offset, _Committed.of(a.metadata)) for a in answers if a.offset >= 0}
-        self.offsets = {place: offset for place, (offset, _) in known.items()}
+        self.offsets |= {place: offset for place, (offset, _) in known.items()}
         last = max((c for _, c in known.values() if c.epoch), key=lambda c: c.number, default=None)
         if last is None:
             return Progress(Version(secrets.token_hex(4), 0), self.offsets)
@@ -119,23 +165,40 @@ class Group:
             TopicPartition(topic, partition, offset, metadata[topic, partition].text())
             for (topic, partition), offset in offsets.items()
         ]
-        for answer in self._tried("commit", lambda: self.consumer.commit(offsets=wanted, asynchronous=False)):
-            if answer.error is not None:
-                raise ConnectError(
-                    f"Offset {answer.offset} of {answer.topic}-{answer.partition} could not be committed: "
-                    f"{answer.error.str()}"
-                )
+        try:
+            if self.producer is None:
+                _tried("committed", lambda: self.consumer.commit(offsets=wanted, asynchronous=False))
+            else:
+                self._transact(self.producer, wanted)
+        except KafkaException as e:
+            if is_fenced(e.args[0]):
+                raise ConnectError("Another run of this task has been started, and this one ends") from None
+            raise failed("The offsets of the connector's group can't be committed", e.args[0]) from broker_error(
+                e.args[0]
+            )
         self.offsets.update(offsets)
 
-    def _tried(self, what: str, ask: Any) -> list[TopicPartition]:
-        until = time.monotonic() + SECONDS
-        while True:
-            try:
-                answer: list[TopicPartition] = ask()
-                return answer
-            except KafkaException as e:
-                error = e.args[0]
-                if not error.retriable() or time.monotonic() > until:
-                    raise ConnectError(f"The offsets of the connector's group can't be {what}") from broker_error(error)
-                log.warning("The offsets of the connector's group can't be %s yet: %s", what, error.str())
-                time.sleep(0.5)
+    def _transact(self, producer: Producer, wanted: list[TopicPartition]) -> None:
+        group = self.consumer.consumer_group_metadata()
+        producer.begin_transaction()
+        try:
+            _tried("committed", lambda: producer.send_offsets_to_transaction(wanted, group, SECONDS))
+            _tried("committed", lambda: producer.commit_transaction(SECONDS))
+        except KafkaException:
+            with contextlib.suppress(KafkaException):
+                producer.abort_transaction(SECONDS)
+            raise
+
+
+def _tried(what: str, ask: Callable[[], T]) -> T:
+    """The answer; asks again for a while where it may help. Raises KafkaException."""
+    until = time.monotonic() + SECONDS
+    while True:
+        try:
+            return ask()
+        except KafkaException as e:
+            error = e.args[0]
+            if not error.retriable() or time.monotonic() > until:
+                raise
+            log.warning("The offsets of the connector's group can't be %s yet: %s", what, error.str())
+            time.sleep(0.5)

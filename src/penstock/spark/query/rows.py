@@ -22,6 +22,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from penstock.api.batch import NO_HEADERS, Batch, SinkOrigin
 from penstock.api.errors import DataError
+from penstock.api.schema import Type
 from penstock.core.tasks import TaskId
 from penstock.kafka.client_settings import connector_producer
 from penstock.kafka.clients import new_producer
@@ -33,7 +34,7 @@ from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink import Letters
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.trace import trace
-from penstock.spark.query.columns import columns_of, fitting, has_moments, merged, text_of, texts
+from penstock.spark.query.columns import VALUE, columns_of, fitting, has_moments, merged, text_of, texts
 
 EXTRAS = t.StructType(
     [
@@ -78,6 +79,8 @@ class Plan:
     declared: bool = False
     """The columns are those of the setting ``schema``: values are made to fit them."""
     extras: tuple[str, ...] = ()
+    zone: str = "UTC"
+    """Spark's time zone, which is part of Arrow's types."""
     tombstones: bool = False
     """Whether records without a value are rows, of nulls."""
 
@@ -240,11 +243,12 @@ class RowMaker:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._columns = plan.value_type()
-        self._arrow = pa.struct(list(to_arrow_schema(self._columns)))
-        self._extras = to_arrow_schema(t.StructType([EXTRAS[name] for name in plan.extras]))
+        self._arrow = pa.struct(list(to_arrow_schema(self._columns, timezone=plan.zone)))
+        extras = t.StructType([EXTRAS[name] for name in plan.extras])
+        self._extras = to_arrow_schema(extras, timezone=plan.zone)
         self._known: set[Any] = set()
-        self._fit = fitting(self._columns, "value") if len(self._columns) else None
-        self._single = [field.name for field in self._columns] == ["value"]
+        self._fit = fitting(self._columns)
+        self._texts = not plan.declared and self._columns == t.StructType([t.StructField(VALUE, t.StringType())])
         self._loose = plan.declared and has_moments(self._columns)
         self._step = Step(Stage.TASK_PUT, SINK_CLASS, self._try)
 
@@ -281,26 +285,34 @@ class RowMaker:
         return batch
 
     def _array(self, batch: Batch) -> pa.StructArray:
+        if self._texts and not any(schema is not None and schema.fields for schema in set(batch.value_schemas)):
+            # The common case of JSON without a schema.
+            return pa.StructArray.from_arrays([pa.array(texts(batch.values), pa.string())], [VALUE])
         rows = self._structs(batch)
         if not self._loose:
             try:
                 return pa.array(rows, self._arrow)
             except _UNFIT:
                 pass
-        fit = self._fit
-        assert fit is not None
-        made = pa.array(list(map(fit, rows)), self._arrow)
+        made = pa.array(list(map(self._fit, rows)), self._arrow)
         # There will be more of them.
         self._loose = True
         return made
 
     def _structs(self, batch: Batch) -> list[Any]:
-        if not self._single:
-            return batch.values
+        """The values as dicts of columns; what is no struct is the column ``value``."""
         if self._plan.declared:
-            return [value if isinstance(value, dict) else {"value": value} for value in batch.values]
-        structs = [schema is not None and bool(schema.fields) for schema in batch.value_schemas]
-        return [value if struct else {"value": value} for value, struct in zip(batch.values, structs, strict=True)]
+            if VALUE not in self._columns.names:
+                return batch.values
+            return [value if isinstance(value, dict) else {VALUE: value} for value in batch.values]
+        kinds = {id(schema): schema for schema in batch.value_schemas}
+        structs = {one for one, schema in kinds.items() if schema is not None and schema.type is Type.STRUCT}
+        if len(structs) == len(kinds):
+            return batch.values
+        return [
+            value if value is None or id(schema) in structs else {VALUE: value}
+            for value, schema in zip(batch.values, batch.value_schemas, strict=True)
+        ]
 
 
 def extra(name: str, batch: Batch, kind: pa.DataType) -> pa.Array:

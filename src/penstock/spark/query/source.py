@@ -18,7 +18,7 @@ from penstock.core.config.sink import topics_of
 from penstock.kafka.client_settings import connector_consumer
 from penstock.pipeline.broker_errors import broker_error
 from penstock.pipeline.javatext import compile_regex
-from penstock.spark.query.progress import Place
+from penstock.spark.query.progress import Place, failed
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ class Topics:
                     found |= self._consumer.list_topics(topic, timeout=30).topics
                 wanted = self._topics
         except KafkaException as e:
-            raise broker_error(e.args[0]) from None
+            raise failed("The topics to read can't be listed", e.args[0]) from broker_error(e.args[0])
         return sorted((name, number) for name in wanted if name in found for number in found[name].partitions)
 
     def starts(self, places: list[Place], committed: Mapping[Place, int]) -> dict[Place, int]:
@@ -107,7 +107,8 @@ class Topics:
         try:
             low, high = self._consumer.get_watermark_offsets(TopicPartition(*place), timeout=30)
         except KafkaException as e:
-            raise broker_error(e.args[0], "{}-{}".format(*place)) from None
+            what = "The offsets of {}-{} can't be asked for".format(*place)
+            raise failed(what, e.args[0]) from broker_error(e.args[0])
         if committed is not None and low <= committed <= high:
             return committed
         topic, partition = place

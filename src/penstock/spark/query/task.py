@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 import shutil
 import tempfile
 import threading
@@ -17,10 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.api.errors import ConnectError, KafkaError
+from penstock.api.errors import ConnectError, KafkaError, RetriableError
 from penstock.core.tasks import TaskId
-from penstock.kafka.client_settings import connector_consumer
-from penstock.kafka.clients import consumer_config, make_admin, new_consumer
+from penstock.kafka.client_settings import connector_consumer, transactional_producer
+from penstock.kafka.clients import consumer_config, make_admin, new_consumer, new_producer
 from penstock.pipeline.chain import Chain, Resolve
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.deadletter import make_queue, queue_of
@@ -28,7 +29,7 @@ from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink import TOTALS
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
 from penstock.pipeline.topics import ActiveTopics
-from penstock.spark.query.frames import Frames, full_text
+from penstock.spark.query.frames import FailedRecords, Frames, full_text
 from penstock.spark.query.progress import Group, Place, Span, Version
 from penstock.spark.query.rows import TOPIC
 from penstock.spark.query.settings import SinkSettings
@@ -44,6 +45,11 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS = 0.25
 """How often the loop looks after the query."""
 NO_TOPIC_SECONDS = 1.0
+MOST_PATIENCE = 30.0
+_PASSING = re.compile(
+    r"org\.apache\.kafka\.common\.errors\.(Timeout|Disconnect|Network|LeaderNotAvailable|NotLeaderOrFollower|"
+    r"CoordinatorNotAvailable|CoordinatorLoadInProgress|NotCoordinator|BrokerNotAvailable|UnknownTopicOrPartition)"
+)
 
 
 def run_query(
@@ -74,6 +80,14 @@ def run_query(
         java = connector_consumer(spec.worker_config, connector, f"connector-consumer-{id}")
         consumer = new_consumer(java)
         stack.callback(consumer.close)
+        producer = new_producer(
+            transactional_producer(
+                spec.worker_config,
+                connector,
+                f"connector-producer-{id}",
+                f"{spec.group_id or 'connect'}-{spec.connector}-{spec.task}",
+            )
+        )
         scratch = Path(tempfile.mkdtemp(prefix="penstock-query-"))
         stack.callback(shutil.rmtree, scratch, ignore_errors=True)
         query = _Query(
@@ -81,7 +95,7 @@ def run_query(
             session,
             control,
             Frames(spec, settings, session, target_of(settings, spec.connector, session)),
-            Group(consumer),
+            Group(consumer, producer),
             Topics(consumer, connector, java["auto.offset.reset"]),
             ActiveTopics(spec, control, host),
             Metrics(host.metrics, TOTALS),
@@ -93,13 +107,29 @@ def run_query(
         )
         log.info("%s Sink task finished initialization and start", id)
         host.running()
+        patience = 1.0
         while not control.stopping:
             if control.pausing:
                 await_start(control, host)
                 if not control.stopping:
                     host.running()
                 continue
-            query.run()
+            try:
+                query.run()
+                patience = 1.0
+            except Exception as error:
+                if not passes(error):
+                    raise
+                log.warning("The query of %s has ended and is started again in %g s: %s", id, patience, error)
+                control.wait(patience)
+                patience = min(patience * 2, MOST_PATIENCE)
+
+
+def passes(error: Exception) -> bool:
+    """Whether it is about brokers that may come back, as a consumer waits for them without a word."""
+    if isinstance(error, FailedRecords):
+        return False
+    return isinstance(error, RetriableError) or _PASSING.search(full_text(error)) is not None
 
 
 @dataclass(slots=True)
@@ -118,7 +148,10 @@ class _Query:
     name: str
     scratch: Path
     entered: Callable[[], None]
-    version: Version = field(default_factory=lambda: Version("", 0))
+    version: Version | None = None
+    """Of the last batch that was written."""
+    unfinished: Span | None = None
+    """The batch after it, if it has been begun."""
     position: dict[Place, int] = field(default_factory=dict)
     """Where the next batch starts."""
     checkpoint: Path = field(default_factory=Path)
@@ -129,16 +162,19 @@ class _Query:
 
     def run(self) -> None:
         """One query of Spark's, until there is a reason to end it. Raises what ended it otherwise."""
+        self.group.claim()
         places = self.topics.partitions()
         self.metrics.put("partition-count", len(places))
         if not places:
             self.control.wait(NO_TOPIC_SECONDS)
             return
-        progress = self.group.read(places)
-        self.version = progress.version
-        if progress.unfinished is not None:
+        if new := [place for place in places if place not in self.group.offsets]:
+            progress = self.group.read(new)
+            if self.version is None:
+                self.version, self.unfinished = progress.version, progress.unfinished
+        if self.unfinished is not None:
             self.entered()
-            self._repeat(progress.unfinished)
+            self._repeat(self.unfinished)
         self.position = self.topics.starts(places, self.group.offsets)
         query = self._start()
         try:
@@ -212,17 +248,19 @@ class _Query:
                 self.control.changed.set()
 
     def _write(self, records: DataFrame, span: Span) -> None:
+        assert self.version is not None
         started = time.monotonic()
         version = self.version.next()
         self.group.begin(version, span)
+        self.unfinished = span
         self._count(self.frames.write(records, version), time.monotonic() - started)
         self.group.done(version, span)
-        self.version = version
+        self.version, self.unfinished = version, None
         self.metrics.add("offset-commit-completion-total")
 
     def _repeat(self, span: Span) -> None:
         """Write the batch in which a run before this one ended."""
-        log.info("Batch %d of %s was not finished and is written again", self.version.number + 1, self.name)
+        log.info("The last batch of %s was not finished and is written again", self.name)
         records = (
             self.session.read.format("kafka")
             .options(**self.options)

@@ -1,0 +1,133 @@
+"""Runs of a Spark sink on a real Spark, and what is in the folder that it writes to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow.dataset as ds
+from confluent_kafka import Consumer, TopicPartition
+
+from hosting import Hosted
+from penstock.core.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, TaskRunning
+from penstock.pipeline.task import TaskSpec
+from support import Kafka
+from task_runs import JSON, STRING, eventually, new_name
+
+PLAIN_JSON = {"value.converter": JSON, "value.converter.schemas.enable": "false", "key.converter": STRING}
+SECONDS = 300
+
+
+class Sink:
+    """One connector that writes ``topic`` to ``folder``; a context manager that leaves nothing running."""
+
+    def __init__(self, hosted: Hosted, kafka: Kafka, topic: str, folder: Path, **config: str) -> None:
+        self.hosted, self.kafka, self.topic, self.folder = hosted, kafka, topic, folder
+        self.name = new_name("query")
+        self.id = TaskId(self.name, 0)
+        self.config = {
+            "name": self.name,
+            "topics": topic,
+            "format": "parquet",
+            "path": str(folder),
+            **PLAIN_JSON,
+            **{key.replace("_", "."): value for key, value in config.items()},
+        }
+        self.number = 0
+        self.running = False
+
+    def start(self, paused: bool = False, until: type[TaskEvent] = TaskRunning, **config: str) -> list[TaskEvent]:
+        """Begin the next run; what it says up to this event."""
+        self.number += 1
+        self.config |= {key.replace("_", "."): value for key, value in config.items()}
+        spec = TaskSpec(
+            connector=self.name,
+            task=0,
+            run=self.number,
+            kind="query",
+            task_class="penstock.connectors.spark_sink:SparkSinkTask",
+            config=self.config,
+            connector_config=self.config,
+            worker_config={"bootstrap.servers": self.kafka.bootstrap},
+            paused=paused,
+            group_id="query-tests",
+        )
+        self.running = True
+        self.hosted.run(spec)
+        return self.until(until)
+
+    def until(self, event: type[TaskEvent]) -> list[TaskEvent]:
+        return self.hosted.events.until(event, self.id, timeout=SECONDS)
+
+    def stop(self) -> list[TaskEvent]:
+        self.hosted.stop(self.id)
+        return self.ended()
+
+    def ended(self) -> list[TaskEvent]:
+        self.running = False
+        return self.until(TaskEnded)
+
+    def failure(self) -> str:
+        """Wait until it has failed; its trace."""
+        (failed,) = [event for event in self.ended() if isinstance(event, TaskFailed)]
+        return failed.trace
+
+    def produce(self, *values: Any) -> None:
+        self.kafka.produce(self.topic, [json.dumps(value) for value in values])
+
+    def rows(self, format: str = "parquet") -> list[dict[str, Any]]:
+        """What a reader of the folder finds, in no order."""
+        files = ds.dataset(self.folder, format=format, partitioning="hive")
+        return files.to_table().to_pylist() if files.files else []
+
+    def wait(self, count: int) -> list[dict[str, Any]]:
+        """The rows when there are so many."""
+
+        def look() -> bool:
+            failed = [event.trace for event in self.hosted.events.so_far(self.id) if isinstance(event, TaskFailed)]
+            assert not failed, failed[0]
+            try:
+                return self.folder.exists() and len(self.rows()) >= count
+            except OSError:
+                return False  # files on the move
+
+        eventually(look, SECONDS)
+        rows = self.rows()
+        assert len(rows) == count
+        return rows
+
+    def committed(self) -> dict[int, tuple[int, dict[str, Any]]]:
+        """By partition, what the group has: offset and metadata."""
+        consumer = self._consumer()
+        try:
+            partitions = consumer.list_topics(self.topic, timeout=30).topics[self.topic].partitions
+            answers = consumer.committed([TopicPartition(self.topic, number) for number in partitions], timeout=30)
+            return {a.partition: (a.offset, json.loads(a.metadata or "{}")) for a in answers if a.offset >= 0}
+        finally:
+            consumer.close()
+
+    def commit(self, offsets: dict[int, tuple[int, dict[str, Any]]]) -> None:
+        """Put the group where a run may have left it."""
+        consumer = self._consumer()
+        try:
+            wanted = [TopicPartition(self.topic, p, offset, json.dumps(m)) for p, (offset, m) in offsets.items()]
+            consumer.commit(offsets=wanted, asynchronous=False)
+        finally:
+            consumer.close()
+
+    def _consumer(self) -> Consumer:
+        settings = {
+            "bootstrap.servers": self.kafka.bootstrap,
+            "group.id": f"connect-{self.name}",
+            "enable.auto.commit": False,
+            "isolation.level": "read_committed",
+        }
+        return Consumer(settings)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self.running:
+            self.stop()

@@ -1,0 +1,282 @@
+"""Spark sinks from the outside: on a real Spark, from a real topic, to files that others read."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hosting import Hosted
+from penstock.core.tasks import SparkDied, SparkReady, TaskEnded, TaskFailed, TaskPaused, TaskRunning, TopicSeen
+from query_runs import Sink
+from support import Kafka
+from task_runs import eventually, new_name
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+COLUMNS = "id BIGINT, name STRING"
+
+
+def make(first: int, last: int) -> list[dict[str, Any]]:
+    return [{"id": i, "name": f"n{i % 3}"} for i in range(first, last)]
+
+
+def ids(rows: list[dict[str, Any]]) -> list[int]:
+    return sorted(row["id"] for row in rows)
+
+
+@pytest.fixture
+def sink(hosted: Hosted, kafka: Kafka, tmp_path: Path) -> Callable[..., Sink]:
+    return lambda partitions=2, **config: Sink(
+        hosted, kafka, kafka.create_topic(partitions=partitions), tmp_path / "table", **config
+    )
+
+
+def test_json_becomes_columns_once(sink: Callable[..., Sink]) -> None:
+    with sink(schema=COLUMNS) as one:
+        one.produce(*make(0, 100))
+        one.start()
+        rows = one.wait(100)
+        assert ids(rows) == list(range(100))
+        assert {tuple(row) for row in rows} == {("id", "name")}
+        assert TopicSeen(one.id, 1, one.topic) in one.until(TopicSeen)
+        one.produce(*make(100, 110))
+        one.wait(110)
+        one.stop()
+        committed = one.committed()
+        assert sum(offset for offset, _ in committed.values()) == 110
+        assert all("end" not in metadata for _, metadata in committed.values())
+        # The next run goes on from there.
+        one.produce(*make(110, 120))
+        one.start()
+        assert ids(one.wait(120)) == list(range(120))
+
+
+def test_it_pauses_and_goes_on(sink: Callable[..., Sink]) -> None:
+    with sink(schema=COLUMNS) as one:
+        one.produce(*make(0, 10))
+        assert one.start(paused=True, until=TaskPaused)[-1] == TaskPaused(one.id, 1)
+        one.hosted.resume(one.id)
+        assert one.until(TaskRunning)[-1] == TaskRunning(one.id, 1)
+        one.wait(10)
+        one.hosted.pause(one.id)
+        assert one.until(TaskPaused)[-1] == TaskPaused(one.id, 1)
+        one.produce(*make(10, 20))
+        time.sleep(1.0)
+        assert len(one.rows()) == 10
+        one.hosted.resume(one.id)
+        assert ids(one.wait(20)) == list(range(20))
+
+
+def test_columns_become_folders(sink: Callable[..., Sink]) -> None:
+    with sink(schema=COLUMNS, partition_by="name") as one:
+        one.produce(*make(0, 30))
+        one.start()
+        assert ids(one.wait(30)) == list(range(30))
+        assert sorted(path.name for path in one.folder.glob("name=*")) == ["name=n0", "name=n1", "name=n2"]
+
+
+def test_sql_shapes_the_rows(sink: Callable[..., Sink]) -> None:
+    sql = "SELECT name, count(*) AS n, max(_offset) AS last, first(_topic) AS topic FROM records GROUP BY name;"
+    with sink(partitions=1, schema=COLUMNS, sql=sql) as one:
+        one.produce(*make(0, 30))
+        one.start()
+        rows = sorted(one.wait(3), key=lambda row: row["name"])
+        assert [(row["name"], row["n"], row["last"]) for row in rows] == [
+            ("n0", 10, 27),
+            ("n1", 10, 28),
+            ("n2", 10, 29),
+        ]
+        assert {row["topic"] for row in rows} == {one.topic}
+
+
+def test_values_with_a_schema_bring_their_columns(sink: Callable[..., Sink]) -> None:
+    def value(fields: dict[str, str], **payload: Any) -> dict[str, Any]:
+        described = [{"field": name, "type": kind, "optional": True} for name, kind in fields.items()]
+        return {"schema": {"type": "struct", "fields": described}, "payload": payload}
+
+    with sink(**{"value.converter.schemas.enable": "true"}) as one:
+        one.produce(value({"id": "int32"}, id=1))
+        one.start()
+        assert one.wait(1) == [{"id": 1}]
+        # A new column and a wider one, in the middle of a batch.
+        one.produce(
+            value({"id": "int32"}, id=2),
+            value({"id": "int64", "name": "string"}, id=2**40, name="three"),
+            value({"id": "int32"}, id=4),
+        )
+        one.wait(4)
+        found = sorted((row for path in one.folder.glob("*.parquet") for row in rows_of(path)), key=lambda r: r["id"])
+        assert [(row["id"], row.get("name")) for row in found] == [(1, None), (2, None), (4, None), (2**40, "three")]
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(path).read().to_pylist()
+
+
+def test_transforms_run_before(sink: Callable[..., Sink]) -> None:
+    rename = {
+        "transforms": "r",
+        "transforms.r.type": "org.apache.kafka.connect.transforms.ReplaceField$Value",
+        "transforms.r.renames": "name:title",
+    }
+    with sink(schema="id BIGINT, title STRING", **rename) as one:
+        one.produce(*make(0, 3))
+        one.start()
+        assert sorted(row["title"] for row in one.wait(3)) == ["n0", "n1", "n2"]
+
+
+def test_a_record_nobody_can_read_fails_the_task(sink: Callable[..., Sink]) -> None:
+    with sink(schema=COLUMNS) as one:
+        one.kafka.produce(one.topic, ["{no json"])
+        one.start()
+        trace = one.failure()
+        assert trace.startswith(
+            "org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler\n"
+        )
+        assert (
+            "Caused by: org.apache.kafka.connect.errors.DataException: Converting byte[] to Kafka Connect data" in trace
+        )
+        assert f"topic {one.topic}, partition " in trace
+
+
+def test_what_does_not_fit_is_a_dead_letter(sink: Callable[..., Sink], kafka: Kafka) -> None:
+    letters = new_name("dlq")
+    errors = {
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": letters,
+        "errors.deadletterqueue.topic.replication.factor": "1",
+        "errors.deadletterqueue.context.headers.enable": "true",
+    }
+    with sink(schema=COLUMNS, **errors) as one:
+        one.produce({"id": 1, "name": "a"}, {"id": "two", "name": "b"}, {"id": 3, "name": "c"})
+        one.kafka.produce(one.topic, ["{"])
+        one.start()
+        assert ids(one.wait(2)) == [1, 3]
+        one.stop()
+    found = {record.value: dict(record.headers) for record in kafka.read_all(letters)}
+    assert set(found) == {b'{"id": "two", "name": "b"}', b"{"}
+    assert found[b"{"]["__connect.errors.stage"] == b"VALUE_CONVERTER"
+    unfit = found[b'{"id": "two", "name": "b"}']
+    assert unfit["__connect.errors.stage"] == b"TASK_PUT"
+    assert unfit["__connect.errors.exception.message"] == b"'two' does not fit column value.id of type bigint"
+
+
+def test_a_batch_that_was_written_but_not_committed_is_not_written_twice(sink: Callable[..., Sink]) -> None:
+    """The group stands as it does when a run is killed after its files are in their places."""
+    with sink(partitions=1, schema=COLUMNS) as one:
+        one.produce(*make(0, 10))
+        one.start()
+        one.wait(10)
+        one.stop()
+        ((offset, metadata),) = one.committed().values()
+        assert offset == 10
+        one.commit({0: (0, {**metadata, "end": 10})})
+        one.produce(*make(10, 15))
+        one.start()
+        assert ids(one.wait(15)) == list(range(15))
+        one.stop()
+        ((offset, after),) = one.committed().values()
+        assert (offset, after["epoch"], after["version"]) == (15, metadata["epoch"], metadata["version"] + 1)
+
+
+def test_a_batch_whose_files_were_not_all_moved_is_completed(sink: Callable[..., Sink]) -> None:
+    with sink(partitions=1, schema=COLUMNS, partition_by="name") as one:
+        one.produce(*make(0, 9))
+        one.start()
+        one.wait(9)
+        one.stop()
+        (listed,) = (one.folder / ".penstock").glob("*/*.json")
+        names = json.loads(listed.read_text())
+        written = listed.parent / names["folder"]
+        # One file is back where it was written.
+        moved = names["files"][0]
+        (written / moved).parent.mkdir(parents=True)
+        (one.folder / moved).rename(written / moved)
+        assert len(one.rows()) == 6
+        ((_, metadata),) = one.committed().values()
+        one.commit({0: (0, {**metadata, "end": 9})})
+        one.start()
+        assert ids(one.wait(9)) == list(range(9))
+
+
+def test_a_batch_that_was_begun_is_written_to_its_end_and_no_further(sink: Callable[..., Sink]) -> None:
+    with sink(partitions=1, schema=COLUMNS, sql="SELECT *, count(*) OVER () AS size FROM records") as one:
+        one.produce(*make(0, 20))
+        one.commit({0: (5, {"epoch": "abc", "version": 7, "end": 12})})
+        one.start()
+        rows = one.wait(15)
+        assert ids(rows) == list(range(5, 20))
+        assert {row["id"]: row["size"] for row in rows} == {i: 7 if i < 12 else 8 for i in range(5, 20)}
+        one.stop()
+        assert one.committed()[0] == (20, {"epoch": "abc", "version": 8})
+
+
+@pytest.mark.parametrize("after", [0.0, 0.3, 1.0])
+def test_rows_are_there_once_when_spark_is_killed_at_work(sink: Callable[..., Sink], after: float) -> None:
+    with sink(schema=COLUMNS) as one:
+        one.produce(*make(0, 50))
+        one.start()
+        one.wait(50)
+        one.produce(*make(50, 100))
+        eventually(lambda: any("end" in metadata for _, metadata in one.committed().values()))
+        time.sleep(after)
+        os.kill(one.hosted._driver._child.pid, signal.SIGKILL)
+        failed = [event for event in one.ended() if isinstance(event, TaskFailed)]
+        assert "ended with Spark" in failed[0].trace
+        one.hosted.events.until(SparkDied)
+        one.hosted.events.until(SparkReady)
+        one.produce(*make(100, 110))
+        one.start()
+        assert ids(one.wait(110)) == list(range(110))
+
+
+def test_a_run_that_is_cut_off_can_begin_no_batch(sink: Callable[..., Sink], kafka: Kafka) -> None:
+    from confluent_kafka import Producer
+
+    with sink(schema=COLUMNS) as one:
+        one.produce(*make(0, 5))
+        one.start()
+        one.wait(5)
+        # What another run does first of all.
+        other = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": f"query-tests-{one.name}-0"})
+        other.init_transactions(30)
+        one.produce(*make(5, 10))
+        assert "Another run of this task has been started" in one.failure()
+        assert len(one.rows()) == 5
+
+
+def test_topics_that_come_later_are_read_too(sink: Callable[..., Sink], kafka: Kafka) -> None:
+    prefix = new_name("many")
+    settings = {"topics": "", "topics.regex": f"{prefix}-.*", "consumer.override.metadata.max.age.ms": "1000"}
+    with sink(schema=COLUMNS, **settings) as one:
+        one.start()
+        for number in range(2):
+            one.topic = kafka.create_topic(f"{prefix}-{number}")
+            one.produce(*make(5 * number, 5 * number + 5))
+            assert ids(one.wait(5 * number + 5)) == list(range(5 * number + 5))
+
+
+def test_values_without_a_schema_are_json_and_strings_text(sink: Callable[..., Sink]) -> None:
+    with sink() as one:
+        one.produce({"a": [1, 2]}, "text")
+        one.start()
+        assert sorted(row["value"] for row in one.wait(2)) == ["text", '{"a":[1,2]}']
+
+
+def test_settings_that_can_not_be_followed_fail_at_the_start(sink: Callable[..., Sink]) -> None:
+    with sink(schema="id NUMBERISH") as one:
+        one.start(until=TaskEnded)
+        one.running = False
+    with sink(schema=COLUMNS, value_converter="no.such.Converter") as one:
+        events = one.start(until=TaskEnded)
+        one.running = False
+        assert "no.such.Converter" in next(event.trace for event in events if isinstance(event, TaskFailed))
