@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 NOTHING = t.StructType([t.StructField("value", t.StringType())])
 VIEW = "records"
+PROBED = 100
+"""Records that are looked at for their columns, unless none of them has a value."""
 FORK_WITH = "PENSTOCK_FORK_WITH"
 MODULES = "pyarrow.compute,pyspark.sql.pandas.serializers,penstock.spark.query.rows"
 """What Spark's Python processes for queries are forked with, beside what all are."""
@@ -58,7 +60,7 @@ class Frames:
         while True:
             self._totals.value = {}
             try:
-                self._columns = self._columns or self._probe(records)
+                self._columns = self._columns or self._probe(records.limit(PROBED)) or self._probe(records)
                 if self._columns is not None:
                     self._target.add(self._rows(records, self._columns), version)
                 else:
@@ -75,7 +77,7 @@ class Frames:
             return dict(self._totals.value)
 
     def _probe(self, records: DataFrame) -> t.StructType | None:
-        """The columns of the first values in each partition; None if there are no values."""
+        """The columns of the first values; None if there are no values."""
         rows = Rows(self._spec, None, self._totals)
         found = self._mapped(records, rows, f"{SCHEMA_COLUMN} STRING").collect()
         return functools.reduce(merged, (_struct(row[0]) for row in found)) if found else None
