@@ -42,5 +42,5 @@ lock:  ## pin the dependencies of pyproject.toml anew (needs uv)
 		--custom-compile-command "make lock" pyproject.toml -o requirements.lock
 
 clean:  ## remove .venv and what tests and builds left here
-	rm -rf .venv build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache spark-warehouse metastore_db derby.log
+	rm -rf .venv build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache spark-warehouse metastore_db derby.log flight-delays.svg
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

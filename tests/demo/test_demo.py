@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 
+import pyarrow.dataset as ds
 import pytest
 
 from penstock.demo import flights
@@ -57,6 +60,26 @@ def test_twenty_thousand_flights_arrive_exactly_once(tmp_path: Path) -> None:
     assert len(sent) == 20_000
     assert sorted((folder / "sink.csv").read_bytes().splitlines()) == sorted(sent)
     assert processes_of(folder) == []
+    # The same flights as a table, and what Spark SQL makes of it.
+    table = ds.dataset(folder / "flights", format="parquet").to_table()
+    assert table.column_names == list(flights.COLUMNS)
+    assert table.num_rows == 20_000
+    late = {carrier: f"{mean:+.1f}" for carrier, mean in delays(sent).items()}
+    names = flights.airlines()
+    picture = (folder / "flight-delays.svg").read_text()
+    for carrier, delay in late.items():
+        assert re.search(rf"{re.escape(names[carrier])}\W.*{re.escape(delay)}", said.stdout)
+        assert f">{escape(names[carrier])}</text>" in picture
+    assert len(late) > 10
+
+
+def delays(lines: list[bytes]) -> dict[str, float]:
+    carrier, delay = flights.COLUMNS.index("carrier"), flights.COLUMNS.index("arr_delay")
+    known: dict[str, list[int]] = {}
+    for fields in (line.decode().split(",") for line in lines):
+        if fields[delay] != "NA":
+            known.setdefault(fields[carrier], []).append(int(fields[delay]))
+    return {name: sum(each) / len(each) for name, each in known.items()}
 
 
 def test_what_is_kept_runs_until_it_is_ended_as_was_said(tmp_path: Path) -> None:

@@ -21,7 +21,9 @@ def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Leave broker and worker running.")] = False,
     kill: Annotated[list[Kill] | None, typer.Option(help="SIGKILL this in the middle; may be repeated.")] = None,
 ) -> None:
-    """Send every flight of New York City in 2013 from a file to a topic to a file, and prove that none is lost."""
+    """Send every flight of New York City in 2013 from a file to a topic to a file and to a table, prove that none is
+    lost, and draw who was late.
+    """
     from rich.console import Console
 
     from penstock.demo import flights, story

@@ -1,11 +1,14 @@
-"""The demo's two connectors, as anybody would create them: a file to a topic, and the topic to another file."""
+"""The demo's connectors, as anybody would create them: a file to a topic, the topic to another file, and to a table."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from penstock.demo import flights
+
 SOURCE = "flights-from-file"
 SINK = "flights-to-file"
+TABLE = "flights-to-table"
 TOPIC = "flights"
 PARTITIONS = 3
 FIELD = "flight"
@@ -42,4 +45,16 @@ def sink(file: Path) -> dict[str, str]:
         "transforms": "line",
         "transforms.line.type": "org.apache.kafka.connect.transforms.ExtractField$Value",
         "transforms.line.field": FIELD,
+    }
+
+
+def table(folder: Path) -> dict[str, str]:
+    """Spark takes the line apart."""
+    return {
+        "connector.class": "penstock.connectors.SparkSink",
+        "tasks.max": "1",
+        "topics": TOPIC,
+        "format": "parquet",
+        "path": str(folder),
+        "sql": f"SELECT inline(array(from_csv({FIELD}, '{flights.TYPES}', map('nullValue', 'NA')))) FROM records",
     }

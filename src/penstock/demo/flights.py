@@ -16,6 +16,11 @@ COLUMNS = (
     *("carrier", "flight", "tailnum", "origin", "dest", "air_time", "distance", "hour", "minute", "time_hour"),
 )
 """What the values of a line are; one that is not known is ``NA``."""
+_TEXTS = ("carrier", "tailnum", "origin", "dest")
+TYPES = ", ".join(
+    f"{name} {'STRING' if name in _TEXTS else 'TIMESTAMP' if name == 'time_hour' else 'INT'}" for name in COLUMNS
+)
+"""The same as Spark's types."""
 TOTAL = 336_776
 
 

@@ -50,6 +50,10 @@ class Rest:
     def offsets(self, name: str) -> list[dict[str, Any]]:
         return self._ask("GET", f"/connectors/{name}/offsets")["offsets"]
 
+    def committed(self, name: str) -> dict[int, int]:
+        """Of a sink: its group's offset by partition."""
+        return {each["partition"]["kafka_partition"]: each["offset"]["kafka_offset"] for each in self.offsets(name)}
+
     def restart(self, name: str) -> None:
         """Restart what of the connector has failed (KIP-745)."""
         self._ask("POST", f"/connectors/{name}/restart?includeTasks=true&onlyFailed=true")

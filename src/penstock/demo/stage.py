@@ -19,7 +19,8 @@ from penstock.demo.processes import WorkerProcess
 from penstock.demo.rest import Rest
 from penstock.embedded import Broker, daemon
 
-PATIENCE = 120
+PICTURE = "flight-delays.svg"
+PATIENCE = 300
 """Seconds without any progress."""
 
 
@@ -42,6 +43,8 @@ class Stage:
     bootstrap: str
     worker: WorkerProcess
     rest: Rest
+    picture: Path
+    """Where it is drawn: in the folder if that stays, otherwise where the demo was started."""
 
     @property
     def source_file(self) -> Path:
@@ -50,6 +53,10 @@ class Stage:
     @property
     def sink_file(self) -> Path:
         return self.folder / "sink.csv"
+
+    @property
+    def table(self) -> Path:
+        return self.folder / "flights"
 
     def say(self, text: str) -> None:
         self.console.print(text, highlight=False, soft_wrap=True)
@@ -107,6 +114,7 @@ def open_stage(options: Options, folder: Path, console: Console) -> Iterator[Sta
         ending.callback(rest.close)
         rest.wait(PATIENCE)
         console.print(f"[bold]Worker[/]  {worker.url}, exactly once, tasks on a local Spark", highlight=False)
-        yield Stage(console, folder, bootstrap, worker, rest)
+        stays = options.keep or options.folder is not None
+        yield Stage(console, folder, bootstrap, worker, rest, (folder if stays else Path.cwd()) / PICTURE)
         if options.keep:
             ending.pop_all()

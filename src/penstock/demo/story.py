@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
-from penstock.demo import connectors, flights, proof, recovery, tables
+from penstock.demo import connectors, delays, flights, proof, recovery, tables
 from penstock.demo.kills import Kill
 from penstock.demo.problem import DemoError
 from penstock.demo.progress import Growing, bars
@@ -30,7 +30,7 @@ def show_connectors(stage: Stage) -> None:
     stage.console.print(tables.connectors([stage.rest.status(name) for name in names], stage.rest.topics))
 
 
-STEPS: tuple[Step, ...] = (show_connectors,)
+STEPS: tuple[Step, ...] = (show_connectors, delays.show_delays)
 
 
 def run(options: Options, console: Console) -> proof.Proof:
@@ -64,7 +64,7 @@ def _flow(stage: Stage, total: int, wanted: Sequence[Kill]) -> proof.InTopic:
             position = _source_position(stage)
             shown.show(content.count(b"\n", 0, position), growing.lines())
             share = (len(wanted) - len(to_kill) + 1) / (len(wanted) + 2)
-            if to_kill and sum(_sink_offsets(stage).values()) >= total * share:
+            if to_kill and sum(stage.rest.committed(connectors.SINK).values()) >= total * share:
                 recovery.kill(stage, to_kill.pop(0), shown)
             return position == len(content) and not to_kill
 
@@ -73,7 +73,7 @@ def _flow(stage: Stage, total: int, wanted: Sequence[Kill]) -> proof.InTopic:
 
         def arrived() -> bool:
             shown.show(total, growing.lines())
-            committed = _sink_offsets(stage)
+            committed = stage.rest.committed(connectors.SINK)
             return all(committed.get(partition, 0) >= end for partition, end in topic.ends.items())
 
         stage.wait("The commit of all records by the sink", arrived, growing.lines)
@@ -83,11 +83,6 @@ def _flow(stage: Stage, total: int, wanted: Sequence[Kill]) -> proof.InTopic:
 
 def _source_position(stage: Stage) -> int:
     return next((each["offset"]["position"] for each in stage.rest.offsets(connectors.SOURCE)), 0)
-
-
-def _sink_offsets(stage: Stage) -> dict[int, int]:
-    offsets = stage.rest.offsets(connectors.SINK)
-    return {each["partition"]["kafka_partition"]: each["offset"]["kafka_offset"] for each in offsets}
 
 
 def _prove(stage: Stage, topic: proof.InTopic, strict: bool) -> proof.Proof:
