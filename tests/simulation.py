@@ -120,6 +120,14 @@ class Cluster:
         self.post(worker, f"connector {connector}", e.ConnectorDelayed(connector, run, why))
         self._settle_unless_picked()
 
+    def trouble(self, id: TaskId, why: str | None) -> None:
+        """It tries again, or, with None, has got on."""
+        for worker in self.workers.values():
+            task = worker.tasks.get(id)
+            if task is not None and not task.stopping:
+                self.post(worker, f"task {id}", TaskRunning(id, task.run, why))
+        self._settle_unless_picked()
+
     def use_topic(self, id: TaskId, topic: str) -> None:
         """Every run of the task works with a record of the topic; only what is news to it is told of."""
         for worker in self.workers.values():

@@ -62,7 +62,7 @@ class MemoryHost:
         self.stored: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self.reported: dict[str, float] = {}
 
-    def running(self) -> None:
+    def running(self, trouble: str | None = None) -> None:
         self.states.append("running")
 
     def paused(self) -> None:

@@ -92,6 +92,8 @@ def run(cluster: Cluster, command: str, lines: list[str]) -> Cluster:
             cluster.ask(worker, m.ResetTopics(name))
         case "fail", [name, task, why]:
             cluster.fail(TaskId(name, int(task)), why)
+        case "trouble", [name, task, *why]:
+            cluster.trouble(TaskId(name, int(task)), " ".join(why) or None)
         case "use", [name, task, topic]:
             cluster.use_topic(TaskId(name, int(task)), topic)
         case "slow", [worker, name, task]:

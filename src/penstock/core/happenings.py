@@ -136,8 +136,8 @@ def on_task(herder: Herder, event: TaskEvent) -> None:
     if task is None:
         return
     match event:
-        case TaskRunning():
-            _task_is(herder, task, Phase.RUNNING, "RUNNING")
+        case TaskRunning(trouble=trouble):
+            _task_is(herder, task, Phase.RUNNING, "RUNNING", trouble)
         case TaskPaused():
             _task_is(herder, task, Phase.PAUSED, "PAUSED")
         case TaskWaiting(reason=reason):
@@ -159,10 +159,10 @@ def on_task(herder: Herder, event: TaskEvent) -> None:
             pass  # the worker's own affair
 
 
-def _task_is(herder: Herder, task: TaskRun, phase: Phase, state: str) -> None:
+def _task_is(herder: Herder, task: TaskRun, phase: Phase, state: str, trouble: str | None = None) -> None:
     if task.phase is Phase.STARTING or task.phase in (Phase.RUNNING, Phase.PAUSED):
         task.phase = phase
-        put_task(herder, task.id, state)
+        put_task(herder, task.id, state, trace=trouble)
 
 
 def _task_ended(herder: Herder, task: TaskRun) -> None:

@@ -41,7 +41,12 @@ class TaskWaiting(TaskEvent):
 
 @dataclass(frozen=True, slots=True)
 class TaskRunning(TaskEvent):
-    """It has started, or resumed, and is at work."""
+    """It has started, or resumed, and is at work.
+
+    ``trouble`` is a sentence for its status if it can't get on and tries again. Then it comes again when that is over.
+    """
+
+    trouble: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,8 +68,11 @@ class TaskSpec:
 class TaskHost(Protocol):
     """Where a task loop reports. Called from the loop's thread; must not block for long."""
 
-    def running(self) -> None:
-        """The task has started, or gone on after a pause."""
+    def running(self, trouble: str | None = None) -> None:
+        """The task has started, or gone on after a pause.
+
+        ``trouble``: what it waits for although it is at work, as a sentence; told again without one when that is over.
+        """
 
     def paused(self) -> None:
         """The task has come to a pause; nothing is polled or put until it is resumed."""

@@ -226,7 +226,7 @@ class Run:
         id, run = self.id, self.spec.run
         match message["say"]:
             case "running":
-                self._deliver(TaskRunning(id, run))
+                self._deliver(TaskRunning(id, run, message.get("trouble")))
             case "waiting":
                 self.waiting(message["reason"])
             case "paused":

@@ -51,9 +51,9 @@ class ChannelHost:
         self._channel = channel
         self.started = threading.Event()
 
-    def running(self) -> None:
+    def running(self, trouble: str | None = None) -> None:
         self.started.set()
-        self._channel.send({"say": "running"})
+        self._channel.send({"say": "running", "trouble": trouble})
 
     def paused(self) -> None:
         self.started.set()
