@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from pyspark.errors import AnalysisException, ArithmeticException, DateTimeException, IllegalArgumentException
 from pyspark.sql import types as t
 
 from penstock.api.errors import ConfigError, ConnectError
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 NOTHING = t.StructType([t.StructField("value", t.StringType())])
+HOPELESS = (ConnectError, AnalysisException, ArithmeticException, DateTimeException, IllegalArgumentException)
+"""What is about the rows or the statement, and will be the same the next time."""
+LACKING = re.compile("No suitable driver|ClassNotFoundException|NoClassDefFoundError")
 VIEW = "records"
 PROBED = 100
 """Records that are looked at for their columns, unless none of them has a value."""
@@ -42,6 +46,14 @@ class FailedRecords(ConnectError):
         self.text = text
 
 
+class NotWrittenError(ConnectError):
+    """A batch could not be written, and that may pass: its target is away, or full. ``text`` is all that was said."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(f"A batch could not be written: {root_cause(error)}")
+        self.text = full_text(error)
+
+
 class Frames:
     """Writes batches of one run to ``target``."""
 
@@ -56,7 +68,10 @@ class Frames:
         self._width = self._context.defaultParallelism if self._context.master.startswith("local") else None  # type: ignore[union-attr]
 
     def write(self, records: DataFrame, version: Version) -> Mapping[str, float]:
-        """Write a batch of Kafka's records; what was counted. Raises what ended it."""
+        """Write a batch of Kafka's records; what was counted.
+
+        Raises FailedRecords, NotWrittenError, and what Spark raises of rows that can never be written.
+        """
         while True:
             self._totals.value = {}
             try:
@@ -73,7 +88,13 @@ class Frames:
                     continue
                 if "trace" in told:
                     raise FailedRecords(told["trace"]) from None
-                raise
+                if isinstance(error, HOPELESS):
+                    raise
+                if LACKING.search(cause := root_cause(error)):
+                    raise ConnectError(
+                        f"{cause}: its jar has to be in spark.jars of the worker, for jdbc its class in option.driver"
+                    ) from error
+                raise NotWrittenError(error) from error
             return dict(self._totals.value)
 
     def _probe(self, records: DataFrame) -> t.StructType | None:
@@ -115,6 +136,16 @@ def _declared(schema: str) -> t.StructType:
 
 def _struct(text: str) -> t.StructType:
     return t.StructType.fromJson(json.loads(text))
+
+
+def root_cause(error: BaseException) -> str:
+    """The one line that tells most."""
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    if java is None:
+        return str(error).split("\n", 1)[0]
+    while (cause := java.getCause()) is not None:
+        java = cause
+    return str(java.toString()).split("\n", 1)[0]
 
 
 def full_text(error: BaseException) -> str:

@@ -25,12 +25,14 @@ from penstock.kafka.clients import consumer_config, make_admin, new_consumer, ne
 from penstock.pipeline.chain import Chain, Resolve
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.deadletter import make_queue, queue_of
+from penstock.pipeline.errors import ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink import TOTALS
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
 from penstock.pipeline.topics import ActiveTopics
-from penstock.spark.query.frames import FailedRecords, Frames, full_text
+from penstock.spark.query.frames import FailedRecords, Frames, NotWrittenError, full_text
 from penstock.spark.query.progress import Group, Place, Span, Version
+from penstock.spark.query.retries import Retries
 from penstock.spark.query.rows import TOPIC
 from penstock.spark.query.settings import SinkSettings
 from penstock.spark.query.source import Topics, as_json, assignment, from_json, kafka_options
@@ -90,6 +92,13 @@ def run_query(
         )
         scratch = Path(tempfile.mkdtemp(prefix="penstock-query-"))
         stack.callback(shutil.rmtree, scratch, ignore_errors=True)
+        metrics = Metrics(host.metrics, TOTALS)
+        retries = Retries(ErrorSettings.of(connector))
+
+        def written() -> None:
+            if retries.over():
+                host.running()
+
         query = _Query(
             settings,
             session,
@@ -98,12 +107,13 @@ def run_query(
             Group(consumer, producer),
             Topics(consumer, connector, java["auto.offset.reset"]),
             ActiveTopics(spec, control, host),
-            Metrics(host.metrics, TOTALS),
+            metrics,
             kafka_options(spec.worker_config, connector),
             consumer_config(java)["metadata.max.age.ms"] / 1000,
             str(id),
             scratch,
             entered,
+            written,
         )
         log.info("%s Sink task finished initialization and start", id)
         host.running()
@@ -118,18 +128,32 @@ def run_query(
                 query.run()
                 patience = 1.0
             except Exception as error:
-                if not passes(error):
+                if passes(error):
+                    log.warning("The query of %s has ended and is started again in %g s: %s", id, patience, error)
+                    _wait(control, patience)
+                    patience = min(patience * 2, MOST_PATIENCE)
+                elif isinstance(error, NotWrittenError) and (delay := retries.after(time.monotonic())) is not None:
+                    log.warning("%s: %s. It is tried again in %g s.", id, error, delay)
+                    metrics.add("total-retries")
+                    host.running(f"{error}. It is tried again, as errors.retry.timeout says")
+                    _wait(control, delay)
+                else:
                     raise
-                log.warning("The query of %s has ended and is started again in %g s: %s", id, patience, error)
-                control.wait(patience)
-                patience = min(patience * 2, MOST_PATIENCE)
+
+
+def _wait(control: TaskControl, seconds: float) -> None:
+    """Until then, or until the task is to do something else."""
+    until = time.monotonic() + seconds
+    while not (control.stopping or control.pausing) and (left := until - time.monotonic()) > 0:
+        control.wait(left)
 
 
 def passes(error: Exception) -> bool:
     """Whether it is about brokers that may come back, as a consumer waits for them without a word."""
     if isinstance(error, FailedRecords):
         return False
-    return isinstance(error, RetriableError) or _PASSING.search(full_text(error)) is not None
+    told = error.text if isinstance(error, NotWrittenError) else full_text(error)
+    return isinstance(error, RetriableError) or _PASSING.search(told) is not None
 
 
 @dataclass(slots=True)
@@ -148,6 +172,8 @@ class _Query:
     name: str
     scratch: Path
     entered: Callable[[], None]
+    written: Callable[[], None]
+    """Called after each batch, by whoever has written it."""
     version: Version | None = None
     """Of the last batch that was written."""
     unfinished: Span | None = None
@@ -257,6 +283,7 @@ class _Query:
         self.group.done(version, span)
         self.version, self.unfinished = version, None
         self.metrics.add("offset-commit-completion-total")
+        self.written()
 
     def _repeat(self, span: Span) -> None:
         """Write the batch in which a run before this one ended."""

@@ -1,0 +1,98 @@
+"""A PostgreSQL of the tests' own, if there is one on this machine; and what is in its tables."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+USER = "penstock"
+START_SECONDS = 120
+LOOPBACK = "127.0.0.1"
+
+
+def binaries() -> Path | None:
+    """The folder with ``postgres`` and ``initdb``; Debian does not put it on the path."""
+    found = [Path(path).resolve().parent for name in ("initdb", "postgres") if (path := shutil.which(name))]
+    found += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    return next((folder for folder in found if (folder / "initdb").exists()), None)
+
+
+class Postgres:
+    """One server on a free port. ``stop`` and ``start`` it again; its tables stay."""
+
+    def __init__(self, folder: Path) -> None:
+        self._data = folder / "data"
+        self._server: subprocess.Popen[bytes] | None = None
+        # It does not run as root.
+        self._as = {"user": "postgres", "group": "postgres"} if os.geteuid() == 0 else {}
+        if self._as:
+            shutil.chown(folder, "postgres", "postgres")
+        with socket.socket() as probe:
+            probe.bind((LOOPBACK, 0))
+            self.port: int = probe.getsockname()[1]
+        self.url = f"jdbc:postgresql://{LOOPBACK}:{self.port}/postgres?user={USER}"
+        self._run("initdb", "-D", str(self._data), "-U", USER, "-A", "trust", "--no-sync")
+
+    @classmethod
+    def make(cls) -> Postgres:
+        """In a folder that its own user can reach."""
+        return cls(Path(tempfile.mkdtemp(prefix="penstock-postgres-", dir="/tmp")))
+
+    def start(self) -> None:
+        folder = binaries()
+        assert folder is not None
+        options = ("-h", LOOPBACK, "-p", str(self.port), "-k", str(self._data), "-F")
+        self._server = subprocess.Popen(
+            [folder / "postgres", "-D", str(self._data), *options],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            **self._as,  # type: ignore[call-overload]
+        )
+        give_up = time.monotonic() + START_SECONDS
+        while not self._answers():
+            assert self._server.poll() is None
+            assert time.monotonic() < give_up
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        if self._server is not None:
+            self._server.send_signal(signal.SIGINT)  # it disconnects whoever is connected
+            self._server.wait(60)
+            self._server = None
+
+    def remove(self) -> None:
+        self.stop()
+        shutil.rmtree(self._data.parent, ignore_errors=True)
+
+    def rows(self, sql: str) -> list[list[str]]:
+        said = self._run(
+            *("psql", "-h", LOOPBACK, "-p", str(self.port), "-U", USER, "-d", "postgres"),
+            *("-qAt", "-F", "\t", "-c", sql),
+        )
+        return [line.split("\t") for line in said.splitlines()]
+
+    def _answers(self) -> bool:
+        try:
+            return self.rows("SELECT 1") == [["1"]]
+        except subprocess.CalledProcessError:
+            return False
+
+    def _run(self, name: str, *arguments: str) -> str:
+        folder = binaries()
+        assert folder is not None
+        done = subprocess.run(
+            [folder / name, *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd="/",
+            **self._as,
+        )
+        return done.stdout

@@ -1,0 +1,126 @@
+"""A Spark sink to a real PostgreSQL, which is stopped and started again meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hosting import Hosted
+from penstock.core.tasks import SparkReady, TaskRunning
+from penstock.embedded.home import home
+from penstock.embedded.jars import Jar, ensure
+from penstock.spark.session import HostSettings
+from postgres import Postgres, binaries
+from query_runs import SECONDS, Sink
+from support import Kafka
+from task_runs import eventually
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.slow,
+    pytest.mark.skipif(binaries() is None, reason="there is no PostgreSQL on this machine"),
+]
+
+DRIVER = Jar(
+    "157963d60ae66d607e09466e8c0cdf8087e9cb20d0159899ffca96bca2528460", "org.postgresql", "postgresql", "42.7.7"
+)
+IDS = "SELECT id FROM numbers ORDER BY id"
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Hosted]:
+    (driver,) = ensure([DRIVER], home() / "jars")
+    hosted = Hosted(HostSettings(lease=5.0, spark={"spark.jars": str(driver)}))
+    hosted.start()
+    try:
+        hosted.events.until(SparkReady)
+        yield hosted
+    finally:
+        hosted.close(20.0)
+
+
+@pytest.fixture
+def postgres() -> Iterator[Postgres]:
+    server = Postgres.make()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+def sink(spark: Hosted, kafka: Kafka, server: Postgres, **config: str) -> Sink:
+    settings = {
+        "format": "jdbc",
+        "path": "",
+        "option.url": server.url,
+        "option.driver": "org.postgresql.Driver",
+        "option.dbtable": "numbers",
+        "schema": "id INT, name STRING",
+        **config,
+    }
+    return Sink(spark, kafka, kafka.create_topic(partitions=2), Path("unused"), **settings)
+
+
+def numbers(first: int, last: int) -> list[dict[str, object]]:
+    return [{"id": i, "name": f"n{i}"} for i in range(first, last)]
+
+
+def ids(first: int, last: int) -> list[list[str]]:
+    return [[str(i)] for i in range(first, last)]
+
+
+def written(server: Postgres) -> list[list[str]]:
+    exists = server.rows("SELECT count(*) FROM pg_tables WHERE tablename = 'numbers'")
+    return server.rows(IDS) if exists == [["1"]] else []
+
+
+def test_a_database_that_is_down_is_waited_for_and_nothing_is_lost(
+    spark: Hosted, kafka: Kafka, postgres: Postgres
+) -> None:
+    retry = {"errors.retry.timeout": "-1", "errors.retry.delay.max.ms": "1000"}
+    with sink(spark, kafka, postgres, **retry) as one:
+        one.produce(*numbers(0, 20))
+        one.start()
+        eventually(lambda: len(written(postgres)) == 20, SECONDS)
+        postgres.stop()
+        one.produce(*numbers(20, 40))
+        *_, waiting = one.until(TaskRunning)
+        assert waiting.trouble.startswith("A batch could not be written: org.postgresql.util.PSQLException: Connection")
+        assert waiting.trouble.endswith("It is tried again, as errors.retry.timeout says")
+        postgres.start()
+        while one.until(TaskRunning)[-1].trouble is not None:
+            pass
+        assert written(postgres) == ids(0, 40)
+
+
+def test_a_database_that_stays_down_fails_the_task_which_goes_on_when_it_is_restarted(
+    spark: Hosted, kafka: Kafka, postgres: Postgres
+) -> None:
+    with sink(spark, kafka, postgres, **{"errors.retry.timeout": "3000"}) as one:
+        postgres.stop()
+        one.produce(*numbers(0, 10))
+        one.start()
+        assert "org.postgresql.util.PSQLException: Connection" in one.failure()
+        postgres.start()
+        one.start()
+        eventually(lambda: len(written(postgres)) == 10, SECONDS)
+        assert written(postgres) == ids(0, 10)
+
+
+def test_rows_that_no_try_can_write_fail_the_task_at_once(spark: Hosted, kafka: Kafka, postgres: Postgres) -> None:
+    postgres.rows("CREATE TABLE numbers (other INT)")
+    with sink(spark, kafka, postgres, **{"errors.retry.timeout": "-1"}) as one:
+        one.produce(*numbers(0, 1))
+        one.start()
+        assert "id" in one.failure()
+
+
+def test_a_driver_that_is_not_there_fails_the_task_at_once(spark: Hosted, kafka: Kafka, postgres: Postgres) -> None:
+    settings = {"errors.retry.timeout": "-1", "option.driver": "com.example.Driver"}
+    with sink(spark, kafka, postgres, **settings) as one:
+        one.produce(*numbers(0, 1))
+        one.start()
+        assert "com.example.Driver: its jar has to be in spark.jars of the worker" in one.failure()

@@ -1,0 +1,40 @@
+"""How long a write is tried again."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.pipeline.errors import ErrorSettings
+from penstock.spark.query.retries import Retries
+
+
+def make(timeout: str, longest: str = "60000") -> Retries:
+    return Retries(ErrorSettings.of({"errors.retry.timeout": timeout, "errors.retry.delay.max.ms": longest}))
+
+
+def test_nothing_is_tried_again_unless_it_is_asked_for() -> None:
+    assert Retries(ErrorSettings.of({})).after(100.0) is None
+
+
+def test_waits_grow_up_to_the_longest_and_end_with_the_time_allowed() -> None:
+    retries, now, waits = make("5000", "1000"), 100.0, []
+    while (wait := retries.after(now)) is not None:
+        waits.append(wait)
+        now += wait
+    assert waits[:3] == [0.3, 0.6, 1.0]
+    assert max(waits) == 1.0
+    assert now == pytest.approx(105.0)
+
+
+def test_a_success_gives_all_the_time_again() -> None:
+    retries = make("1000")
+    assert retries.after(100.0) == 0.3
+    assert retries.over()
+    assert not retries.over()
+    assert retries.after(200.0) == 0.3
+    assert retries.after(201.0) is None
+
+
+def test_a_negative_timeout_is_without_end() -> None:
+    retries = make("-1", "2000")
+    assert [retries.after(now) for now in (0.0, 10.0, 1e6, 1e9)] == [0.3, 0.6, 1.2, 2.0]
