@@ -116,6 +116,27 @@ def test_values_with_a_schema_bring_their_columns(sink: Callable[..., Sink]) -> 
         assert [(row["id"], row.get("name")) for row in found] == [(1, None), (2, None), (4, None), (2**40, "three")]
 
 
+def test_columns_that_the_table_lacks_are_left_out_or_the_end_as_was_said(sink: Callable[..., Sink]) -> None:
+    with sink(partitions=1, schema=COLUMNS, schema_evolution="ignore") as one:
+        one.produce(*make(0, 3))
+        one.start()
+        one.wait(3)
+        one.stop()
+        # What counts is the table, not what this run has seen.
+        one.produce({"id": 3, "name": "n0", "more": 1.5})
+        one.start(schema=f"{COLUMNS}, more DOUBLE")
+        assert {tuple(row) for row in one.wait(4)} == {("id", "name")}
+        one.stop()
+        one.produce({"id": 4, "name": "n1", "more": 2.5})
+        one.start(schema_evolution="fail")
+        assert f"more: not among the columns of {one.folder}, and schema.evolution=fail" in one.failure()
+        one.start(schema_evolution="add")
+        one.wait(5)
+        assert {"id": 4, "name": "n1", "more": 2.5} in [
+            row for path in one.folder.glob("*.parquet") for row in rows_of(path)
+        ]
+
+
 def rows_of(path: Path) -> list[dict[str, Any]]:
     import pyarrow.parquet as pq
 

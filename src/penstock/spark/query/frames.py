@@ -18,6 +18,7 @@ from pyspark.sql import types as t
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.query.columns import merged
+from penstock.spark.query.evolution import Evolution
 from penstock.spark.query.progress import Version
 from penstock.spark.query.rows import EXTRAS, SCHEMA_COLUMN, Plan, Rows, Totals, said
 from penstock.spark.query.settings import SinkSettings
@@ -60,6 +61,7 @@ class Frames:
     def __init__(self, spec: TaskSpec, settings: SinkSettings, session: SparkSession, target: Target) -> None:
         self._spec, self._settings, self._target = spec, settings, target
         self._context = session.sparkContext
+        self._evolution = Evolution(settings, session)
         self._totals = self._context.accumulator({}, Totals())
         self._columns = None if settings.schema is None else _declared(settings.schema)
         self._zone = session.conf.get("spark.sql.session.timeZone") or "UTC"
@@ -77,7 +79,7 @@ class Frames:
             try:
                 self._columns = self._columns or self._probe(records.limit(PROBED)) or self._probe(records)
                 if self._columns is not None:
-                    self._target.add(self._rows(records, self._columns), version)
+                    self._target.add(self._evolution.kept(self._rows(records, self._columns)), version)
                 else:
                     # Records without values, or that nobody can read, which is to be told.
                     self._rows(records, NOTHING).write.format("noop").mode("overwrite").save()

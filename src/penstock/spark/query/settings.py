@@ -69,6 +69,15 @@ SINK_CONFIG = (
         "values are written as JSON in one column, `value`.",
     )
     .define(
+        "schema.evolution",
+        Type.STRING,
+        "add",
+        ValidString("fail", "add", "ignore"),
+        Importance.MEDIUM,
+        "What becomes of columns that the table does not have. add: they are written, and it is for the format to add "
+        "them; ignore: they are left out; fail: the task fails.",
+    )
+    .define(
         "trigger.interval.ms",
         Type.LONG,
         0,
@@ -98,9 +107,15 @@ class SinkSettings:
     partition_by: tuple[str, ...]
     sql: str | None
     schema: str | None
+    evolution: str
     interval: float
     most: int
     options: Mapping[str, str]
+
+    @property
+    def target(self) -> str:
+        """What it is called in messages."""
+        return self.table or self.path or self.options.get("dbtable", self.format)
 
     @classmethod
     def of(cls, config: Mapping[str, str]) -> Self:
@@ -114,6 +129,7 @@ class SinkSettings:
             partition_by=tuple(values["partition.by"]),
             sql=(values["sql"] or "").strip().rstrip(";") or None,
             schema=(values["schema"] or "").strip() or None,
+            evolution=values["schema.evolution"],
             interval=values["trigger.interval.ms"] / 1000,
             most=values["batch.max.records"],
             options={name[len(OPTION) :]: value for name, value in config.items() if name.startswith(OPTION)},

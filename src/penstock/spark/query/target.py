@@ -40,6 +40,8 @@ class Writer:
         if settings.format == "delta":
             writer = writer.option("txnAppId", f"{self._connector}-{version.epoch}")
             writer = writer.option("txnVersion", version.number)
+            if settings.evolution == "add":
+                writer = writer.option("mergeSchema", "true")
         if settings.partition_by:
             writer = writer.partitionBy(*settings.partition_by)
         if settings.table is not None:
