@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Self
 
+import pyarrow as pa
 import pyarrow.dataset as ds
 from confluent_kafka import Consumer, TopicPartition
 
@@ -79,7 +80,11 @@ class Sink:
     def rows(self, format: str = "parquet") -> list[dict[str, Any]]:
         """What a reader of the folder finds, in no order."""
         files = ds.dataset(self.folder, format=format, partitioning="hive")
-        return files.to_table().to_pylist() if files.files else []
+        if not files.files:
+            return []
+        schemas = [files.schema, *(fragment.physical_schema for fragment in files.get_fragments())]
+        wide = pa.unify_schemas(schemas, promote_options="permissive")
+        return files.replace_schema(wide).to_table().to_pylist()
 
     def wait(self, count: int) -> list[dict[str, Any]]:
         """The rows when there are so many."""
