@@ -43,7 +43,7 @@ def processes_of(folder: Path) -> list[str]:
     return found
 
 
-def wait(done: Callable[[], bool], seconds: float = 60) -> None:
+def wait(done: Callable[[], bool], seconds: float = 180) -> None:
     give_up = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < give_up
