@@ -98,7 +98,13 @@ def test_what_is_kept_runs_until_it_is_ended_as_was_said(tmp_path: Path) -> None
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
 def test_nothing_outlives_a_demo_that_is_ended(tmp_path: Path, number: signal.Signals, status: int) -> None:
     folder = tmp_path / "demo"
-    demo = subprocess.Popen(command("--folder", folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    demo = subprocess.Popen(
+        command("--folder", folder),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        # What a shell runs in the background, these tests perhaps, ignores SIGINT, and so do its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     try:
         wait(lambda: (folder / "sink.csv").exists())
         children = descendants(demo.pid)
