@@ -17,7 +17,7 @@ from support import Kafka
 from task_runs import JSON, STRING, eventually, new_name
 
 PLAIN_JSON = {"value.converter": JSON, "value.converter.schemas.enable": "false", "key.converter": STRING}
-SECONDS = 300
+SECONDS = 180
 
 
 class Sink:

@@ -54,6 +54,8 @@ def table(folder: Path) -> dict[str, str]:
         "connector.class": "penstock.connectors.SparkSink",
         "tasks.max": "1",
         "topics": TOPIC,
+        # Not what tasks that were killed had begun to send.
+        "consumer.override.isolation.level": "read_committed",
         "format": "parquet",
         "path": str(folder),
         "sql": f"SELECT inline(array(from_csv({FIELD}, '{flights.TYPES}', map('nullValue', 'NA')))) FROM records",

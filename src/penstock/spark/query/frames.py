@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 NOTHING = t.StructType([t.StructField("value", t.StringType())])
 HOPELESS = (ConnectError, AnalysisException, ArithmeticException, DateTimeException, IllegalArgumentException)
 """What is about the rows or the statement, and will be the same the next time."""
+UNNAMED = ("java.net.ConnectException", "java.net.SocketTimeoutException", "java.io.EOFException")
+"""Java's errors of a connection that don't tell whose it was."""
 LACKING = re.compile("No suitable driver|ClassNotFoundException|NoClassDefFoundError")
 VIEW = "records"
 PROBED = 100
@@ -90,7 +92,7 @@ class Frames:
                     continue
                 if "trace" in told:
                     raise FailedRecords(told["trace"]) from None
-                if isinstance(error, HOPELESS):
+                if isinstance(error, HOPELESS) and not is_away(error):
                     raise
                 if LACKING.search(cause := root_cause(error)):
                     raise ConnectError(
@@ -140,12 +142,19 @@ def _struct(text: str) -> t.StructType:
     return t.StructType.fromJson(json.loads(text))
 
 
+def is_away(error: BaseException) -> bool:
+    """Whether Spark takes a database that it can't reach for a mistake in the statement."""
+    return isinstance(error, AnalysisException) and (error.getCondition() or "").startswith("FAILED_JDBC.CONNECTION")
+
+
 def root_cause(error: BaseException) -> str:
-    """The one line that tells most."""
+    """The one line that tells most: of a lost connection that which says to what."""
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     if java is None:
         return str(error).split("\n", 1)[0]
-    while (cause := java.getCause()) is not None:
+    while (cause := java.getCause()) is not None and not (
+        cause.getCause() is None and str(cause.getClass().getName()) in UNNAMED
+    ):
         java = cause
     return str(java.toString()).split("\n", 1)[0]
 
