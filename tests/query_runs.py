@@ -84,7 +84,7 @@ class Sink:
             return []
         schemas = [files.schema, *(fragment.physical_schema for fragment in files.get_fragments())]
         wide = pa.unify_schemas(schemas, promote_options="permissive")
-        return files.replace_schema(wide).to_table().to_pylist()
+        return ds.dataset(self.folder, wide, format=format, partitioning="hive").to_table().to_pylist()
 
     def wait(self, count: int) -> list[dict[str, Any]]:
         """The rows when there are so many."""

@@ -69,6 +69,10 @@ class Metrics:
         message = f"{java_name(error)}: {error}" if error.args else java_name(error)
         self._said = {"penstock-last-error": message, "penstock-last-error-timestamp": int(time.time() * 1000)}
 
+    def say(self, name: str, text: str) -> None:
+        """A text among the values, such as another process of this task has found."""
+        self._said[name] = text
+
     def committed(self, seconds: float, success: bool = True) -> None:
         """One attempt to commit offsets has ended."""
         self._commits[success] += 1

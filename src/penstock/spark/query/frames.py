@@ -71,7 +71,7 @@ class Frames:
         self._extras = tuple(name for name in EXTRAS.names if re.search(rf"\b{name}\b", sql) or "*" in sql)
         self._width = self._context.defaultParallelism if self._context.master.startswith("local") else None  # type: ignore[union-attr]
 
-    def write(self, records: DataFrame, version: Version) -> Mapping[str, float]:
+    def write(self, records: DataFrame, version: Version) -> Mapping[str, Any]:
         """Write a batch of Kafka's records; what was counted.
 
         Raises FailedRecords, NotWrittenError, and what Spark raises of rows that can never be written.

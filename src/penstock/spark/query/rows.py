@@ -91,14 +91,21 @@ class Plan:
         return t.StructType.fromJson(json.loads(self.columns))
 
 
-class Totals(AccumulatorParam[dict[str, float]]):
-    """Sums by name; of times the latest."""
+Counts = dict[str, Any]
+"""Numbers by name, and texts."""
 
-    def zero(self, value: dict[str, float]) -> dict[str, float]:
+
+class Totals(AccumulatorParam[Counts]):
+    """Sums by name; of times the latest; of texts any."""
+
+    def zero(self, value: Counts) -> Counts:
         return {}
 
-    def addInPlace(self, value1: dict[str, float], value2: dict[str, float]) -> dict[str, float]:
+    def addInPlace(self, value1: Counts, value2: Counts) -> Counts:
         for name, value in value2.items():
+            if isinstance(value, str):
+                value1[name] = value
+                continue
             known = value1.get(name, 0.0)
             value1[name] = max(known, value) if name.endswith("-timestamp") else known + value
         return value1
@@ -114,7 +121,7 @@ class Rows:
 
     spec: TaskSpec
     plan: Plan | None
-    totals: Accumulator[dict[str, float]]
+    totals: Accumulator[Counts]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with ExitStack() as stack:
@@ -205,8 +212,8 @@ class Pipeline:
         if self.queue is not None:
             self.queue.flush()
 
-    def totals(self) -> dict[str, float]:
-        counts = {TOPIC + topic: float(n) for topic, n in self.topics.items()}
+    def totals(self) -> Counts:
+        counts: Counts = {TOPIC + topic: float(n) for topic, n in self.topics.items()}
         return counts | {name: value for name, value in self.metrics.snapshot(time.monotonic()).items() if value}
 
 

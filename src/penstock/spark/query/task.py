@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.api.errors import ConnectError, KafkaError, RetriableError
 from penstock.core.tasks import TaskId
@@ -298,9 +298,11 @@ class _Query:
         )
         self._write(records, span)
 
-    def _count(self, totals: Mapping[str, float], seconds: float) -> None:
+    def _count(self, totals: Mapping[str, Any], seconds: float) -> None:
         for name, value in totals.items():
-            if name.endswith("-timestamp"):
+            if isinstance(value, str):
+                self.metrics.say(name, value)
+            elif name.endswith("-timestamp"):
                 self.metrics.put(name, value)
             elif not name.startswith(TOPIC):
                 self.metrics.add(name, value)
