@@ -33,8 +33,11 @@ def show_connectors(stage: Stage) -> None:
 STEPS: tuple[Step, ...] = (show_connectors, delays.show_delays)
 
 
-def run(options: Options, console: Console) -> proof.Proof:
-    """Raises DemoError when anything is not as it should be. Nothing is left running, unless it is to be kept."""
+def run(options: Options, console: Console, steps: Sequence[Step] = STEPS) -> proof.Proof:
+    """``steps`` are taken when all has arrived, before it is counted. Nothing is left running, unless it is to be kept.
+
+    Raises DemoError when anything is not as it should be.
+    """
     began = time.monotonic()
     with folder(options) as where:
         total = flights.write(where / "flights.csv", options.records)
@@ -45,7 +48,7 @@ def run(options: Options, console: Console) -> proof.Proof:
             stage.rest.create(connectors.SINK, connectors.sink(stage.sink_file))
             stage.say(f"[bold]Created[/] POST {stage.rest.url}/connectors: {connectors.SOURCE}, {connectors.SINK}")
             topic = _flow(stage, total, options.kills)
-            for step in STEPS:
+            for step in steps:
                 step(stage)
             proven = _prove(stage, topic, strict=not options.kills)
             stage.say(f"[bold]Took[/]    {time.monotonic() - began:.1f} s")
