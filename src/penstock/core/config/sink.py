@@ -53,31 +53,43 @@ def sink_config(common: ConfigDef, compile: Compile = re.compile) -> ConfigDef:
         width=Width.LONG,
         display_name="Topics regex",
     )
+    define_dead_letters(
+        config,
+        (DLQ_TOPIC, "errors.deadletterqueue.topic.replication.factor", "errors.deadletterqueue.context.headers.enable"),
+        "The topic for messages on which this connector, its transforms or its converters fail. "
+        "By default there is none.",
+        "Replication factor used to create the dead letter queue topic when it doesn't already exist.",
+    )
+    return config
+
+
+def define_dead_letters(config: ConfigDef, names: tuple[str, str, str], of_topic: str, of_copies: str) -> None:
+    """Add the settings of a dead letter queue: topic, replication factor, headers."""
+    topic, copies, context = names
     config.define(
-        DLQ_TOPIC,
+        topic,
         Type.STRING,
         "",
         importance=Importance.MEDIUM,
-        documentation="The topic for messages on which this connector, its transforms or its converters fail. "
-        "By default there is none.",
+        documentation=of_topic,
         group=ERRORS,
         order_in_group=6,
         width=Width.MEDIUM,
         display_name="Dead Letter Queue Topic Name",
     )
     config.define(
-        "errors.deadletterqueue.topic.replication.factor",
+        copies,
         Type.SHORT,
         3,
         importance=Importance.MEDIUM,
-        documentation="Replication factor used to create the dead letter queue topic when it doesn't already exist.",
+        documentation=of_copies,
         group=ERRORS,
         order_in_group=7,
         width=Width.MEDIUM,
         display_name="Dead Letter Queue Topic Replication Factor",
     )
     config.define(
-        "errors.deadletterqueue.context.headers.enable",
+        context,
         Type.BOOLEAN,
         False,
         importance=Importance.MEDIUM,
@@ -87,7 +99,6 @@ def sink_config(common: ConfigDef, compile: Compile = re.compile) -> ConfigDef:
         width=Width.MEDIUM,
         display_name="Enable Error Context Headers",
     )
-    return config
 
 
 def _valid_regex(compile: Compile) -> Callable[[str, Any], None]:

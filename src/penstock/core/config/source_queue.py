@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.api.config import ConfigDef, ConfigValue, Importance, Type, Width
-from penstock.core.config.connector import ERRORS
+from penstock.api.config import ConfigDef, ConfigValue
+from penstock.core.config.sink import define_dead_letters
 
 PREFIX = "penstock.errors."
 QUEUE = f"{PREFIX}deadletterqueue.topic.name"
@@ -29,39 +29,11 @@ def define_queue(config: ConfigDef, props: Props) -> None:
     """Add the definitions to those of a source connector, if one of the settings is given."""
     if not any(name.startswith(PREFIX) for name in props):
         return
-    config.define(
-        QUEUE,
-        Type.STRING,
-        "",
-        importance=Importance.MEDIUM,
-        documentation="The topic for records on which this source's transforms or converters fail. By default there is "
-        "none.",
-        group=ERRORS,
-        order_in_group=6,
-        width=Width.MEDIUM,
-        display_name="Dead Letter Queue Topic Name",
-    )
-    config.define(
-        COPIES,
-        Type.SHORT,
-        3,
-        importance=Importance.MEDIUM,
-        documentation="Replication factor of the dead letter queue's topic, if it must be created.",
-        group=ERRORS,
-        order_in_group=7,
-        width=Width.MEDIUM,
-        display_name="Dead Letter Queue Topic Replication Factor",
-    )
-    config.define(
-        CONTEXT,
-        Type.BOOLEAN,
-        False,
-        importance=Importance.MEDIUM,
-        documentation="Whether dead letters get headers, `__connect.errors.*`, that say where and why they failed.",
-        group=ERRORS,
-        order_in_group=8,
-        width=Width.MEDIUM,
-        display_name="Enable Error Context Headers",
+    define_dead_letters(
+        config,
+        (QUEUE, COPIES, CONTEXT),
+        "The topic for records on which this source's transforms or converters fail. By default there is none.",
+        "Replication factor of the dead letter queue's topic, if it must be created.",
     )
 
 
