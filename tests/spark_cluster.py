@@ -1,0 +1,106 @@
+"""A standalone cluster of Spark on this machine, started from the PySpark wheel: one master, some workers."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Self
+
+import pyspark
+
+from penstock.embedded import java_home
+from penstock.embedded.leash import leashed
+from waiting import until
+from workers import descendants
+
+SECONDS = 120
+_SMALL_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k"
+
+
+class SparkCluster:
+    """Used as a context manager. Each worker has so many ``cores``, which are slots for tasks."""
+
+    def __init__(self, folder: Path, workers: int = 2, cores: int = 1) -> None:
+        self._folder, self._count, self._cores = folder, workers, cores
+        self._stack = ExitStack()
+        self._workers: list[subprocess.Popen[bytes]] = []
+        self.url = ""
+
+    def __enter__(self) -> Self:
+        with self._stack:
+            master = self._start("master", "master.Master", "--port", "0")
+            self.url = self._said("master", master, r"Starting Spark master at (spark://\S+)")
+            for i in range(self._count):
+                work = str(self._folder / f"work-{i}")
+                resources = ("--cores", str(self._cores), "--memory", "1g", "--work-dir", work)
+                self._workers.append(self._start(f"worker-{i}", "worker.Worker", *resources, self.url))
+            for i, worker in enumerate(self._workers):
+                self._said(f"worker-{i}", worker, r"(Successfully registered) with master")
+            self._stack = self._stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def python_processes(self) -> list[list[int]]:
+        """For each worker those of its executors: the one that tasks are forked from, and the tasks."""
+        return [[pid for pid in descendants(worker.pid) if _is_python(pid)] for worker in self._workers]
+
+    def _start(self, name: str, main: str, *options: str) -> subprocess.Popen[bytes]:
+        environment = {
+            **os.environ,
+            "JAVA_HOME": str(java_home()),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": _SMALL_JAVA,
+        }
+        spark = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
+        at = ("--host", "127.0.0.1", "--webui-port", "0")
+        with self._log(name).open("wb") as out:
+            process = subprocess.Popen(
+                leashed([spark, f"org.apache.spark.deploy.{main}", *at, *options]),
+                stdin=subprocess.PIPE,
+                stdout=out,
+                stderr=out,
+                env=environment,
+                start_new_session=True,
+            )
+        self._stack.callback(_end, process)
+        return process
+
+    def _said(self, name: str, process: subprocess.Popen[bytes], pattern: str) -> str:
+        """What its log says, as soon as it does."""
+        log = self._log(name)
+
+        def found() -> re.Match[str] | None:
+            text = log.read_text()
+            assert process.poll() is None, f"Spark's {name} has ended:\n{text[-3000:]}"
+            return re.search(pattern, text)
+
+        return str(until(found, f"`{pattern}` in {log}", SECONDS)[1])
+
+    def _log(self, name: str) -> Path:
+        return self._folder / f"spark-{name}.log"
+
+
+def _is_python(pid: int) -> bool:
+    try:
+        return b"penstock.spark.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(30)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        assert process.stdin is not None
+        process.stdin.close()
