@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from penstock.api.errors import DataError
+from penstock.api.errors import ConfigError, DataError
 from penstock.kafka.offset_entries import OffsetEntries, StoredOffset
-from penstock.kafka.offset_topic import OffsetTopic, own_offsets_topic, worker_offsets
+from penstock.kafka.offset_topic import OffsetTopic, ensure_own_topic, own_offsets_topic, worker_offsets
 from penstock.kafka.offsets import ConnectorOffsets, merged
 from support import Kafka
 from waiting import Inbox, answer
@@ -134,3 +134,20 @@ def test_offsets_move_to_an_own_empty_topic_and_are_copied_back(
     assert answer(offsets.read, {"name": "c"}) == []
     assert answer(offsets.read, connector, migrate=True) == []
     assert len(kafka.admin.list_topics(own, timeout=30).topics[own].partitions) == 3
+
+
+@pytest.mark.integration
+def test_an_own_topic_is_made_and_must_be_compacted(worker: dict[str, str], kafka: Kafka):
+    own = f"{worker['offset.storage.topic']}-own"
+    ensure_own_topic(worker, {"name": "c", "offsets.storage.topic": own})
+    assert len(kafka.admin.list_topics(own, timeout=30).topics[own].partitions) == 3
+    ensure_own_topic(worker, {"name": "c", "offsets.storage.topic": own})
+    other = kafka.create_topic()
+    with pytest.raises(ConfigError, match=r"but found the topic currently has 'cleanup.policy=delete'"):
+        ensure_own_topic(worker, {"name": "c", "offsets.storage.topic": other})
+
+
+def test_an_own_topic_that_cannot_be_seen_for_the_moment_is_left_to_the_tasks(caplog: pytest.LogCaptureFixture):
+    unreached = {**WORKER, "bootstrap.servers": "127.0.0.1:1", "admin.default.api.timeout.ms": "500"}
+    ensure_own_topic(unreached, {"name": "c", "offsets.storage.topic": "own"})
+    assert "Offsets topic `own` could not be checked yet" in caplog.text

@@ -71,6 +71,10 @@ def test_consumer_settings(java: dict[str, str], native: dict[str, object]):
         ({"acks": "2"}, "Invalid value 2 for configuration acks: String must be one of: all, -1, 0, 1"),
         ({"batch.size": "-1"}, "Invalid value -1 for configuration batch.size: Value must be at least 0"),
         ({"enable.idempotence": "true", "acks": "1"}, "Must set acks to all in order to use the idempotent producer"),
+        (
+            {"enable.idempotence": "true", "max.in.flight.requests.per.connection": "10"},
+            "max.in.flight.requests.per.connection must be set to at most 5. Current value is 10.",
+        ),
         ({"transactional.id": "x", "enable.idempotence": "false"}, "Cannot set a transactional.id without also"),
         ({"interceptor.classes": "a.B"}, "Interceptors are Java classes and can't be run here"),
         ({"partitioner.class": "a.B"}, "Partitioners are Java classes and can't be run here"),

@@ -57,6 +57,18 @@ def test_a_task_that_fails_says_why_and_is_brought_back_by_a_restart(worker: Wor
     worker.running("late")
 
 
+def test_a_connector_whose_own_offsets_topic_is_not_compacted_fails(
+    worker: WorkerProcess, kafka: Kafka, tmp_path: Path
+) -> None:
+    own = kafka.create_topic()
+    file = str(tmp_path / "in.txt")
+    worker.put("own", connector__class="FileStreamSource", file=file, topic="x", offsets__storage__topic=own)
+    until(lambda: worker.states("own") == ["FAILED"], "the failure", 60)
+    trace = worker.get("/connectors/own/status")["connector"]["trace"]
+    assert trace.startswith("org.apache.kafka.common.config.ConfigException: Topic")
+    assert "is required to have 'cleanup.policy=compact'" in trace
+
+
 def test_nothing_is_left_of_a_worker_that_is_told_to_end(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
     worker = WorkerProcess(bootstrap, tmp_path).start()
     taken = pass_lines(worker, kafka, tmp_path, "ended")

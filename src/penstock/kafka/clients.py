@@ -108,8 +108,11 @@ def _check_idempotence(native: Mapping[str, Any]) -> None:
         raise ConfigError(
             "Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence."
         )
-    if native.get("max.in.flight.requests.per.connection", 5) > 5:
-        raise ConfigError("Must set max.in.flight.requests.per.connection to at most 5 to use the idempotent producer.")
+    if (in_flight := native.get("max.in.flight.requests.per.connection", 5)) > 5:
+        raise ConfigError(
+            "To use the idempotent producer, max.in.flight.requests.per.connection must be set to at most 5. "
+            f"Current value is {in_flight}."
+        )
 
 
 def consumer_config(java: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,10 +5,14 @@ Java: ``KafkaOffsetBackingStore`` and ``Worker.offsetsTopic``.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from confluent_kafka import KafkaException
+
+from penstock.kafka.admin import TopicTimeoutError, sentence
 from penstock.kafka.client_settings import (
     bootstrap_servers,
     connector_admin,
@@ -16,13 +20,17 @@ from penstock.kafka.client_settings import (
     connector_producer,
     internal,
 )
+from penstock.kafka.clients import new_admin
 from penstock.kafka.log import TopicLog
 from penstock.kafka.log_reader import LogClients, LogRecord
 from penstock.kafka.log_reads import OnDone
 from penstock.kafka.log_topic import LogTopic
 from penstock.kafka.offset_entries import Change, OffsetEntries, StoredOffset
+from penstock.kafka.security import Security
 from penstock.kafka.stores import exactly_once_support, internal_topic
 from penstock.kafka.trouble import Troubles
+
+log = logging.getLogger(__name__)
 
 Settings = Mapping[str, str]
 
@@ -103,12 +111,31 @@ def own_offsets_topic(worker: Settings, connector: Settings) -> str | None:
     return shared if elsewhere and exactly_once_support(worker) == "enabled" else None
 
 
+def ensure_own_topic(worker: Settings, connector: Settings) -> None:
+    """Make or check the offsets topic that this connector has for itself, if it has one. May block.
+
+    Raises as ``LogTopic.ensure``, but not while brokers can't be reached: its tasks will wait for them.
+    """
+    if topic := own_offsets_topic(worker, connector):
+        settings = connector_admin(worker, connector, _client_id(connector))
+        try:
+            _own_topic(worker, topic).ensure(new_admin(settings), Security.of(settings).principal)
+        except (TopicTimeoutError, TimeoutError, KafkaException) as e:
+            log.warning("Offsets topic `%s` could not be checked yet: %s", topic, sentence(e))
+
+
+def _own_topic(worker: Settings, topic: str) -> LogTopic:
+    shared = internal_topic(worker, "offset", _PURPOSE, partitions=25)
+    return LogTopic(spec=replace(shared.spec, name=topic), setting="offsets.storage.topic", purpose=_PURPOSE)
+
+
+def _client_id(connector: Settings) -> str:
+    return f"connector-offsets-{connector.get('name', '')}"
+
+
 def connector_offsets(worker: Settings, connector: Settings, topic: str, **options: Any) -> OffsetTopic:
     """A connector's own offsets topic, on the cluster that its overrides name; made if it does not exist."""
-    name = connector.get("name", "")
-    client_id = f"connector-offsets-{name}"
-    shared = internal_topic(worker, "offset", _PURPOSE, partitions=25)
-    spec = replace(shared.spec, name=topic)
+    client_id = _client_id(connector)
     consumer = connector_consumer(worker, connector, client_id)
     isolation = consumer.get("isolation.level", "read_committed")
     committed = exactly_once_support(worker) == "enabled" or isolation == "read_committed"
@@ -119,4 +146,4 @@ def connector_offsets(worker: Settings, connector: Settings, topic: str, **optio
         read_committed=committed,
         transactions=committed,
     )
-    return OffsetTopic(LogTopic(spec=spec, setting="offsets.storage.topic", purpose=_PURPOSE), clients, **options)
+    return OffsetTopic(_own_topic(worker, topic), clients, **options)

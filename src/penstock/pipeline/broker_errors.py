@@ -34,18 +34,36 @@ _NAMES = {
     ck.KafkaError._NO_OFFSET: "NoOffsetForPartitionException",
     ck.KafkaError._AUTO_OFFSET_RESET: "NoOffsetForPartitionException",
 }
+_SENTENCES = {
+    ck.KafkaError.MSG_SIZE_TOO_LARGE: "The request included a message larger than the max message size the server "
+    "will accept.",
+    ck.KafkaError.RECORD_LIST_TOO_LARGE: "The request included message batch larger than the configured segment size "
+    "on the server.",
+    ck.KafkaError.UNKNOWN_TOPIC_OR_PART: "This server does not host this topic-partition.",
+    ck.KafkaError.TOPIC_AUTHORIZATION_FAILED: "Topic authorization failed.",
+    ck.KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
+    ck.KafkaError.INVALID_RECORD: "One or more records have been rejected",
+    ck.KafkaError.NOT_ENOUGH_REPLICAS: "Messages are rejected since there are fewer in-sync replicas than required.",
+}
+"""What Java's clients say to these codes."""
 _FENCED = (ck.KafkaError.INVALID_PRODUCER_EPOCH, ck.KafkaError._FENCED, ck.KafkaError.PRODUCER_FENCED)
 
-_kinds = {
-    name: type(name, (KafkaError,), {"java_name": f"org.apache.kafka.common.errors.{name}"}) for name in _NAMES.values()
-}
+_OUTSIDE_ERRORS = ("InvalidRecordException",)
+"""Those whose Java class is not in the package ``errors``."""
+
+
+def _kind(name: str) -> type[KafkaError]:
+    package = "org.apache.kafka.common" if name in _OUTSIDE_ERRORS else "org.apache.kafka.common.errors"
+    return type(name, (KafkaError,), {"java_name": f"{package}.{name}"})
+
+
+_kinds = {name: _kind(name) for name in _NAMES.values()}
 
 
 def broker_error(error: ck.KafkaError, where: str = "") -> KafkaError:
-    """The error of this code; its message is the client's, and where it happened."""
+    """The error of this code; its message is that of Java's clients, else the client's, and where it happened."""
     kind = _kinds.get(_NAMES.get(error.code(), ""), KafkaError)
-    made: KafkaError = kind(f"{error.str()}{f' ({where})' if where else ''}")
-    return made
+    return kind(f"{_SENTENCES.get(error.code(), error.str())}{f' ({where})' if where else ''}")
 
 
 def is_fenced(error: ck.KafkaError) -> bool:

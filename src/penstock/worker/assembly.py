@@ -28,6 +28,7 @@ from penstock.kafka.background import await_done
 from penstock.kafka.client_settings import internal
 from penstock.kafka.clients import new_admin
 from penstock.kafka.fencing import fence, fence_task
+from penstock.kafka.offset_topic import ensure_own_topic
 from penstock.observe import NUMBERS, LogLevels
 from penstock.pipeline.javatext import compile_regex
 from penstock.plugins import Plugins
@@ -219,8 +220,10 @@ class Worker:
 
     def _check_connector(self, connector: Connector, config: Mapping[str, str]) -> None:
         """What Java checks when a source connector starts, though it accepted the configuration."""
-        if self._plugins.kind(config) == "source" and self.settings.topic_creation:
-            TopicCreation.from_config(config, compile_regex)
+        if self._plugins.kind(config) == "source":
+            if self.settings.topic_creation:
+                TopicCreation.from_config(config, compile_regex)
+            ensure_own_topic(self.settings.config, config)
 
     def _class_name(self, config: Mapping[str, str]) -> str:
         """In full, whatever alias the configuration has; that for a class that is not there."""
