@@ -184,14 +184,15 @@ def fail_task(herder: Herder, task: TaskRun, trace: str) -> None:
 
 
 def put_task(herder: Herder, id: TaskId, state: str, *, trace: str | None = None, safe: bool = False) -> None:
-    """As ``put_connector``. A task that its connector no longer has is gone, too."""
+    """As ``put_connector``. Of a task that its connector no longer has the end is told, and then its tombstone."""
     connector = herder.state.connectors.get(id.connector)
+    here = herder.settings.worker_id, herder.place.generation
     if connector is None or herder.state.task_config(id) is None:
         if herder.statuses.task(id) is not None:
-            herder.emit(actions.AppendStatus((TaskStatus(id, None),)))
+            herder.emit(actions.AppendStatus((TaskStatus(id, "UNASSIGNED", *here), TaskStatus(id, None))))
         return
     version = None if state in WITHOUT_VERSION else herder.plugins.version(connector.config)
-    status = TaskStatus(id, state, herder.settings.worker_id, herder.place.generation, trace, version)  # type: ignore[arg-type]
+    status = TaskStatus(id, state, *here, trace, version)  # type: ignore[arg-type]
     _write(herder, id, status, safe)
 
 
