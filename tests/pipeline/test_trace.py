@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from penstock.api.errors import ConnectError, DataError
-from penstock.pipeline.trace import causes, trace
+from penstock.pipeline.trace import causes, headline, trace
 
 
 def raised(error: BaseException, cause: BaseException | None = None) -> BaseException:
@@ -26,6 +28,19 @@ def test_the_root_cause_is_right_behind_the_error() -> None:
 
 def test_an_error_without_a_message_is_its_class() -> None:
     assert trace(KeyError()) == "KeyError\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "first"),
+    [
+        ("no/such", "java.nio.file.NoSuchFileException: no/such"),
+        ("/", "java.nio.file.FileSystemException: /: Is a directory"),
+    ],
+)
+def test_errors_of_files_are_java_s(path: str, first: str) -> None:
+    with pytest.raises(OSError, match=path) as found:
+        Path(path).read_bytes()
+    assert headline(found.value) == first
 
 
 def test_what_was_being_handled_is_a_cause_too() -> None:

@@ -28,8 +28,20 @@ def trace(error: BaseException) -> str:
 
 def headline(error: BaseException) -> str:
     """``<class>: <message>``, or the class alone if there is no message; Java's ``Throwable.toString``."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return _of_file(error)
     message = str(error)
     return f"{java_name(error)}: {message}" if message else java_name(error)
+
+
+def _of_file(error: OSError) -> str:
+    """As Java tells of what the file system refuses."""
+    match error:
+        case FileNotFoundError():
+            return f"java.nio.file.NoSuchFileException: {error.filename}"
+        case PermissionError():
+            return f"java.nio.file.AccessDeniedException: {error.filename}"
+    return f"java.nio.file.FileSystemException: {error.filename}: {error.strerror}"
 
 
 def causes(error: BaseException) -> list[BaseException]:
