@@ -91,7 +91,8 @@ def test_a_new_connector_may_begin_in_another_state_and_elsewhere(
     ("content", "complaint", "status"),
     [
         ("{", "is not a connector configuration: The request's body is not valid JSON", 1),
-        ('{"connector.class": "FileStreamSource"}', "does not name its connector; it must have a `name`.", 2),
+        ('{"connector.class": "FileStreamSource"}', "is missing the mandatory 'name' configuration", 1),
+        ('{"name": "", "config": {}}', "does not name its connector; it must have a `name`.", 2),
         (None, "cannot be read: No such file or directory", 1),
     ],
 )

@@ -95,19 +95,20 @@ def test_source_and_sink_on_a_cluster_of_spark(bootstrap: str, kafka: Kafka, tmp
         ("group.id", 'Missing required configuration "group.id" which has no default value.'),
         ("listeners=http://nowhere.invalid:1", "nowhere.invalid"),
         ("offset.flush.interval.ms=soon", "Invalid value soon for configuration offset.flush.interval.ms"),
+        ("config.storage.topic=", "Invalid value  for configuration config.storage.topic: String must be non-empty"),
     ],
-    ids=["missing", "listener", "number"],
+    ids=["missing", "listener", "number", "empty"],
 )
 def test_settings_that_cannot_be_followed_are_one_sentence(
     bootstrap: str, tmp_path: Path, line: str, sentence: str
 ) -> None:
     settings = WorkerProcess(bootstrap, tmp_path).settings
     key, _, value = line.partition("=")
-    settings = {**settings, key: value} if value else {k: v for k, v in settings.items() if k != key}
+    settings = {**settings, key: value} if "=" in line else {k: v for k, v in settings.items() if k != key}
     properties = tmp_path / "w.properties"
     properties.write_text("".join(f"{k}={v}\n" for k, v in settings.items()))
     command = [sys.executable, "-m", "penstock.cli", "worker", "distributed", str(properties)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert sentence in ended.stderr
     assert "Traceback" not in ended.stderr

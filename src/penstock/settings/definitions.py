@@ -10,7 +10,14 @@ from typing import Any
 
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.errors import ConfigError
-from penstock.api.validators import CaseInsensitiveValidString, Described, ValidString, at_least, between
+from penstock.api.validators import (
+    CaseInsensitiveValidString,
+    Described,
+    NonEmptyString,
+    ValidString,
+    at_least,
+    between,
+)
 from penstock.core.config.clients import SECURITY, define_table
 from penstock.core.session_keys import DEFAULT_KEY_SIZES, DIGESTS
 
@@ -42,7 +49,6 @@ response.http.headers.config STRING LOW ""
 rest.extension.classes LIST LOW ""
 """
 _DISTRIBUTED = """
-group.id STRING HIGH !
 session.timeout.ms INT HIGH 10000
 rebalance.timeout.ms INT HIGH 60000
 heartbeat.interval.ms INT HIGH 3000
@@ -51,9 +57,6 @@ request.timeout.ms INT MEDIUM 40000
 connections.max.idle.ms LONG MEDIUM 540000
 worker.sync.timeout.ms INT MEDIUM 3000
 worker.unsync.backoff.ms INT MEDIUM 300000
-offset.storage.topic STRING HIGH !
-config.storage.topic STRING HIGH !
-status.storage.topic STRING HIGH !
 inter.worker.key.size INT LOW
 """
 _AT_LEAST_ZERO = """
@@ -83,6 +86,8 @@ def distributed_config() -> ConfigDef:
     """All settings of a worker of a group."""
     config = define_table(_worker_config(), _DISTRIBUTED)
     define_table(config, _AT_LEAST_ZERO)
+    for name in ("group.id", "offset.storage.topic", "config.storage.topic", "status.storage.topic"):
+        config.define(name, Type.STRING, validator=NonEmptyString(), importance=Importance.HIGH)
     for name in ("send.buffer.bytes", "receive.buffer.bytes"):
         config.define(name, Type.INT, 131072 if name.startswith("send") else 32768, at_least(-1))
     config.define("security.protocol", Type.STRING, "PLAINTEXT", CaseInsensitiveValidString(*_PROTOCOLS))

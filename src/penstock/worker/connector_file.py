@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from penstock.api.errors import ConfigError
 from penstock.core import messages as m
@@ -12,20 +13,26 @@ from penstock.http.connectors import creation
 
 
 def read_connector(path: Path) -> m.CreateConnector:
-    """A connector's configuration file.
-
-    Java properties, or JSON as a plain object of settings or as ``POST /connectors`` takes it.
+    """A connector's configuration file: JSON, as a plain object of settings or as ``POST /connectors`` takes it, or
+    Java properties. What is in it counts, not how it is called; but a ``.json`` file must be JSON.
     """
     try:
-        content = path.read_bytes()
-        if path.suffix != ".json":
-            config = parse_properties(content.decode("iso-8859-1"))
-            return creation({"name": config.get("name"), "config": config})
-        document = bodies.parse(content)
+        document = _document(path, path.read_bytes())
         if isinstance(document, dict) and "config" not in document:
-            document = {"name": document.get("name"), "config": document}
+            if "name" not in document:
+                raise ConfigError(f"Connector configuration at '{path}' is missing the mandatory 'name' configuration")
+            document = {"name": document["name"], "config": document}
         return creation(document)
     except OSError as error:
         raise ConfigError(f"The connector's file {path} cannot be read: {error.strerror}") from error
-    except (ValueError, m.Refused) as error:
+    except m.Refused as error:
         raise ConfigError(f"The connector's file {path} is not a connector configuration: {error}") from error
+
+
+def _document(path: Path, content: bytes) -> Any:
+    try:
+        return bodies.parse(content)
+    except m.Refused:
+        if path.suffix == ".json":
+            raise
+        return parse_properties(content.decode("iso-8859-1"))  # as Java reads it

@@ -19,25 +19,43 @@ from penstock.worker.connector_file import read_connector
 log = logging.getLogger(__name__)
 
 
+class StartError(Exception):
+    """Why a worker can't do what it is started for, in a sentence. The exit statuses are Java's."""
+
+    def __init__(self, sentence: str, exit_status: int) -> None:
+        super().__init__(sentence)
+        self.exit_status = exit_status
+
+
+SETTINGS, CONNECTORS = 2, 3
+"""Exit statuses: its settings can't be followed; a connector that it was to start with can't be created."""
+
+
 def run(properties: Path, standalone: bool = False, connectors: Sequence[Path] = ()) -> None:
     """Run until SIGTERM or SIGINT, or until the worker can't go on (exit status 1 and a sentence in the log).
 
-    Raises ConfigError for settings and files that can't be followed.
+    Raises StartError for settings and files that can't be followed.
     """
     start_logging()
     try:
         settings = load_settings(properties, standalone)
+        start_logging(format=settings.values["penstock.log.format"])
+        creations = _read(connectors)
+        ending = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: ending.set())
+        worker = Worker(settings)
     except OSError as error:
-        raise ConfigError(f"The properties file {properties} cannot be read: {error.strerror}") from error
-    start_logging(format=settings.values["penstock.log.format"])
-    creations = [read_connector(path) for path in connectors]
-    ending = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: ending.set())
-    worker = Worker(settings)
+        raise StartError(f"The properties file {properties} cannot be read: {error.strerror}", SETTINGS) from error
+    except ConfigError as error:
+        raise StartError(str(error), SETTINGS) from error
     worker.start()
-    for creation_ in creations:
-        _create(worker, creation_)
+    try:
+        for each in creations:
+            _create(worker, each)
+    except StartError:
+        worker.stop()
+        raise
     while not ending.wait(0.2) and not worker.failed.is_set():
         pass
     if worker.failure is not None:
@@ -46,9 +64,16 @@ def run(properties: Path, standalone: bool = False, connectors: Sequence[Path] =
     sys.exit(0 if worker.failure is None else 1)
 
 
+def _read(connectors: Sequence[Path]) -> list[m.CreateConnector]:
+    try:
+        return [read_connector(path) for path in connectors]
+    except ConfigError as error:
+        raise StartError(str(error), CONNECTORS) from error
+
+
 def _create(worker: Worker, request: m.CreateConnector) -> None:
     answer = worker.submit(request).result()
-    if isinstance(answer, m.Reply) and answer.status == 201:
-        log.info("Created connector %s", request.name)
-    else:
-        log.error("Failed to create connector %s: %s", request.name, answer)
+    if not isinstance(answer, m.Reply) or answer.status != 201:
+        why = answer.body["message"] if isinstance(answer, m.Reply) else answer
+        raise StartError(f"Connector {request.name} cannot be created: {why}", CONNECTORS)
+    log.info("Created connector %s", request.name)
