@@ -4,6 +4,9 @@ A batch is made of lists of equal length, one entry a record. Columns are never 
 values makes a new list and asks for ``batch.with_(values=...)``, so that columns may be shared between batches and a
 batch whose processing failed half-way can be processed again record by record.
 
+Maps and structs that all have the same keys may come as a ``Table``, which is columns again: ``batch.values`` gives the
+list of them in any case, ``batch.value_column`` gives the table to those who can work with it.
+
 ``origin`` is what no transformation may change: where each record came from. ``SourceOrigin`` and ``SinkOrigin`` are
 its two forms; ``select`` and ``split`` keep it in step with the other columns.
 """
@@ -17,6 +20,7 @@ from typing import Any, Self
 
 from penstock.api.record import Header, SinkRecord, SourceRecord
 from penstock.api.schema import Schema
+from penstock.api.table import Table
 
 NO_HEADERS: tuple[Header, ...] = ()
 
@@ -66,12 +70,22 @@ class Batch:
     topics: list[str]
     partitions: list[int | None]
     key_schemas: list[Schema | None]
-    keys: list[Any]
+    key_column: list[Any] | Table
     value_schemas: list[Schema | None]
-    values: list[Any]
+    value_column: list[Any] | Table
     timestamps: list[int | None]
     headers: list[tuple[Header, ...]]
     origin: SourceOrigin | SinkOrigin | None = None
+
+    @property
+    def keys(self) -> list[Any]:
+        column = self.key_column
+        return column.rows() if isinstance(column, Table) else column
+
+    @property
+    def values(self) -> list[Any]:
+        column = self.value_column
+        return column.rows() if isinstance(column, Table) else column
 
     @classmethod
     def of(
@@ -133,10 +147,13 @@ class Batch:
         )
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.topics)
 
     def with_(self, **columns: Any) -> Self:
-        """The same batch but for these columns; each must be as long as the batch."""
+        """The same batch but for these columns, each as long as the batch; ``keys`` and ``values`` may be tables."""
+        for name, field in (("keys", "key_column"), ("values", "value_column")):
+            if name in columns:
+                columns[field] = columns.pop(name)
         return replace(self, **columns)
 
     def select(self, rows: Sequence[int]) -> Batch:
@@ -145,9 +162,9 @@ class Batch:
             [self.topics[i] for i in rows],
             [self.partitions[i] for i in rows],
             [self.key_schemas[i] for i in rows],
-            [self.keys[i] for i in rows],
+            _selected(self.key_column, rows),
             [self.value_schemas[i] for i in rows],
-            [self.values[i] for i in rows],
+            _selected(self.value_column, rows),
             [self.timestamps[i] for i in rows],
             [self.headers[i] for i in rows],
             None if self.origin is None else self.origin.select(rows),
@@ -200,6 +217,10 @@ class Batch:
                 return SourceRecord(**common, source_partition=o.partitions[i], source_offset=o.offsets[i])
             case None:
                 return SourceRecord(**common)
+
+
+def _selected(column: list[Any] | Table, rows: Sequence[int]) -> list[Any] | Table:
+    return column.select(rows) if isinstance(column, Table) else [column[i] for i in rows]
 
 
 def _joined(parts: Sequence[Any], columns: Iterable[Field[Any]]) -> dict[str, Any]:

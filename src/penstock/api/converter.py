@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from penstock.api.config import ConfigDef
 from penstock.api.record import Header
 from penstock.api.schema import Schema
+from penstock.api.table import Table
 
 SchemaAndValue = tuple[Schema | None, Any]
 
@@ -61,8 +62,11 @@ class Converter(_Plugin):
 
     def to_connect_batch(
         self, topics: list[str], headers: list[Sequence[tuple[str, bytes | None]]], data: list[bytes | None]
-    ) -> tuple[list[Schema | None], list[Any]]:
-        """``to_connect`` for columns of equal length: the column of schemas and the column of values."""
+    ) -> tuple[list[Schema | None], list[Any] | Table]:
+        """``to_connect`` for columns of equal length: the column of schemas and the column of values.
+
+        Maps or structs with the same keys may be given as a ``Table`` in place of a list.
+        """
         pairs = [self.to_connect(t, h, d) for t, h, d in zip(topics, headers, data, strict=True)]
         return [s for s, _ in pairs], [v for _, v in pairs]
 

@@ -53,7 +53,7 @@ class FileStreamSinkTask(SinkTask):
     def put_batch(self, batch: Batch) -> None:
         if not len(batch):
             return
-        text = "\n".join(to_strings(batch.value_schemas, batch.values)) + "\n"
+        text = "\n".join(to_strings(batch.value_schemas, batch.value_column)) + "\n"
         if self._fd is None:
             sys.stdout.write(text)
         else:

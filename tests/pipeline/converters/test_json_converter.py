@@ -162,7 +162,7 @@ SCALARS: list[tuple[Schema, st.SearchStrategy[object]]] = [
     (STRING, st.text()),
     (OPTIONAL_STRING, st.none() | st.text()),
     (BYTES, st.binary()),
-    (decimal(2), st.integers(-(10**30), 10**30).map(lambda number: Decimal(number).scaleb(-2))),
+    (decimal(2), st.integers(-(10**27), 10**27).map(lambda number: Decimal(number).scaleb(-2))),
     (DATE, st.dates()),
     (TIME, MILLIS.map(lambda moment: moment.time())),
     (TIMESTAMP, MILLIS),

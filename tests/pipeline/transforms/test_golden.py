@@ -13,6 +13,8 @@ import pytest
 
 from penstock.api.batch import Batch
 from penstock.api.errors import java_name
+from penstock.api.schema import Schema
+from penstock.api.table import Table
 from penstock.pipeline import transforms
 from pipeline.transforms.notation import read_batch, write_batch
 
@@ -39,13 +41,13 @@ def made(question: dict[str, Any]) -> Any:
     return transform
 
 
-def our_answer(question: dict[str, Any]) -> dict[str, Any]:
+def our_answer(question: dict[str, Any], batch: Batch) -> dict[str, Any]:
     try:
         transform = made(question)
     except Exception as error:
         return {"configure": [java_name(error), str(error)]}
     try:
-        return {"record": write_batch(transform.apply_batch(read_batch(question["record"])))}
+        return {"record": write_batch(transform.apply_batch(batch))}
     except Exception as error:
         return {"apply": [java_name(error), str(error)]}
 
@@ -59,13 +61,37 @@ def compared(answer: dict[str, Any]) -> str:
 def test_answers_are_those_of_java(name):
     wrong, beyond = [], 0
     for question in QUESTIONS[name]:
-        ours = our_answer(question)
+        ours = our_answer(question, read_batch(question["record"]))
         if "beyond the years 1 to 9999" in str(ours.get("apply")):
             beyond += 1  # a java.util.Date reaches farther than a datetime
         elif compared(ours) != compared(question["answer"]):
             wrong.append({**question, "ours": ours})
     assert not wrong, f"{len(wrong)} of {len(QUESTIONS[name])}: {json.dumps(wrong[0], ensure_ascii=False)}"
     assert beyond < len(QUESTIONS[name]) // 20
+
+
+def in_columns(batch: Batch) -> Batch:
+    """The same with maps and structs as tables."""
+
+    def table(schema: Schema | None, column: list[Any]) -> list[Any] | Table:
+        is_row = column and isinstance(column[0], dict) and column[0] and all(isinstance(key, str) for key in column[0])
+        if not is_row or (schema is not None and list(column[0]) != [field.name for field in schema.fields]):
+            return column
+        return Table(tuple(column[0]), [[value] for value in column[0].values()])
+
+    return batch.with_(keys=table(batch.key_schemas[0], batch.keys), values=table(batch.value_schemas[0], batch.values))
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_answers_for_columns_are_those_for_rows(name):
+    tables = 0
+    for question in QUESTIONS[name]:
+        batch = read_batch(question["record"])
+        columns = in_columns(batch)
+        tables += isinstance(columns.key_column, Table) or isinstance(columns.value_column, Table)
+        answer = compared(our_answer(question, columns))
+        assert answer == compared(our_answer(question, batch)), json.dumps(question, ensure_ascii=False)
+    assert tables
 
 
 @pytest.mark.parametrize("name", [name for name in QUESTIONS if name != "Filter"])

@@ -16,6 +16,7 @@ from penstock.api.converter import SchemaAndValue
 from penstock.api.errors import DataError, SerializationError
 from penstock.api.record import Header
 from penstock.api.schema import Schema
+from penstock.api.table import Table
 from penstock.api.validators import CaseInsensitiveValidString
 from penstock.pipeline.converters.base import AnyConverter, converter_settings
 from penstock.pipeline.converters.jackson import dumps, escaped, loads, needs_escapes, parse
@@ -169,14 +170,29 @@ class JsonConverter(AnyConverter):
 
     def to_connect_batch(
         self, topics: list[str], headers: list[Sequence[tuple[str, bytes | None]]], data: list[bytes | None]
-    ) -> tuple[list[Schema | None], list[Any]]:
-        if (not self.schemas_enabled or self.schema is not None) and None not in data:
-            schema = self.schema if self.schemas_enabled else None
-            read = self._read.reader(schema)
+    ) -> tuple[list[Schema | None], list[Any] | Table]:
+        if not data:
+            return [], []
+        if not self.schemas_enabled or self.schema is not None:
+            schema, payloads = self.schema if self.schemas_enabled else None, data
+        else:
+            schema, payloads = self._schema_behind, self._payloads(data)
+        if payloads is not None:
             try:
-                return [schema] * len(data), [read(loads(item)) for item in data]  # type: ignore[arg-type]
-            except (TypeError, DataError, SerializationError, InexactError):
+                nodes: list[Node] = list(map(orjson.loads, payloads))  # type: ignore[arg-type]
+                table = self._read.table(schema, nodes)
+                return [schema] * len(data), table or list(map(self._read.reader(schema), nodes))
+            except (TypeError, DataError, orjson.JSONDecodeError, InexactError):
                 pass
+        return self._one_by_one(data)
+
+    def _payloads(self, data: list[bytes | None]) -> list[bytes] | None:
+        """What is in the envelopes if all begin as the one that was understood last; None otherwise."""
+        prefix, length = self._prefix, len(self._prefix)
+        items = [item[length:-1] for item in data if item and item.startswith(prefix) and item.endswith(_TAIL)]
+        return items if len(items) == len(data) else None
+
+    def _one_by_one(self, data: list[bytes | None]) -> tuple[list[Schema | None], list[Any]]:
         schemas: list[Schema | None] = []
         values: list[Any] = []
         for item in data:

@@ -10,6 +10,8 @@ from typing import Any
 
 from penstock.api.errors import DataError
 from penstock.api.schema import DECIMAL_NAME, Field, Schema, Type
+from penstock.api.table import Table
+from penstock.pipeline.converters.json_table import columns_of_maps, columns_of_structs, read_maps, read_structs
 from penstock.pipeline.converters.node import MISSING, Node, node_type
 from penstock.pipeline.converters.scalar_nodes import (
     BITS,
@@ -38,6 +40,7 @@ class JsonReader:
         self.defaults = defaults
         self.cache_size = max(cache_size, 1)
         self._compiled: dict[Schema, Read] = {}
+        self._fields_of: dict[Schema, list[tuple[str, Read, type | None, int]]] = {}
 
     def reader(self, schema: Schema | None) -> Read:
         """The function for nodes of this schema, null among them. It raises DataError, and InexactError for some
@@ -50,6 +53,29 @@ class JsonReader:
             if len(self._compiled) >= self.cache_size:
                 self._compiled.clear()
             found = self._compiled[schema] = self._nullable(schema, self._compile(schema))
+        return found
+
+    def table(self, schema: Schema | None, nodes: list[Node]) -> Table | None:
+        """What ``reader`` makes of these nodes, one at least, as columns; None if they are not of one form, and nothing
+        has become of them then. Raises as the reader does.
+        """
+        if schema is None:
+            columns = columns_of_maps(nodes)
+            return None if columns is None else read_maps(columns, read_free)
+        if schema.type is not Type.STRUCT or schema.name in DATE_READERS or schema.name == DECIMAL_NAME:
+            return None
+        columns = columns_of_structs(schema, nodes)
+        return None if columns is None else read_structs(columns, self._fields(schema))
+
+    def _fields(self, schema: Schema) -> list[tuple[str, Read, type | None, int]]:
+        found = self._fields_of.get(schema)
+        if found is None:
+            if len(self._fields_of) >= self.cache_size:
+                self._fields_of.clear()
+            found = self._fields_of[schema] = [
+                (field.name, self._field(field), _plain_type(field.schema), BITS.get(field.schema.type, 0))
+                for field in schema.fields
+            ]
         return found
 
     def read_value(self, schema: Schema, node: Node) -> Any:

@@ -47,6 +47,22 @@ def in_hash_order(entries: dict[str, Any]) -> dict[str, Any]:
     return entries if order is None else {key: entries[key] for key in order}
 
 
+def order_of_keys(keys: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
+    """The order of a ``HashMap`` with these keys, and whether it would be the same if they had come in any other
+    order.
+    """
+    try:
+        return _known_sets[keys]
+    except KeyError:
+        if len(_known_sets) > 10_000:
+            _known_sets.clear()
+        order = _order_of_texts(keys, 16)
+        certain = order == _order_of_texts(keys[::-1], 16)
+        _known_sets[keys] = order, certain
+        return order, certain
+
+
+_known_sets: dict[tuple[str, ...], tuple[tuple[str, ...], bool]] = {}
 _known_orders: dict[tuple[str, ...], tuple[str, ...] | None] = {}
 """The order of keys that were seen, None where it is the one they are in."""
 

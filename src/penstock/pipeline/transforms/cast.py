@@ -11,11 +11,12 @@ from penstock.api.config import NO_DEFAULT, ConfigDef, Importance
 from penstock.api.config import Type as SettingType
 from penstock.api.errors import ConfigError, DataError, SchemaBuilderError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
+from penstock.api.table import Table
 from penstock.api.text import hash_order
 from penstock.api.validators import Described
 from penstock.pipeline.transforms.casting import OUTPUTS, Caster, caster, refused_output
-from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
-from penstock.pipeline.transforms.maporder import for_each, skeletons
+from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.maporder import for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting, split
 from penstock.pipeline.transforms.structs import Reader, rebuilt, require_maps, require_structs
@@ -96,6 +97,7 @@ class Cast(ColumnTransform):
         self._wholes = Plans(self._plan_whole)
         self._plans = Plans(self._plan)
         self._skeletons = skeletons(hash_order(self._spec.fields))
+        self._orders = orders(hash_order(self._spec.fields))
         self._schemaless = [(name, caster(None, self._spec.fields[name])) for name in hash_order(self._spec.fields)]
 
     def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
@@ -110,6 +112,22 @@ class Cast(ColumnTransform):
         target, casts, read = self._plans[schema]
         require_structs(schema, values, PURPOSE)
         return target, _cast([{**value} for value in read(values)], casts)
+
+    def change_table(self, schema: Schema | None, table: Table, batch: Batch) -> Changed | None:
+        if self._spec.whole is not None:
+            return None
+        columns = table.as_dict()
+        if schema is None:
+            target, casts, order = None, self._schemaless, self._orders[table.names]
+        else:
+            target, casts, read = self._plans[schema]
+            if not read.plain:
+                return None
+            order = table.names
+        nulls = [None] * len(table)
+        for name, cast in casts:
+            columns[name] = [None if old is None else cast(old) for old in columns.get(name, nulls)]
+        return target, Table(order, [columns[name] for name in order])
 
     def _plan_whole(self, schema: Schema) -> tuple[Schema, Caster]:
         target = self._spec.whole

@@ -13,12 +13,16 @@ from typing import Any, ClassVar
 
 from penstock.api.batch import Batch
 from penstock.api.schema import Schema
+from penstock.api.table import Table
 from penstock.api.transform import Transformation
 
 try:
     VERSION = version("penstock")
 except PackageNotFoundError:  # run from a checkout
     VERSION = "unknown"
+
+
+Changed = tuple[Schema | None, Table | list[Any]]
 
 
 class BuiltIn(Transformation):
@@ -55,11 +59,23 @@ class ColumnTransform(BuiltIn):
         """
         raise NotImplementedError
 
+    def change_table(self, schema: Schema | None, table: Table, batch: Batch) -> Changed | None:
+        """``change`` for maps or structs of this schema that come as columns; None if ``change`` has to do it."""
+        return None
+
     def apply_batch(self, batch: Batch) -> Batch:
+        schemas, column = (
+            (batch.key_schemas, batch.key_column) if self.of_key else (batch.value_schemas, batch.value_column)
+        )
+        changed = None
+        if isinstance(column, Table) and schemas.count(schemas[0]) == len(schemas):
+            changed = self.change_table(schemas[0], column, batch)
+        if changed is None:
+            schemas, values = self._columns(batch, schemas, batch.keys if self.of_key else batch.values)
+        else:
+            schemas, values = [changed[0]] * len(batch), changed[1]
         if self.of_key:
-            schemas, values = self._columns(batch, batch.key_schemas, batch.keys)
             return batch.with_(key_schemas=schemas, keys=values)
-        schemas, values = self._columns(batch, batch.value_schemas, batch.values)
         return batch.with_(value_schemas=schemas, values=values)
 
     def _columns(

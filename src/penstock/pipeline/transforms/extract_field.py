@@ -8,7 +8,8 @@ from typing import Any
 from penstock.api.batch import Batch
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.schema import Field, Schema
-from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
+from penstock.api.table import Table
+from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.field_path import field_at, parse_path, syntax_setting
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting
@@ -45,6 +46,17 @@ class ExtractField(ColumnTransform):
         for field in way:
             values = _get(values, field.name, field.schema.default)
         return last.schema, _get(values, last.name, last.schema.default if self._replace_null else None)
+
+    def change_table(self, schema: Schema | None, table: Table, batch: Batch) -> Changed | None:
+        name = self._path[0]
+        if len(self._path) > 1 or name not in table.names:
+            return None
+        found = list(table.column(name))
+        if schema is None:
+            return None, found
+        field = self._fields[schema][0]
+        default = field.schema.default if self._replace_null else None
+        return field.schema, found if default is None else [default if item is None else item for item in found]
 
     def _fields_on_path(self, schema: Schema) -> list[Field]:
         way = [field_at(schema, self._path[:end]) for end in range(1, len(self._path) + 1)]

@@ -10,9 +10,10 @@ from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import INT32, INT64, STRING, TIMESTAMP, Schema
+from penstock.api.table import Table
 from penstock.pipeline.logical import moment_of
-from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
-from penstock.pipeline.transforms.maporder import copied, for_each, skeletons
+from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.maporder import copied, for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting
 from penstock.pipeline.transforms.structs import Reader, rebuilt, require_maps, require_structs
@@ -78,7 +79,9 @@ class InsertField(ColumnTransform):
             raise ConfigError("static.value", None, f"No value specified for static field: {specs['static']}")
         self._replace_null: bool = settings["replace.null.with.default"]
         self._plans = Plans(self._plan)
-        self._skeletons = skeletons((insertion.name for insertion in self._insertions), filled=True)
+        names = [insertion.name for insertion in self._insertions]
+        self._skeletons = skeletons(names, filled=True)
+        self._orders = orders(names)
 
     def _plan(self, schema: Schema) -> tuple[Schema, Reader]:
         fields = [(field.name, field.schema) for field in schema.fields]
@@ -106,6 +109,21 @@ class InsertField(ColumnTransform):
         return extended, [
             {**value, **dict(zip(names, row, strict=True))} for value, row in zip(values, rows, strict=True)
         ]
+
+    def change_table(self, schema: Schema | None, table: Table, batch: Batch) -> Changed | None:
+        extended = None
+        if schema is not None:
+            extended, read = self._plans[schema]
+            if not read.plain:
+                return None
+        inserted = {i.name: self._column(i, batch, schema is not None) for i in self._insertions}
+        columns = {**table.as_dict(), **inserted}
+        if schema is not None:
+            return extended, Table.of(columns)
+        if any(None in column for column in inserted.values()):
+            return None
+        order = self._orders[table.names]
+        return None, Table(order, [columns[name] for name in order])
 
     def _maps(self, values: list[dict[Any, Any]], batch: Batch) -> list[dict[Any, Any]]:
         if [insertion.source for insertion in self._insertions] == ["static"]:

@@ -40,6 +40,12 @@ def copied(keys: Keys, put: Iterable[str] = ()) -> Keys:
     return ordered((*keys, *put), buckets_of_copy(len(keys)))
 
 
+def orders(put: Iterable[str] = ()) -> Plans[Keys, Keys]:
+    """By the keys of a map: those of a copy, into which further keys were put, in order."""
+    names = tuple(put)
+    return Plans(lambda keys: copied(keys, names))
+
+
 def for_each(plans: Plans[Keys, T], values: list[dict[Any, Any]]) -> Iterable[T]:
     """The plan for the keys of each map. That all have the same keys, as is usual, is quickly seen."""
     if not values:

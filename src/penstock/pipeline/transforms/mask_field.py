@@ -12,13 +12,14 @@ from penstock.api.config import NO_DEFAULT, ConfigDef, Importance
 from penstock.api.config import Type as SettingType
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
+from penstock.api.table import Table
 from penstock.api.text import hash_order
 from penstock.api.validators import NonEmptyString, ValidList
 from penstock.pipeline import values as convert
 from penstock.pipeline.javatext.classes import class_name
 from penstock.pipeline.logical import day_of, moment_of, time_of
-from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
-from penstock.pipeline.transforms.maporder import for_each, skeletons
+from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.maporder import for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting
 from penstock.pipeline.transforms.structs import Reader, require_maps, require_structs
@@ -120,6 +121,7 @@ class MaskField(ColumnTransform):
         self._replace_null: bool = settings["replace.null.with.default"]
         self._plans = Plans(self._plan)
         self._skeletons = skeletons(self._fields)
+        self._orders = orders(self._fields)
 
     def _mask(self, schema: Schema) -> Any:
         """The mask, or the error that the first value to be masked causes."""
@@ -147,16 +149,34 @@ class MaskField(ColumnTransform):
                     value[name] = _checked(mask)
         return schema, masked
 
+    def change_table(self, schema: Schema | None, table: Table, batch: Batch) -> Changed | None:
+        columns, nulls = table.as_dict(), [None] * len(table)
+        if schema is None:
+            for name in self._fields:
+                columns[name] = [None if old is None else self._mask_of(old) for old in columns.get(name, nulls)]
+            order = self._orders[table.names]
+            return None, Table(order, [columns[name] for name in order])
+        masks, read = self._plans[schema]
+        if not read.plain:
+            return None
+        for name, mask in masks.items():
+            columns[name] = [None if old is None else _checked(mask) for old in columns[name]]
+        return schema, Table.of(columns)
+
     def _masked(self, masked: dict[Any, Any]) -> dict[Any, Any]:
         """The same map."""
         for name in self._fields:
             old = masked[name]
             if old is not None:
-                inferred = _INFERRED.get(type(old))
-                if inferred is None:
-                    raise DataError(f"Cannot mask value of type: class {class_name(None, old)}")
-                masked[name] = _checked(self._masks[inferred])
+                masked[name] = self._mask_of(old)
         return masked
+
+    def _mask_of(self, old: Any) -> Any:
+        """What masks this value, which has no schema."""
+        inferred = _INFERRED.get(type(old))
+        if inferred is None:
+            raise DataError(f"Cannot mask value of type: class {class_name(None, old)}")
+        return _checked(self._masks[inferred])
 
 
 def _masking(mask: Any) -> Callable[[Any], Any]:

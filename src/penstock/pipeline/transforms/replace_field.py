@@ -10,9 +10,10 @@ from penstock.api.batch import Batch
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import Schema
+from penstock.api.table import Table
 from penstock.api.text import hash_order
 from penstock.api.validators import Described, ValidList
-from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.maporder import Keys, buckets, for_each, ordered
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting, split
@@ -120,6 +121,15 @@ class ReplaceField(ColumnTransform):
         require_structs(schema, values, PURPOSE)
         changed, pairs, read = self._plans[schema]
         return changed, [{new: value.get(old) for new, old in pairs} for value in read(values)]
+
+    def change_table(self, schema: Schema | None, table: Table, batch: Batch) -> Changed | None:
+        if schema is None:
+            changed, pairs = None, self._pairs[table.names]
+        else:
+            changed, pairs, read = self._plans[schema]
+            if not read.plain:
+                return None
+        return (changed, Table.of({new: table.column(old) for new, old in pairs})) if pairs else None
 
     def _pairs_of(self, keys: Keys) -> Pairs:
         """For schemaless maps with these keys, in the order of the new map."""

@@ -140,6 +140,11 @@ class Reader:
         self._checks = carried if strict or check else []
         self._converts = converts or {}
 
+    @property
+    def plain(self) -> bool:
+        """Whether there is nothing to fill in, and nothing to check."""
+        return not (self.defaults or self._checks)
+
     def fill(self, value: dict[str, Any]) -> dict[str, Any]:
         """A copy with defaults in place of nulls. Raises DataError for a null that may be none."""
         for old, new, inner in self._checks:
@@ -156,4 +161,4 @@ class Reader:
 
     def __call__(self, values: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """``fill`` for all, or the same list if there is nothing to fill or to check."""
-        return list(map(self.fill, values)) if self.defaults or self._checks else values
+        return values if self.plain else list(map(self.fill, values))

@@ -11,10 +11,11 @@ from penstock.api.config import NO_DEFAULT, ConfigDef, Importance
 from penstock.api.config import Type as SettingType
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import Field, Schema, Type
+from penstock.api.table import Table
 from penstock.api.validators import ValidString
 from penstock.pipeline.javatext import DateFormat
-from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
-from penstock.pipeline.transforms.maporder import for_each, skeletons
+from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.maporder import for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting
 from penstock.pipeline.transforms.structs import Reader, rebuilt, require_maps, require_structs
@@ -74,6 +75,7 @@ class TimestampConverter(ColumnTransform):
         self._replace_null: bool = settings["replace.null.with.default"]
         self._plans = Plans(self._plan)
         self._skeletons = skeletons([self._field], filled=True)
+        self._orders = orders([self._field])
 
     def _plan(self, schema: Schema) -> tuple[Schema, Reader]:
         if schema.type is not Type.STRUCT:
@@ -103,6 +105,21 @@ class TimestampConverter(ColumnTransform):
             return changed, self._converted(schema, read(values))
         converted = iter(self._converted(schema, read([value for value in values if value is not None])))
         return changed, [None if value is None else next(converted) for value in values]
+
+    def change_table(self, schema: Schema | None, table: Table, batch: Batch) -> Changed | None:
+        name, columns = self._field, table.as_dict()
+        if not name:
+            return None
+        if schema is None:
+            changed, order, convert = None, self._orders[table.names], self._timestamps.convert_any
+        else:
+            changed, read = self._plans[schema]
+            field = schema.field(name)
+            if field is None or not read.plain:
+                return None
+            order, convert = table.names, self._timestamps.converter(form_of_schema(field.schema))
+        columns[name] = [None if old is None else convert(old) for old in columns.get(name, [None] * len(table))]
+        return changed, Table(order, [columns[name] for name in order])
 
     def _converted(self, schema: Schema, values: list[dict[str, Any]]) -> list[dict[str, Any]]:
         name = self._field

@@ -9,8 +9,9 @@ from penstock.api.batch import Batch
 from penstock.api.config import NO_DEFAULT, ConfigDef, Importance, Type
 from penstock.api.errors import DataError
 from penstock.api.schema import Schema
+from penstock.api.table import Table
 from penstock.api.validators import ValidList
-from penstock.pipeline.transforms.column import BuiltIn, parts_by_schema
+from penstock.pipeline.transforms.column import BuiltIn, Changed, parts_by_schema
 from penstock.pipeline.transforms.maporder import buckets, ordered
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting
@@ -52,6 +53,11 @@ class ValueToKey(BuiltIn):
         return checked_struct(fields), Reader(schema, self._replace_null, puts)
 
     def apply_batch(self, batch: Batch) -> Batch:
+        table, schemas = batch.value_column, batch.value_schemas
+        if isinstance(table, Table) and schemas.count(schemas[0]) == len(schemas):
+            changed = self._table(schemas[0], table)
+            if changed is not None:
+                return batch.with_(key_schemas=[changed[0]] * len(batch), keys=changed[1])
         values = batch.values
         if not values:
             return batch
@@ -60,6 +66,14 @@ class ValueToKey(BuiltIn):
             schema, keys = self._keys(batch.value_schemas[0], values)
             return batch.with_(key_schemas=[schema] * len(values), keys=keys)
         return self._in_parts(batch, parts)
+
+    def _table(self, schema: Schema | None, table: Table) -> Changed | None:
+        """The keys of maps or structs that come as columns."""
+        columns, nulls = table.as_dict(), [None] * len(table)
+        if schema is None:
+            return None, Table.of({name: columns.get(name, nulls) for name in self._in_map})
+        key_schema, read = self._plans[schema]
+        return (key_schema, Table.of({name: columns[name] for name in self._fields})) if read.plain else None
 
     def _in_parts(self, batch: Batch, parts: list[Sequence[int]]) -> Batch:
         schemas, keys = list(batch.key_schemas), list(batch.keys)

@@ -1,0 +1,63 @@
+"""Maps or structs with the same keys, kept as columns: a transform that drops, renames, adds or casts a field does not
+touch the others then, nor any single record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+
+class Table:
+    """A column of a batch whose values are all dicts with these keys, in this order; there is one row and one key at
+    least.
+
+    Columns are never changed in place, nor are the dicts that ``rows`` makes of them.
+    """
+
+    __slots__ = ("_rows", "columns", "names")
+
+    def __init__(self, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> None:
+        self.names = tuple(names)
+        self.columns = tuple(columns)
+        self._rows: list[dict[str, Any]] | None = None
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Sequence[Any]]) -> Table:
+        return cls(tuple(columns), tuple(columns.values()))
+
+    def column(self, name: str) -> Sequence[Any]:
+        """Raises ValueError if there is none."""
+        return self.columns[self.names.index(name)]
+
+    def as_dict(self) -> dict[str, Sequence[Any]]:
+        """The columns by their names: a new dict."""
+        return dict(zip(self.names, self.columns, strict=True))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The values one by one, made when first asked for."""
+        if self._rows is None:
+            names = self.names
+            self._rows = [dict(zip(names, row, strict=True)) for row in zip(*self.columns, strict=True)]
+        return self._rows
+
+    def select(self, rows: Sequence[int]) -> Table | list[Any]:
+        """The values of these places, in the order given; a list if there are none."""
+        return Table(self.names, [[column[i] for i in rows] for column in self.columns]) if len(rows) else []
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows())
+
+    def __getitem__(self, row: int) -> dict[str, Any]:
+        return self.rows()[row]
+
+    def __eq__(self, other: object) -> bool:
+        return self.rows() == (other.rows() if isinstance(other, Table) else other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Table({self.rows()!r})"

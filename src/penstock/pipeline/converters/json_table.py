@@ -1,0 +1,78 @@
+"""Objects of JSON as a ``Table``: if all have the same keys, each field is read as a column, and what is of one kind
+and in its range, as nearly always, is left as it is.
+
+Nodes are taken as orjson gives them. Nothing is changed in them before it is sure that they become a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any
+
+from penstock.api.schema import Schema
+from penstock.api.table import Table
+from penstock.pipeline.converters.node import Node
+from penstock.pipeline.converters.scalar_nodes import Read
+from penstock.pipeline.javatext.hashmap import order_of_keys
+
+_LONG = 2**63
+_AS_THEY_ARE = frozenset((str, bool, type(None)))
+
+Column = Sequence[Any]
+
+
+def columns_of_maps(nodes: list[Node]) -> dict[str, Column] | None:
+    """The columns of objects with the same keys, in the order of a Java ``HashMap``; None if they aren't that."""
+    first = nodes[0]
+    if type(first) is not dict or not first or set(map(type, nodes)) != {dict} or set(map(len, nodes)) != {len(first)}:
+        return None
+    names, certain = order_of_keys(tuple(first))
+    if not certain and not all(map(list(first).__eq__, map(list, nodes))):
+        return None
+    return _columns(names, nodes)
+
+
+def columns_of_structs(schema: Schema, nodes: list[Node]) -> dict[str, Column] | None:
+    """The columns of objects that have all fields of a struct; None if one has not."""
+    if not schema.fields or set(map(type, nodes)) != {dict}:
+        return None
+    return _columns(tuple(field.name for field in schema.fields), nodes)
+
+
+def _columns(names: tuple[str, ...], nodes: list[dict[str, Node]]) -> dict[str, Column] | None:
+    get: Callable[[dict[str, Node]], Any] = itemgetter(*names)
+    try:
+        columns = [list(map(get, nodes))] if len(names) == 1 else zip(*map(get, nodes), strict=True)
+    except KeyError:
+        return None
+    return dict(zip(names, columns, strict=True))
+
+
+def read_maps(columns: dict[str, Column], read: Read) -> Table:
+    """``read`` is the function for nodes without a schema."""
+    return Table.of({name: _free(column, read) for name, column in columns.items()})
+
+
+def _free(column: Column, read: Read) -> Column:
+    kinds = set(map(type, column))
+    if kinds <= _AS_THEY_ARE or (kinds == {int} and max(column) < _LONG):
+        return column
+    if kinds == {float} and min(column) > -_LONG and max(column) < _LONG and all(column):
+        return column
+    return list(map(read, column))
+
+
+def read_structs(columns: dict[str, Column], fields: Sequence[tuple[str, Read, type | None, int]]) -> Table:
+    """``fields``: names, the functions that read them, and for those whose values may be taken as they are, the type
+    they must have then and, if that is ``int``, the number of bits.
+    """
+    return Table.of({name: _typed(columns[name], read, kind, bits) for name, read, kind, bits in fields})
+
+
+def _typed(column: Column, read: Read, kind: type | None, bits: int) -> Column:
+    if kind is not None and set(map(type, column)) == {kind}:
+        limit = 1 << bits - 1 if kind is int else 0
+        if kind is not int or (-limit <= min(column) and max(column) < limit):
+            return column
+    return list(map(read, column))
