@@ -18,9 +18,9 @@ from dataclasses import Field, dataclass, fields, replace
 from itertools import chain
 from typing import Any, Self
 
+from penstock.api.columns import Late, Table
 from penstock.api.record import Header, SinkRecord, SourceRecord
 from penstock.api.schema import Schema
-from penstock.api.table import Table
 
 NO_HEADERS: tuple[Header, ...] = ()
 
@@ -49,14 +49,19 @@ class SinkOrigin:
     topics: list[str]
     partitions: list[int]
     offsets: list[int]
-    timestamp_types: list[str]
+    timestamp_type_column: list[str] | Late
+
+    @property
+    def timestamp_types(self) -> list[str]:
+        column = self.timestamp_type_column
+        return column.get() if isinstance(column, Late) else column
 
     def select(self, rows: Sequence[int]) -> SinkOrigin:
         return SinkOrigin(
             [self.topics[i] for i in rows],
             [self.partitions[i] for i in rows],
             [self.offsets[i] for i in rows],
-            [self.timestamp_types[i] for i in rows],
+            _selected(self.timestamp_type_column, rows),
         )
 
 
@@ -73,7 +78,7 @@ class Batch:
     key_column: list[Any] | Table
     value_schemas: list[Schema | None]
     value_column: list[Any] | Table
-    timestamps: list[int | None]
+    timestamp_column: list[int | None] | Late
     headers: list[tuple[Header, ...]]
     origin: SourceOrigin | SinkOrigin | None = None
 
@@ -87,6 +92,11 @@ class Batch:
         column = self.value_column
         return column.rows() if isinstance(column, Table) else column
 
+    @property
+    def timestamps(self) -> list[int | None]:
+        column = self.timestamp_column
+        return column.get() if isinstance(column, Late) else column
+
     @classmethod
     def of(
         cls,
@@ -97,7 +107,7 @@ class Batch:
         keys: list[Any] | None = None,
         key_schema: Schema | list[Schema | None] | None = None,
         partitions: list[int | None] | None = None,
-        timestamps: list[int | None] | None = None,
+        timestamps: list[int | None] | Late | None = None,
         headers: list[tuple[Header, ...]] | None = None,
         origin: SourceOrigin | SinkOrigin | None = None,
     ) -> Batch:
@@ -151,10 +161,7 @@ class Batch:
 
     def with_(self, **columns: Any) -> Self:
         """The same batch but for these columns, each as long as the batch; ``keys`` and ``values`` may be tables."""
-        for name, field in (("keys", "key_column"), ("values", "value_column")):
-            if name in columns:
-                columns[field] = columns.pop(name)
-        return replace(self, **columns)
+        return replace(self, **{_FIELDS.get(name, name): column for name, column in columns.items()})
 
     def select(self, rows: Sequence[int]) -> Batch:
         """The records of these places (from 0), in the order given."""
@@ -165,7 +172,7 @@ class Batch:
             _selected(self.key_column, rows),
             [self.value_schemas[i] for i in rows],
             _selected(self.value_column, rows),
-            [self.timestamps[i] for i in rows],
+            _selected(self.timestamp_column, rows),
             [self.headers[i] for i in rows],
             None if self.origin is None else self.origin.select(rows),
         )
@@ -219,10 +226,24 @@ class Batch:
                 return SourceRecord(**common)
 
 
-def _selected(column: list[Any] | Table, rows: Sequence[int]) -> list[Any] | Table:
-    return column.select(rows) if isinstance(column, Table) else [column[i] for i in rows]
+_FIELDS = {"keys": "key_column", "values": "value_column", "timestamps": "timestamp_column"}
+
+
+def _selected(column: Any, rows: Sequence[int]) -> Any:
+    """These entries of a column, which stays what it is: a list, a table, or late."""
+    match column:
+        case Table():
+            return column.select(rows)
+        case Late():
+            return Late(lambda: _selected(column.get(), rows))
+        case _:
+            return [column[i] for i in rows]
 
 
 def _joined(parts: Sequence[Any], columns: Iterable[Field[Any]]) -> dict[str, Any]:
     """These columns of all parts, one behind the other."""
-    return {c.name: list(chain.from_iterable(getattr(part, c.name) for part in parts)) for c in columns}
+    return {c.name: list(chain.from_iterable(_whole(getattr(part, c.name)) for part in parts)) for c in columns}
+
+
+def _whole(column: Any) -> Any:
+    return column.get() if isinstance(column, Late) else column

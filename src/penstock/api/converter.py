@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from penstock.api.columns import Table
 from penstock.api.config import ConfigDef
 from penstock.api.record import Header
 from penstock.api.schema import Schema
-from penstock.api.table import Table
 
 SchemaAndValue = tuple[Schema | None, Any]
 

@@ -232,10 +232,10 @@ class LogReporter:
 
     def _record(self, record: Batch) -> str:
         match record.origin:
-            case SinkOrigin(topics, partitions, offsets, types):
-                time_text = ""
-                if types[0] != "NoTimestampType":
-                    time_text = f", timestamp={record.timestamps[0]}, timestampType={types[0]}"
+            case SinkOrigin(topics, partitions, offsets) as origin:
+                time_text, kind = "", origin.timestamp_types[0]
+                if kind != "NoTimestampType":
+                    time_text = f", timestamp={record.timestamps[0]}, timestampType={kind}"
                 place = f"{{topic='{topics[0]}', partition={partitions[0]}, offset={offsets[0]}{time_text}}}"
                 return f", where consumed record is {place}"
             case _:

@@ -13,6 +13,7 @@ import confluent_kafka as ck
 from confluent_kafka import Consumer, Message
 
 from penstock.api.batch import NO_HEADERS, Batch, SinkOrigin
+from penstock.api.columns import Late
 from penstock.api.sink import TopicPartition
 from penstock.pipeline.broker_errors import broker_error
 
@@ -64,19 +65,17 @@ def _is_error(message: Message) -> bool:
     return True
 
 
-def raw_batch(messages: list[Message]) -> Batch:
-    """Columns of bytes; headers are pairs of name and bytes."""
+def raw_batch(messages: list[Message], only: TopicPartition | None = None) -> Batch:
+    """Columns of bytes; headers are pairs of name and bytes. ``only``: where all of them come from, if that is known.
+
+    Times are asked of the messages only when somebody wants them: they cost as much as all the rest.
+    """
     n = len(messages)
-    topics: list[Any] = list(map(Message.topic, messages))
-    partitions: list[Any] = list(map(Message.partition, messages))
+    topics: list[Any] = [only.topic] * n if only else list(map(Message.topic, messages))
+    partitions: list[Any] = [only.partition] * n if only else list(map(Message.partition, messages))
     headers: list[Any] = list(map(Message.headers, messages))
-    # Twice over the messages is faster than to keep a tuple for each.
-    kinds = {kind for kind, _ in map(Message.timestamp, messages)}
-    if len(kinds) == 1:
-        types = [_TYPES[kinds.pop()]] * n
-    else:
-        types = [_TYPES[kind] for kind, _ in map(Message.timestamp, messages)]
-    times = [time if time >= 0 else None for _, time in map(Message.timestamp, messages)]
+    times = Late(lambda: [time if time >= 0 else None for _, time in map(Message.timestamp, messages)])
+    types = Late(lambda: [_TYPES[kind] for kind, _ in map(Message.timestamp, messages)])
     offsets: list[Any] = list(map(Message.offset, messages))
     return Batch.of(
         topics,

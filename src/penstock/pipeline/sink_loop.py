@@ -144,14 +144,20 @@ class SinkLoop:
         return messages
 
     def _take(self, messages: list[Message]) -> None:
-        raw = raw_batch(messages)
+        assigned = self.context.assigned
+        only = next(iter(assigned)) if len(assigned) == 1 else None
+        raw = raw_batch(messages, only)
         self.metrics.add("sink-record-read-total", len(raw))
         self.letters.raw = raw
-        self.last_time = raw.timestamps[-1]
+        kind, written = messages[-1].timestamp()
+        self.last_time = written if kind else None
         self.waiting = self.errors.run(self.steps, raw)
         origin = raw.origin
         assert isinstance(origin, SinkOrigin)
-        last = dict(zip(zip(origin.topics, origin.partitions, strict=True), origin.offsets, strict=True))
+        if only is not None:
+            last = {tuple(only): origin.offsets[-1]}
+        else:
+            last = dict(zip(zip(origin.topics, origin.partitions, strict=True), origin.offsets, strict=True))
         self.waiting_offsets = {TopicPartition(*place): offset + 1 for place, offset in last.items()}
         self.retry_at = 0.0
 

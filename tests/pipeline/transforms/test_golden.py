@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from penstock.api.batch import Batch
+from penstock.api.columns import Table
 from penstock.api.errors import java_name
 from penstock.api.schema import Schema
-from penstock.api.table import Table
 from penstock.pipeline import transforms
 from pipeline.transforms.notation import read_batch, write_batch
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import orjson
 
+from penstock.api.columns import Table
 from penstock.api.config import ConfigDef, Importance, Type, Width
 from penstock.api.converter import SchemaAndValue
 from penstock.api.errors import DataError, SerializationError
 from penstock.api.record import Header
 from penstock.api.schema import Schema
-from penstock.api.table import Table
 from penstock.api.validators import CaseInsensitiveValidString
 from penstock.pipeline.converters.base import AnyConverter, converter_settings
 from penstock.pipeline.converters.jackson import dumps, escaped, loads, needs_escapes, parse

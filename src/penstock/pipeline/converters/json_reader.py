@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import DECIMAL_NAME, Field, Schema, Type
-from penstock.api.table import Table
 from penstock.pipeline.converters.json_table import columns_of_maps, columns_of_structs, read_maps, read_structs
 from penstock.pipeline.converters.node import MISSING, Node, node_type
 from penstock.pipeline.converters.scalar_nodes import (

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
+from penstock.api.columns import Table
 from penstock.api.schema import Schema
-from penstock.api.table import Table
 from penstock.pipeline.converters.node import Node
 from penstock.pipeline.converters.scalar_nodes import Read
 from penstock.pipeline.javatext.hashmap import order_of_keys

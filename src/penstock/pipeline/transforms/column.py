@@ -12,8 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar
 
 from penstock.api.batch import Batch
+from penstock.api.columns import Table
 from penstock.api.schema import Schema
-from penstock.api.table import Table
 from penstock.api.transform import Transformation
 
 try:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.api.batch import Batch
+from penstock.api.columns import Table
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.schema import Field, Schema
-from penstock.api.table import Table
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.field_path import field_at, parse_path, syntax_setting
 from penstock.pipeline.transforms.plans import Plans

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.api.batch import Batch, SinkOrigin
+from penstock.api.columns import Table
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import INT32, INT64, STRING, TIMESTAMP, Schema
-from penstock.api.table import Table
 from penstock.pipeline.logical import moment_of
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.maporder import copied, for_each, orders, skeletons

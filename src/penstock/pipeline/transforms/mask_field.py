@@ -8,11 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 from penstock.api.batch import Batch
+from penstock.api.columns import Table
 from penstock.api.config import NO_DEFAULT, ConfigDef, Importance
 from penstock.api.config import Type as SettingType
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
-from penstock.api.table import Table
 from penstock.api.text import hash_order
 from penstock.api.validators import NonEmptyString, ValidList
 from penstock.pipeline import values as convert

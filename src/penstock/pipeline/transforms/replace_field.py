@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 from penstock.api.batch import Batch
+from penstock.api.columns import Table
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import Schema
-from penstock.api.table import Table
 from penstock.api.text import hash_order
 from penstock.api.validators import Described, ValidList
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue

@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 from penstock.api.batch import Batch
+from penstock.api.columns import Table
 from penstock.api.config import NO_DEFAULT, ConfigDef, Importance
 from penstock.api.config import Type as SettingType
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import Field, Schema, Type
-from penstock.api.table import Table
 from penstock.api.validators import ValidString
 from penstock.pipeline.javatext import DateFormat
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.api.batch import Batch
+from penstock.api.columns import Table
 from penstock.api.config import NO_DEFAULT, ConfigDef, Importance, Type
 from penstock.api.errors import DataError
 from penstock.api.schema import Schema
-from penstock.api.table import Table
 from penstock.api.validators import ValidList
 from penstock.pipeline.transforms.column import BuiltIn, Changed, parts_by_schema
 from penstock.pipeline.transforms.maporder import buckets, ordered

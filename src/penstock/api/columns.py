@@ -1,10 +1,12 @@
-"""Maps or structs with the same keys, kept as columns: a transform that drops, renames, adds or casts a field does not
-touch the others then, nor any single record.
+"""The columns of a batch that are no plain lists: a ``Table`` and a ``Late``.
+
+Of maps or structs with the same keys a table keeps columns again: a transform that drops, renames, adds or casts one
+field does not touch the others then, nor any single record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 
@@ -61,3 +63,27 @@ class Table:
 
     def __repr__(self) -> str:
         return f"Table({self.rows()!r})"
+
+
+class Late:
+    """A column that is made when it is first asked for, as many sinks never ask."""
+
+    __slots__ = ("_list", "_make")
+
+    def __init__(self, make: Callable[[], list[Any]]) -> None:
+        self._make: Callable[[], list[Any]] | None = make
+        self._list: list[Any] = []
+
+    def get(self) -> list[Any]:
+        if self._make is not None:
+            self._list = self._make()
+            self._make = None
+        return self._list
+
+    def __eq__(self, other: object) -> bool:
+        return self.get() == (other.get() if isinstance(other, Late) else other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self.get())
