@@ -2,6 +2,7 @@
 .PHONY: help install demo test unit soak kill-test scale check lock clean
 
 PYTHON ?= python3
+JOBS ?= 2
 BIN := .venv/bin
 STAMP := .venv/.installed
 
@@ -17,11 +18,11 @@ $(STAMP): requirements.lock pyproject.toml
 demo: $(STAMP)  ## a broker, a worker and connectors with real data, on this machine
 	$(BIN)/penstock demo
 
-test: $(STAMP)  ## every test; starts its own Kafka broker and Spark
-	$(BIN)/pytest
+test: $(STAMP)  ## every test, in JOBS=2 processes with a Kafka broker and Spark of their own
+	$(BIN)/pytest -n $(JOBS) --dist loadfile
 
 unit: $(STAMP)  ## the tests that need neither Kafka nor a JVM: seconds
-	$(BIN)/pytest -m "not integration and not slow"
+	$(BIN)/pytest -n $(JOBS) --dist loadfile -m "not integration and not slow"
 
 soak: $(STAMP)  ## 15 minutes: workers are killed while connectors change; ARGS="--help" tells the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak churn $(ARGS)
