@@ -196,8 +196,8 @@ def make_producer(
 def init_transactions(producer: Producer, timeout: float) -> None:
     """Claim the producer's transactional id, which fences whoever had it; raises KafkaException.
 
-    Seconds. A client looks for its coordinator once, and again after 500 ms, so it must be connected when it begins. Its
-    connection for the first answer is closed with that answer, which tells it who the brokers are: it asks twice.
+    Seconds. A client looks for its coordinator once, and again after 500 ms, so it must be connected when it begins.
+    Its connection for the first answer is closed with that answer, which tells it who the brokers are: it asks twice.
     """
     for _ in range(2):
         producer.list_topics("__transaction_state", timeout=timeout)
