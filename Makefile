@@ -1,10 +1,11 @@
 .DEFAULT_GOAL := help
-.PHONY: help install demo test unit soak kill-test scale check lock clean
+.PHONY: help install demo test unit soak kill-test scale bench conformance check lock clean
 
 PYTHON ?= python3
 JOBS ?= 2
 BIN := .venv/bin
 STAMP := .venv/.installed
+CONFORMANCE ?= ../shared/conformance
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -32,6 +33,12 @@ kill-test: $(STAMP)  ## 100 kills of workers, Sparks and tasks, exactly once; AR
 
 scale: $(STAMP)  ## what 10,000 connectors on 500 workers ask of the leader and of the internal topics
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m scale $(ARGS)
+
+bench: $(STAMP)  ## how fast it is, beside Java's Connect if one is given; ARGS="--help" tells the options
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m bench $(ARGS)
+
+conformance: $(STAMP)  ## the suite for Connect clusters that is in CONFORMANCE=folder, against a worker of its own
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m conformance $(CONFORMANCE) $(ARGS)
 
 check: $(STAMP)  ## formatting, lint and types
 	$(BIN)/ruff format --check .

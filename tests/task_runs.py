@@ -115,8 +115,8 @@ class TaskRun:
         )
         self.control, self.host = TaskControl(pausing=bool(spec.get("paused", False))), MemoryHost()
         self.error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, args=(kind, task_class), daemon=True)
-        self._thread.start()
+        self.thread = threading.Thread(target=self._run, args=(kind, task_class), daemon=True)
+        self.thread.start()
 
     def _run(self, kind: str, task_class: Any) -> None:
         run = run_source_task if kind == "source" else run_sink_task
@@ -140,8 +140,8 @@ class TaskRun:
         self.join()
 
     def join(self) -> None:
-        self._thread.join(SECONDS)
-        assert not self._thread.is_alive(), "the task did not end"
+        self.thread.join(SECONDS)
+        assert not self.thread.is_alive(), "the task did not end"
 
     def failure(self) -> str:
         """Wait until it has failed; the text that its status would show."""
@@ -154,7 +154,7 @@ class TaskRun:
 
     def __exit__(self, *raised: object) -> None:
         self.control.stop()
-        self._thread.join(SECONDS)
+        self.thread.join(SECONDS)
         if raised[0] is None:
-            assert not self._thread.is_alive(), "the task did not end"
+            assert not self.thread.is_alive(), "the task did not end"
             self.check()

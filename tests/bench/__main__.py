@@ -1,0 +1,106 @@
+"""``python -m bench``, for ``make bench``: the same connectors here and on Java's Connect, in turn, on one broker."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import platform
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from bench import comparing, doubling, profiling, report
+from bench.cases import CASES
+from bench.connect import CaseError, Connect
+from bench.setting import Setting
+from penstock.embedded import Broker
+from workers import WorkerProcess
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+MORE = ("doubling", "profile")
+"""What is measured of ours alone, in tables of their own."""
+
+
+@app.command()
+def run(
+    cases: Annotated[
+        list[str] | None, typer.Argument(help=f"Some of {', '.join((*CASES, *MORE))}. All if none is named.")
+    ] = None,
+    java_url: Annotated[str, typer.Option(help="Java's Connect on the same broker; figures are compared to it.")] = "",
+    bootstrap: Annotated[str, typer.Option(help="A running broker; without it one is started.")] = "",
+    records: Annotated[int, typer.Option(min=1)] = 1_000_000,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds that count; one more comes first.")] = 3,
+    write: Annotated[Path | None, typer.Option(help="Keep all figures in performance.* of this folder.")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Measure nothing, write what --write kept.")] = False,
+) -> None:
+    """Measure, compare what was delivered, and show the figures."""
+    names = [] if again else list(cases or (*CASES, *MORE))
+    if unknown := set(names) - {*CASES, *MORE}:
+        raise typer.BadParameter(f"There is no case {', '.join(sorted(unknown))}.")
+    if java_url and not bootstrap:
+        raise typer.BadParameter("--java-url needs --bootstrap, the broker that both are to use.")
+    found = _measure(names, java_url, bootstrap, records, rounds) if names else {}
+    report.show(found)
+    if write is not None:
+        report.write(write, found)
+
+
+def _measure(names: list[str], java_url: str, bootstrap: str, records: int, rounds: int) -> report.Found:
+    found: report.Found = {part: [] for part in report.PARTS}
+    so_many = f"{records:,} records"
+    times = f"{rounds} round{'s' if rounds > 1 else ''}"
+    with _stage(bootstrap) as (bootstrap, folder, ours):
+        java = Connect("java", java_url) if java_url else None
+        with Setting(bootstrap, folder, records) as setting:
+            for case in names:
+                if case in CASES:
+                    found["figures"] += comparing.run(case, setting, ours, java, rounds, _about(so_many, times))
+            if "profile" in names:
+                found["profile"] = [profiling.run(case, setting, _about(so_many)) for case in profiling.PATHS]
+        if "doubling" in names:
+            found["doubling"] = list(doubling.run(ours, bootstrap, folder, records, _about()))
+    return found
+
+
+@contextmanager
+def _stage(bootstrap: str) -> Iterator[tuple[str, Path, Connect]]:
+    """A broker if none is given, a folder, and a worker."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-bench-")))
+        folder.chmod(0o777)  # Java's worker may run as somebody else
+        bootstrap = bootstrap or stack.enter_context(Broker()).bootstrap
+        worker = WorkerProcess(bootstrap, folder)
+        stack.callback(_delete_topics, worker)
+        stack.enter_context(worker)
+        yield bootstrap, folder, Connect(comparing.OURS, str(worker.http.base_url))
+
+
+def _delete_topics(worker: WorkerProcess) -> None:
+    """Its internal ones: the broker may be somebody else's."""
+    topics = [worker.settings[f"{kind}.storage.topic"] for kind in ("config", "offset", "status")]
+    admin = AdminClient({"bootstrap.servers": worker.settings["bootstrap.servers"]})
+    for each in admin.delete_topics(topics).values():
+        with suppress(KafkaException):  # it may not have come so far as to make them
+            each.result()
+
+
+def _about(*facts: str) -> str:
+    machine = (f"{os.cpu_count()} cores", platform.machine(), f"Python {platform.python_version()}")
+    return ", ".join((dt.datetime.now(dt.UTC).date().isoformat(), *facts, *machine))
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as Ctrl-C, so that nothing is left running
+    try:
+        app()
+    except CaseError as error:
+        raise SystemExit(f"bench: {error}") from None

@@ -1,0 +1,72 @@
+"""All cases: what each runs, and what is asked of its figures, ours relative to the reference's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bench import control, copying, mirroring, query
+from bench.connect import Connect
+from bench.density import density
+from bench.setting import Setting
+
+Figures = dict[str, float]
+Run = Callable[[Connect, Setting], Figures]
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A figure is good enough if it is at least, or at most, so many times the reference's; or so much by itself."""
+
+    number: float
+    at_least: bool = False
+    by_itself: bool = False
+
+    def holds(self, value: float, ratio: float | None) -> bool | None:
+        """None if there is no reference to compare with."""
+        compared = value if self.by_itself else ratio
+        if compared is None:
+            return None
+        return compared >= self.number if self.at_least else compared <= self.number
+
+    def __str__(self) -> str:
+        return f"{'≥' if self.at_least else '≤'} {self.number:g}{'' if self.by_itself else ' ×'}"
+
+
+def _rate(least: float) -> dict[str, Goal]:
+    return {"records/s": Goal(least, at_least=True)}
+
+
+CASES: dict[str, Run] = {
+    "source-string": copying.source_string,
+    "source-json": copying.source_json,
+    "sink-string": copying.sink_string,
+    "sink-json": copying.sink_json,
+    "sink-wide": copying.sink_wide,
+    "mirror-latency": mirroring.latency,
+    "mirror-throughput": mirroring.throughput,
+    "lifecycle": control.lifecycle,
+    "rest": control.rest,
+    "density": density,
+    "query": query.by_connector,
+}
+
+GOALS: dict[str, dict[str, Goal]] = {
+    "source-string": _rate(1.5),
+    "source-json": _rate(1.8),
+    "sink-string": _rate(2.0),
+    "sink-json": _rate(1.3),
+    "sink-wide": _rate(1.5),
+    "mirror-latency": {"p50 ms": Goal(1.5), "p99 ms": Goal(1.5)},
+    "lifecycle": {"create ms": Goal(0.8), "restart ms": Goal(0.8)},
+    "rest": {"p50 ms": Goal(2), "p99 ms": Goal(2)},
+    "density": {
+        "worker and one task MB": Goal(730, by_itself=True),
+        "MB a task": Goal(30, by_itself=True),
+        "idle CPU %": Goal(5, by_itself=True),
+    },
+    "query": _rate(0.9),
+}
+
+NOT_OF_JAVA = frozenset({"query"})
+"""Compared with a program of our own."""

@@ -1,0 +1,40 @@
+"""What idle tasks cost: memory in proportion (shared pages are divided among those that share them), processor time."""
+
+from __future__ import annotations
+
+import time
+
+from bench.connect import CaseError, Connect
+from bench.processes import usage
+from bench.setting import Setting
+
+_TASKS = 20
+_SECONDS = 10
+
+
+def density(cluster: Connect, setting: Setting) -> dict[str, float]:
+    if cluster.pid is None:
+        raise CaseError(f"density: the process of the worker at {cluster.url} can't be seen from here")
+    names = [setting.create_topic(setting.name("density")) for _ in range(_TASKS)]
+    _start(cluster, setting, names[:1])  # Spark, where there is one
+    time.sleep(_SECONDS)
+    base, _ = usage(cluster.pid)
+    _start(cluster, setting, names[1:])
+    time.sleep(_SECONDS)
+    memory, before = usage(cluster.pid)
+    time.sleep(_SECONDS)
+    _, after = usage(cluster.pid)
+    for name in names:
+        cluster.delete(name)
+    setting.delete_topics(*names)
+    idle = (after - before) / _SECONDS * 100
+    return {"worker and one task MB": base, "MB a task": (memory - base) / (_TASKS - 1), "idle CPU %": idle}
+
+
+def _start(cluster: Connect, setting: Setting, names: list[str]) -> None:
+    for name in names:
+        file = setting.folder / f"{name}.txt"
+        file.write_text("one\n")
+        cluster.put(name, {"connector.class": "FileStreamSource", "tasks.max": "1", "topic": name, "file": str(file)})
+    for name in names:
+        cluster.running(name, time.perf_counter())

@@ -1,0 +1,37 @@
+"""``python -m bench.plain_query BOOTSTRAP TOPIC FOLDER RECORDS``: what somebody would write by hand in place of
+SparkSink.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from penstock.embedded import jars, java_home
+
+
+def main(bootstrap: str, topic: str, folder: str, most: str) -> None:
+    os.environ["JAVA_HOME"] = str(java_home())
+    from pyspark.sql import SparkSession
+
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.jars", ",".join(map(str, jars("spark-kafka"))))
+        .config("spark.ui.enabled", "false")
+        .getOrCreate()
+    )
+    records = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", bootstrap)
+        .option("subscribe", topic)
+        .option("startingOffsets", "earliest")
+        .option("maxOffsetsPerTrigger", most)
+        .load()
+    )
+    values = records.selectExpr("CAST(value AS STRING) AS value")
+    query = values.writeStream.format("parquet").option("path", folder).option("checkpointLocation", f"{folder}-state")
+    query.start().awaitTermination()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,150 @@
+"""What all cases work with: the broker, a folder, how many records, and what each case has delivered so far."""
+
+from __future__ import annotations
+
+import uuid
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from bench.connect import CaseError
+
+Digest = tuple[int, int]
+
+
+@dataclass
+class Setting:
+    """As a context manager it takes away what it has made for all cases."""
+
+    bootstrap: str
+    folder: Path
+    records: int
+    seen: dict[str, tuple[str, Digest]] = field(default_factory=dict)
+    """By case: who delivered first, and what."""
+    _inputs: dict[int, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.admin = AdminClient({"bootstrap.servers": self.bootstrap})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._inputs:
+            self.delete_topics(*self._inputs.values())
+        self._file.unlink(missing_ok=True)
+
+    def name(self, what: str) -> str:
+        return f"bench-{what}-{uuid.uuid4().hex[:8]}"
+
+    def create_topic(self, name: str, partitions: int = 1) -> str:
+        self.admin.create_topics([NewTopic(name, partitions, 1)])[name].result()
+        return name
+
+    def delete_topics(self, *names: str) -> None:
+        for each in self.admin.delete_topics(list(names)).values():
+            each.result()
+
+    # -- what goes in
+
+    @property
+    def _file(self) -> Path:
+        return self.folder / f"lines-{self.records}.txt"
+
+    def lines(self) -> Path:
+        """A file of JSON objects, one a line, of about a hundred bytes."""
+        if not self._file.exists():
+            with self._file.open("w") as out:
+                out.writelines(map(_line, range(self.records)))
+        return self._file
+
+    def filled_topic(self, partitions: int) -> str:
+        """The same lines in a topic; made once."""
+        if partitions not in self._inputs:
+            topic = self.create_topic(self.name(f"input-{partitions}"), partitions)
+            producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 20})
+            with self.lines().open("rb") as rows:
+                for i, row in enumerate(rows):
+                    while True:
+                        try:
+                            producer.produce(topic, row.rstrip(b"\n"), partition=i % partitions)
+                            break
+                        except BufferError:
+                            producer.poll(0.1)
+            producer.flush()
+            self._inputs[partitions] = topic
+        return self._inputs[partitions]
+
+    # -- what comes out
+
+    def consumer(self, isolation: str, **more: Any) -> Consumer:
+        return Consumer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "group.id": f"bench-{uuid.uuid4().hex[:8]}",
+                "isolation.level": isolation,
+                "auto.offset.reset": "earliest",
+                **more,
+            }
+        )
+
+    def end(self, consumer: Consumer, topic: str) -> int:
+        """Where the only partition of the topic ends for this consumer; 0 while it has not heard of it."""
+        try:
+            return int(consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=30)[1])
+        except KafkaException as e:
+            if e.args[0].code() not in (KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC):
+                raise
+            return 0
+
+    def values(self, topic: str) -> Iterator[bytes]:
+        """Every committed record of a topic with one partition."""
+        consumer = self.consumer("read_committed", **{"enable.partition.eof": True, "fetch.queue.backoff.ms": 5})
+        consumer.assign([TopicPartition(topic, 0, 0)])
+        try:
+            while True:
+                for message in consumer.consume(10_000, 1.0):
+                    if (error := message.error()) is None:
+                        yield message.value() or b""
+                    elif error.code() == KafkaError._PARTITION_EOF:
+                        return
+        finally:
+            consumer.close()
+
+    def same(self, case: str, cluster: str, records: Iterable[bytes], unchanged: bool = False) -> None:
+        """Raises CaseError if these are not as many records as went in; if they are not, in whatever order, those that
+        the first cluster delivered; or, where they should be ``unchanged``, the lines themselves.
+        """
+        if unchanged and case not in self.seen:
+            with self.lines().open("rb") as lines:
+                self.seen[case] = ("the input has", _digest(line.rstrip(b"\n") for line in lines))
+        digest = _digest(records)
+        if digest[0] != self.records:
+            raise CaseError(f"{case}: {cluster} delivered {digest[0]} records, of {self.records}")
+        first, expected = self.seen.setdefault(case, (f"{cluster} delivered", digest))
+        if digest != expected:
+            raise CaseError(
+                f"{case}: {cluster} delivered {digest[0]} records with checksum {digest[1]:08x}, {first} {expected[0]} "
+                f"with {expected[1]:08x}: figures of different work can't be compared"
+            )
+
+
+def _line(i: int) -> str:
+    user, amount = f"user{i * 7919 % 50_000:05d}", i * 31 % 100_000 / 100
+    return f'{{"id": {i}, "user": "{user}", "amount": {amount}, "ts": {1_700_000_000_000 + i}, "note": "{_NOTE}"}}\n'
+
+
+_NOTE = "abcdefghij" * 2
+
+
+def _digest(records: Iterable[bytes]) -> Digest:
+    count = total = 0
+    for record in records:
+        count += 1
+        total = (total + zlib.crc32(record)) & 0xFFFFFFFF
+    return count, total
