@@ -242,6 +242,9 @@ class Cluster:
             case a.FenceProducers(connector=name, tasks=tasks, token=token):
                 self.trace(f"{worker.id}: fences the producers of {tasks} tasks of {name}")
                 self.post(worker, f"ask {token}", e.Completed(token))
+            case a.WriteOffsets(connector=name, token=token):
+                self.trace(f"{worker.id}: writes offsets of {name}")
+                self.post(worker, f"ask {token}", e.Completed(token, "written"))
             case a.MakeSessionKey(token=token):
                 self.post(worker, f"ask {token}", e.Completed(token, b"k" * 32))
             case a.Validate(token=token):

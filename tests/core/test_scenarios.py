@@ -90,6 +90,10 @@ def run(cluster: Cluster, command: str, lines: list[str]) -> Cluster:
             cluster.ask(worker, m.GetTopics(name))
         case "reset-topics", [worker, name]:
             cluster.ask(worker, m.ResetTopics(name))
+        case "reset-offsets", [worker, name]:
+            cluster.ask(worker, m.ResetOffsets(name))
+        case "break", [name]:
+            cluster.broken.add(name)
         case "fail", [name, task, why]:
             cluster.fail(TaskId(name, int(task)), why)
         case "trouble", [name, task, *why]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from penstock.core import actions, leftovers, reads, reconfiguration, requests
 from penstock.core import messages as m
+from penstock.core.alone import until_made
 from penstock.core.exactly_once import fence
 from penstock.core.flow import Flow, Until
 from penstock.core.leading import append, as_leader, one_by_one
@@ -72,7 +73,11 @@ def _put(
         yield from append(herder, *records, ConnectorConfig(name, checked))
         return m.Reply(200 if exists else 201, shown)
 
-    return (yield from one_by_one(herder, write))
+    reply = yield from one_by_one(herder, write)
+    if not herder.settings.distributed:
+        yield from until_made(herder, name)
+        return m.Reply(reply.status, reads.info(herder, name, checked))
+    return reply
 
 
 def delete(herder: Herder, request: m.DeleteConnector) -> Flow:

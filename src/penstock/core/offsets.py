@@ -8,7 +8,7 @@ from penstock.core import actions, requests
 from penstock.core import messages as m
 from penstock.core.catching_up import read_to_end
 from penstock.core.exactly_once import fence
-from penstock.core.flow import Flow
+from penstock.core.flow import Flow, Until
 from penstock.core.leading import as_leader
 from penstock.core.state import STOPPED
 
@@ -33,16 +33,27 @@ def reset(herder: Herder, request: m.ResetOffsets) -> Flow:
 
 
 def _write(herder: Herder, name: str, offsets: Offsets | None) -> Flow:
-    """With exactly once, tasks that may still be at work somewhere are fenced off first."""
+    """With exactly once, tasks that may still be at work somewhere are fenced off first; else those here have ended."""
     yield from as_leader(herder)
     yield from read_to_end(herder, "modifying connector offsets")
     yield from requests.settled(herder)  # by then its tasks have been told to stop
     config = _stopped(herder, name)
     if herder.settings.exactly_once and herder.plugins.kind(config) == "source":
         yield from fence(herder, name)
-        config = _stopped(herder, name)
+    else:
+        yield from _tasks_ended(herder, name)
+    config = _stopped(herder, name)
     message = yield actions.WriteOffsets(name, config, offsets)
     return m.Reply(200, {"message": message})
+
+
+def _tasks_ended(herder: Herder, name: str) -> Flow:
+    """Until then they may commit offsets once more."""
+
+    def ended() -> bool:
+        return all(run.ended for id, run in herder.work.tasks.items() if id.connector == name)
+
+    yield Until(ended, herder.settings.request_timeout_ms, f"The tasks of connector {name} have not ended yet.")
 
 
 def _stopped(herder: Herder, name: str) -> dict[str, str]:
