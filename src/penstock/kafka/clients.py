@@ -221,14 +221,15 @@ def make_admin(worker: Settings, connector: Settings | None = None, *, client_id
 
 
 def check_resolvable(java: Mapping[str, Any]) -> None:
-    """Raises KafkaError, as Java's clients do, if the name of none of the ``bootstrap.servers`` is known."""
-    addresses = [each.strip().rpartition(":") for each in str(java.get("bootstrap.servers", "")).split(",")]
-    for host, _, port in addresses:
+    """Raises KafkaError, as Java's clients do, if there are no ``bootstrap.servers`` or the name of none is known."""
+    given = str(java.get("bootstrap.servers", ""))
+    for host, _, port in [each.strip().rpartition(":") for each in given.split(",")] if given else []:
         with contextlib.suppress(OSError):
             socket.getaddrinfo(host.strip("[]"), port)
             return
-    cause = ConfigError(f"No resolvable bootstrap urls given in bootstrap.servers: {java.get('bootstrap.servers')}")
-    raise KafkaError("Failed to create new KafkaAdminClient") from cause
+    problem = f"No resolvable bootstrap urls given in bootstrap.servers: {given}"
+    none = "You must set either bootstrap.servers or bootstrap.controllers"
+    raise KafkaError("Failed to create new KafkaAdminClient") from ConfigError(problem if given else none)
 
 
 def default_api_timeout(java: Mapping[str, Any]) -> float:

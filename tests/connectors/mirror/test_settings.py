@@ -69,6 +69,8 @@ def test_other_names_of_java_s_metrics_are_refused() -> None:
     (problem,) = problems("source", metric_names_formats="legacy,new")["metric.names.formats"]
     assert problem.startswith("Invalid value legacy,new for configuration metric.names.formats: ")
     assert problems("source", metric_names_formats="legacy") == {}
+    (problem,) = problems("source", metric_names_formats="x")["metric.names.formats"]
+    assert problem.endswith("String must be one of: legacy, new")
 
 
 def test_a_class_that_is_not_there() -> None:

@@ -8,10 +8,12 @@ import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions
 
 from mirroring import aliases, mirror_config, started
-from penstock.api.errors import KafkaError
-from penstock.connectors.mirror import MirrorSourceConnector
+from penstock.api.connector import SourceConnector
+from penstock.api.errors import ConfigError, KafkaError
+from penstock.connectors.mirror import MirrorCheckpointConnector, MirrorHeartbeatConnector, MirrorSourceConnector
 from penstock.connectors.mirror.records import OffsetSync, Place
 from penstock.connectors.mirror.source_task import MirrorSourceTask
+from penstock.pipeline.trace import causes
 from support import Kafka, Record
 from task_runs import TaskRun, eventually
 
@@ -172,12 +174,43 @@ def test_a_task_stops_while_it_waits(kafka: Kafka, bootstrap: str) -> None:
     run.check()
 
 
-@pytest.mark.parametrize("cluster", ["source", "target"])
-def test_a_cluster_without_an_address_is_a_failure_at_once(bootstrap: str, cluster: str) -> None:
-    source, target = aliases()
-    config = mirror_config(bootstrap, source, target, topics="t")
-    config[f"{cluster}.cluster.bootstrap.servers"] = "nowhere.invalid:9092"
-    with pytest.raises(KafkaError, match="Failed to create new KafkaAdminClient") as failure:
-        MirrorSourceConnector().start(config)
-    cause = "No resolvable bootstrap urls given in bootstrap.servers: nowhere.invalid:9092"
-    assert str(failure.value.__cause__) == cause
+def test_settings_of_the_consumer_are_checked() -> None:
+    config = mirror_config("unused:1", "a", "b", consumer_max_poll_records="x")
+    with pytest.raises(ConfigError, match=r"Invalid value x for configuration max.poll.records: Not a number"):
+        MirrorSourceTask().start(config | {"task.assigned.partitions": "t-0"})
+
+
+@pytest.mark.parametrize(
+    ("address", "cause"),
+    [
+        (
+            "nowhere.invalid:9092",
+            "No resolvable bootstrap urls given in bootstrap.servers: nowhere.invalid:9092",
+        ),
+        (None, "You must set either bootstrap.servers or bootstrap.controllers"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("kind", "cluster"),
+    [
+        (MirrorSourceConnector, "source"),
+        (MirrorSourceConnector, "target"),
+        (MirrorCheckpointConnector, "source"),
+        (MirrorCheckpointConnector, "target"),
+        (MirrorHeartbeatConnector, "target"),
+    ],
+)
+def test_a_cluster_without_an_address_is_a_failure_at_once(
+    bootstrap: str, kind: type[SourceConnector], cluster: str, address: str | None, cause: str
+) -> None:
+    config = mirror_config(bootstrap, *aliases(), topics="t")
+    del config[f"{cluster}.cluster.bootstrap.servers"]
+    if address is not None:
+        config[f"{cluster}.cluster.bootstrap.servers"] = address
+    with pytest.raises(KafkaError) as failure:
+        kind().start(config)
+    assert [str(error) for error in causes(failure.value)] == [
+        "The constructor of org.apache.kafka.clients.admin.ForwardingAdmin threw an exception",
+        "Failed to create new KafkaAdminClient",
+        cause,
+    ]

@@ -72,6 +72,7 @@ class MirrorCheckpointConnector(SourceConnector):
         self._timeout = c.admin_timeout
         self._topic_filter, self._group_filter = c.topic_filter(), c.group_filter()
         self._source: AdminClient = c.new_admin("source", "checkpoint-source-admin")
+        self._target: AdminClient = c.new_admin("target", "checkpoint-target-admin")
         self._scheduler = s = Scheduler(f"MirrorCheckpointConnector: {c.label}", c.admin_timeout)
         s.execute(self._create_topic, "creating internal topics")
         s.execute(self._load, "loading initial consumer groups")
@@ -99,7 +100,7 @@ class MirrorCheckpointConnector(SourceConnector):
         spec = TopicSpec(
             c.checkpoints_topic, 1, c["checkpoints.topic.replication.factor"], {"cleanup.policy": "compact"}
         )
-        create_topic(c.new_admin("target", "checkpoint-target-admin"), spec, self._timeout)
+        create_topic(self._target, spec, self._timeout)
 
     def _load(self) -> None:
         self._groups = self._find()

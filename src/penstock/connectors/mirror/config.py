@@ -12,7 +12,7 @@ from typing import Any
 
 from confluent_kafka.admin import AdminClient
 
-from penstock.api.errors import ConfigError
+from penstock.api.errors import ConfigError, KafkaError
 from penstock.connectors.mirror.classes import FORWARDING_ADMIN, configured
 from penstock.connectors.mirror.filters import DefaultConfigPropertyFilter, DefaultGroupFilter, DefaultTopicFilter
 from penstock.connectors.mirror.policy import DefaultReplicationPolicy
@@ -145,7 +145,10 @@ class MirrorConfig:
     def new_admin(self, cluster: str, role: str) -> AdminClient:
         """Raises KafkaError if there is no way to the cluster."""
         settings = self.admin(cluster, role)
-        check_resolvable(settings)
+        try:
+            check_resolvable(settings)
+        except KafkaError as e:
+            raise KafkaError(f"The constructor of {FORWARDING_ADMIN} threw an exception") from e
         return new_admin(settings)
 
     def producer(self, cluster: str, role: str) -> dict[str, str]:

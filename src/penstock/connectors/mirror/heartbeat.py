@@ -88,6 +88,7 @@ class MirrorHeartbeatConnector(SourceConnector):
 
     def start(self, config: Mapping[str, str]) -> None:
         self._config = MirrorConfig(HEARTBEAT_SETTINGS, config)
+        self._admin = self._config.new_admin("target", "heartbeats-target-admin")
         timeout = self._config.admin_timeout
         scheduler = Scheduler(f"MirrorHeartbeatConnector: {self._config.label}", timeout)
         scheduler.execute(self._create_topic, "creating internal topics")
@@ -100,4 +101,4 @@ class MirrorHeartbeatConnector(SourceConnector):
         c = self._config
         factor = c["heartbeats.topic.replication.factor"]
         spec = TopicSpec(c.policy.heartbeats_topic(), 1, factor, {"cleanup.policy": "compact"})
-        create_topic(c.new_admin("target", "heartbeats-target-admin"), spec, c.admin_timeout)
+        create_topic(self._admin, spec, c.admin_timeout)

@@ -227,7 +227,8 @@ class Settings:
         for name, why in _WITHOUT_EFFECT.items():
             key = self.own.keys.get(name)
             given = config.get(name, "").strip()
-            if key is not None and given not in ("", to_text(key.default, key.type)):
+            wrong = any(value.name == name and value.errors for value in values)
+            if key is not None and not wrong and given not in ("", to_text(key.default, key.type)):
                 add_error(values, name, f"Invalid value {given} for configuration {name}: {why}; leave it out")
         return values
 
