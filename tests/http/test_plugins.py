@@ -54,6 +54,21 @@ def test_the_settings_of_no_plugin(api: Any) -> None:
     assert (answer.status_code, answer.json()["message"]) == (404, "Unknown plugin NoSuchPlugin.")
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "org.apache.kafka.connect.connector.policy.AllConnectorClientConfigOverridePolicy",
+        "NoneConnectorClientConfigOverridePolicy",
+        "Principal",
+        "FileConfigProvider",
+    ],
+)
+def test_plugins_that_no_connector_configures(api: Any, name: str) -> None:
+    answer = api.get(f"/connector-plugins/{name}/config")
+    valid = "Valid types are sink, source, converter, header_converter, transformation, predicate."
+    assert (answer.status_code, answer.json()["message"]) == (400, f"Invalid plugin class {name}. {valid}")
+
+
 def test_validation(api: Any) -> None:
     answer = api.put(
         "/connector-plugins/FileStreamSink/config/validate", json={"connector.class": SINK, "tasks.max": 0}

@@ -53,9 +53,18 @@ _PACKAGE = "org.apache.kafka.connect.connector.policy."
 _SUFFIX = "ConnectorClientConfigOverridePolicy"
 
 
+def is_built_in(name: str) -> bool:
+    """Whether a built-in policy is meant: ``All``, ``None``, ``Principal``, ``Allowlist``, or Java's class of one."""
+    return _short(name) in ("All", "None", "Principal", "Allowlist")
+
+
+def _short(name: str) -> str:
+    return name.removeprefix(_PACKAGE).removesuffix(_SUFFIX)
+
+
 def override_policy(name: str, allowlist: list[str]) -> OverridePolicy:
-    """The built-in policy of this name: ``All``, ``None``, ``Principal``, ``Allowlist``, or the class names of Java."""
-    match name.removeprefix(_PACKAGE).removesuffix(_SUFFIX):
+    """The built-in policy of this name (``is_built_in``). Raises ConfigError if there is none."""
+    match _short(name):
         case "All":
             return ALL
         case "None":

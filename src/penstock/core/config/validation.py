@@ -20,7 +20,7 @@ from penstock.core.config.connector import CONNECTOR_CLASS, CONNECTOR_VERSION, N
 from penstock.core.config.converter import CONVERTERS, converter_defaults
 from penstock.core.config.enrichment import enrich
 from penstock.core.config.infos import ConfigInfos, connector_infos, prefixed_infos
-from penstock.core.config.overrides import ADMIN, CONSUMER, PRODUCER, judge_overrides
+from penstock.core.config.overrides import ADMIN, CONSUMER, PRODUCER, is_built_in, judge_overrides
 from penstock.core.config.rules import WorkerRules
 from penstock.core.config.sink import DLQ_TOPIC, check_topics, sink_config
 from penstock.core.config.source import OFFSETS_TOPIC, source_config
@@ -49,9 +49,9 @@ def connector_class(catalog: Catalog, props: Props) -> PluginClass:
 def plugin_config(catalog: Catalog, name: str) -> list[ConfigKeyInfo] | None:
     """The body of ``GET /connector-plugins/{name}/config``; None if there is no such plugin."""
     found = catalog.load(name)
-    if found is None:
+    if found is None and not is_built_in(name):
         return None
-    if not any(kind in found.kinds for kind in LISTED):
+    if found is None or not any(kind in found.kinds for kind in LISTED):
         valid = "Valid types are sink, source, converter, header_converter, transformation, predicate."
         raise Refused(400, f"Invalid plugin class {name}. {valid}")
     keys = dict(found.config_def().keys)
