@@ -96,8 +96,13 @@ def test_source_and_sink_on_a_cluster_of_spark(bootstrap: str, kafka: Kafka, tmp
         ("listeners=http://nowhere.invalid:1", "nowhere.invalid"),
         ("offset.flush.interval.ms=soon", "Invalid value soon for configuration offset.flush.interval.ms"),
         ("config.storage.topic=", "Invalid value  for configuration config.storage.topic: String must be non-empty"),
+        (
+            "key.converter=nope.Conv",
+            "configuration key.converter: Class nope.Conv could not be found.",
+        ),
+        ("bootstrap.servers=nonsense", "Invalid url in bootstrap.servers: nonsense"),
     ],
-    ids=["missing", "listener", "number", "empty"],
+    ids=["missing", "listener", "number", "empty", "converter", "address"],
 )
 def test_settings_that_cannot_be_followed_are_one_sentence(
     bootstrap: str, tmp_path: Path, line: str, sentence: str

@@ -157,7 +157,10 @@ def new_admin(java: Mapping[str, Any], **native: Any) -> AdminClient:
 
 
 def _made(kind: str, client: type, native: dict[str, Any]) -> Any:
-    _check_addresses(kind, native.get("bootstrap.servers", ""))
+    try:
+        check_addresses(native.get("bootstrap.servers", ""))
+    except ConfigError as e:
+        raise KafkaError(f"Failed to construct kafka {kind}") from e
     try:
         with chain_in_file(native) as given:
             return client(given)
@@ -165,12 +168,12 @@ def _made(kind: str, client: type, native: dict[str, Any]) -> Any:
         raise KafkaError(f"Failed to construct kafka {kind}: {e.args[0].str()}") from e
 
 
-def _check_addresses(kind: str, servers: str) -> None:
+def check_addresses(servers: str) -> None:
+    """Raises ConfigError unless each of these ``bootstrap.servers`` is a host and a port."""
     for address in filter(None, (part.strip() for part in servers.split(","))):
         host, _, port = address.rpartition(":")
         if not host or not port.isdecimal():
-            cause = ConfigError(f"Invalid url in bootstrap.servers: {address}")
-            raise KafkaError(f"Failed to construct kafka {kind}") from cause
+            raise ConfigError(f"Invalid url in bootstrap.servers: {address}")
 
 
 def make_producer(

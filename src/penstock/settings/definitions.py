@@ -22,7 +22,6 @@ from penstock.core.config.clients import SECURITY, define_table
 from penstock.core.session_keys import DEFAULT_KEY_SIZES, DIGESTS
 
 _WORKER = """
-client.dns.lookup STRING MEDIUM use_all_dns_ips
 key.converter CLASS HIGH !
 key.converter.plugin.version STRING LOW
 value.converter CLASS HIGH !
@@ -112,6 +111,8 @@ def distributed_config() -> ConfigDef:
 def _worker_config() -> ConfigDef:
     config = ConfigDef().define("bootstrap.servers", Type.LIST, validator=_BOOTSTRAP, importance=Importance.HIGH)
     define_table(config, _WORKER)
+    lookups = ValidString("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only")
+    config.define("client.dns.lookup", Type.STRING, "use_all_dns_ips", lookups)
     config.define("listeners", Type.LIST, "http://:8083", _LISTENERS, Importance.LOW)
     config.define("admin.listeners", Type.LIST, None, _ADMIN_LISTENERS, Importance.LOW)
     discovery = CaseInsensitiveValidString("only_scan", "service_load", "hybrid_warn", "hybrid_fail")

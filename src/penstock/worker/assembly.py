@@ -16,6 +16,7 @@ from typing import Any
 
 from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError
+from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.validation import WorkerRules
 from penstock.core.herder import Herder, HerderSettings
 from penstock.core.messages import Refused
@@ -26,7 +27,7 @@ from penstock.http.tls import client_context
 from penstock.kafka import admin, key_stores
 from penstock.kafka.background import await_done
 from penstock.kafka.client_settings import internal
-from penstock.kafka.clients import new_admin
+from penstock.kafka.clients import check_addresses, new_admin
 from penstock.kafka.fencing import fence, fence_task
 from penstock.kafka.offset_topic import ensure_own_topic
 from penstock.observe import NUMBERS, LogLevels
@@ -66,7 +67,9 @@ class Worker:
         self.failure: Exception | None = None
         """Why the worker can't go on, once ``failed`` is set."""
         self.failed = threading.Event()
+        check_addresses(settings.bootstrap_servers)
         self._plugins = Plugins.discover(settings.plugin_path)
+        self._check_converters()
         self._providers = ConfigTransformer.of(config, self._plugins.resolve)
         self._rules = self._worker_rules(config)
         try:
@@ -210,6 +213,13 @@ class Worker:
             policy=self._plugins.override_policy(s.override_policy, config),
             compile=compile_regex,
         )
+
+    def _check_converters(self) -> None:
+        for name, kind in CONVERTERS.items():
+            converter = str(self.settings.values[name])
+            found = self._plugins.catalog.load(converter.strip())
+            if found is None or kind not in found.kinds:
+                raise ConfigError(name, converter, f"Class {converter} could not be found.")
 
     def _resolve(self, config: Mapping[str, str]) -> dict[str, str]:
         return dict(self._providers.transform(dict(config)))

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from penstock.api.errors import ConfigError
+from penstock.api.errors import ConfigError, ConnectError
 from penstock.core import messages as m
 from penstock.observe import start_logging
 from penstock.settings import load_settings
@@ -27,8 +27,8 @@ class StartError(Exception):
         self.exit_status = exit_status
 
 
-SETTINGS, CONNECTORS = 2, 3
-"""Exit statuses: its settings can't be followed; a connector that it was to start with can't be created."""
+SETTINGS, START = 2, 3
+"""Exit statuses: its settings can't be followed; it, or a connector that it was to start with, can't be started."""
 
 
 def run(properties: Path, standalone: bool = False, connectors: Sequence[Path] = ()) -> None:
@@ -49,7 +49,11 @@ def run(properties: Path, standalone: bool = False, connectors: Sequence[Path] =
         raise StartError(f"The properties file {properties} cannot be read: {error.strerror}", SETTINGS) from error
     except ConfigError as error:
         raise StartError(str(error), SETTINGS) from error
-    worker.start()
+    try:
+        worker.start()
+    except ConnectError as error:  # the file of offsets can't be read
+        worker.stop()
+        raise StartError(str(error), START) from error
     try:
         for each in creations:
             _create(worker, each)
@@ -68,12 +72,12 @@ def _read(connectors: Sequence[Path]) -> list[m.CreateConnector]:
     try:
         return [read_connector(path) for path in connectors]
     except ConfigError as error:
-        raise StartError(str(error), CONNECTORS) from error
+        raise StartError(str(error), START) from error
 
 
 def _create(worker: Worker, request: m.CreateConnector) -> None:
     answer = worker.submit(request).result()
     if not isinstance(answer, m.Reply) or answer.status != 201:
         why = answer.body["message"] if isinstance(answer, m.Reply) else answer
-        raise StartError(f"Connector {request.name} cannot be created: {why}", CONNECTORS)
+        raise StartError(f"Connector {request.name} cannot be created: {why}", START)
     log.info("Created connector %s", request.name)
