@@ -111,6 +111,8 @@ def test_exactly_once_in_both_spellings() -> None:
             "Signature algorithm must be present in inter.worker.verific",
         ),
         ("inter.worker.key.generation.algorithm", "X", "the supported algorithms are: "),
+        ("inter.worker.key.size", "39", "and key size 39: Key length must be at least 40 bits"),
+        ("client.dns.lookup", "x", "String must be one of: use_all_dns_ips, resolve_canonical_bootstrap_servers_only"),
     ],
 )
 def test_what_is_refused(name: str, value: str, problem: str) -> None:

@@ -20,6 +20,8 @@ from penstock.settings.providers import BUILT_IN, ConfigTransformer
 
 log = logging.getLogger(__name__)
 
+_LEAST_KEY_BITS = 40
+
 
 class ExactlyOnceSource(enum.Enum):
     """``exactly.once.source.support``: a cluster is rolled to PREPARING first, so that all leaders use transactions
@@ -218,6 +220,12 @@ def _group(values: Mapping[str, Any]) -> GroupSettings:
 
 def _session_keys(values: Mapping[str, Any]) -> SessionKeySettings:
     signature, verification = "inter.worker.signature.algorithm", "inter.worker.verification.algorithms"
+    algorithm, size = values["inter.worker.key.generation.algorithm"], values["inter.worker.key.size"]
+    if size is not None and size < _LEAST_KEY_BITS:
+        raise ConfigError(
+            f"Unable to create key generator with algorithm {algorithm} and key size {size}: "
+            f"Key length must be at least {_LEAST_KEY_BITS} bits"
+        )
     if values[signature] not in values[verification]:
         raise ConfigError(signature, values[signature], f"Signature algorithm must be present in {verification} list")
     return SessionKeySettings(
