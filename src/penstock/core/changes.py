@@ -112,7 +112,10 @@ def stop(herder: Herder, request: m.StopConnector) -> Flow:
 
 
 def reset_topics(herder: Herder, request: m.ResetTopics) -> Flow:
-    """KIP-558. Any worker writes the tombstones; also for a connector that is gone."""
+    """KIP-558. Any worker writes the tombstones; also for a connector that is gone.
+
+    200 in a cluster, as the KIP says; a standalone worker, of which it says nothing, answers 202 as Java's does.
+    """
     check_allowed(herder.settings.topic_tracking, herder.settings.allow_topics_reset, reset=True)
     topics = herder.statuses.topics
     before = topics.records(request.name)
@@ -122,7 +125,7 @@ def reset_topics(herder: Herder, request: m.ResetTopics) -> Flow:
             yield Until(lambda: not any(topics.is_active(r) for r in before), herder.settings.patience_ms, "")
         except TimeoutError:
             herder.log("WARNING", f"The active topics of {request.name} have not been reset yet; it was asked for")
-    return m.Reply(200)
+    return m.Reply(200 if herder.settings.distributed else 202)
 
 
 def set_cluster_logger(herder: Herder, request: m.SetClusterLogger) -> Flow:

@@ -178,7 +178,10 @@ OPERATIONS: Json = {
     f"PUT {ONE}/resume": _operation("Go on after pause or stop", _answer(202, ACCEPTED)),
     f"PUT {ONE}/stop": _operation("Stop it and give up its tasks", _answer(204, NO_CONTENT)),
     f"GET {ONE}/topics": _operation("The topics it has used", _answer(200, OK, ref("ActiveTopics"))),
-    f"PUT {ONE}/topics/reset": _operation("Forget the topics it has used", _answer(200, NO_CONTENT)),
+    f"PUT {ONE}/topics/reset": _operation(
+        "Forget the topics it has used",
+        {**_answer(200, NO_CONTENT), **_answer(202, "No content, of a standalone worker")},
+    ),
     f"GET {ONE}/tasks": _operation("Its tasks and their configurations", _answer(200, OK, ref("Tasks"))),
     f"GET {ONE}/tasks/{{task}}/status": _operation("The state of a task", _answer(200, OK, ref("TaskStatus"))),
     f"POST {ONE}/tasks/{{task}}/restart": _operation("Restart a task", _answer(204, NO_CONTENT)),
