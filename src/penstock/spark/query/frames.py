@@ -37,7 +37,10 @@ VIEW = "records"
 PROBED = 100
 """Records that are looked at for their columns, unless none of them has a value."""
 FORK_WITH = "PENSTOCK_FORK_WITH"
-MODULES = "pyarrow.compute,pyspark.sql.pandas.serializers,penstock.spark.query.rows"
+MODULES = "pandas,pyarrow.compute,pyarrow.pandas_compat,pyspark.sql.pandas.serializers,penstock.spark.query.rows"
+"""What a query's processes are forked with. PyArrow imports pandas when it makes its first array, if pandas is there:
+half a second for each process, and there is one for each partition of each batch.
+"""
 """What Spark's Python processes for queries are forked with, beside what all are."""
 
 
