@@ -40,7 +40,12 @@ def run(cluster: Connect, bootstrap: str, folder: Path, records: int, about: str
             for copy, copies in _CASES:
                 with Peak(cluster.pid) as peak:
                     watch = copies(copy, cluster, setting)
-                yield Size(copy.case, about, setting.records, watch.seconds, peak.megabytes)
+                size = Size(copy.case, about, setting.records, watch.seconds, peak.megabytes)
+                print(
+                    f"{copy.case:18} {size.records:,} records: {size.seconds:.1f} s, {size.megabytes:.0f} MB",
+                    flush=True,
+                )
+                yield size
 
 
 def table(sizes: list[Size]) -> Table:

@@ -26,6 +26,8 @@ class Part:
 
     def markdown(self, rows: list[Any]) -> str:
         """The table, and below it what is about which of its cases."""
+        if not rows:
+            return "Not measured yet."
         cases: dict[str, list[str]] = {}
         for row in rows:
             if row.case not in (named := cases.setdefault(row.about, [])):

@@ -37,7 +37,7 @@ def test_ratios_are_of_medians_and_judged_by_the_goals() -> None:
 
 def test_a_case_that_is_measured_again_takes_the_place_of_what_there_was(tmp_path: Path) -> None:
     page = document(tmp_path)
-    report.write(tmp_path, {"figures": ROWS, "profile": [ProfiledPath("sink-json", "today", {"put": 0.25})]})
+    report.write(tmp_path, {"figures": ROWS, "profile": [ProfiledPath("sink-json", "today", 3.0, {"put": 0.25})]})
     sizes = [Size("source-string", "today", 1000, 2.0, 500.0), Size("source-string", "today", 2000, 3.0, 501.0)]
     report.write(tmp_path, {"figures": [Row("rest", "tomorrow", "p50 ms", [3.0], [2.0], "java")], "doubling": sizes})
     text = page.read_text()
@@ -45,7 +45,7 @@ def test_a_case_that_is_measured_again_takes_the_place_of_what_there_was(tmp_pat
     assert "| rest | p50 ms | 2.0 | 3.0 | 1.50 × | ≤ 2 × | yes |" in text
     assert "\nsource-string, density: today.\nrest: tomorrow.\n<!-- end of figures -->" in text
     assert "| 2,000 | 3.0 | 1.50 × | 501 |" in text
-    assert "| sink-json |  |  |  |  |  | 25% |" in text
+    assert "| sink-json | 3.00 |  |  |  |  |  | 25% |" in text
     assert text.endswith("after")
     assert "old" not in text
     kept = json.loads((tmp_path / "performance.json").read_text())

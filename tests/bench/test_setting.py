@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,7 @@ def test_a_thread_is_where_its_innermost_stage_is() -> None:
 
 
 def test_waiting_before_and_after_the_records_is_left_out() -> None:
-    sampler = Sampler(0)
+    sampler = Sampler(threading.get_ident())
     sampler.end()
     sampler.seen = [("fetch", 9.0), ("put", 1.0), ("fetch", 2.0), ("convert", 1.0), ("fetch", 9.0)]
-    assert sampler.shares() == {"put": 0.25, "fetch": 0.5, "convert": 0.25}
+    assert sampler.spent() == {"put": 1.0, "fetch": 2.0, "convert": 1.0}
