@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install demo test unit soak kill-test scale bench conformance check lock clean
+.PHONY: help install demo test unit soak kill-test kill-test-sinks scale bench conformance check lock clean
 
 PYTHON ?= python3
 JOBS ?= 2
@@ -8,7 +8,7 @@ STAMP := .venv/.installed
 CONFORMANCE ?= ../shared/conformance
 
 help:  ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 install: $(STAMP)  ## make .venv with everything in it; nothing but python3 (3.11 or newer) is needed
 
@@ -30,6 +30,9 @@ soak: $(STAMP)  ## 15 minutes: workers are killed while connectors change; ARGS=
 
 kill-test: $(STAMP)  ## 100 kills of workers, Sparks and tasks, exactly once; ARGS="--help" tells the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak kills $(ARGS)
+
+kill-test-sinks: $(STAMP)  ## 100 kills while 5 million records go into a file and a Parquet table; ARGS="--help" tells the options
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak sinks $(ARGS)
 
 scale: $(STAMP)  ## what 10,000 connectors on 500 workers ask of the leader and of the internal topics
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m scale $(ARGS)

@@ -1,4 +1,6 @@
-"""``python -m soak churn`` and ``python -m soak kills``: the long runs, for ``make soak`` and ``make kill-test``."""
+"""``python -m soak churn``, ``kills`` and ``sinks``: the long runs of ``make soak``, ``kill-test`` and
+``kill-test-sinks``.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from typing import Annotated
 import typer
 
 from penstock.embedded import Broker
-from soak import churning, killing
+from soak import churning, killing, sinking
 from soak.report import Clock, Outcome, show
 
 app = typer.Typer(add_completion=False, help="Workers, Spark and tasks are killed, and nothing must be wrong after it.")
@@ -48,6 +50,20 @@ def kills(
     wanted = killing.KillTest(kills=number, between_kills=between_kills, exactly_once=exactly_once)
     with _broker(bootstrap) as running, _folder(logs) as folder:
         _end("Kill test", killing.run(wanted, running, folder, Clock().say))
+
+
+@app.command()
+def sinks(
+    number: Annotated[int, typer.Option("--kills", help="How many, of workers, Sparks and tasks in turn.")] = 100,
+    records: Annotated[int, typer.Option(help="How many, sent evenly during the kills.")] = 5_000_000,
+    between_kills: Annotated[float, typer.Option(help="Seconds from one kill to the next, on average.")] = 6.0,
+    bootstrap: Bootstrap = "",
+    logs: Logs = None,
+) -> None:
+    """Numbers go from Kafka into a file and a Parquet table while workers, their Sparks and their tasks are killed."""
+    wanted = sinking.SinkKillTest(kills=number, records=records, between_kills=between_kills)
+    with _broker(bootstrap) as running, _folder(logs) as folder:
+        _end("Kill test of sinks", sinking.run(wanted, running, folder, Clock().say))
 
 
 def _end(title: str, outcome: Outcome) -> None:

@@ -109,6 +109,15 @@ class Cluster:
             self.retries += 1
             time.sleep(0.3)
 
+    def figures(self) -> dict[str, object]:
+        """Called at the end."""
+        self.watch_doomed()
+        return {
+            "requests repeated": self.retries,
+            "processes that outlived a worker": len(self.survivors),
+            "events not handled": len(self.mishaps()),
+        }
+
     def mishaps(self) -> list[str]:
         """Lines of the logs that tell of events which a worker could not handle."""
         return [

@@ -6,11 +6,8 @@ have failed are restarted by REST, as an operator would do.
 
 from __future__ import annotations
 
-import random
 import threading
-import time
 import uuid
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +16,7 @@ from typing import Any
 from soak.cluster import Cluster
 from soak.report import Clock, Outcome
 from soak.tally import amiss, read
-from soak.victims import KINDS, kill
+from soak.victims import kill_many
 from support import Kafka
 from waiting import until
 from workers import PLAIN
@@ -123,15 +120,9 @@ class _Course:
 
     def kill_all(self, test: KillTest) -> None:
         """Returns when everything runs and gets on again after the last kill."""
-        killed: Counter[str] = Counter()
         self.operator.start()
         try:
-            for number in range(1, test.kills + 1):
-                time.sleep(random.uniform(0, 2 * test.between_kills))
-                kind = KINDS[number % len(KINDS)]
-                self.cluster.watch_doomed()
-                self.say(f"kill {number}: {kill(self.cluster, kind)}")
-                killed[kind] += 1
+            killed = kill_many(self.cluster, test.kills, test.between_kills, self.say)
             clock = Clock()
             self._wait_for_progress()
         finally:
@@ -139,7 +130,7 @@ class _Course:
         if self.operator.failure:
             self.violations.append(str(self.operator.failure))
         self.figures = {
-            "kills": ", ".join(f"{count} of a {kind}" for kind, count in sorted(killed.items())),
+            "kills": killed,
             "restarts of failed tasks": self.operator.restarts,
             "all tasks getting on after the last kill": f"after {clock.seconds:.1f} s",
         }
@@ -159,14 +150,8 @@ class _Course:
             self.cluster.request("PUT", f"/connectors/{name}/stop")
         until(lambda: all(states(self.cluster, name) == ["STOPPED"] for name in self.topics), "the stop", TO_SETTLE)
         self.ends = {name: self._committed(name) for name in self.topics}
-        self.cluster.watch_doomed()
-        mishaps = self.cluster.mishaps()
-        self.violations += mishaps
-        self.figures |= {
-            "requests repeated": self.cluster.retries,
-            "processes that outlived a worker": len(self.cluster.survivors),
-            "events not handled": len(mishaps),
-        }
+        self.violations += self.cluster.mishaps()
+        self.figures |= self.cluster.figures()
 
     def _all_run(self) -> bool:
         return all(states(self.cluster, name) == ["RUNNING"] * (TASKS + 1) for name in self.topics)

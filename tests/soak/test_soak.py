@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from soak import churning, killing
+from soak import churning, killing, sinking
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -25,3 +25,12 @@ def test_numbers_arrive_though_workers_sparks_and_tasks_are_killed(
     outcome = killing.run(test, bootstrap, tmp_path, print)
     assert outcome.violations == []
     assert outcome.figures["numbers lost"] == 0
+
+
+def test_numbers_reach_a_file_and_a_table_though_workers_sparks_and_tasks_are_killed(
+    bootstrap: str, tmp_path: Path
+) -> None:
+    test = sinking.SinkKillTest(kills=4, records=100_000)
+    outcome = sinking.run(test, bootstrap, tmp_path, print)
+    assert outcome.violations == []
+    assert outcome.figures["missing in the rows"] == 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import signal
+import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +16,18 @@ from workers import WorkerProcess
 
 TO_APPEAR = 180.0
 """Seconds to wait for somebody to kill, while all of a kind are being started anew."""
+
+
+def kill_many(cluster: Cluster, number: int, between: float, say: Callable[[str], None]) -> str:
+    """So many in turn, each after between none and twice ``between`` seconds; the answer counts them."""
+    killed: Counter[str] = Counter()
+    for each in range(1, number + 1):
+        time.sleep(random.uniform(0, 2 * between))
+        kind = KINDS[each % len(KINDS)]
+        cluster.watch_doomed()
+        say(f"kill {each}: {kill(cluster, kind)}")
+        killed[kind] += 1
+    return ", ".join(f"{count} of a {kind}" for kind, count in sorted(killed.items()))
 
 
 def kill(cluster: Cluster, kind: str) -> str:

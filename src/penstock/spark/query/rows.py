@@ -21,6 +21,7 @@ from pyspark.sql import types as t
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from penstock.api.batch import NO_HEADERS, Batch, SinkOrigin
+from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import Type
 from penstock.core.tasks import TaskId
@@ -261,7 +262,7 @@ class RowMaker:
 
     def rows(self, batch: Batch, pipeline: Pipeline) -> pa.RecordBatch | None:
         """None if there are none."""
-        if not self._plan.tombstones and None in batch.values:
+        if not self._plan.tombstones and not isinstance(batch.value_column, Table) and None in batch.values:
             batch = batch.select([i for i, value in enumerate(batch.values) if value is not None])
         if not len(batch):
             return None
@@ -279,7 +280,10 @@ class RowMaker:
 
     def _check(self, batch: Batch) -> None:
         """New columns have to be known to Spark before the first row is written."""
-        kinds = set(zip(batch.value_schemas, map(type, batch.values), strict=True))
+        if isinstance(batch.value_column, Table):
+            kinds: set[Any] = {(schema, dict) for schema in set(batch.value_schemas)}
+        else:
+            kinds = set(zip(batch.value_schemas, map(type, batch.values), strict=True))
         if kinds <= self._known:
             return
         found = columns_in(batch)
@@ -295,16 +299,25 @@ class RowMaker:
         if self._texts and not any(schema is not None and schema.fields for schema in set(batch.value_schemas)):
             # The common case of JSON without a schema.
             return pa.StructArray.from_arrays([pa.array(texts(batch.values), pa.string())], [VALUE])
-        rows = self._structs(batch)
         if not self._loose:
             try:
-                return pa.array(rows, self._arrow)
+                made = self._of_table(batch)
+                return pa.array(self._structs(batch), self._arrow) if made is None else made
             except _UNFIT:
                 pass
-        made = pa.array(list(map(self._fit, rows)), self._arrow)
+        made = pa.array(list(map(self._fit, self._structs(batch))), self._arrow)
         # There will be more of them.
         self._loose = True
         return made
+
+    def _of_table(self, batch: Batch) -> pa.StructArray | None:
+        """None if the values are no table whose fields are the columns."""
+        table = batch.value_column
+        if not isinstance(table, Table) or (not self._plan.declared and None in batch.value_schemas):
+            return None
+        given, nulls = table.as_dict(), [None] * len(table)
+        arrays = [pa.array(given.get(field.name, nulls), field.type) for field in self._arrow]
+        return pa.StructArray.from_arrays(arrays, fields=list(self._arrow))
 
     def _structs(self, batch: Batch) -> list[Any]:
         """The values as dicts of columns; what is no struct is the column ``value``."""
