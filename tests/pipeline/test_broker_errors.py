@@ -28,6 +28,11 @@ ERRORS = "org.apache.kafka.common.errors."
             ERRORS + "UnknownTopicOrPartitionException",
             "This server does not host this topic-partition. (here)",
         ),
+        (
+            ck.KafkaError.TOPIC_EXCEPTION,
+            ERRORS + "InvalidTopicException",
+            "The request attempted to perform an operation on an invalid topic. (here)",
+        ),
         (ck.KafkaError.INVALID_PARTITIONS, ERRORS + "InvalidPartitionsException", "told by the broker (here)"),
     ],
 )

@@ -47,7 +47,11 @@ class Runs:
     def __init__(self) -> None:
         self.events: list[Any] = []
         setup = ConnectorSetup(
-            new=lambda name: Blocking(), resolve=dict, check=self._check, task_class_name=lambda cls: cls.__name__
+            new=lambda name: Blocking(),
+            resolve=dict,
+            check=self._check,
+            prepare=lambda config: None,
+            task_class_name=lambda cls: cls.__name__,
         )
         self.connectors = Connectors(setup, self.events.append, stop_timeout=WAIT_S)
 

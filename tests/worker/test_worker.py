@@ -64,7 +64,9 @@ def test_a_connector_whose_own_offsets_topic_is_not_compacted_fails(
     file = str(tmp_path / "in.txt")
     worker.put("own", connector__class="FileStreamSource", file=file, topic="x", offsets__storage__topic=own)
     until(lambda: worker.states("own") == ["FAILED"], "the failure", 60)
-    trace = worker.get("/connectors/own/status")["connector"]["trace"]
+    status = worker.get("/connectors/own/status")["connector"]
+    trace = status["trace"]
+    assert status["version"] == "4.3.1"
     assert trace.startswith("org.apache.kafka.common.config.ConfigException: Topic")
     assert "is required to have 'cleanup.policy=compact'" in trace
 

@@ -40,6 +40,7 @@ _SENTENCES = {
     ck.KafkaError.RECORD_LIST_TOO_LARGE: "The request included message batch larger than the configured segment size "
     "on the server.",
     ck.KafkaError.UNKNOWN_TOPIC_OR_PART: "This server does not host this topic-partition.",
+    ck.KafkaError.TOPIC_EXCEPTION: "The request attempted to perform an operation on an invalid topic.",
     ck.KafkaError.TOPIC_AUTHORIZATION_FAILED: "Topic authorization failed.",
     ck.KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
     ck.KafkaError.INVALID_RECORD: "One or more records have been rejected",

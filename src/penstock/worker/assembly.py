@@ -135,6 +135,7 @@ class Worker:
             new=lambda name: self._plugins.connector({"connector.class": name})(),
             resolve=self._resolve,
             check=self._check_connector,
+            prepare=self._prepare_connector,
             task_class_name=_full_name,
         )
         specs = Specs(
@@ -230,9 +231,11 @@ class Worker:
 
     def _check_connector(self, connector: Connector, config: Mapping[str, str]) -> None:
         """What Java checks when a source connector starts, though it accepted the configuration."""
+        if self._plugins.kind(config) == "source" and self.settings.topic_creation:
+            TopicCreation.from_config(config, compile_regex)
+
+    def _prepare_connector(self, config: Mapping[str, str]) -> None:
         if self._plugins.kind(config) == "source":
-            if self.settings.topic_creation:
-                TopicCreation.from_config(config, compile_regex)
             ensure_own_topic(self.settings.config, config)
 
     def _class_name(self, config: Mapping[str, str]) -> str:

@@ -52,6 +52,8 @@ class ConnectorSetup:
     """The configuration with references to config providers replaced by what they refer to."""
     check: Callable[[Connector, Mapping[str, str]], None]
     """Raises ConfigError for settings that make a connector fail when it starts, though they were accepted."""
+    prepare: Callable[[Mapping[str, str]], None]
+    """Makes or checks what it needs beside itself; raises what makes it fail. May block."""
     task_class_name: Callable[[type], str]
 
 
@@ -169,6 +171,7 @@ class _Run:
             connector, config = self._instance(), self.setup.resolve(self.raw)
             self.setup.check(connector, config)
             self.version = connector.version()
+            self.setup.prepare(config)
             with self.calling("start"):
                 connector.start(config)
             self.started = True
