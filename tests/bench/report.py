@@ -54,14 +54,17 @@ def show(found: Found) -> None:
 
 def write(folder: Path, found: Found) -> None:
     """Into ``performance.json``, where cases that were not measured now stay; from that the tables of
-    ``performance.md`` and ``performance.svg``.
+    ``performance.md``, and where there are ratios ``performance.svg``.
     """
     kept = folder / "performance.json"
     found = merged(load(kept), found)
     kept.write_text(json.dumps({name: [asdict(row) for row in rows] for name, rows in found.items()}, indent=1) + "\n")
-    (folder / "performance.svg").write_text(svg(found["figures"]))
-    for name, rows in found.items():
-        write_into(folder / "performance.md", name, PARTS[name].markdown(rows))
+    texts = {name: PARTS[name].markdown(rows) for name, rows in found.items()}
+    if any(row.ratio is not None for row in found["figures"]):
+        (folder / "performance.svg").write_text(svg(found["figures"]))
+        texts["figures"] = f"![The ratios](performance.svg)\n\n{texts['figures']}"
+    for name, text in texts.items():
+        write_into(folder / "performance.md", name, text)
 
 
 def load(file: Path) -> Found:

@@ -41,7 +41,9 @@ def test_a_case_that_is_measured_again_takes_the_place_of_what_there_was(tmp_pat
     sizes = [Size("source-string", "today", 1000, 2.0, 500.0), Size("source-string", "today", 2000, 3.0, 501.0)]
     report.write(tmp_path, {"figures": [Row("rest", "tomorrow", "p50 ms", [3.0], [2.0], "java")], "doubling": sizes})
     text = page.read_text()
-    assert text.startswith("before\n<!-- figures: written by `make bench` -->\n| case | figure | ")
+    start = "before\n<!-- figures: written by `make bench` -->\n![The ratios](performance.svg)\n\n| case | figure | "
+    assert text.startswith(start)
+    assert (tmp_path / "performance.svg").exists()
     assert "| rest | p50 ms | 2.0 | 3.0 | 1.50 × | ≤ 2 × | yes |" in text
     assert "\nsource-string, density: today.\nrest: tomorrow.\n<!-- end of figures -->" in text
     assert "| 2,000 | 3.0 | 1.50 × | 501 |" in text
