@@ -51,7 +51,7 @@ def restart_task(herder: Herder, request: m.RestartTask) -> Flow:
     requests.known(herder, request.name, "Unknown connector: {}")
     id = TaskId(request.name, request.task)
     if herder.state.task_config(id) is None:
-        raise m.Refused(404, f"Unknown task: {id}")
+        raise m.Refused(404, f"Unknown task: {id}" if herder.settings.distributed else f"Task {id} not found")
     return (yield from _restart_one(herder, id))
 
 
