@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+WARMING = 12
+"""Jobs after which Java is at its speed; its first ones take it twice and three times as long."""
+
 # Each of them logs a trace for every task that fails; the task itself has told it to the worker already.
 _TELL_TWICE = ("org.apache.spark.executor.Executor", "org.apache.spark.scheduler.TaskSetManager")
 
@@ -39,6 +42,8 @@ class Driver:
         self._sending = threading.Lock()
         self._commands: queue.Queue[Message] = queue.Queue()
         self._ending = threading.Lock()
+        self._wanted = threading.Event()
+        """Somebody has asked for something: Java need not be warmed up any more."""
         threading.Thread(target=self._listen, name="worker", daemon=True).start()
 
     def run(self) -> None:
@@ -50,6 +55,7 @@ class Driver:
             self.end(f"Spark did not start: {_sentence(error)}")
         while True:
             command = self._commands.get()
+            self._wanted.set()
             match command["do"]:
                 case "submit":
                     threading.Thread(target=self._job, args=(command,), name=command["group"], daemon=True).start()
@@ -95,8 +101,7 @@ class Driver:
         self.queries = Queries(self.sc)
         self.one = self.sc.parallelize([0], 1)
         if conf["spark.master"].startswith("local["):
-            # The process that tasks are forked from takes a second to start: begin now.
-            threading.Thread(target=self._probe, args=(1,), name="probe", daemon=True).start()
+            threading.Thread(target=self._warm_up, name="warm-up", daemon=True).start()
         elif problem := self._probe(slots(conf)):
             raise RuntimeError(
                 f"the executors of {conf['spark.master']} can't run Penstock with {conf['spark.pyspark.python']}: "
@@ -104,6 +109,12 @@ class Driver:
                 f"in it ({problem})"
             )
         self._say({"say": "ready"})
+
+    def _warm_up(self) -> None:
+        """The process that tasks are forked from takes a second to start, and Java's first jobs are slow: begin now."""
+        for _ in range(WARMING):
+            if self._probe(1) is not None or self._wanted.is_set():
+                return
 
     def _probe(self, executors: int) -> str | None:
         try:
