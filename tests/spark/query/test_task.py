@@ -13,7 +13,16 @@ from typing import Any
 import pytest
 
 from hosting import Hosted
-from penstock.core.tasks import SparkDied, SparkReady, TaskEnded, TaskFailed, TaskPaused, TaskRunning, TopicSeen
+from penstock.core.tasks import (
+    SparkDied,
+    SparkReady,
+    TaskEnded,
+    TaskFailed,
+    TaskMetrics,
+    TaskPaused,
+    TaskRunning,
+    TopicSeen,
+)
 from query_runs import Sink
 from support import Kafka
 from task_runs import eventually, new_name
@@ -72,6 +81,22 @@ def test_it_pauses_and_goes_on(sink: Callable[..., Sink]) -> None:
         assert len(one.rows()) == 10
         one.hosted.resume(one.id)
         assert ids(one.wait(20)) == list(range(20))
+
+
+def test_its_figures_tell_how_far_it_is_behind(sink: Callable[..., Sink]) -> None:
+    def seconds(one: Sink, behind: int) -> float:
+        """When it is so many records behind."""
+        while (values := one.until(TaskMetrics)[-1].values).get("penstock-records-behind") != behind:
+            pass
+        return values["penstock-seconds-behind"]
+
+    with sink(partitions=1, schema=COLUMNS, trigger_interval_ms="3600000", batch_max_records="1") as one:
+        one.produce(*make(0, 5))
+        one.start()
+        assert 0 < seconds(one, 4) < 3600
+        one.stop()
+        one.start(batch_max_records="10")
+        assert seconds(one, 0) == 0
 
 
 def test_columns_become_folders(sink: Callable[..., Sink]) -> None:

@@ -36,6 +36,7 @@ from penstock.pipeline.sink import Letters
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.trace import trace
 from penstock.spark.query.columns import VALUE, columns_of, fitting, has_moments, merged, text_of, texts
+from penstock.spark.query.lag import RECORD_TIME
 
 EXTRAS = t.StructType(
     [
@@ -176,6 +177,8 @@ class Pipeline:
     metrics: Metrics
     queue: LazyQueue | None
     topics: dict[str, int] = field(default_factory=dict)
+    latest: int = 0
+    """The latest timestamp."""
 
     @classmethod
     def start(cls, spec: TaskSpec, stack: ExitStack, report: bool) -> Pipeline:
@@ -202,6 +205,7 @@ class Pipeline:
 
     def process(self, raw: Batch) -> Batch:
         self.metrics.add("sink-record-read-total", len(raw))
+        self.latest = max(self.latest, max(filter(None, raw.timestamps), default=0))
         self.letters.raw = raw
         batch = self.errors.run(self.converters, raw)
         for topic in dict.fromkeys(batch.topics):
@@ -215,6 +219,7 @@ class Pipeline:
 
     def totals(self) -> Counts:
         counts: Counts = {TOPIC + topic: float(n) for topic, n in self.topics.items()}
+        counts[RECORD_TIME] = float(self.latest)
         return counts | {name: value for name, value in self.metrics.snapshot(time.monotonic()).items() if value}
 
 

@@ -6,9 +6,10 @@ and where to begin are Spark's matter and ours.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
@@ -102,6 +103,14 @@ class Topics:
         Raises ConnectError where it says nothing.
         """
         return {place: self._start(place, committed.get(place)) for place in places}
+
+    def ends(self, places: Iterable[Place]) -> dict[Place, int]:
+        """Of those that brokers tell at once; as good as none if they are away."""
+        found = {}
+        with contextlib.suppress(KafkaException):
+            for place in places:
+                found[place] = self._consumer.get_watermark_offsets(TopicPartition(*place), timeout=1.0)[1]
+        return found
 
     def _start(self, place: Place, committed: int | None) -> int:
         try:

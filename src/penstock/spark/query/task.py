@@ -31,6 +31,7 @@ from penstock.pipeline.sink import TOTALS
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
 from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.frames import FailedRecords, Frames, NotWrittenError, full_text
+from penstock.spark.query.lag import RECORD_TIME, measure
 from penstock.spark.query.progress import Group, Place, Span, Version
 from penstock.spark.query.retries import Retries
 from penstock.spark.query.rows import TOPIC
@@ -115,6 +116,7 @@ def run_query(
             entered,
             written,
         )
+        metrics.before_report = query.measure
         log.info("%s Sink task finished initialization and start", id)
         host.running()
         patience = 1.0
@@ -181,6 +183,8 @@ class _Query:
     position: dict[Place, int] = field(default_factory=dict)
     """Where the next batch starts."""
     checkpoint: Path = field(default_factory=Path)
+    latest: float = 0.0
+    """The latest timestamp of a record that was read."""
     working: threading.Lock = field(default_factory=threading.Lock)
     """Held while a batch is written."""
     ending: bool = False
@@ -209,6 +213,13 @@ class _Query:
             self._end(query)
         if self.failure is not None:
             raise self.failure
+
+    def measure(self) -> None:
+        """Called before figures are reported."""
+        position = dict(self.position)
+        ends = self.topics.ends(position)
+        if len(ends) == len(position):
+            measure(self.metrics, position, ends, self.latest)
 
     def _start(self) -> StreamingQuery:
         self.ending, self.failure = False, None
@@ -300,7 +311,9 @@ class _Query:
 
     def _count(self, totals: Mapping[str, Any], seconds: float) -> None:
         for name, value in totals.items():
-            if isinstance(value, str):
+            if name == RECORD_TIME:
+                self.latest = max(self.latest, value)
+            elif isinstance(value, str):
                 self.metrics.say(name, value)
             elif name.endswith("-timestamp"):
                 self.metrics.put(name, value)
