@@ -1,4 +1,4 @@
-"""Runs of a Spark sink on a real Spark, and what is in the folder that it writes to."""
+"""Runs of Spark sinks and sources on a real Spark, and what they have written."""
 
 from __future__ import annotations
 
@@ -13,28 +13,23 @@ from confluent_kafka import Consumer, TopicPartition
 from hosting import Hosted
 from penstock.core.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, TaskRunning
 from penstock.pipeline.task import TaskSpec
-from support import Kafka
+from support import Kafka, Record
 from task_runs import JSON, STRING, eventually, new_name
 
 PLAIN_JSON = {"value.converter": JSON, "value.converter.schemas.enable": "false", "key.converter": STRING}
 SECONDS = 180
 
 
-class Sink:
-    """One connector that writes ``topic`` to ``folder``; a context manager that leaves nothing running."""
+class Query:
+    """One connector whose task is a query; a context manager that leaves nothing running."""
 
-    def __init__(self, hosted: Hosted, kafka: Kafka, topic: str, folder: Path, **config: str) -> None:
-        self.hosted, self.kafka, self.topic, self.folder = hosted, kafka, topic, folder
+    task_class = ""
+
+    def __init__(self, hosted: Hosted, kafka: Kafka, topic: str, config: dict[str, str]) -> None:
+        self.hosted, self.kafka, self.topic = hosted, kafka, topic
         self.name = new_name("query")
         self.id = TaskId(self.name, 0)
-        self.config = {
-            "name": self.name,
-            "topics": topic,
-            "format": "parquet",
-            "path": str(folder),
-            **PLAIN_JSON,
-            **{key.replace("_", "."): value for key, value in config.items()},
-        }
+        self.config = {"name": self.name, **PLAIN_JSON} | {k.replace("_", "."): v for k, v in config.items()}
         self.number = 0
         self.running = False
 
@@ -47,12 +42,13 @@ class Sink:
             task=0,
             run=self.number,
             kind="query",
-            task_class="penstock.connectors.spark_sink:SparkSinkTask",
+            task_class=self.task_class,
             config=self.config,
             connector_config=self.config,
             worker_config={"bootstrap.servers": self.kafka.bootstrap},
             paused=paused,
             group_id="query-tests",
+            **self.more(),
         )
         self.running = True
         self.hosted.run(spec)
@@ -74,6 +70,33 @@ class Sink:
         (failed,) = [event for event in self.ended() if isinstance(event, TaskFailed)]
         return failed.trace
 
+    def more(self) -> dict[str, Any]:
+        """What its task is told beside its configuration."""
+        return {}
+
+    def fine(self) -> bool:
+        """Fails with the trace if the task has failed."""
+        failed = [event.trace for event in self.hosted.events.so_far(self.id) if isinstance(event, TaskFailed)]
+        assert not failed, failed[0]
+        return True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self.running:
+            self.stop()
+
+
+class Sink(Query):
+    """Writes ``topic`` to ``folder``."""
+
+    task_class = "penstock.connectors.spark_sink:SparkSinkTask"
+
+    def __init__(self, hosted: Hosted, kafka: Kafka, topic: str, folder: Path, **config: str) -> None:
+        self.folder = folder
+        super().__init__(hosted, kafka, topic, {"topics": topic, "format": "parquet", "path": str(folder), **config})
+
     def produce(self, *values: Any) -> None:
         self.kafka.produce(self.topic, [json.dumps(value) for value in values])
 
@@ -90,8 +113,7 @@ class Sink:
         """The rows when there are so many."""
 
         def look() -> bool:
-            failed = [event.trace for event in self.hosted.events.so_far(self.id) if isinstance(event, TaskFailed)]
-            assert not failed, failed[0]
+            self.fine()
             try:
                 return self.folder.exists() and len(self.rows()) >= count
             except OSError:
@@ -130,9 +152,58 @@ class Sink:
         }
         return Consumer(settings)
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *raised: object) -> None:
-        if self.running:
-            self.stop()
+class Source(Query):
+    """Reads ``folder`` into ``topic``; its offsets are in a topic of its own."""
+
+    task_class = "penstock.connectors.spark_source:SparkSourceTask"
+
+    def __init__(self, hosted: Hosted, kafka: Kafka, place: Path, exactly_once: bool = True, **config: str) -> None:
+        self.folder, self.checkpoint, self.exactly_once = place / "in", place / "checkpoint", exactly_once
+        self.folder.mkdir(exist_ok=True)
+        self.offsets = kafka.create_topic()
+        topic = kafka.create_topic(partitions=2)
+        reads = {
+            "topic": topic,
+            "format": "json",
+            "path": str(self.folder),
+            "checkpoint.location": str(self.checkpoint),
+        }
+        super().__init__(hosted, kafka, topic, {**reads, **config})
+
+    def more(self) -> dict[str, Any]:
+        committed = self.committed()
+        return {
+            "exactly_once": self.exactly_once,
+            "offsets_topic": self.offsets,
+            "offsets": () if committed is None else (({"query": self.name}, committed, None),),
+        }
+
+    def add(self, file: str, *rows: dict[str, Any]) -> None:
+        """A file of these rows, which is there all at once."""
+        (self.folder / f".{file}").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (self.folder / f".{file}").rename(self.folder / file)
+
+    def values(self) -> list[Any]:
+        return [json.loads(value or b"null") for value in self.kafka.values(self.topic)]
+
+    def wait(self, count: int) -> list[Any]:
+        """The values when there are so many."""
+        eventually(lambda: self.fine() and len(self.values()) >= count, SECONDS)
+        values = self.values()
+        assert len(values) == count
+        return values
+
+    def committed(self) -> dict[str, Any] | None:
+        """The last source offset."""
+        stored = self.kafka.values(self.offsets)
+        return json.loads(stored[-1]) if stored and stored[-1] is not None else None
+
+    def batch(self, number: int) -> None:
+        """Wait until this batch is committed."""
+        eventually(lambda: self.fine() and (self.committed() or {}).get("batch", -1) >= number, SECONDS)
+
+    def reset(self, offset: dict[str, Any] | None = None) -> None:
+        """As by REST."""
+        key = json.dumps([self.name, {"query": self.name}], separators=(",", ":"))
+        self.kafka.produce(self.offsets, [Record(None if offset is None else json.dumps(offset), key)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.connectors.file import FileStreamSinkConnector, FileStreamSourceConnector
 from penstock.connectors.mirror import MirrorCheckpointConnector, MirrorHeartbeatConnector, MirrorSourceConnector
 from penstock.connectors.spark_sink import SparkSink
+from penstock.connectors.spark_source import SparkSource
 
 __all__ = [
     "FileStreamSinkConnector",
@@ -13,4 +14,5 @@ __all__ = [
     "MirrorHeartbeatConnector",
     "MirrorSourceConnector",
     "SparkSink",
+    "SparkSource",
 ]

@@ -121,7 +121,7 @@ class AtLeastOnce:
     def tick(self, now: float) -> float:
         self._sender.poll()
         self._sender.check()
-        if now >= self._next:
+        if now >= self._next or self._offsets.urgent:
             self._commit()
             self._sender.check()
             self._next = time.monotonic() + self._interval

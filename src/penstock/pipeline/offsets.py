@@ -36,6 +36,8 @@ class SourceOffsets:
         self._committed: dict[bytes, dict[str, Any]] = {}
         self._keys: dict[bytes, bytes] = {}
         self._pending: dict[bytes, tuple[dict[str, Any], dict[str, Any]]] = {}
+        self.urgent = False
+        """Whether something that waits is to be stored without waiting for the interval."""
         for partition, offset, key in spec.offsets:
             name = canonical(partition)
             self._committed[name] = offset
@@ -60,9 +62,10 @@ class SourceOffsets:
         for i in sorted(last.values()):
             self.put(partitions[i], offsets[i])
 
-    def put(self, partition: dict[str, Any], offset: dict[str, Any]) -> None:
-        """This offset is to be stored with the next commit."""
+    def put(self, partition: dict[str, Any], offset: dict[str, Any], urgent: bool = False) -> None:
+        """This offset is to be stored with the next commit, or at once."""
         self._pending[canonical(partition)] = (partition, offset)
+        self.urgent = self.urgent or urgent
 
     def take(self, but: Collection[bytes] = ()) -> list[SourceOffset]:
         """All that waits, to be stored now, but for some source partitions (canonical), which wait on.
@@ -81,6 +84,7 @@ class SourceOffsets:
 
     def committed(self, taken: Iterable[SourceOffset]) -> None:
         self._committed.update((canonical(each.partition), each.offset) for each in taken)
+        self.urgent = self.urgent and bool(self._pending)
 
     def give_back(self, taken: Iterable[SourceOffset]) -> None:
         """These could not be stored: they wait for the next commit, unless a later offset does already."""

@@ -79,7 +79,7 @@ class Stopper:
 
 
 def run_source_task(
-    spec: TaskSpec, task_class: type[SourceTask], control: TaskControl, host: TaskHost, resolve: Resolve
+    spec: TaskSpec, task_class: Callable[[], SourceTask], control: TaskControl, host: TaskHost, resolve: Resolve
 ) -> None:
     """Run the task until it is stopped; returns when everything it held is closed.
 

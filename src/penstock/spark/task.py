@@ -132,10 +132,10 @@ def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, control: TaskC
     ).start()
     try:
         resolve = plugins(spec.plugin_path).resolve
-        run = _named(LOOPS.get(spec.kind, spec.kind))
+        run = named(LOOPS.get(spec.kind, spec.kind))
         host = ChannelHost(channel)
         threading.Thread(target=_watch_start, args=(channel, host, threading.get_ident()), daemon=True).start()
-        run(spec, _named(spec.task_class), control, host, resolve)
+        run(spec, named(spec.task_class), control, host, resolve)
     except BaseException as error:
         if not control.aborted:
             text = trace(error)
@@ -188,7 +188,7 @@ class Steering:
         threading.Thread(target=safely, name="stop", daemon=True).start()
 
 
-def _named(path: str) -> Any:
+def named(path: str) -> Any:
     """The object that ``module:Qual.Name`` names."""
     module, _, name = path.partition(":")
     found: Any = importlib.import_module(module)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException, ArithmeticException, DateTimeException, IllegalArgumentException
@@ -37,11 +37,13 @@ VIEW = "records"
 PROBED = 100
 """Records that are looked at for their columns, unless none of them has a value."""
 FORK_WITH = "PENSTOCK_FORK_WITH"
-MODULES = "pandas,pyarrow.compute,pyarrow.pandas_compat,pyspark.sql.pandas.serializers,penstock.spark.query.rows"
+MODULES = (
+    "pandas,pyarrow.compute,pyarrow.pandas_compat,pyspark.sql.pandas.serializers,penstock.spark.query.rows,"
+    "penstock.spark.query.transport"
+)
 """What a query's processes are forked with. PyArrow imports pandas when it makes its first array, if pandas is there:
 half a second for each process, and there is one for each partition of each batch.
 """
-"""What Spark's Python processes for queries are forked with, beside what all are."""
 
 
 class FailedRecords(ConnectError):
@@ -68,11 +70,10 @@ class Frames:
         self._context = session.sparkContext
         self._evolution = Evolution(settings, session)
         self._totals = self._context.accumulator({}, Totals())
-        self._columns = None if settings.schema is None else _declared(settings.schema)
+        self._columns = None if settings.schema is None else declared(settings.schema)
         self._zone = session.conf.get("spark.sql.session.timeZone") or "UTC"
         sql = settings.sql or ""
         self._extras = tuple(name for name in EXTRAS.names if re.search(rf"\b{name}\b", sql) or "*" in sql)
-        self._width = self._context.defaultParallelism if self._context.master.startswith("local") else None  # type: ignore[union-attr]
 
     def write(self, records: DataFrame, version: Version) -> Mapping[str, Any]:
         """Write a batch of Kafka's records; what was counted.
@@ -107,37 +108,43 @@ class Frames:
     def _probe(self, records: DataFrame) -> t.StructType | None:
         """The columns of the first values; None if there are no values."""
         rows = Rows(self._spec, None, self._totals)
-        found = self._mapped(records, rows, f"{SCHEMA_COLUMN} STRING").collect()
+        found = mapped(records, rows, f"{SCHEMA_COLUMN} STRING").collect()
         return functools.reduce(merged, (_struct(row[0]) for row in found)) if found else None
 
     def _rows(self, records: DataFrame, columns: t.StructType) -> DataFrame:
         declared = self._settings.schema is not None
         plan = Plan(columns.json(), declared, self._extras, self._zone, tombstones=self._settings.sql is not None)
-        frame = self._mapped(records, Rows(self._spec, plan, self._totals), plan.row_type())
-        if self._width is not None:
-            # A local Spark has slots for hundreds of hosted tasks, not memory for so many writers of files.
-            frame = frame.coalesce(self._width)
+        frame = narrowed(mapped(records, Rows(self._spec, plan, self._totals), plan.row_type()))
         if self._settings.sql is None or columns is NOTHING:
             return frame
         frame.createOrReplaceTempView(VIEW)
         return frame.sparkSession.sql(self._settings.sql)
 
-    def _mapped(self, records: DataFrame, rows: Rows, schema: Any) -> DataFrame:
-        environment = self._context.environment
-        # Spark keeps a process to fork from for each environment: one for queries has imported what they need.
-        environment[FORK_WITH] = MODULES
-        try:
-            return records.mapInArrow(rows, schema)
-        finally:
-            environment.pop(FORK_WITH, None)
+
+def mapped(frame: DataFrame, function: Callable[..., Any], schema: Any) -> DataFrame:
+    """``mapInArrow``, in processes that are forked with what queries need."""
+    environment = frame.sparkSession.sparkContext.environment
+    # Spark keeps a process to fork from for each environment: one for queries has imported what they need.
+    environment[FORK_WITH] = MODULES
+    try:
+        return frame.mapInArrow(function, schema)
+    finally:
+        environment.pop(FORK_WITH, None)
 
 
-def _declared(schema: str) -> t.StructType:
+def narrowed(frame: DataFrame) -> DataFrame:
+    """A local Spark has slots for hundreds of hosted tasks, not memory for so many that work on rows."""
+    context = frame.sparkSession.sparkContext
+    local = context.master.startswith("local")  # type: ignore[union-attr]
+    return frame.coalesce(context.defaultParallelism) if local else frame
+
+
+def declared(schema: str) -> t.StructType:
     try:
         return t.StructType.fromDDL(schema)
     except Exception as error:
         raise ConfigError(
-            "schema", schema, f"Spark can't read it as columns: {full_text(error).splitlines()[0]}"
+            "schema", schema, f"Spark can't read it as columns: {full_text(error).strip().splitlines()[0]}"
         ) from None
 
 

@@ -13,10 +13,12 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
-from penstock.pipeline.task import TaskControl, TaskSpec
+from penstock.api.source import SourceTask
+from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.trace import trace
 from penstock.spark.channel import Message, RefusedError, TaskChannel
-from penstock.spark.task import ChannelHost, LogRelay, Steering, plugins
+from penstock.spark.query.pausing import BetweenBatches
+from penstock.spark.task import ChannelHost, LogRelay, Steering, named, plugins
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -37,6 +39,8 @@ _QUIET = {
     # Metrics of jars that came later have no class there.
     "org.apache.spark.sql.execution.ui.SQLAppStatusListener": "ERROR",
 }
+_TELL_TWICE = ("py4j.clientserver", "SQLQueryContextLogger")
+"""Loggers of Python that are given every exception before it is raised."""
 _CHOSEN = {
     "spark.sql.adaptive.enabled": "false",  # streams can't
     "spark.sql.session.timeZone": "UTC",
@@ -58,6 +62,8 @@ class Queries:
         self._own = threading.local()
         # What a query has to say is told by its worker.
         logging.getLogger("penstock").setLevel(logging.INFO)
+        for name in _TELL_TWICE:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         for handler in logging.getLogger().handlers:
             handler.setLevel(logging.WARNING)
 
@@ -69,7 +75,7 @@ class Queries:
         except RefusedError as refusal:
             log.warning("%s was not admitted: %s", who, refusal)
             return None
-        control = TaskControl(pausing=admitted["spec"]["paused"])
+        control = BetweenBatches(pausing=admitted["spec"]["paused"])
         steer = self._steers[group] = Steering(control)
         relay = LogRelay(channel)
         relay.addFilter(lambda _: getattr(self._own, "group", None) == group)
@@ -93,15 +99,17 @@ class Queries:
             steer.leave()
         return steer is not None
 
-    def _run(self, group: str, document: dict[str, Any], channel: TaskChannel, control: TaskControl) -> str | None:
+    def _run(self, group: str, document: dict[str, Any], channel: TaskChannel, control: BetweenBatches) -> str | None:
         from penstock.spark.query.frames import FailedRecords
+        from penstock.spark.query.source_task import run_source_query
         from penstock.spark.query.task import run_query
 
         spec = TaskSpec.from_json(document)
         try:
             session = self._new_session()
             resolve = plugins(spec.plugin_path).resolve
-            run_query(spec, session, control, ChannelHost(channel), resolve, lambda: self._enter(group))
+            run = run_source_query if issubclass(named(spec.task_class), SourceTask) else run_query
+            run(spec, session, control, ChannelHost(channel), resolve, lambda: self._enter(group))
         except BaseException as error:
             if not control.aborted:
                 text = error.text if isinstance(error, FailedRecords) else trace(error)

@@ -1,0 +1,78 @@
+"""From the columns of a Spark table to Connect's data: the way back of ``columns``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import types as t
+
+from penstock.api import schema as s
+from penstock.api.errors import ConfigError, DataError
+
+_PRIMITIVES: dict[type[t.DataType], s.Schema] = {
+    t.ByteType: s.INT8,
+    t.ShortType: s.INT16,
+    t.IntegerType: s.INT32,
+    t.LongType: s.INT64,
+    t.FloatType: s.FLOAT32,
+    t.DoubleType: s.FLOAT64,
+    t.BooleanType: s.BOOLEAN,
+    t.StringType: s.STRING,
+    t.CharType: s.STRING,
+    t.VarcharType: s.STRING,
+    t.BinaryType: s.BYTES,
+    t.DateType: s.DATE,
+    t.TimestampType: s.TIMESTAMP,
+    t.TimestampNTZType: s.TIMESTAMP,  # as if it were UTC
+}
+
+
+def connect_schema(kind: t.DataType, name: str, nullable: bool = False) -> s.Schema:
+    """The schema of values of this type. Raises DataError, with the column's name, for a type that Connect has not."""
+    match kind:
+        case t.StructType():
+            fields = [(each.name, connect_schema(each.dataType, f"{name}.{each.name}", each.nullable)) for each in kind]
+            if len({field for field, _ in fields}) < len(fields):
+                raise DataError(f"{name} has several columns of one name: {', '.join(kind.names)}")
+            return s.struct(*fields, optional=nullable)
+        case t.ArrayType():
+            return s.array(connect_schema(kind.elementType, f"{name}[]", kind.containsNull), optional=nullable)
+        case t.MapType():
+            keys = connect_schema(kind.keyType, f"{name} (key)")
+            return s.map_of(
+                keys, connect_schema(kind.valueType, f"{name}{{}}", kind.valueContainsNull), optional=nullable
+            )
+        case t.DecimalType():
+            return s.decimal(kind.scale, optional=nullable)
+    found = _PRIMITIVES.get(type(kind))
+    if found is None:
+        raise DataError(f"Connect has nothing like {kind.simpleString()}, the type of {name}: CAST it by `sql`")
+    return found.with_(optional=nullable)
+
+
+class Records:
+    """Keys and values of records from rows. Raises DataError or ConfigError where these columns can't be sent."""
+
+    def __init__(self, columns: t.StructType, key: Sequence[str]) -> None:
+        self.value_schema = connect_schema(columns, "value")
+        self._key = tuple(key)
+        if missing := [name for name in key if name not in columns.names]:
+            problem = f"there is no column {', '.join(missing)}, but {', '.join(columns.names)}"
+            raise ConfigError("key.columns", ",".join(key), problem)
+        fields = [(name, connect_schema(columns[name].dataType, name, columns[name].nullable)) for name in key]
+        self.key_schema = None if not key else fields[0][1] if len(key) == 1 else s.struct(*fields)
+
+    def of(self, rows: pa.RecordBatch) -> tuple[list[Any], list[Any]]:
+        """The keys and the values."""
+        names = rows.schema.names
+        columns = [column.to_pylist(maps_as_pydicts="strict") for column in rows.columns]
+        values = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        match [columns[names.index(name)] for name in self._key]:
+            case []:
+                return [None] * len(values), values
+            case [one]:
+                return one, values
+            case several:
+                return [dict(zip(self._key, row, strict=True)) for row in zip(*several, strict=True)], values

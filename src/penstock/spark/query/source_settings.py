@@ -1,0 +1,148 @@
+"""What a Spark source is told: what to read, in which format, how to shape the rows, and where they go.
+
+Everything that starts with ``option.`` goes to Spark's reader as it is, so whatever Spark can stream can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.errors import ConnectError
+from penstock.api.validators import NonEmptyString, at_least
+from penstock.spark.query.settings import IN_FOLDERS, OPTION
+
+BATCH = "batch"
+"""The one field of a source offset: the number of the last batch of the query that is in the topic."""
+BOUNDARY = "transaction.boundary"
+WITHOUT_SCHEMA = frozenset({"text"})
+"""The formats in folders whose columns are always the same."""
+
+SOURCE_CONFIG = (
+    ConfigDef()
+    .define("topic", Type.STRING, validator=NonEmptyString(), importance=Importance.HIGH, documentation="Where to.")
+    .define(
+        "format",
+        Type.STRING,
+        "parquet",
+        NonEmptyString(),
+        Importance.HIGH,
+        "The format to read, by its name in Spark: parquet, orc, json, csv, text, rate, kafka, delta, ...",
+    )
+    .define(
+        "path",
+        Type.STRING,
+        None,
+        None,
+        Importance.HIGH,
+        "The folder to read, as Spark names it (file:, s3a:, hdfs:, ...), for formats that have one.",
+    )
+    .define(
+        "checkpoint.location",
+        Type.STRING,
+        validator=NonEmptyString(),
+        importance=Importance.HIGH,
+        documentation="A folder that lasts, in which Spark notes what each batch was made of. Every connector has a "
+        "folder of its own in it, by its name.",
+    )
+    .define(
+        "schema",
+        Type.STRING,
+        None,
+        None,
+        Importance.MEDIUM,
+        "The columns of what is read, as in CREATE TABLE: `id BIGINT, name STRING`. Files but those of text need it.",
+    )
+    .define(
+        "sql",
+        Type.STRING,
+        None,
+        None,
+        Importance.MEDIUM,
+        "A SELECT from `records`, which are the rows of a batch; its result is sent.",
+    )
+    .define(
+        "key.columns",
+        Type.LIST,
+        [],
+        None,
+        Importance.MEDIUM,
+        "The columns that are the key of a record: the value of one, or a struct of several.",
+    )
+    .define(
+        "trigger.interval.ms",
+        Type.LONG,
+        0,
+        at_least(0),
+        Importance.MEDIUM,
+        "How often to look for rows, in milliseconds; 0: as soon as the batch before is in the topic.",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSettings:
+    """The settings of one Spark source; ``interval`` in seconds."""
+
+    topic: str
+    format: str
+    path: str | None
+    checkpoint: str
+    schema: str | None
+    sql: str | None
+    key: tuple[str, ...]
+    interval: float
+    options: Mapping[str, str]
+
+    @classmethod
+    def of(cls, config: Mapping[str, str]) -> Self:
+        """From the connector's configuration. Raises ConfigError."""
+        values = SOURCE_CONFIG.parse(config)
+        return cls(
+            topic=values["topic"],
+            format=values["format"].strip(),
+            path=values["path"] or None,
+            checkpoint=values["checkpoint.location"],
+            schema=(values["schema"] or "").strip() or None,
+            sql=(values["sql"] or "").strip().rstrip(";") or None,
+            key=tuple(values["key.columns"]),
+            interval=values["trigger.interval.ms"] / 1000,
+            options={name[len(OPTION) :]: value for name, value in config.items() if name.startswith(OPTION)},
+        )
+
+
+def problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What settings contradict each other: the setting to blame, and a sentence."""
+    found = []
+    kind = (config.get("format") or "parquet").strip()
+    if kind in IN_FOLDERS and not (config.get("path") or "").strip():
+        found.append(("path", f"format={kind} needs a path, the folder to read"))
+    if kind in IN_FOLDERS - WITHOUT_SCHEMA and not (config.get("schema") or "").strip():
+        found.append(("schema", f"format={kind} needs a schema, such as `id BIGINT, name STRING`"))
+    if (config.get(BOUNDARY) or "").strip().lower() == "interval":
+        why = "a Spark source ends a transaction with each batch of its query"
+        found.append((BOUNDARY, f"{BOUNDARY}=interval can't be used, because {why}: leave it out"))
+    return found
+
+
+def source_partition(connector: str) -> dict[str, Any]:
+    return {"query": connector}
+
+
+def batch_of(offset: Mapping[str, Any] | None) -> int | None:
+    """The number in a source offset, -1 before the first batch. Raises ConnectError for what is none."""
+    if offset is None:
+        return None
+    batch = offset.get(BATCH)
+    if set(offset) != {BATCH} or type(batch) is not int or batch < -1:
+        raise ConnectError(f"A source offset of this connector is the number of a batch, as {{'{BATCH}': 7}}")
+    return batch
+
+
+def check_offset(connector: str, partition: Mapping[str, Any] | None, offset: Mapping[str, Any] | None) -> None:
+    """Raises ConnectError for what can't be an offset of this connector."""
+    if partition != source_partition(connector):
+        raise ConnectError(f"The source partition of this connector is {source_partition(connector)}, not {partition}")
+    batch_of(offset)

@@ -1,0 +1,206 @@
+"""A Spark source's one task: the rows of a streaming query's batches, through the loop of every source task.
+
+Spark calls ``_batch`` for each batch, in a thread of its own; ``poll`` takes its rows as they come. A batch is over for
+Spark when its number is committed as Connect's source offset, with its rows in one transaction if the source is exactly
+once. So a batch that was cut short comes again, whole; one that came so far, but not into Spark's notes, is passed by.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+
+from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.errors import ConnectError
+from penstock.api.source import SourceTask
+from penstock.core.tasks import TaskId
+from penstock.pipeline.chain import Resolve
+from penstock.pipeline.offsets import SourceOffsets
+from penstock.pipeline.source import run_source_task
+from penstock.pipeline.task import TaskHost, TaskSpec
+from penstock.spark.query.checkpoint import Checkpoint
+from penstock.spark.query.frames import VIEW, declared, mapped, narrowed, root_cause
+from penstock.spark.query.pausing import BetweenBatches
+from penstock.spark.query.schemas import Records
+from penstock.spark.query.source_settings import BATCH, BOUNDARY, SourceSettings, batch_of, source_partition
+from penstock.spark.query.transport import LOOK_SECONDS, SENT, Receiver
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+log = logging.getLogger(__name__)
+
+
+def run_source_query(
+    spec: TaskSpec,
+    session: SparkSession,
+    control: BetweenBatches,
+    host: TaskHost,
+    resolve: Resolve,
+    entered: Callable[[], None] = lambda: None,
+) -> None:
+    """Run the task until it is stopped, as ``run_source_task``; ``session`` and ``entered`` as for ``run_query``."""
+    task = QuerySource(TaskId(spec.connector, spec.task), session, control, entered)
+    connector = {**spec.connector_config, BOUNDARY: "connector"}
+    try:
+        run_source_task(replace(spec, connector_config=connector), lambda: task, control, host, resolve)
+    finally:
+        task.end()
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """After the last row of a batch."""
+
+    number: int
+
+
+class _OverError(Exception):
+    """Lets Spark take a batch for failed: the task has ended before it was committed."""
+
+
+class QuerySource(SourceTask):
+    java_name = "penstock.connectors.SparkSourceTask"
+
+    def __init__(self, id: TaskId, session: SparkSession, control: BetweenBatches, entered: Callable[[], None]) -> None:
+        self._id, self._session, self._control, self._entered = id, session, control, entered
+        self._query: Any = None
+        self._failure: BaseException | None = None
+        self._held: Any = None
+        self._sent = -1
+        """The last batch whose rows have all been given to the loop."""
+        self._committed = -1
+        self._changed = threading.Condition()
+        self._stopped = False
+        self._receiver: Receiver | None = None
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._settings = SourceSettings.of(config)
+        self._partition = source_partition(self._id.connector)
+        offsets = self.context.offset_reader
+        assert isinstance(offsets, SourceOffsets)
+        self._offsets = offsets
+        known = batch_of(offsets.offset(self._partition))
+        self._sent = self._committed = -1 if known is None else known
+        try:
+            stream = self._stream()
+            self._records = Records(self._shaped(stream).schema, self._settings.key)
+            checkpoint = Checkpoint(self._session, self._settings.checkpoint, self._id.connector)
+            checkpoint.follow(known)
+            self._receiver = Receiver(str(self._session.sparkContext.getConf().get("spark.driver.host")))
+            self._query = (
+                stream.writeStream.queryName(str(self._id))
+                .option("checkpointLocation", checkpoint.path)
+                .trigger(processingTime=f"{int(self._settings.interval * 1000)} milliseconds")
+                .foreachBatch(self._batch)
+                .start()
+            )
+        except (PySparkException, Py4JJavaError) as error:
+            what = self._settings.path or self._settings.format
+            why = str(error if isinstance(error, PySparkException) else error.java_exception)
+            raise ConnectError(f"Spark can't read {what} as a stream: {why.splitlines()[0]}") from None
+
+    def poll(self) -> Batch | None:
+        if self._failure is not None:
+            raise self._failure
+        if self._stopped or self._sent > self._committed:
+            return None
+        assert self._receiver is not None
+        item = self._held if self._held is not None else self._receiver.take(LOOK_SECONDS)
+        self._held = None
+        if item is None:
+            self._look()
+        elif not self._control.begin():
+            self._held = item
+        elif isinstance(item, _End):
+            self._sent = item.number
+            self._offsets.put(self._partition, {BATCH: item.number}, urgent=True)
+            if self.context.transaction is not None:
+                self.context.transaction.commit_transaction()
+        else:
+            return self._as_records(item)
+        return None
+
+    def idle(self) -> float:
+        return 0.0 if self._sent <= self._committed else 0.1
+
+    def commit(self) -> None:
+        known = batch_of(self._offsets.offset(self._partition))
+        if self._sent == self._committed or known != self._sent:
+            return
+        self._control.end()
+        with self._changed:
+            self._committed = known
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+        if self._receiver is not None:
+            self._receiver.close()
+
+    def end(self) -> None:
+        """Called last: returns when the query is over."""
+        self.stop()
+        if self._query is not None:
+            with contextlib.suppress(Exception):
+                self._query.stop()
+
+    def _look(self) -> None:
+        if not self._query.isActive and self._failure is None and not self._stopped:
+            error = self._query.exception()
+            raise ConnectError("The query has ended" + ("" if error is None else f": {root_cause(error)}"))
+
+    def _as_records(self, rows: pa.RecordBatch) -> Batch:
+        keys, values = self._records.of(rows)
+        before = {BATCH: self._committed}
+        return Batch.of(
+            self._settings.topic,
+            values,
+            value_schema=self._records.value_schema,
+            keys=keys,
+            key_schema=self._records.key_schema,
+            origin=SourceOrigin([self._partition] * len(values), [before] * len(values)),
+        )
+
+    def _stream(self) -> DataFrame:
+        settings = self._settings
+        reader = self._session.readStream.format(settings.format).options(**settings.options)
+        if settings.schema is not None:
+            reader = reader.schema(declared(settings.schema))
+        return reader.load(settings.path)
+
+    def _shaped(self, frame: DataFrame) -> DataFrame:
+        if self._settings.sql is None:
+            return frame
+        frame.createOrReplaceTempView(VIEW)
+        return frame.sparkSession.sql(self._settings.sql)
+
+    def _batch(self, frame: DataFrame, number: int) -> None:
+        """Called by Spark, and again with the same number and the same rows if it did not return."""
+        self._entered()
+        assert self._receiver is not None
+        if number <= self._committed:
+            log.info("Batch %d of %s is in the topic already", number, self._id)
+            return
+        try:
+            send = self._receiver.expect()
+            answers = mapped(narrowed(self._shaped(frame)), send, f"{SENT} BIGINT").collect()
+            self._receiver.finish(sum(row[0] for row in answers), _End(number))
+        except Exception as error:
+            if not self._stopped:
+                self._failure = ConnectError(f"Batch {number} of the query could not be read: {root_cause(error)}")
+            raise _OverError from None
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopped or self._committed >= number)
+            if self._committed < number:
+                raise _OverError

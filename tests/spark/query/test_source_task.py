@@ -1,0 +1,177 @@
+"""Spark sources from the outside: real streams of Spark into a real topic."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hosting import Hosted
+from penstock.connectors import SparkSource
+from penstock.core.tasks import SparkDied, SparkReady, TaskEnded, TaskFailed, TaskPaused, TopicSeen
+from query_runs import Source
+from support import Kafka
+from task_runs import eventually
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+PAGE = Path(__file__).parents[3] / "docs" / "query-tasks.md"
+COLUMNS = "id BIGINT, name STRING"
+
+
+def make(first: int, last: int) -> list[dict[str, Any]]:
+    return [{"id": i, "name": f"n{i % 3}"} for i in range(first, last)]
+
+
+def ids(rows: list[dict[str, Any]]) -> list[int]:
+    return sorted(row["id"] for row in rows)
+
+
+@pytest.fixture
+def source(hosted: Hosted, kafka: Kafka, tmp_path: Path) -> Callable[..., Source]:
+    return lambda **config: Source(hosted, kafka, tmp_path, **config)
+
+
+@pytest.mark.parametrize("exactly_once", [True, False])
+def test_files_become_records_once_and_restarts_go_on(source: Callable[..., Source], exactly_once: bool) -> None:
+    with source(schema=COLUMNS, exactly_once=exactly_once, key_columns="name") as one:
+        one.add("1.json", *make(0, 100))
+        one.start()
+        assert ids(one.wait(100)) == list(range(100))
+        assert TopicSeen(one.id, 1, one.topic) in one.until(TopicSeen)
+        one.add("2.json", *make(100, 110))
+        one.wait(110)
+        one.batch(1)
+        one.stop()
+        one.add("3.json", *make(110, 120))
+        one.start()
+        assert ids(one.wait(120)) == list(range(120))
+        one.batch(2)
+        keys = {(record.key, record.value) for record in one.kafka.read_all(one.topic)}
+        assert (b"n1", b'{"id":1,"name":"n1"}') in keys
+
+
+def test_the_documented_source_works(source: Callable[..., Source]) -> None:
+    config = json.loads(re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)[0])["config"]
+    assert not [value for value in SparkSource().validate(config) if value.errors]
+    shown = {name: value for name, value in config.items() if name in ("format", "schema", "sql", "key.columns")}
+    with source(**shown) as one:
+        one.add("1.json", {"carrier": "UA", "delay": 2.5}, {"carrier": "AA", "delay": -1})
+        one.start()
+        assert one.wait(1) == [{"carrier": "UA", "delay": 2.5}]
+        assert [record.key for record in one.kafka.read_all(one.topic)] == [b"UA"]
+
+
+def test_sql_shapes_the_rows_and_a_batch_without_any_is_over_too(source: Callable[..., Source]) -> None:
+    sql = "SELECT name, count(*) AS n FROM records WHERE id >= 10 GROUP BY name"
+    with source(schema=COLUMNS, sql=sql) as one:
+        one.add("1.json", *make(0, 10))
+        one.start()
+        one.batch(0)
+        one.add("2.json", *make(10, 40))
+        assert sorted((row["name"], row["n"]) for row in one.wait(3)) == [("n0", 10), ("n1", 10), ("n2", 10)]
+
+
+def test_a_pause_waits_for_the_end_of_a_batch(source: Callable[..., Source]) -> None:
+    with source(schema=COLUMNS) as one:
+        one.add("1.json", *make(0, 10))
+        assert one.start(paused=True, until=TaskPaused)[-1] == TaskPaused(one.id, 1)
+        one.hosted.resume(one.id)
+        one.wait(10)
+        one.add("2.json", *make(10, 60_000))
+        eventually(lambda: one.fine() and len(one.kafka.values(one.topic, "read_uncommitted")) > 10, 60)
+        one.hosted.pause(one.id)
+        assert one.until(TaskPaused)[-1] == TaskPaused(one.id, 1)
+        assert ids(one.values()) == list(range(60_000))
+        one.add("3.json", *make(60_000, 60_010))
+        time.sleep(1.0)
+        assert len(one.values()) == 60_000
+        one.hosted.resume(one.id)
+        assert ids(one.wait(60_010)) == list(range(60_010))
+
+
+def test_rows_are_there_once_when_spark_is_killed_at_work(source: Callable[..., Source]) -> None:
+    rate = {"format": "rate-micro-batch", "path": "", "option_numPartitions": "2", "schema": ""}
+    with source(**rate, **{"option.rowsPerBatch": "5000", "sql": "SELECT value AS id FROM records"}) as one:
+        one.start()
+        one.batch(2)
+        os.kill(one.hosted._driver._child.pid, signal.SIGKILL)
+        failed = [event for event in one.ended() if isinstance(event, TaskFailed)]
+        assert "ended with Spark" in failed[0].trace
+        one.hosted.events.until(SparkDied)
+        one.hosted.events.until(SparkReady)
+        one.start()
+        one.batch(5)
+        one.stop()
+        last = (one.committed() or {})["batch"]
+        assert ids(one.values()) == list(range(5000 * (last + 1)))
+
+
+def test_a_batch_that_spark_has_not_noted_is_passed_by(source: Callable[..., Source]) -> None:
+    """The checkpoint stands as it does when Spark is killed between Connect's commit and its own."""
+    with source(schema=COLUMNS) as one:
+        one.add("1.json", *make(0, 10))
+        one.start()
+        one.wait(10)
+        one.stop()
+        commits = one.checkpoint / one.name / "commits"
+        for file in (commits / "0", commits / ".0.crc"):
+            file.unlink()
+        one.add("2.json", *make(10, 15))
+        one.start()
+        assert ids(one.wait(15)) == list(range(15))
+
+
+def test_it_follows_connects_offset_as_far_as_it_can(source: Callable[..., Source]) -> None:
+    with source(schema=COLUMNS, option_maxFilesPerTrigger="1") as one:
+        one.start()
+        for number in range(3):
+            one.add(f"{number}.json", *make(10 * number, 10 * number + 10))
+            one.batch(number)
+        one.stop()
+        one.reset({"batch": 0})  # batches 1 and 2 come again
+        one.start()
+        assert ids(one.wait(50)) == sorted([*range(30), *range(10, 30)])
+        one.batch(2)
+        one.stop()
+        one.reset()
+        one.start()
+        one.wait(80)
+        one.batch(2)
+        one.stop()
+        shutil.rmtree(one.checkpoint)
+        (failed,) = [event for event in one.start(until=TaskEnded) if isinstance(event, TaskFailed)]
+        one.running = False
+        told = f"batch 2 is in the topic, but the checkpoint {one.checkpoint}/{one.name} knows no batch. Bring"
+        assert told in failed.trace
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        (
+            {"schema": "id NUMBERISH"},
+            "Invalid value id NUMBERISH for configuration schema: Spark can't read it as columns: [",
+        ),
+        ({"format": "no-such"}, "Failed to find the data source: no-such"),
+        ({"path": "/no/such/folder"}, "Spark can't read /no/such/folder as a stream: [PATH_NOT_FOUND]"),
+        ({"key_columns": "nothing"}, "there is no column nothing, but id, name"),
+        ({"sql": "SELECT nothing FROM records"}, "with name `nothing` cannot be resolved"),
+        ({"sql": "SELECT INTERVAL '1' DAY AS x"}, "Connect has nothing like interval day, the type of value.x"),
+    ],
+)
+def test_settings_that_can_not_be_followed_fail_at_the_start(
+    source: Callable[..., Source], config: dict[str, str], told: str
+) -> None:
+    with source(**{"schema": COLUMNS, **config}) as one:
+        (failed,) = [event for event in one.start(until=TaskEnded) if isinstance(event, TaskFailed)]
+        one.running = False
+        assert told in failed.trace
