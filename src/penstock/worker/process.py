@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
+import queue
 import signal
 import sys
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,6 +27,27 @@ class StartError(Exception):
         self.exit_status = exit_status
 
 
+class Signals:
+    """Waits for signals that come from now on.
+
+    A handler runs in the middle of whatever the main thread does, which is waiting. To set a ``threading.Event`` there
+    may wait for a lock that this same thread holds; a SimpleQueue may be put to at any moment.
+    """
+
+    def __init__(self, *numbers: int) -> None:
+        self._come: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for number in numbers:
+            signal.signal(number, lambda number, _: self._come.put(number))
+
+    def wait(self, seconds: float) -> bool:
+        """Whether one has come that was not waited for yet."""
+        try:
+            self._come.get(timeout=seconds)
+        except queue.Empty:
+            return False
+        return True
+
+
 SETTINGS, START = 2, 3
 """Exit statuses: its settings can't be followed; it, or a connector that it was to start with, can't be started."""
 
@@ -41,9 +62,7 @@ def run(properties: Path, standalone: bool = False, connectors: Sequence[Path] =
         settings = load_settings(properties, standalone)
         start_logging(format=settings.values["penstock.log.format"])
         creations = _read(connectors)
-        ending = threading.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: ending.set())
+        signals = Signals(signal.SIGTERM, signal.SIGINT)
         worker = Worker(settings)
     except OSError as error:
         raise StartError(f"The properties file {properties} cannot be read: {error.strerror}", SETTINGS) from error
@@ -60,7 +79,7 @@ def run(properties: Path, standalone: bool = False, connectors: Sequence[Path] =
     except StartError:
         worker.stop()
         raise
-    while not ending.wait(0.2) and not worker.failed.is_set():
+    while not signals.wait(0.2) and not worker.failed.is_set():
         pass
     if worker.failure is not None:
         log.error("The worker cannot go on: %s", worker.failure)
