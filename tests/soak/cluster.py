@@ -45,7 +45,7 @@ class Cluster:
             "plugin__path": str(Path(__file__).with_name("plugin.py")),
             "spark__master": "local[100]",
         }
-        ports = _free_ports(18700)
+        ports = _free_ports(random.randrange(18_000, 30_000))
         self.workers = [
             WorkerProcess(bootstrap, folder, **shared, listeners=f"http://127.0.0.1:{next(ports)}", **settings)
             for _ in range(WORKERS)

@@ -16,7 +16,8 @@ daemon.import_more()
 before = set(sys.modules)
 import pyarrow as pa
 from penstock.spark.query.columns import columns_of
-from penstock.spark.query.rows import Plan, RowMaker, raw_batch
+from penstock.spark.query.plan import Plan
+from penstock.spark.query.row_maker import RowMaker, raw_batch
 headers = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 arrow = pa.record_batch({
     "key": pa.array([None], pa.binary()), "value": pa.array([b"v"]), "topic": pa.array(["t"]),

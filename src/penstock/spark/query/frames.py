@@ -19,8 +19,9 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.query.columns import merged
 from penstock.spark.query.evolution import Evolution
+from penstock.spark.query.plan import EXTRAS, SCHEMA_COLUMN, Plan, said
 from penstock.spark.query.progress import Version
-from penstock.spark.query.rows import EXTRAS, SCHEMA_COLUMN, Plan, Rows, Totals, said
+from penstock.spark.query.rows import Rows, Totals
 from penstock.spark.query.settings import SinkSettings
 from penstock.spark.query.target import Target
 

@@ -7,8 +7,6 @@ and in the message of its exception if not.
 
 from __future__ import annotations
 
-import json
-import re
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -17,81 +15,22 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark import Accumulator, AccumulatorParam
-from pyspark.sql import types as t
-from pyspark.sql.pandas.types import to_arrow_schema
 
-from penstock.api.batch import NO_HEADERS, Batch, SinkOrigin
-from penstock.api.columns import Table
-from penstock.api.errors import DataError
-from penstock.api.schema import Type
+from penstock.api.batch import Batch
 from penstock.core.tasks import TaskId
 from penstock.kafka.client_settings import connector_producer
 from penstock.kafka.clients import new_producer
 from penstock.pipeline.chain import Chain
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.deadletter import DeadLetterQueue, queue_of
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, LogReporter, Reporter, Stage, Step
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, LogReporter, Reporter, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink import Letters
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.trace import trace
-from penstock.spark.query.columns import VALUE, columns_of, fitting, has_moments, merged, text_of, texts
 from penstock.spark.query.lag import RECORD_TIME
-
-EXTRAS = t.StructType(
-    [
-        t.StructField("_topic", t.StringType()),
-        t.StructField("_partition", t.IntegerType()),
-        t.StructField("_offset", t.LongType()),
-        t.StructField("_timestamp", t.TimestampType()),
-        t.StructField("_key", t.StringType()),
-        t.StructField(
-            "_headers",
-            t.ArrayType(t.StructType([t.StructField("key", t.StringType()), t.StructField("value", t.StringType())])),
-        ),
-    ]
-)
-"""The columns of ``records`` that are not the value's."""
-
-SCHEMA_COLUMN = "columns"
-SINK_CLASS = "penstock.connectors.SparkSink"
-_SAID = re.compile(r"penstock said (\{.*\})")
-_UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError)
-
-
-class RowsError(Exception):
-    """How a process tells the driver why it has failed: JSON in the message, which Spark wraps many times."""
-
-    def __init__(self, **said: str) -> None:
-        super().__init__(f"penstock said {json.dumps(said)}")
-
-
-def said(message: str) -> dict[str, str]:
-    """What a RowsError in Spark's long message says; empty if there is none."""
-    found = _SAID.search(message)
-    return json.loads(found[1]) if found else {}
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What rows are made: the columns of the values, and which of EXTRAS."""
-
-    columns: str
-    """A StructType as JSON."""
-    declared: bool = False
-    """The columns are those of the setting ``schema``: values are made to fit them."""
-    extras: tuple[str, ...] = ()
-    zone: str = "UTC"
-    """Spark's time zone, which is part of Arrow's types."""
-    tombstones: bool = False
-    """Whether records without a value are rows, of nulls."""
-
-    def row_type(self) -> t.StructType:
-        return t.StructType([*self.value_type(), *(EXTRAS[name] for name in self.extras)])
-
-    def value_type(self) -> t.StructType:
-        return t.StructType.fromJson(json.loads(self.columns))
-
+from penstock.spark.query.plan import SCHEMA_COLUMN, Plan, RowsError
+from penstock.spark.query.row_maker import RowMaker, columns_in, raw_batch
 
 Counts = dict[str, Any]
 """Numbers by name, and texts."""
@@ -154,16 +93,6 @@ def _probe(pipeline: Pipeline, batches: Iterable[pa.RecordBatch]) -> Iterator[pa
         if found is not None:
             yield pa.record_batch({SCHEMA_COLUMN: pa.array([found.json()])})
             return
-
-
-def columns_in(batch: Batch) -> t.StructType | None:
-    """The columns that the values of a batch have; None if it has no values."""
-    found = None
-    for schema, kind in dict.fromkeys(zip(batch.value_schemas, map(type, batch.values), strict=True)):
-        if kind is not type(None):
-            columns = columns_of(schema, kind)
-            found = columns if found is None else merged(found, columns)
-    return found
 
 
 @dataclass(slots=True)
@@ -248,134 +177,3 @@ class LazyQueue:
     def flush(self) -> None:
         if self._queue is not None:
             self._queue.flush(30.0)
-
-
-class RowMaker:
-    """Makes Arrow batches of the plan's columns. Raises RowsError for values that have others."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._columns = plan.value_type()
-        self._arrow = pa.struct(list(to_arrow_schema(self._columns, timezone=plan.zone)))
-        extras = t.StructType([EXTRAS[name] for name in plan.extras])
-        self._extras = to_arrow_schema(extras, timezone=plan.zone)
-        self._known: set[Any] = set()
-        self._fit = fitting(self._columns)
-        self._texts = not plan.declared and self._columns == t.StructType([t.StructField(VALUE, t.StringType())])
-        self._loose = plan.declared and has_moments(self._columns)
-        self._step = Step(Stage.TASK_PUT, SINK_CLASS, self._try)
-
-    def rows(self, batch: Batch, pipeline: Pipeline) -> pa.RecordBatch | None:
-        """None if there are none."""
-        if not self._plan.tombstones and not isinstance(batch.value_column, Table) and None in batch.values:
-            batch = batch.select([i for i, value in enumerate(batch.values) if value is not None])
-        if not len(batch):
-            return None
-        if not self._plan.declared:
-            self._check(batch)
-        try:
-            values = self._array(batch)
-        except (*_UNFIT, DataError):
-            batch = pipeline.errors.run([self._step], batch)
-            if not len(batch):
-                return None
-            values = self._array(batch)
-        columns = values.flatten() + [extra(name, batch, self._extras.field(name).type) for name in self._plan.extras]
-        return pa.RecordBatch.from_arrays(columns, names=[*self._columns.names, *self._plan.extras])
-
-    def _check(self, batch: Batch) -> None:
-        """New columns have to be known to Spark before the first row is written."""
-        if isinstance(batch.value_column, Table):
-            kinds: set[Any] = {(schema, dict) for schema in set(batch.value_schemas)}
-        else:
-            kinds = set(zip(batch.value_schemas, map(type, batch.values), strict=True))
-        if kinds <= self._known:
-            return
-        found = columns_in(batch)
-        if found is not None and merged(self._columns, found) != self._columns:
-            raise RowsError(columns=found.json())
-        self._known |= kinds
-
-    def _try(self, batch: Batch) -> Batch:
-        self._array(batch)
-        return batch
-
-    def _array(self, batch: Batch) -> pa.StructArray:
-        if self._texts and not any(schema is not None and schema.fields for schema in set(batch.value_schemas)):
-            # The common case of JSON without a schema.
-            return pa.StructArray.from_arrays([pa.array(texts(batch.values), pa.string())], [VALUE])
-        if not self._loose:
-            try:
-                made = self._of_table(batch)
-                return pa.array(self._structs(batch), self._arrow) if made is None else made
-            except _UNFIT:
-                pass
-        made = pa.array(list(map(self._fit, self._structs(batch))), self._arrow)
-        # There will be more of them.
-        self._loose = True
-        return made
-
-    def _of_table(self, batch: Batch) -> pa.StructArray | None:
-        """None if the values are no table whose fields are the columns."""
-        table = batch.value_column
-        if not isinstance(table, Table) or (not self._plan.declared and None in batch.value_schemas):
-            return None
-        given, nulls = table.as_dict(), [None] * len(table)
-        arrays = [pa.array(given.get(field.name, nulls), field.type) for field in self._arrow]
-        return pa.StructArray.from_arrays(arrays, fields=list(self._arrow))
-
-    def _structs(self, batch: Batch) -> list[Any]:
-        """The values as dicts of columns; what is no struct is the column ``value``."""
-        if self._plan.declared:
-            if VALUE not in self._columns.names:
-                return batch.values
-            return [value if isinstance(value, dict) else {VALUE: value} for value in batch.values]
-        kinds = {id(schema): schema for schema in batch.value_schemas}
-        structs = {one for one, schema in kinds.items() if schema is not None and schema.type is Type.STRUCT}
-        if len(structs) == len(kinds):
-            return batch.values
-        return [
-            value if value is None or id(schema) in structs else {VALUE: value}
-            for value, schema in zip(batch.values, batch.value_schemas, strict=True)
-        ]
-
-
-def extra(name: str, batch: Batch, kind: pa.DataType) -> pa.Array:
-    origin = batch.origin
-    assert isinstance(origin, SinkOrigin)
-    match name:
-        case "_topic":
-            return pa.array(batch.topics, kind)
-        case "_partition":
-            return pa.array(origin.partitions, kind)
-        case "_offset":
-            return pa.array(origin.offsets, kind)
-        case "_timestamp":
-            return pa.array(batch.timestamps, pa.int64()).cast(pa.timestamp("ms", tz="UTC")).cast(kind)
-        case "_key":
-            return pa.array(texts(batch.keys), kind)
-        case _:
-            return pa.array([[{"key": h.key, "value": text_of(h.value)} for h in row] for row in batch.headers], kind)
-
-
-_TYPES = {-1: "NoTimestampType", 0: "CreateTime", 1: "LogAppendTime"}
-
-
-def raw_batch(arrow: pa.RecordBatch) -> Batch:
-    """What Spark's Kafka source has read, as columns of bytes; headers are pairs of name and bytes."""
-    topics = arrow["topic"].to_pylist()
-    partitions, offsets = arrow["partition"].to_pylist(), arrow["offset"].to_pylist()
-    times = arrow["timestamp"].cast(pa.timestamp("ms", tz="UTC"), safe=False).cast(pa.int64()).to_pylist()
-    headers: list[Any] = [
-        tuple([(each["key"], each["value"]) for each in row]) if row else NO_HEADERS
-        for row in arrow["headers"].to_pylist()
-    ]
-    return Batch.of(
-        topics,
-        arrow["value"].to_pylist(),
-        keys=arrow["key"].to_pylist(),
-        partitions=partitions,
-        timestamps=times,
-        headers=headers if any(headers) else None,
-        origin=SinkOrigin(topics, partitions, offsets, [_TYPES[kind] for kind in arrow["timestampType"].to_pylist()]),
-    )

@@ -1,0 +1,54 @@
+"""Values that come as columns become the same rows as those that come as maps or structs."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import types as t
+
+from penstock.api.batch import Batch, SinkOrigin
+from penstock.api.columns import Table
+from penstock.api.schema import FLOAT64, INT64, STRING, struct
+from penstock.spark.query.columns import columns_of
+from penstock.spark.query.plan import Plan, RowsError
+from penstock.spark.query.row_maker import RowMaker
+
+ROW = struct(("id", INT64), ("name", STRING.with_(optional=True)), ("amount", FLOAT64))
+TABLE = Table.of({"id": [1, 2], "name": ["a", None], "amount": [1.5, -2.0]})
+ORIGIN = SinkOrigin(["t", "t"], [0, 0], [7, 8], ["CreateTime"] * 2)
+
+
+def rows(plan: Plan, values, schema=None):
+    batch = Batch.of(["t", "t"], values, value_schema=schema, origin=ORIGIN)
+    made = RowMaker(plan).rows(batch, None)  # type: ignore[arg-type]
+    assert made is not None
+    return made
+
+
+def declared(ddl: t.StructType) -> Plan:
+    return Plan(ddl.json(), declared=True)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        t.StructType([t.StructField("id", t.LongType()), t.StructField("name", t.StringType())]),
+        t.StructType([t.StructField("amount", t.DoubleType()), t.StructField("absent", t.IntegerType())]),
+        t.StructType([t.StructField("id", t.StringType())]),  # does not fit: made to
+    ],
+)
+def test_maps_of_declared_columns(columns):
+    plan = declared(columns)
+    assert rows(plan, TABLE).equals(rows(plan, TABLE.rows()))
+
+
+def test_structs():
+    plan = Plan(columns_of(ROW, dict).json(), extras=("_topic", "_offset"))
+    made = rows(plan, TABLE, ROW)
+    assert made.equals(rows(plan, TABLE.rows(), ROW))
+    assert made.to_pylist()[1] == {"id": 2, "name": None, "amount": -2.0, "_topic": "t", "_offset": 8}
+
+
+def test_structs_with_columns_that_are_not_known_yet():
+    plan = Plan(columns_of(struct(("id", INT64)), dict).json())
+    with pytest.raises(RowsError, match="amount"):
+        rows(plan, TABLE, ROW)
