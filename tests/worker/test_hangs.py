@@ -1,11 +1,7 @@
-"""Connectors and tasks that block: it is told where, and everybody else goes on.
-
-The worker is a standalone one, which asks little of its broker.
-"""
+"""Connectors and tasks that block: it is told where, and everybody else goes on."""
 
 from __future__ import annotations
 
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -22,11 +18,6 @@ PLUGINS = Path(__file__).parent / "plugins"
 CLASS = "stuck.Stuck"
 
 
-class Standalone(WorkerProcess):
-    def command(self, properties: Path) -> list[str]:
-        return [sys.executable, "-m", "penstock.cli", "worker", "standalone", str(properties)]
-
-
 def part(worker: WorkerProcess, name: str, task: bool = False) -> dict[str, Any]:
     """What the status says of the connector, or of its task."""
     answer = worker.http.get(f"/connectors/{name}/status")
@@ -36,9 +27,7 @@ def part(worker: WorkerProcess, name: str, task: bool = False) -> dict[str, Any]
 
 
 def test_what_blocks_is_told_of_and_holds_up_nobody(bootstrap: str, tmp_path: Path) -> None:
-    offsets = str(tmp_path / "offsets")
-    settings = {"plugin.path": str(PLUGINS), "offset.storage.file.filename": offsets}
-    with Standalone(bootstrap, tmp_path, **settings) as worker:
+    with WorkerProcess(bootstrap, tmp_path, plugin__path=str(PLUGINS)) as worker:
         for place in ("start", "task_configs", "task"):
             worker.put(place, connector__class=CLASS, block=place)
         url, config = f"/connector-plugins/{CLASS}/config/validate", {"connector.class": CLASS, "block": "validate"}

@@ -86,11 +86,6 @@ def test_nothing_is_left_of_a_worker_that_is_told_to_end(bootstrap: str, kafka: 
         assert sorted(taken.read_text().split()) == ["four", "one", "three", "two"]
 
 
-def test_source_and_sink_on_a_cluster_of_spark(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
-    with WorkerProcess(bootstrap, tmp_path, spark__master="local-cluster[2,2,1024]", spark__cores__max="4") as worker:
-        pass_lines(worker, kafka, tmp_path, "cluster")
-
-
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
