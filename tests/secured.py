@@ -5,7 +5,6 @@ A user's password is its name. Nobody has any right but those that a test grants
 
 from __future__ import annotations
 
-import socket
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from confluent_kafka.admin import (
 
 from certificates import PASSWORD, Authority, jks_trust_store, pkcs12_key_store, pkcs12_trust_store
 from penstock.embedded import Broker
+from penstock.embedded.ports import free_port
 from support import Kafka
 
 SECURITY = "org.apache.kafka.common.security"
@@ -95,7 +95,7 @@ class Secured(Kafka):
 @contextmanager
 def secured_broker(folder: Path) -> Iterator[Secured]:
     authority = Authority.make()
-    sasl_port, tls_port = _free_port(), _free_port()
+    sasl_port, tls_port = free_port(), free_port()
     users = " ".join(f'user_{user}="{user}"' for user in PLAIN_USERS)
     store = pkcs12_key_store(folder / "broker.p12", authority.identity("broker"), authority)
     trust = pkcs12_trust_store(folder / "broker-trust.p12", authority)
@@ -119,9 +119,3 @@ def secured_broker(folder: Path) -> Iterator[Secured]:
     }
     with Broker(extra=extra) as broker:
         yield Secured(broker, sasl_port, tls_port, folder, authority)
-
-
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]

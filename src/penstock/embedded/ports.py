@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 import socket
 import struct
 
@@ -11,11 +13,11 @@ from penstock.embedded.server import port_taken
 
 def ports(wanted: int) -> tuple[int, int]:
     """The broker's port (``wanted``, or a free one for 0) and a free one for the controller. Raises EmbeddedError."""
-    with socket.socket() as ours, socket.socket() as controllers:
+    with socket.socket() as ours:
         # As Java does on POSIX: connections of a predecessor that are not quite over are no hindrance.
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            ours.bind(("127.0.0.1", wanted))
+            ours.bind(("127.0.0.1", wanted or free_port()))
             ours.listen()
         except PermissionError as e:
             raise EmbeddedError(f"Port {wanted} is reserved for the system: choose one above 1023.") from e
@@ -25,8 +27,17 @@ def ports(wanted: int) -> tuple[int, int]:
             ) from e
         except OSError as e:
             raise EmbeddedError(port_taken(wanted)) from e
-        controllers.bind(("127.0.0.1", 0))
-        return ours.getsockname()[1], controllers.getsockname()[1]
+        return ours.getsockname()[1], free_port()
+
+
+def free_port() -> int:
+    """A free one below those that systems give to outgoing connections: such a one could be taken before it is used."""
+    for _ in range(1000):
+        port = random.randrange(15_000, 32_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise EmbeddedError("No port from 15000 to 32000 of this machine is free.")
 
 
 def answers(port: int) -> bool:
