@@ -12,7 +12,7 @@ from pathlib import Path
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.core import messages as m
 from penstock.observe import start_logging
-from penstock.settings import load_settings
+from penstock.settings import WorkerSettings, load_settings
 from penstock.worker.assembly import Worker
 from penstock.worker.connector_file import read_connector
 
@@ -59,13 +59,11 @@ def run(properties: Path, standalone: bool = False, connectors: Sequence[Path] =
     """
     start_logging()
     try:
-        settings = load_settings(properties, standalone)
+        settings = _settings(properties, standalone)
         start_logging(format=settings.values["penstock.log.format"])
         creations = _read(connectors)
         signals = Signals(signal.SIGTERM, signal.SIGINT)
         worker = Worker(settings)
-    except OSError as error:
-        raise StartError(f"The properties file {properties} cannot be read: {error.strerror}", SETTINGS) from error
     except ConfigError as error:
         raise StartError(str(error), SETTINGS) from error
     try:
@@ -85,6 +83,13 @@ def run(properties: Path, standalone: bool = False, connectors: Sequence[Path] =
         log.error("The worker cannot go on: %s", worker.failure)
     worker.stop()
     sys.exit(0 if worker.failure is None else 1)
+
+
+def _settings(properties: Path, standalone: bool) -> WorkerSettings:
+    try:
+        return load_settings(properties, standalone)
+    except OSError as error:
+        raise ConfigError(f"The properties file {properties} cannot be read: {error.strerror}") from error
 
 
 def _read(connectors: Sequence[Path]) -> list[m.CreateConnector]:
