@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Sequence
@@ -385,6 +386,32 @@ def test_the_connector_defines_transactions(kafka: Kafka, bootstrap: str, topic:
     with TaskRun(listed(batch, poll=poll), bootstrap, config, **once(offsets_topic)) as run:
         eventually(lambda: kafka.values(topic) == [b"kept 1", b"kept 2", b"kept 3"])
         assert stored(kafka, offsets_topic, run.connector) == [b'{"o":2}', b'{"o":3}', b'{"o":4}']
+
+
+def test_transactions_may_be_aborted_as_soon_as_others_end(
+    kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str
+) -> None:
+    kept, thrown_away = (records(topic, *(f"{what} {i}" for i in range(40))) for what in ("kept", "thrown away"))
+    turns = itertools.count()
+
+    def poll(self: Any) -> Any:
+        number, step = divmod(next(turns), 3)
+        if number == 40:
+            self.context.transaction.commit_transaction()
+        if number >= 40:
+            return None
+        if step == 0:
+            self.context.transaction.commit_transaction()
+            return [kept[number]]
+        if step == 1:
+            return [thrown_away[number]]
+        time.sleep(number % 4 / 1000)
+        self.context.transaction.abort_transaction()
+        return None
+
+    with TaskRun(listed(poll=poll), bootstrap, {"transaction.boundary": "connector"}, **once(offsets_topic)) as run:
+        eventually(lambda: run.error or b"kept 39" in kafka.values(topic))
+    assert kafka.values(topic) == [b"kept %d" % i for i in range(40)]
 
 
 def test_what_the_connector_did_not_commit_is_aborted_at_the_end(

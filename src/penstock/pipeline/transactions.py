@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 
 BEGIN_SECONDS = 60
 """How long brokers that are slow to answer are waited for at the start; Java's default of ``max.block.ms``."""
+ABORT_SECONDS = 30.0
 _TIMED_OUT = (
     "The task {} was unable to finish writing records to Kafka before its producer transaction expired, or a newer "
     "run of it has taken its place. If it was too slow: tune the connector's producer configuration for higher "
@@ -200,6 +201,10 @@ class ExactlyOnce:
         self._settle()
         if self._open:
             log.info("Aborting transaction as requested by connector")
+            # Not before the coordinator knows of it: soon after another one it may still refuse the transaction's
+            # partitions, and librdkafka's request to end what it does not know would be fatal.
+            self._sender.flush(ABORT_SECONDS)
+            self._sender.check()
             self._abort()
         else:
             log.warning("Ignoring request by task to abort transaction as the current transaction is empty")
@@ -208,7 +213,7 @@ class ExactlyOnce:
     def _abort(self) -> None:
         self._open, self._size = False, 0
         try:
-            self._sender.producer.abort_transaction(30.0)
+            self._sender.producer.abort_transaction(ABORT_SECONDS)
         except ck.KafkaException as e:
             log.warning("The transaction of task %s could not be aborted: %s", self._id, e.args[0].str())
 
