@@ -101,10 +101,10 @@ class Batch:
     def of(
         cls,
         topic: str | list[str],
-        values: list[Any],
+        values: list[Any] | Table,
         *,
         value_schema: Schema | list[Schema | None] | None = None,
-        keys: list[Any] | None = None,
+        keys: list[Any] | Table | None = None,
         key_schema: Schema | list[Schema | None] | None = None,
         partitions: list[int | None] | None = None,
         timestamps: list[int | None] | Late | None = None,

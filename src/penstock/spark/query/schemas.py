@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import types as t
 
 from penstock.api import schema as s
+from penstock.api.columns import Table
 from penstock.api.errors import ConfigError, DataError
 
 _PRIMITIVES: dict[type[t.DataType], s.Schema] = {
@@ -64,15 +65,14 @@ class Records:
         fields = [(name, connect_schema(columns[name].dataType, name, columns[name].nullable)) for name in key]
         self.key_schema = None if not key else fields[0][1] if len(key) == 1 else s.struct(*fields)
 
-    def of(self, rows: pa.RecordBatch) -> tuple[list[Any], list[Any]]:
-        """The keys and the values."""
-        names = rows.schema.names
+    def of(self, rows: pa.RecordBatch) -> tuple[list[Any] | Table, Table]:
+        """The keys and the values of one row at least."""
         columns = [column.to_pylist(maps_as_pydicts="strict") for column in rows.columns]
-        values = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-        match [columns[names.index(name)] for name in self._key]:
-            case []:
+        values = Table(rows.schema.names, columns)
+        match self._key:
+            case ():
                 return [None] * len(values), values
-            case [one]:
-                return one, values
+            case (one,):
+                return list(values.column(one)), values
             case several:
-                return [dict(zip(self._key, row, strict=True)) for row in zip(*several, strict=True)], values
+                return Table(several, [values.column(name) for name in several]), values

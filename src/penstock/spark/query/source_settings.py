@@ -12,6 +12,7 @@ from typing import Any, Self
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.errors import ConnectError
 from penstock.api.validators import NonEmptyString, at_least
+from penstock.pipeline.chain import prefixed
 from penstock.spark.query.settings import IN_FOLDERS, OPTION
 
 BATCH = "batch"
@@ -109,7 +110,7 @@ class SourceSettings:
             sql=(values["sql"] or "").strip().rstrip(";") or None,
             key=tuple(values["key.columns"]),
             interval=values["trigger.interval.ms"] / 1000,
-            options={name[len(OPTION) :]: value for name, value in config.items() if name.startswith(OPTION)},
+            options=prefixed(config, OPTION),
         )
 
 

@@ -43,7 +43,7 @@ class Send:
         with socket.create_connection(self.address) as connection, connection.makefile("wb") as stream:
             stream.write(self.key + context.partitionId().to_bytes(NUMBER_BYTES))
             writer = None
-            for batch in batches:
+            for batch in filter(len, batches):
                 writer = writer or pa.ipc.new_stream(stream, batch.schema)
                 writer.write_batch(batch)
                 stream.flush()
