@@ -11,7 +11,13 @@ from typing import Any
 from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import DECIMAL_NAME, Field, Schema, Type
-from penstock.pipeline.converters.json_table import columns_of_maps, columns_of_structs, read_maps, read_structs
+from penstock.pipeline.converters.json_table import (
+    StructField,
+    columns_of_maps,
+    columns_of_structs,
+    read_maps,
+    read_structs,
+)
 from penstock.pipeline.converters.node import MISSING, Node, node_type
 from penstock.pipeline.converters.scalar_nodes import (
     BITS,
@@ -40,7 +46,7 @@ class JsonReader:
         self.defaults = defaults
         self.cache_size = max(cache_size, 1)
         self._compiled: dict[Schema, Read] = {}
-        self._fields_of: dict[Schema, list[tuple[str, Read, type | None, int]]] = {}
+        self._fields_of: dict[Schema, list[StructField]] = {}
 
     def reader(self, schema: Schema | None) -> Read:
         """The function for nodes of this schema, null among them. It raises DataError, and InexactError for some
@@ -67,13 +73,18 @@ class JsonReader:
         columns = columns_of_structs(schema, nodes)
         return None if columns is None else read_structs(columns, self._fields(schema))
 
-    def _fields(self, schema: Schema) -> list[tuple[str, Read, type | None, int]]:
+    def _fields(self, schema: Schema) -> list[StructField]:
         found = self._fields_of.get(schema)
         if found is None:
             if len(self._fields_of) >= self.cache_size:
                 self._fields_of.clear()
             found = self._fields_of[schema] = [
-                (field.name, self._field(field), _plain_type(field.schema), BITS.get(field.schema.type, 0))
+                StructField(
+                    field.name,
+                    self._field(field),
+                    _plain_type(field.schema),
+                    1 << BITS.get(field.schema.type, 1) - 1,
+                )
                 for field in schema.fields
             ]
         return found
@@ -159,16 +170,13 @@ class JsonReader:
         return read_object if key_type is Type.STRING else read_pairs
 
     def _struct(self, schema: Schema) -> Read:
-        fields = [(field.name, self._field(field)) for field in schema.fields]
+        plan = self._fields(schema)
+        fields = [(field.name, field.read) for field in plan]
         names = tuple(name for name, _ in fields)
-        types = [_plain_type(field.schema) for field in schema.fields]
+        types = [field.plain for field in plan]
         places = [i for i, kind in enumerate(types) if kind is None]
         others = [fields[i] for i in places]
-        ranges = [
-            (field.name, -(2 ** (bits - 1)), 2 ** (bits - 1))
-            for field, kind in zip(schema.fields, types, strict=True)
-            if kind is int and (bits := BITS[field.schema.type])
-        ]
+        ranges = [(field.name, field.limit) for field in plan if field.plain is int]
 
         def read(node: Node) -> dict[str, Any]:
             if type(node) is not dict:
@@ -178,8 +186,8 @@ class JsonReader:
                 for place in places:
                     kinds[place] = None
                 if kinds == types:
-                    for name, least, limit in ranges:
-                        if not least <= node[name] < limit:
+                    for name, limit in ranges:
+                        if not -limit <= node[name] < limit:
                             break
                     else:
                         for name, read_field in others:

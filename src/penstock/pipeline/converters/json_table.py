@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.api.columns import Table
 from penstock.api.schema import Schema
@@ -27,10 +27,10 @@ def columns_of_maps(nodes: list[Node]) -> dict[str, Column] | None:
     first = nodes[0]
     if type(first) is not dict or not first or set(map(type, nodes)) != {dict} or set(map(len, nodes)) != {len(first)}:
         return None
-    names, certain = order_of_keys(tuple(first))
-    if not certain and not all(map(list(first).__eq__, map(list, nodes))):
+    order = order_of_keys(tuple(first))
+    if not order.certain and not all(map(list(first).__eq__, map(list, nodes))):
         return None
-    return _columns(names, nodes)
+    return _columns(order.keys, nodes)
 
 
 def columns_of_structs(schema: Schema, nodes: list[Node]) -> dict[str, Column] | None:
@@ -63,16 +63,24 @@ def _free(column: Column, read: Read) -> Column:
     return list(map(read, column))
 
 
-def read_structs(columns: dict[str, Column], fields: Sequence[tuple[str, Read, type | None, int]]) -> Table:
-    """``fields``: names, the functions that read them, and for those whose values may be taken as they are, the type
-    they must have then and, if that is ``int``, the number of bits.
-    """
-    return Table.of({name: _typed(columns[name], read, kind, bits) for name, read, kind, bits in fields})
+class StructField(NamedTuple):
+    """How a field of a struct is read."""
+
+    name: str
+    read: Read
+    plain: type | None
+    """The type whose values are left as they are, but for the range of an ``int``."""
+    limit: int
+    """An ``int`` is below it and not below its negative."""
 
 
-def _typed(column: Column, read: Read, kind: type | None, bits: int) -> Column:
-    if kind is not None and set(map(type, column)) == {kind}:
-        limit = 1 << bits - 1 if kind is int else 0
-        if kind is not int or (-limit <= min(column) and max(column) < limit):
-            return column
-    return list(map(read, column))
+def read_structs(columns: dict[str, Column], fields: Sequence[StructField]) -> Table:
+    return Table.of({field.name: _typed(columns[field.name], field) for field in fields})
+
+
+def _typed(column: Column, field: StructField) -> Column:
+    if set(map(type, column)) == {field.plain} and (
+        field.plain is not int or (-field.limit <= min(column) and max(column) < field.limit)
+    ):
+        return column
+    return list(map(field.read, column))

@@ -8,8 +8,9 @@ bucket, from who came first.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.api.schema import Type
 from penstock.api.text import hash_code
@@ -39,40 +40,24 @@ def hash_map(entries: Mapping[Any, Any], capacity: int = 16, key_type: Type = Ty
 
 def in_hash_order(entries: dict[str, Any]) -> dict[str, Any]:
     """``hash_map`` of text keys that gives back the same ``dict`` where it is in order already."""
-    keys = tuple(entries)
-    try:
-        order = _known_orders[keys]
-    except KeyError:
-        order = _remember_order(keys)
-    return entries if order is None else {key: entries[key] for key in order}
+    order = order_of_keys(tuple(entries))
+    return entries if order.kept else {key: entries[key] for key in order.keys}
 
 
-def order_of_keys(keys: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
-    """The order of a ``HashMap`` with these keys, and whether it would be the same if they had come in any other
-    order.
-    """
-    try:
-        return _known_sets[keys]
-    except KeyError:
-        if len(_known_sets) > 10_000:
-            _known_sets.clear()
-        order = _order_of_texts(keys, 16)
-        certain = order == _order_of_texts(keys[::-1], 16)
-        _known_sets[keys] = order, certain
-        return order, certain
+class Order(NamedTuple):
+    """In which a ``HashMap`` goes over some keys."""
+
+    keys: tuple[str, ...]
+    kept: bool
+    """It is the one in which they were put."""
+    certain: bool
+    """It is the same for any order in which they are put."""
 
 
-_known_sets: dict[tuple[str, ...], tuple[tuple[str, ...], bool]] = {}
-_known_orders: dict[tuple[str, ...], tuple[str, ...] | None] = {}
-"""The order of keys that were seen, None where it is the one they are in."""
-
-
-def _remember_order(keys: tuple[str, ...]) -> tuple[str, ...] | None:
-    if len(_known_orders) > 10_000:
-        _known_orders.clear()
+@lru_cache(10_000)
+def order_of_keys(keys: tuple[str, ...]) -> Order:
     order = _order_of_texts(keys, 16)
-    found = _known_orders[keys] = None if order == keys else order
-    return found
+    return Order(order, order == keys, order == _order_of_texts(keys[::-1], 16))
 
 
 def _order_of_texts(keys: tuple[str, ...], capacity: int) -> tuple[str, ...]:
