@@ -111,19 +111,18 @@ class InsertField(ColumnTransform):
         ]
 
     def change_table(self, schema: Schema | None, table: Table, batch: Batch) -> Changed | None:
-        extended = None
         if schema is not None:
             extended, read = self._plans[schema]
-            if not read.plain:
-                return None
-        inserted = {i.name: self._column(i, batch, schema is not None) for i in self._insertions}
-        columns = {**table.as_dict(), **inserted}
-        if schema is not None:
-            return extended, Table.of(columns)
+            inserted = self._inserted(batch, True)
+            return (extended, Table.of({**table.as_dict(), **inserted})) if read.plain else None
+        inserted = self._inserted(batch, False)
         if any(None in column for column in inserted.values()):
             return None
-        order = self._orders[table.names]
+        columns, order = {**table.as_dict(), **inserted}, self._orders[table.names]
         return None, Table(order, [columns[name] for name in order])
+
+    def _inserted(self, batch: Batch, with_schema: bool) -> dict[str, list[Any]]:
+        return {each.name: self._column(each, batch, with_schema) for each in self._insertions}
 
     def _maps(self, values: list[dict[Any, Any]], batch: Batch) -> list[dict[Any, Any]]:
         if [insertion.source for insertion in self._insertions] == ["static"]:
