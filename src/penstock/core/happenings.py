@@ -20,7 +20,7 @@ from penstock.core.events import (
     ReconfigurationWanted,
 )
 from penstock.core.flow import Flow
-from penstock.core.records import ConnectorStatus, TaskStatus
+from penstock.core.records import ConnectorStatus, StateName, TaskStatus
 from penstock.core.state import PAUSED, STARTED, STOPPED
 from penstock.core.tasks import (
     OffsetsReported,
@@ -105,7 +105,7 @@ def on_status(herder: Herder, record: ConnectorStatus | TaskStatus) -> None:
 
 
 def _connector_is(
-    herder: Herder, run: ConnectorRun, phase: Phase, state: str, version: str | None, trace: str | None = None
+    herder: Herder, run: ConnectorRun, phase: Phase, state: StateName, version: str | None, trace: str | None = None
 ) -> None:
     if run.phase is Phase.STOPPING:
         return
@@ -116,7 +116,13 @@ def _connector_is(
 
 
 def put_connector(
-    herder: Herder, name: str, state: str, *, version: str | None = None, trace: str | None = None, safe: bool = False
+    herder: Herder,
+    name: str,
+    state: StateName,
+    *,
+    version: str | None = None,
+    trace: str | None = None,
+    safe: bool = False,
 ) -> None:
     """Write the connector's status.
 
@@ -127,7 +133,7 @@ def put_connector(
         if name in herder.statuses.connectors:
             herder.emit(actions.AppendStatus((ConnectorStatus(name, None),)))
         return
-    status = ConnectorStatus(name, state, herder.settings.worker_id, herder.place.generation, trace, version)  # type: ignore[arg-type]
+    status = ConnectorStatus(name, state, herder.settings.worker_id, herder.place.generation, trace, version)
     _write(herder, name, status, safe)
 
 
@@ -159,7 +165,7 @@ def on_task(herder: Herder, event: TaskEvent) -> None:
             pass  # the worker's own affair
 
 
-def _task_is(herder: Herder, task: TaskRun, phase: Phase, state: str, trouble: str | None = None) -> None:
+def _task_is(herder: Herder, task: TaskRun, phase: Phase, state: StateName, trouble: str | None = None) -> None:
     if task.phase is Phase.STARTING or task.phase in (Phase.RUNNING, Phase.PAUSED):
         task.phase = phase
         put_task(herder, task.id, state, trace=trouble)
@@ -183,7 +189,7 @@ def fail_task(herder: Herder, task: TaskRun, trace: str) -> None:
     put_task(herder, task.id, "FAILED", trace=trace, safe=True)
 
 
-def put_task(herder: Herder, id: TaskId, state: str, *, trace: str | None = None, safe: bool = False) -> None:
+def put_task(herder: Herder, id: TaskId, state: StateName, *, trace: str | None = None, safe: bool = False) -> None:
     """As ``put_connector``. Of a task that its connector no longer has the end is told, and then its tombstone."""
     connector = herder.state.connectors.get(id.connector)
     here = herder.settings.worker_id, herder.place.generation
@@ -192,7 +198,7 @@ def put_task(herder: Herder, id: TaskId, state: str, *, trace: str | None = None
             herder.emit(actions.AppendStatus((TaskStatus(id, "UNASSIGNED", *here), TaskStatus(id, None))))
         return
     version = None if state in WITHOUT_VERSION else herder.plugins.version(connector.config)
-    status = TaskStatus(id, state, *here, trace, version)  # type: ignore[arg-type]
+    status = TaskStatus(id, state, *here, trace, version)
     _write(herder, id, status, safe)
 
 

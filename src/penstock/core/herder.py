@@ -16,6 +16,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from penstock.core import actions, leftovers, rebalance, reconfiguration, requests, restarting
 from penstock.core.actions import Action
@@ -69,11 +70,19 @@ class HerderSettings:
     verification_algorithms: tuple[str, ...] = ("HmacSHA256",)
 
 
-class PluginFacts:
-    """What the herder asks about the classes that configurations name; the worker gives a real one."""
+class PluginFacts(Protocol):
+    """What the herder asks about the classes that configurations name."""
 
     def kind(self, config: Mapping[str, str] | None) -> str:
         """``source``, ``sink``, or ``unknown`` for a class that is not there."""
+
+    def version(self, config: Mapping[str, str]) -> str | None: ...
+
+
+class NoPlugins:
+    """None of the classes is there."""
+
+    def kind(self, config: Mapping[str, str] | None) -> str:
         return "unknown"
 
     def version(self, config: Mapping[str, str]) -> str | None:
@@ -92,7 +101,7 @@ class Phase(enum.Enum):
 @dataclass(slots=True)
 class Herder:
     settings: HerderSettings
-    plugins: PluginFacts = field(default_factory=PluginFacts)
+    plugins: PluginFacts = field(default_factory=NoPlugins)
     now: int = 0
     phase: Phase = Phase.CATCHING_UP
     state: ClusterState = field(default_factory=ClusterState)
@@ -306,8 +315,9 @@ class Herder:
     def settled(self) -> bool:
         """Whether everything that is to be distributed has been: no rebalance is due for that."""
         assignment = self.place.assignment
-        working = self.phase is Phase.WORKING and assignment is not None
-        return working and self.state.layout_position <= assignment.offset  # type: ignore[union-attr]
+        if self.phase is not Phase.WORKING or assignment is None:
+            return False
+        return self.state.layout_position <= assignment.offset
 
 
 def _waits_for_restarts(event: object) -> bool:

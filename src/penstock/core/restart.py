@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from penstock.core.records import ConnectorStatus, RestartRequest, TaskStatus
 from penstock.core.tasks import TaskId
 
-RESTARTING = "RESTARTING"
+RESTARTING: Final = "RESTARTING"
 
 
 def impact(request: RestartRequest) -> int:
