@@ -10,16 +10,17 @@ from __future__ import annotations
 import functools
 import logging
 import threading
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError
 from penstock.core.config.converter import CONVERTERS
-from penstock.core.config.validation import WorkerRules
+from penstock.core.config.infos import ConfigInfos
+from penstock.core.config.rules import WorkerRules
 from penstock.core.herder import Herder, HerderSettings
-from penstock.core.messages import Refused
+from penstock.core.messages import Elsewhere, Refused, Reply, Request
 from penstock.core.topic_creation import TopicCreation
 from penstock.http.listeners import RestSettingError
 from penstock.http.server import ListenError, RestServer
@@ -84,7 +85,7 @@ class Worker:
             raise ConfigError(str(error)) from error
         self.url = self._server.advertised_url
         self.id = self.url.split("://")[1].strip("/")
-        self._herder = Herder(self._herder_settings(), self._plugins)  # type: ignore[arg-type]
+        self._herder = Herder(self._herder_settings(), self._plugins)
         self._metrics = WorkerMetrics(self._herder, self._class_name)
         self._health = Health()
         self._exposition = Exposition(self._metrics.values)
@@ -120,7 +121,7 @@ class Worker:
         log.info("Worker stopped")
 
     @property
-    def submit(self):  # type: ignore[no-untyped-def]
+    def submit(self) -> Callable[[Request], Future[Reply | Elsewhere]]:
         """See ``Loop.submit``."""
         return lambda request: self._loop.submit(request)
 
@@ -225,7 +226,7 @@ class Worker:
     def _resolve(self, config: Mapping[str, str]) -> dict[str, str]:
         return dict(self._providers.transform(dict(config)))
 
-    def _validate(self, config: Mapping[str, str | None]):  # type: ignore[no-untyped-def]
+    def _validate(self, config: Mapping[str, str | None]) -> ConfigInfos:
         given = dict(config)
         return self._plugins.validate(self._providers.transform(given), self._rules, given)
 

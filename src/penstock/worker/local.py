@@ -10,6 +10,7 @@ from penstock import __version__
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.core import messages as m
 from penstock.core.config.catalog import PluginClass
+from penstock.core.config.infos import ConfigInfos
 from penstock.core.config.versions import VersionRange
 from penstock.observe import LogLevels
 from penstock.plugins import Plugins
@@ -28,7 +29,7 @@ class LocalAnswers:
         levels: LogLevels,
         *,
         cluster_id: Callable[[], str],
-        validate: Callable[[Mapping[str, str | None]], Any],
+        validate: Callable[[Mapping[str, str | None]], ConfigInfos],
         set_level: Callable[[str, str], list[str]],
     ) -> None:
         self._threads, self._plugins, self._levels = threads, plugins, levels

@@ -110,7 +110,7 @@ class Offsets:
         return external
 
 
-def _check_primitive(fields: Config) -> None:
+def _check_primitive(fields: Mapping[str, object]) -> None:
     """Raises Refused for what a source partition or offset can't hold (Java: OffsetUtils.validateFormat)."""
     for name, value in fields.items():
         if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
