@@ -72,7 +72,7 @@ class TopicTimeoutError(ConnectError):
     """The brokers did not answer in time, or have too few of their number at hand; the same call may succeed later."""
 
 
-def code_of(error: BaseException) -> int | None:
+def code_of(error: BaseException | None) -> int | None:
     """The broker's or librdkafka's code behind an error of its client."""
     if isinstance(error, KafkaException) and error.args and isinstance(error.args[0], BrokerError):
         return error.args[0].code()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from penstock.api.text import java_text
@@ -18,6 +19,7 @@ from penstock.core.records import (
     RestartRequest,
     SessionKey,
     TargetState,
+    TargetStateName,
     TaskConfig,
     TaskCount,
     TasksCommit,
@@ -27,7 +29,7 @@ from penstock.kafka import java_json
 
 log = logging.getLogger(__name__)
 
-TARGET_STATES = ("STARTED", "PAUSED", "STOPPED")
+TARGET_STATES: tuple[TargetStateName, ...] = ("STARTED", "PAUSED", "STOPPED")
 
 
 def encode(record: ConfigTopicRecord) -> tuple[bytes, bytes | None]:
@@ -123,7 +125,7 @@ def _session_key(content: Any) -> SessionKey:
     return SessionKey(key, _string(content, "algorithm"), _integer(content, "creation-timestamp"))
 
 
-_READERS = {
+_READERS: dict[str, Callable[[str, Any], ConfigTopicRecord]] = {
     "target-state-": _target_state,
     "connector-": _connector,
     "task-": _task,

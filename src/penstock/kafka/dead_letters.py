@@ -102,6 +102,6 @@ def letter_at(consumer: Consumer, topic: str, partition: int, offset: int) -> Le
 
 def _letter(message: Message) -> Letter:
     time = message.timestamp()[1]
-    place: Any = (message.topic(), message.partition(), message.offset())
+    place: tuple[Any, Any, Any] = (message.topic(), message.partition(), message.offset())
     headers: Any = message.headers() or ()
     return Letter(*place, time if time >= 0 else None, message.key(), message.value(), tuple(headers))

@@ -226,7 +226,7 @@ class GroupConnection:
         self.completed = Membership(generation, member_id, VERSIONS[protocol], decode_assignment(told), self._owners)
 
 
-class _Coordinator(BaseCoordinator):
+class _Coordinator(BaseCoordinator):  # type: ignore[misc]
     """kafka-python's member of the group, with Connect's protocols."""
 
     def __init__(self, connection: GroupConnection, client: KafkaNetClient) -> None:

@@ -63,6 +63,7 @@ class TopicLog:
         self._reads = Reads()
         self._ends = LogEnds(self.name, self._reads, lambda: self._offsets(OffsetSpec.latest()))
         self._gone = False
+        self._admin: AdminClient
         self._thread = threading.Thread(target=self._run, name=f"log-{self.name}", daemon=True)
 
     def start(self) -> None:

@@ -10,13 +10,14 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
 
 from penstock.kafka.clients import SILENT, new_consumer
 from penstock.kafka.log_reads import Reads
+from penstock.kafka.messages import Placed
 from penstock.kafka.rights import NotAllowedError, missing_right
 from penstock.kafka.security import Security
 from penstock.kafka.trouble import Trouble
@@ -71,7 +72,7 @@ class LogReader:
         """Deliver what has come, waiting for it a moment; False if the topic is gone. Raises NotAllowedError."""
         first = self._consumer.poll(_IDLE_POLL)
         if first is not None:
-            return self._deliver([first, *self._consumer.consume(_BATCH, 0)])
+            return self._deliver(cast("list[Placed]", [first, *self._consumer.consume(_BATCH, 0)]))
         if not self._reads.waited_for or self._trouble.present:
             self._moved = time.monotonic()
         elif time.monotonic() - self._moved > _PATIENCE:
@@ -103,7 +104,7 @@ class LogReader:
         consumer.assign([TopicPartition(self._topic, *position) for position in self._reads.positions().items()])
         return consumer
 
-    def _deliver(self, messages: list[Message]) -> bool:
+    def _deliver(self, messages: list[Placed]) -> bool:
         """Hand on the records and note how far they go."""
         records, positions, there = list[LogRecord](), dict[int, int](), True
         for message in messages:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from confluent_kafka import KafkaError as BrokerError
-from confluent_kafka import KafkaException, Message, Producer
+from confluent_kafka import KafkaException, Producer
 
 from penstock.api.errors import ConnectError
 from penstock.kafka.clients import SILENT, new_producer
@@ -95,7 +96,7 @@ class LogWriter:
     def _produce(self, producer: Producer, records: Sequence[Pair], on_written: OnWritten) -> None:
         left, failure, ends = len(records), None, dict[int, int]()
 
-        def delivered(error: BrokerError | None, message: Message) -> None:
+        def delivered(error: BrokerError | None, message: Any) -> None:
             nonlocal left, failure
             left -= 1
             if error is None:

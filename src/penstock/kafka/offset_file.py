@@ -55,7 +55,8 @@ class OffsetFile:
         pairs = self._entries.encode(connector, changes)
         try:
             with self._lock:
-                raw = {**self._raw, **dict(pairs)}
+                raw = dict(self._raw)
+                raw.update(pairs)
                 self._save(raw)
                 self._raw = raw
                 self._entries.put(pairs)

@@ -105,4 +105,4 @@ def validate_format(members: Mapping[str, Any]) -> None:
             raise DataError(f"Offsets may only contain primitive types as values, but field {key} contains {kind}")
 
 
-_KINDS = {list: "ARRAY", tuple: "ARRAY", dict: "MAP"}
+_KINDS: dict[type, str] = {list: "ARRAY", tuple: "ARRAY", dict: "MAP"}

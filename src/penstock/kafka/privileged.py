@@ -11,9 +11,10 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from confluent_kafka import KafkaError as BrokerError
-from confluent_kafka import KafkaException, Message, Producer
+from confluent_kafka import KafkaException, Producer
 
 from penstock.api.errors import ConnectError
 from penstock.kafka.admin import code_of, sentence
@@ -112,7 +113,7 @@ class PrivilegedWriter:
         if producer is None:
             raise PrivilegedWriteError("Cannot produce to config topic without claiming write privileges first")
 
-        def delivered(error: BrokerError | None, message: Message) -> None:
+        def delivered(error: BrokerError | None, message: Any) -> None:
             if error is None:
                 ends[message.partition()] = message.offset() + 1
 

@@ -173,7 +173,7 @@ def _produce(producer: Producer, sent: Sent, delivered: Callable[..., None]) -> 
                 letter.key,
                 partition=-1 if sent.partition is None else sent.partition,
                 timestamp=max(letter.timestamp or 0, 0),
-                headers=letter.own_headers,
+                headers=list(letter.own_headers),
                 on_delivery=delivered,
             )
             return

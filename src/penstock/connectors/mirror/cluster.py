@@ -37,7 +37,13 @@ Committed = Mapping[Place, tuple[int, str]]
 """Offsets of a group, each with its metadata."""
 
 ANY_TOPIC_RIGHTS = AclBindingFilter(
-    ResourceType.TOPIC, None, ResourcePatternType.ANY, None, None, AclOperation.ANY, AclPermissionType.ANY
+    ResourceType.TOPIC,
+    None,  # type: ignore[arg-type]
+    ResourcePatternType.ANY,
+    None,  # type: ignore[arg-type]
+    None,  # type: ignore[arg-type]
+    AclOperation.ANY,
+    AclPermissionType.ANY,
 )
 
 
