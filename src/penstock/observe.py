@@ -13,7 +13,7 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -175,7 +175,7 @@ class LogLevels:
                 self._modified[each] = now
             return changed
 
-    def _ours(self, name: str) -> set[str]:
+    def _ours(self, name: str) -> Set[str]:
         """What stands here for the Java loggers of this name and below it, and all below that."""
         targets = [ours for java, ours in self._counterparts.items() if java == name or java.startswith(f"{name}.")]
         existing = _existing()

@@ -36,11 +36,15 @@ def _map(values: Json) -> Json:
     return {"type": "object", "additionalProperties": values}
 
 
-def _object(*optional: str, closed: bool = True, **members: Json) -> Json:
-    """An object that has all of these members but the optional ones."""
+def _object(*optional: str, **members: Json) -> Json:
+    """An object that has all of these members but the optional ones, and no others."""
+    return {**_open(*optional, **members), "additionalProperties": False}
+
+
+def _open(*optional: str, **members: Json) -> Json:
+    """An object that may have other members as well."""
     required = [name for name in members if name not in optional]
-    closing = {"additionalProperties": False} if closed else {}
-    return {"type": "object", "properties": members, **({"required": required} if required else {}), **closing}
+    return {"type": "object", "properties": members, **({"required": required} if required else {})}
 
 
 _INSTANCE = {"state": {"enum": STATES}, "worker_id": TEXT, "trace": TEXT, "version": TEXT}
@@ -131,5 +135,5 @@ SCHEMAS: dict[str, Json] = {
     ),
     "LoggerLevel": _object(level=TEXT, last_modified={"type": ["integer", "null"]}),
     "LoggerLevels": _map(ref("LoggerLevel")),
-    "SetLevel": _object(closed=False, level={"enum": LEVELS}),
+    "SetLevel": _open(level={"enum": LEVELS}),
 }
