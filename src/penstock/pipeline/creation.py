@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import TimeoutError as FutureTimeout
 
 import confluent_kafka as ck
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.text import java_text

@@ -155,10 +155,10 @@ class SinkLoop:
         origin = raw.origin
         assert isinstance(origin, SinkOrigin)
         if only is not None:
-            last = {tuple(only): origin.offsets[-1]}
+            self.waiting_offsets = {only: origin.offsets[-1] + 1}
         else:
             last = dict(zip(zip(origin.topics, origin.partitions, strict=True), origin.offsets, strict=True))
-        self.waiting_offsets = {TopicPartition(*place): offset + 1 for place, offset in last.items()}
+            self.waiting_offsets = {TopicPartition(*place): offset + 1 for place, offset in last.items()}
         self.retry_at = 0.0
 
     def _deliver(self) -> None:

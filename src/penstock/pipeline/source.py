@@ -28,7 +28,7 @@ from penstock.kafka.clients import make_admin, new_producer
 from penstock.kafka.security import Security
 from penstock.pipeline.boundaries import Boundaries
 from penstock.pipeline.chain import Chain, Resolve
-from penstock.pipeline.commit import AtLeastOnce, Commit, RecordByRecord, tracked
+from penstock.pipeline.commit import AtLeastOnce, Commit, RecordByRecord
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.creation import TopicCreator
 from penstock.pipeline.deadletter import make_queue, queue_of
@@ -40,7 +40,7 @@ from penstock.pipeline.offsets import SourceOffsets
 from penstock.pipeline.sender import STATISTICS_SECONDS, Sender
 from penstock.pipeline.source_letters import SourceLetters
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start, seconds_of
-from penstock.pipeline.telling import tells_records
+from penstock.pipeline.telling import tells_records, tracked
 from penstock.pipeline.topics import ActiveTopics
 from penstock.pipeline.transactions import ExactlyOnce, unsent
 

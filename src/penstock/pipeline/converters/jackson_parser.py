@@ -144,10 +144,10 @@ class Parser:
         raise self._unexpected(f"expected a valid value {_VALID_VALUE}")
 
     def _array(self) -> list[Node]:
-        return self._entries("Array", "]", self._array_entry, [])  # type: ignore[no-any-return]
+        return self._entries("Array", "]", self._array_entry, [])
 
     def _object(self) -> dict[str, Node]:
-        return self._entries("Object", "}", self._object_entry, {})  # type: ignore[no-any-return]
+        return self._entries("Object", "}", self._object_entry, {})
 
     def _entries(self, kind: str, close: str, entry: Callable[[Any], None], into: Any) -> Any:
         start = self.i

@@ -173,6 +173,7 @@ class JsonConverter(AnyConverter):
     ) -> tuple[list[Schema | None], list[Any] | Table]:
         if not data:
             return [], []
+        payloads: Sequence[bytes | None] | None
         if not self.schemas_enabled or self.schema is not None:
             schema, payloads = self.schema if self.schemas_enabled else None, data
         else:

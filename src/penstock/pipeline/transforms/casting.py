@@ -114,8 +114,8 @@ def _float_to_int(bits: int) -> Caster:
         if value != value:
             return 0
         if value >= limit:
-            return narrow(limit - 1)  # type: ignore[no-any-return]
-        return narrow(-limit if value <= -limit else int(value))  # type: ignore[no-any-return]
+            return narrow(limit - 1)
+        return narrow(-limit if value <= -limit else int(value))
 
     return cast
 

@@ -70,6 +70,7 @@ class ColumnTransform(BuiltIn):
         changed = None
         if isinstance(column, Table) and schemas.count(schemas[0]) == len(schemas):
             changed = self.change_table(schemas[0], column, batch)
+        values: Table | list[Any]
         if changed is None:
             schemas, values = self._columns(batch, schemas, batch.keys if self.of_key else batch.values)
         else:

@@ -23,7 +23,7 @@ from penstock.pipeline.transforms.maporder import for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting
 from penstock.pipeline.transforms.structs import Reader, require_maps, require_structs
-from penstock.pipeline.values.convert import big_decimal
+from penstock.pipeline.values.numeric import big_decimal
 
 PURPOSE = "mask fields"
 

@@ -42,7 +42,7 @@ def find_function(name: str) -> Callable[..., Any]:
             raise ConfigError("function", name, f"there is no {path} in module {module_name}") from None
     if not callable(found):
         raise ConfigError("function", name, f"it is a {type(found).__name__}, not a function")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _check(_: str, value: Any) -> None:

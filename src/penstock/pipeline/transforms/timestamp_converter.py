@@ -19,7 +19,14 @@ from penstock.pipeline.transforms.maporder import for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting
 from penstock.pipeline.transforms.structs import Reader, rebuilt, require_maps, require_structs
-from penstock.pipeline.transforms.timestamps import PRECISIONS, Form, Timestamps, form_of_schema, schema_of_form
+from penstock.pipeline.transforms.timestamps import (
+    PRECISIONS,
+    Convert,
+    Form,
+    Timestamps,
+    form_of_schema,
+    schema_of_form,
+)
 
 PURPOSE = "converting timestamp formats"
 
@@ -110,6 +117,8 @@ class TimestampConverter(ColumnTransform):
         name, columns = self._field, table.as_dict()
         if not name:
             return None
+        changed: Schema | None
+        convert: Convert
         if schema is None:
             changed, order, convert = None, self._orders[table.names], self._timestamps.convert_any
         else:
