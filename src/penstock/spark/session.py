@@ -174,7 +174,7 @@ def start(conf: Mapping[str, str]) -> SparkContext:
     """Start Spark in this process. Called once, by the driver."""
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     import pyspark.sql.types
-    from py4j import protocol  # type: ignore[import-untyped]
+    from py4j import protocol
     from pyspark import SparkConf, SparkContext
 
     # These two ask pyspark.testing whether there is NumPy, which imports pandas and PyArrow: 80 MB, for values that

@@ -29,7 +29,7 @@ class Checkpoint:
         self.path = f"{location.rstrip('/')}/{quote(connector, safe='')}"
         jvm: Any = session._jvm
         self._name = jvm.org.apache.hadoop.fs.Path
-        self._files = self._name(self.path).getFileSystem(session.sparkContext._jsc.hadoopConfiguration())  # type: ignore[attr-defined]
+        self._files = self._name(self.path).getFileSystem(session.sparkContext._jsc.hadoopConfiguration())
 
     def follow(self, committed: int | None) -> None:
         """Called before the query starts: let it go on after this batch (-1: with the first), or begin anew if there

@@ -42,8 +42,9 @@ class Files:
     def __init__(self, settings: SinkSettings, writer: str, session: SparkSession) -> None:
         assert settings.path is not None
         self._settings = settings
-        self._jvm: Any = session._jvm
-        self._path = self._jvm.org.apache.hadoop.fs.Path(settings.path)
+        jvm: Any = session._jvm
+        self._jvm = jvm
+        self._path = jvm.org.apache.hadoop.fs.Path(settings.path)
         self._files = self._path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
         self._own = self._below(self._path, f"{HIDDEN}/{_plain(writer)}")
 

@@ -164,7 +164,7 @@ def raw_batch(arrow: pa.RecordBatch) -> Batch:
 
 
 def _milliseconds(times: pa.Array) -> list[int | None]:
-    return times.cast(pa.timestamp("ms", tz="UTC"), safe=False).cast(pa.int64()).to_pylist()  # type: ignore[no-any-return]
+    return times.cast(pa.timestamp("ms", tz="UTC"), safe=False).cast(pa.int64()).to_pylist()
 
 
 def _types(numbers: pa.Array) -> list[str]:

@@ -22,10 +22,9 @@ from penstock.kafka.client_settings import connector_producer
 from penstock.kafka.clients import new_producer
 from penstock.pipeline.chain import Chain
 from penstock.pipeline.conversion import Conversion
-from penstock.pipeline.deadletter import DeadLetterQueue, queue_of
+from penstock.pipeline.deadletter import DeadLetterQueue, Letters, queue_of
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, LogReporter, Reporter, Step
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.sink import Letters
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.trace import trace
 from penstock.spark.query.lag import RECORD_TIME
