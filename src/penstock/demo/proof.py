@@ -9,12 +9,14 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import orjson
-from confluent_kafka import OFFSET_BEGINNING, KafkaError, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
 
 from penstock.demo.problem import DemoError
 from penstock.kafka.clients import new_consumer
+from penstock.kafka.messages import Placed
 
 SECONDS = 30
 
@@ -87,18 +89,16 @@ def read_topic(bootstrap: str, topic: str) -> InTopic:
             first = consumer.poll(SECONDS)
             if first is None:
                 raise DemoError(f"Topic {topic} could not be read within {SECONDS} s.")
-            for message in (first, *consumer.consume(10_000, 0)):
-                if message.error() is None:
-                    values.append(message.value())
-                    ends[message.partition()] = message.offset() + 1
-                else:
-                    unread.discard(_ended(message))
+            for message in cast("list[Placed]", [first, *consumer.consume(10_000, 0)]):
+                if (error := message.error()) is not None:
+                    if error.code() != KafkaError._PARTITION_EOF:
+                        raise DemoError(f"Topic {topic} can't be read: {error.str()}.")
+                    unread.discard(message.partition())
+                    continue
+                if (value := message.value()) is None:
+                    raise DemoError(f"Topic {topic} has a record without a value, which is not of this demo.")
+                values.append(value)
+                ends[message.partition()] = message.offset() + 1
         return InTopic(values, ends)
     finally:
         consumer.close()
-
-
-def _ended(message: Message) -> int:
-    if message.error().code() != KafkaError._PARTITION_EOF:
-        raise DemoError(f"Topic {message.topic()} can't be read: {message.error().str()}.")
-    return message.partition()

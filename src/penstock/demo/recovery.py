@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from penstock.demo import connectors, kills
@@ -40,11 +41,15 @@ def kill(stage: Stage, what: Kill, shown: Bars) -> None:
 
 def _restart_failed(stage: Stage, names: Sequence[str], shown: Bars) -> None:
     for name in names:
-        stage.wait(f"The failure of {name}", lambda name=name: bool(_failures(stage, name)))
+        stage.wait(f"The failure of {name}", partial(_failed, stage, name))
         for task, trace in _failures(stage, name).items():
             shown.say(f"[red]FAILED[/]  {name}-{task}: {trace.splitlines()[0]}")
         stage.rest.restart(name)
         shown.say(f"[bold]Restart[/] POST {stage.rest.url}/connectors/{name}/restart?includeTasks=true&onlyFailed=true")
+
+
+def _failed(stage: Stage, name: str) -> bool:
+    return bool(_failures(stage, name))
 
 
 def _failures(stage: Stage, name: str) -> dict[int, str]:
