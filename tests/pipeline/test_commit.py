@@ -97,6 +97,13 @@ def test_nothing_is_committed_beyond_the_first_record_that_did_not_arrive(
     assert stored(run) == [("a", 1)]
 
 
+def test_where_a_record_went_that_nobody_acknowledges_is_not_known(kafka: Kafka, topic: str) -> None:
+    task = giving([record(topic, "a", 1)], base=Telling)
+    with TaskRun(task, kafka.bootstrap, {"producer.override.acks": "0"}, worker=IMPATIENT):
+        eventually(lambda: task.told)
+    assert task.told == [("v", -1)]
+
+
 def test_a_flush_that_takes_too_long_is_told(kafka: Kafka, missing: str, caplog: pytest.LogCaptureFixture) -> None:
     with TaskRun(giving([record(missing, "a", 1)]), kafka.bootstrap, {}, worker=IMPATIENT) as run:
         eventually(lambda: "timed out while waiting for producer to flush outstanding 1 messages" in caplog.text)

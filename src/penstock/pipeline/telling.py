@@ -83,10 +83,12 @@ class Told(Submitted):
         if self._rows:
             rows, self._rows = self._rows, []
             messages, self._messages = self._messages, []
-            topics, partitions, offsets = (
-                list(map(read, messages)) for read in (ck.Message.topic, ck.Message.partition, ck.Message.offset)
-            )
-            _tell(task, self._part(rows), topics, partitions, offsets)
+            topics: list[Any] = list(map(ck.Message.topic, messages))
+            places: list[Any] = list(map(ck.Message.partition, messages))
+            offsets: list[Any] = list(map(ck.Message.offset, messages))
+            if None in offsets:  # with acks=0 nobody knows them
+                offsets = [-1 if offset is None else offset for offset in offsets]
+            _tell(task, self._part(rows), topics, places, offsets)
 
     def _part(self, rows: list[int]) -> Batch:
         return self.batch if rows == list(range(len(self.batch))) else self.batch.select(rows)
