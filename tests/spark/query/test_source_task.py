@@ -161,6 +161,7 @@ def test_it_follows_connects_offset_as_far_as_it_can(source: Callable[..., Sourc
             {"schema": "id NUMBERISH"},
             "Invalid value id NUMBERISH for configuration schema: Spark can't read it as columns: [",
         ),
+        ({"schema": "BIGINT"}, "Invalid value BIGINT for configuration schema: it is a type without a name; columns"),
         ({"format": "no-such"}, "Failed to find the data source: no-such"),
         ({"path": "/no/such/folder"}, "Spark can't read /no/such/folder as a stream: [PATH_NOT_FOUND]"),
         ({"key_columns": "nothing"}, "there is no column nothing, but id, name"),

@@ -142,11 +142,16 @@ def narrowed(frame: DataFrame) -> DataFrame:
 
 def declared(schema: str) -> t.StructType:
     try:
-        return t.StructType.fromDDL(schema)
+        columns = t.StructType.fromDDL(schema)
     except Exception as error:
         raise ConfigError(
             "schema", schema, f"Spark can't read it as columns: {full_text(error).strip().splitlines()[0]}"
         ) from None
+    if not isinstance(columns, t.StructType):
+        raise ConfigError(
+            "schema", schema, "it is a type without a name; columns have both, as in id BIGINT, name STRING"
+        )
+    return columns
 
 
 def _struct(text: str) -> t.StructType:
