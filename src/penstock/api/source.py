@@ -92,7 +92,7 @@ class SourceTask:
 
     def commit_record(self, record: SourceRecord, topic: str, partition: int, offset: int) -> None:
         """Called for each record that Kafka has acknowledged, in order, or that was filtered or skipped (then with
-        offset -1).
+        offset -1, which is also that of records sent with ``acks=0``).
 
         Its errors are logged only. Overriding it costs a callback per record; leave it alone if you can, or take
         ``commit_records``.
