@@ -37,7 +37,8 @@ class Rest:
         self._ask("POST", "/connectors", {"name": name, "config": config})
 
     def status(self, name: str) -> dict[str, Any]:
-        return self._ask("GET", f"/connectors/{name}/status")
+        """Waits for it if the connector was created just now: only when it has been started is there one."""
+        return self._ask("GET", f"/connectors/{name}/status", again=(404, 409))
 
     def tasks(self, name: str) -> list[dict[str, Any]]:
         """Those that have not ended."""
@@ -67,11 +68,11 @@ class Rest:
         except httpx.HTTPError:
             return False
 
-    def _ask(self, method: str, path: str, body: Any = None) -> Any:
+    def _ask(self, method: str, path: str, body: Any = None, again: tuple[int, ...] = (409,)) -> Any:
+        """Asks again while it is answered so; 409: the group is rebalancing."""
         give_up = time.monotonic() + REBALANCE_SECONDS
         try:
-            # 409: try again, the group is rebalancing.
-            while (answer := self._http.request(method, path, json=body)).status_code == 409:
+            while (answer := self._http.request(method, path, json=body)).status_code in again:
                 self._alive()
                 if time.monotonic() > give_up:
                     break
