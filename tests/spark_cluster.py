@@ -14,8 +14,8 @@ import pyspark
 
 from penstock.embedded import java_home
 from penstock.embedded.leash import leashed
+from process_tree import command, descendants
 from waiting import until
-from workers import descendants
 
 SECONDS = 120
 _SMALL_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k"
@@ -48,7 +48,10 @@ class SparkCluster:
 
     def python_processes(self) -> list[list[int]]:
         """For each worker those of its executors: the one that tasks are forked from, and the tasks."""
-        return [[pid for pid in descendants(worker.pid) if _is_python(pid)] for worker in self._workers]
+        return [
+            [each.pid for each in descendants(worker.pid) if "penstock.spark.daemon" in command(each)]
+            for worker in self._workers
+        ]
 
     def _start(self, name: str, main: str, *options: str) -> subprocess.Popen[bytes]:
         environment = {
@@ -85,13 +88,6 @@ class SparkCluster:
 
     def _log(self, name: str) -> Path:
         return self._folder / f"spark-{name}.log"
-
-
-def _is_python(pid: int) -> bool:
-    try:
-        return b"penstock.spark.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return False
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -11,7 +10,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import httpx
+import psutil
 
+from process_tree import descendants
 from waiting import until
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
@@ -91,7 +92,7 @@ class WorkerProcess:
         self.process.kill()
         self.process.wait()
 
-    def descendants(self) -> list[int]:
+    def descendants(self) -> list[psutil.Process]:
         """The processes below the worker's, wherever they are in the tree."""
         assert self.process is not None
         return descendants(self.process.pid)
@@ -118,27 +119,3 @@ class WorkerProcess:
 
     def running(self, name: str, tasks: int = 1) -> None:
         until(lambda: self.states(name) == ["RUNNING"] * (tasks + 1), f"{name} running: {self.states(name)}", 90)
-
-
-def descendants(pid: int) -> list[int]:
-    parents: dict[int, int] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parents[int(entry.name)] = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
-            except OSError:
-                continue
-    found: list[int] = []
-    level = [pid]
-    while level:
-        level = [child for child, parent in parents.items() if parent in level]
-        found += level
-    return found
-
-
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except (ProcessLookupError, FileNotFoundError):
-        return False

@@ -1,37 +1,19 @@
-"""Processes of this machine, from ``/proc``: who listens on a port, what a process and all below it use."""
+"""Processes of this machine: who listens on a port, what a process and all below it use."""
 
 from __future__ import annotations
 
-import os
 import threading
-from pathlib import Path
 from typing import Self
 
-from workers import descendants
+import psutil
 
-_LISTENS = "0A"
+from process_tree import descendants
 
 
 def listening(port: int) -> int | None:
     """The process that listens on this port; None if there is none that may be looked into."""
-    sockets = {f"socket:[{inode}]" for table in ("tcp", "tcp6") for inode in _inodes(table, port)}
-    if not sockets:
-        return None
-    for process in sorted(int(entry.name) for entry in Path("/proc").glob("[0-9]*")):
-        try:
-            if any(os.readlink(file) in sockets for file in Path(f"/proc/{process}/fd").iterdir()):
-                return process
-        except OSError:
-            continue
-    return None
-
-
-def _inodes(table: str, port: int) -> list[str]:
-    try:
-        rows = [row.split() for row in Path(f"/proc/net/{table}").read_text().splitlines()[1:]]
-    except OSError:
-        return []
-    return [row[9] for row in rows if row[3] == _LISTENS and int(row[1].rpartition(":")[2], 16) == port]
+    found = psutil.net_connections("tcp")
+    return next((c.pid for c in found if c.status == psutil.CONN_LISTEN and c.laddr.port == port and c.pid), None)
 
 
 def usage(pid: int) -> tuple[float, float]:
@@ -39,15 +21,13 @@ def usage(pid: int) -> tuple[float, float]:
     them.
     """
     memory = cpu = 0.0
-    for member in (pid, *descendants(pid)):
-        folder = Path(f"/proc/{member}")
+    for process in (psutil.Process(pid), *descendants(pid)):
         try:
-            shares = (folder / "smaps_rollup").read_text().splitlines()
-            fields = (folder / "stat").read_text().rsplit(")", 1)[1].split()
-        except OSError:
+            shares, times = process.memory_full_info().pss, process.cpu_times()
+        except psutil.Error:
             continue
-        memory += next((int(row.split()[1]) for row in shares if row.startswith("Pss:")), 0) / 1024
-        cpu += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        memory += shares / 2**20
+        cpu += times.user + times.system
     return memory, cpu
 
 

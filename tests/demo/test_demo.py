@@ -12,11 +12,13 @@ from collections.abc import Callable
 from html import escape
 from pathlib import Path
 
+import psutil
 import pyarrow.dataset as ds
 import pytest
 
 from penstock.demo import flights
-from penstock.demo.kills import descendants
+from process_tree import alive, descendants
+from process_tree import command as command_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -32,15 +34,7 @@ def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[s
 
 def processes_of(folder: Path) -> list[str]:
     """What runs with this folder in its command line."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-        except OSError:
-            continue
-        if str(folder) in line:
-            found.append(line)
-    return found
+    return [said for each in psutil.process_iter() if str(folder) in (said := command_of(each))]
 
 
 def wait(done: Callable[[], bool], seconds: float = 180) -> None:
@@ -113,7 +107,7 @@ def test_nothing_outlives_a_demo_that_is_ended(tmp_path: Path, number: signal.Si
     finally:
         demo.kill()
         demo.wait()
-    wait(lambda: not [pid for pid in children if Path(f"/proc/{pid}").exists()])
+    wait(lambda: not any(map(alive, children)))
     assert processes_of(folder) == []
 
 

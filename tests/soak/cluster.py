@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 import socket
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Self
 
 import httpx
+import psutil
 
-from workers import WorkerProcess, alive
+from process_tree import alive, command
+from workers import WorkerProcess
 
 WORKERS = 3
 PATIENCE = 120.0
@@ -53,7 +53,7 @@ class Cluster:
         self.retries = 0
         self.survivors: list[str] = []
         """Sentences on processes that outlived their worker for too long."""
-        self._doomed: dict[int, tuple[float, str]] = {}
+        self._doomed: dict[psutil.Process, tuple[float, str]] = {}
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -66,26 +66,25 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
         self.watch_doomed()
-        for pid in self._doomed:
-            if alive(pid):
-                _kill(pid)
+        for process in self._doomed:
+            kill(process)
 
     def kill(self, worker: WorkerProcess) -> None:
         """SIGKILL. Its processes must follow by themselves, see ``watch_doomed``."""
-        below = worker.descendants()
+        below = [(each, command(each)) for each in worker.descendants()]
         worker.kill()
-        self._doomed |= {pid: (time.monotonic(), f"{command(pid)[:60]} of worker {worker.name}") for pid in below}
+        self._doomed |= {each: (time.monotonic(), f"{said[:60]} of worker {worker.name}") for each, said in below}
 
     def watch_doomed(self) -> None:
         """Called now and then: note who has outlived his worker by more than LAST_BREATH seconds."""
         now = time.monotonic()
-        for pid, (killed, what) in list(self._doomed.items()):
-            if not alive(pid):
-                del self._doomed[pid]
+        for process, (killed, what) in list(self._doomed.items()):
+            if not alive(process):
+                del self._doomed[process]
             elif now - killed > LAST_BREATH:
-                del self._doomed[pid]
-                self.survivors.append(f"process {pid} ({what}) has outlived it by more than {LAST_BREATH:g} s")
-                _kill(pid)
+                del self._doomed[process]
+                self.survivors.append(f"process {process.pid} ({what}) has outlived it by more than {LAST_BREATH:g} s")
+                kill(process)
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> httpx.Response:
         """Ask one worker after the other until one has done it.
@@ -128,18 +127,10 @@ class Cluster:
         ]
 
 
-def command(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
-    except OSError:
-        return ""
-
-
-def _kill(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
+def kill(process: psutil.Process) -> None:
+    """SIGKILL, if it is still there."""
+    with suppress(psutil.NoSuchProcess):
+        process.kill()
 
 
 def _free_ports(first: int) -> Iterator[int]:

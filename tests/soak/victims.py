@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 import time
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
+from contextlib import suppress
 
-from soak.cluster import Cluster, command
+import psutil
+
+from process_tree import command
+from soak.cluster import Cluster
+from soak.cluster import kill as kill_process
 from waiting import until
 from workers import WorkerProcess
 
@@ -59,33 +61,25 @@ KINDS = tuple(_KILLS)
 def _kill_one(cluster: Cluster, *kinds: str) -> str:
     """Wait for processes of these kinds, and kill one of them."""
     found = until(lambda: _below(cluster, kinds), f"a process to kill, {' or '.join(kinds)}", TO_APPEAR)
-    worker, pid, kind = random.choice(found)
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    return f"{kind}, process {pid}, of worker {worker.name}"
+    worker, process, kind = random.choice(found)
+    kill_process(process)
+    return f"{kind}, process {process.pid}, of worker {worker.name}"
 
 
-def _below(cluster: Cluster, kinds: tuple[str, ...]) -> list[tuple[WorkerProcess, int, str]]:
-    every = [(worker, pid) for worker in cluster.workers for pid in worker.descendants()]
-    return [(worker, pid, kind) for worker, pid in every if (kind := _kind(pid)) in kinds]
+def _below(cluster: Cluster, kinds: tuple[str, ...]) -> list[tuple[WorkerProcess, psutil.Process, str]]:
+    every = [(worker, process) for worker in cluster.workers for process in worker.descendants()]
+    return [(worker, process, kind) for worker, process in every if (kind := _kind(process)) in kinds]
 
 
-def _kind(pid: int) -> str:
-    said = command(pid)
+def _kind(process: psutil.Process) -> str:
+    said = command(process)
     if "org.apache.spark.deploy.SparkSubmit" in said:
         return "java"
     if "-m penstock.spark.driver" in said:
         return "driver"
     if "-m penstock.spark.daemon" in said:
         # A task is forked from it and shows its command.
-        return "task" if "-m penstock.spark.daemon" in command(_parent(pid)) else "daemon"
+        with suppress(psutil.NoSuchProcess):
+            parent = process.parent()
+            return "task" if parent is not None and "-m penstock.spark.daemon" in command(parent) else "daemon"
     return ""
-
-
-def _parent(pid: int) -> int:
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-    except OSError:
-        return 0

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from penstock.core.tasks import (
@@ -27,6 +28,7 @@ from penstock.core.tasks import (
 )
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.channel import RefusedError, TaskChannel
+from process_tree import alive, descendants
 from support import Kafka
 from waiting import until
 
@@ -44,10 +46,6 @@ def process_of(hosted: Any, spec: TaskSpec) -> int:
     pid = hosted._runs[id_of(spec)]._process.pid
     assert isinstance(pid, int)
     return pid
-
-
-def parent_of(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def test_a_task_says_what_it_does_and_obeys(hosted: Any, spec: Spec) -> None:
@@ -102,7 +100,7 @@ def test_who_does_not_stop_is_cancelled_and_then_gone(hosted: Any, spec: Spec) -
     pid = process_of(hosted, one)
     hosted.stop(id_of(one), timeout=0.5)
     hosted.events.until(TaskEnded, id_of(one))
-    assert not Path(f"/proc/{pid}").exists()
+    assert not psutil.pid_exists(pid)
 
 
 def test_a_run_waits_for_the_end_of_the_run_before(hosted: Any, spec: Spec) -> None:
@@ -154,7 +152,7 @@ def test_a_stop_while_a_task_is_being_forked_harms_no_other(hosted: Any, spec: S
     one, two, three = spec(), spec(), spec()
     hosted.run(one)
     hosted.events.until(TaskRunning, id_of(one))
-    daemon = parent_of(process_of(hosted, one))
+    daemon = psutil.Process(process_of(hosted, one)).ppid()
     os.kill(daemon, signal.SIGSTOP)
     try:
         hosted.run(two)
@@ -166,7 +164,7 @@ def test_a_stop_while_a_task_is_being_forked_harms_no_other(hosted: Any, spec: S
         os.kill(daemon, signal.SIGCONT)
     hosted.run(three)
     hosted.events.until(TaskRunning, id_of(three))
-    assert parent_of(process_of(hosted, three)) == daemon
+    assert psutil.Process(process_of(hosted, three)).ppid() == daemon
     for other in (one, three):
         hosted.stop(id_of(other))
         assert not any(isinstance(event, TaskFailed) for event in hosted.events.until(TaskEnded, id_of(other)))
@@ -179,7 +177,7 @@ def test_a_process_that_hangs_loses_its_lease(hosted: Any, spec: Spec) -> None:
     os.kill(pid := process_of(hosted, one), signal.SIGSTOP)
     failed, _ = hosted.events.until(TaskEnded, id_of(one))
     assert "Nothing was heard of the task" in failed.trace
-    assert not Path(f"/proc/{pid}").exists()
+    assert not psutil.pid_exists(pid)
 
 
 def test_sparks_death_fails_its_tasks_and_spark_comes_back(hosted: Any, spec: Spec) -> None:
@@ -234,19 +232,6 @@ def test_a_file_source_runs_on_spark(hosted: Any, spec: Spec, kafka: Kafka, tmp_
     assert kafka.values(topic) == [b"one", b"two"]
 
 
-def descendants(parent: int) -> set[int]:
-    """All processes below this one."""
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parents[int(entry.name)] = parent_of(int(entry.name))
-            except OSError:
-                pass
-    below = {pid for pid, of in parents.items() if of == parent}
-    return below.union(*map(descendants, below))
-
-
 WORKER = """
 import sys, time
 sys.path.insert(0, {tests!r})
@@ -272,6 +257,6 @@ def test_nothing_survives_a_worker_that_is_killed() -> None:
         assert len(below) >= 4
         worker.kill()
     deadline = time.monotonic() + 10.0
-    while (left := {pid for pid in below if Path(f"/proc/{pid}").exists()}) and time.monotonic() < deadline:
+    while (left := [each for each in below if alive(each)]) and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert left == set()
+    assert left == []

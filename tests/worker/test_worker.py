@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from process_tree import alive
 from support import Kafka
 from waiting import until
-from workers import WorkerProcess, alive
+from workers import WorkerProcess
 
 pytestmark = pytest.mark.integration
 
@@ -77,7 +78,7 @@ def test_nothing_is_left_of_a_worker_that_is_told_to_end(bootstrap: str, kafka: 
     below = worker.descendants()
     assert below
     assert worker.stop() == 0
-    until(lambda: not any(alive(pid) for pid in below), "everything gone", 30)
+    until(lambda: not any(alive(each) for each in below), "everything gone", 30)
     with worker:  # it goes on where it was: what was committed at the end is not repeated
         worker.running("ended-out")
         with (tmp_path / "in.txt").open("a") as more:

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from penstock.demo.problem import DemoError
+
+if TYPE_CHECKING:
+    from psutil import Process
 
 
 class Kill(StrEnum):
@@ -25,19 +30,16 @@ class Kill(StrEnum):
 
 def driver(worker: int) -> int:
     """The process of Spark's driver. Raises DemoError if there is none."""
-    for pid in descendants(worker):
-        with suppress(OSError):
-            if b"penstock.spark.driver" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
-                return pid
+    if found := _first_below(worker, lambda process: "penstock.spark.driver" in process.cmdline()):
+        return found
     raise DemoError(f"The worker (process {worker}) has no process with Spark's driver now.")
 
 
 def task(worker: int, file: Path) -> int:
     """The process of the task that reads or writes ``file``. Raises DemoError if there is none."""
-    for pid in descendants(worker):
-        with suppress(OSError):
-            if any(os.readlink(fd) == str(file.resolve()) for fd in Path(f"/proc/{pid}/fd").iterdir()):
-                return pid
+    path = str(file.resolve())
+    if found := _first_below(worker, lambda process: path in [each.path for each in process.open_files()]):
+        return found
     raise DemoError(f"No process of the worker (process {worker}) has {file} open now.")
 
 
@@ -45,19 +47,13 @@ def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def descendants(pid: int) -> list[int]:
-    """The children of a process, their children, and so on. Raises DemoError where the system does not tell."""
-    if not Path("/proc/self/stat").exists():
-        raise DemoError("Processes to kill are found in /proc, which this system does not have: leave out --kill.")
-    children: dict[int, list[int]] = {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            # The name of the program, in parentheses, may hold anything; what follows it may not.
-            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            children.setdefault(parent, []).append(int(entry.name))
-    found, unvisited = [], [pid]
-    while unvisited:
-        new = children.get(unvisited.pop(), [])
-        found += new
-        unvisited += new
-    return found
+def _first_below(pid: int, fits: Callable[[Process], bool]) -> int | None:
+    """The first process below this one that ``fits``. Processes may end meanwhile."""
+    import psutil  # comes with the demo's data, without which nobody gets here
+
+    with suppress(psutil.NoSuchProcess):
+        for process in psutil.Process(pid).children(recursive=True):
+            with suppress(psutil.Error):
+                if fits(process):
+                    return int(process.pid)
+    return None
