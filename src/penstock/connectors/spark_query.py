@@ -1,0 +1,53 @@
+"""What SparkSink and SparkSource have in common: their one task is a query of Spark, not a hosted task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from penstock.api.config import ConfigDef, ConfigValue
+from penstock.api.connector import Connector
+
+
+class Query:
+    """A task that stands for a query; nobody makes an object of it."""
+
+    kind = "query"
+
+    @classmethod
+    def version(cls) -> str:
+        return "0.1.0"
+
+
+class QueryConnector(Connector):
+    """One task, which is configured as its connector is."""
+
+    settings: ClassVar[ConfigDef]
+
+    @classmethod
+    def version(cls) -> str:
+        return Query.version()
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        return cls.settings
+
+    def problems(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
+        """What settings contradict each other: the setting to blame, and a sentence."""
+        raise NotImplementedError
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        values = super().validate(config)
+        by_name = {value.name: value for value in values}
+        for name, problem in self.problems(config):
+            if name not in by_name:
+                by_name[name] = ConfigValue(name, config.get(name))
+                values.append(by_name[name])
+            by_name[name].add_error(problem)
+        return values
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._config = dict(config)
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        return [self._config]
