@@ -35,6 +35,14 @@ UNNAMED = ("java.net.ConnectException", "java.net.SocketTimeoutException", "java
 """Java's errors of a connection that don't tell whose it was."""
 LACKING = re.compile("No suitable driver|ClassNotFoundException|NoClassDefFoundError")
 VIEW = "records"
+_HEADERS = "flatten(transform(headers, header -> array(CAST(header.key AS BINARY), header.value)))"
+_LISTED = f"ifnull({_HEADERS}, CAST(array() AS ARRAY<BINARY>)) AS headers"
+RECORDS = ("topic", "partition", "offset", "timestamp", "timestampType", "key", "value", _LISTED)
+"""What is passed on of Kafka's records, as ``row_maker.raw_batch`` takes it: keys and values of headers in turn.
+
+Never null: Spark asks its Arrow writer after each row how large the batch has become, and for lists that are null this
+takes longer with each row of it; in the end most of the time.
+"""
 PROBED = 100
 """Records that are looked at for their columns, unless none of them has a value."""
 FORK_WITH = "PENSTOCK_FORK_WITH"
@@ -109,13 +117,13 @@ class Frames:
     def _probe(self, records: DataFrame) -> t.StructType | None:
         """The columns of the first values; None if there are no values."""
         rows = Rows(self._spec, None, self._totals)
-        found = mapped(records, rows, f"{SCHEMA_COLUMN} STRING").collect()
+        found = mapped(records.selectExpr(*RECORDS), rows, f"{SCHEMA_COLUMN} STRING").collect()
         return functools.reduce(merged, (_struct(row[0]) for row in found)) if found else None
 
     def _rows(self, records: DataFrame, columns: t.StructType) -> DataFrame:
         declared = self._settings.schema is not None
         plan = Plan(columns.json(), declared, self._extras, self._zone, tombstones=self._settings.sql is not None)
-        frame = narrowed(mapped(records, Rows(self._spec, plan, self._totals), plan.row_type()))
+        frame = narrowed(mapped(records.selectExpr(*RECORDS), Rows(self._spec, plan, self._totals), plan.row_type()))
         if self._settings.sql is None or columns is NOTHING:
             return frame
         frame.createOrReplaceTempView(VIEW)

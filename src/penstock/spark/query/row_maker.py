@@ -145,22 +145,28 @@ _TYPES = {-1: "NoTimestampType", 0: "CreateTime", 1: "LogAppendTime"}
 
 
 def raw_batch(arrow: pa.RecordBatch) -> Batch:
-    """What Spark's Kafka source has read, as columns of bytes; headers are pairs of name and bytes."""
+    """The columns ``frames.RECORDS`` as columns of bytes; headers are pairs of name and bytes."""
     topics = arrow["topic"].to_pylist()
     partitions, offsets = arrow["partition"].to_pylist(), arrow["offset"].to_pylist()
-    headers: list[Any] = [
-        tuple([(each["key"], each["value"]) for each in row]) if row else NO_HEADERS
-        for row in arrow["headers"].to_pylist()
-    ]
     return Batch.of(
         topics,
         arrow["value"].to_pylist(),
         keys=arrow["key"].to_pylist(),
         partitions=partitions,
         timestamps=Late(lambda: _milliseconds(arrow["timestamp"])),
-        headers=headers if any(headers) else None,
+        headers=_headers(arrow["headers"]),
         origin=SinkOrigin(topics, partitions, offsets, Late(lambda: _types(arrow["timestampType"]))),
     )
+
+
+def _headers(lists: pa.Array) -> list[Any] | None:
+    """Of lists of keys and values in turn; None if no record has any."""
+    if not len(lists.flatten()):
+        return None
+    return [
+        tuple(zip(map(bytes.decode, row[::2]), row[1::2], strict=True)) if row else NO_HEADERS
+        for row in lists.to_pylist()
+    ]
 
 
 def _milliseconds(times: pa.Array) -> list[int | None]:
