@@ -18,6 +18,16 @@ from task_runs import JSON, STRING, eventually, new_name
 
 PLAIN_JSON = {"value.converter": JSON, "value.converter.schemas.enable": "false", "key.converter": STRING}
 SECONDS = 180
+COLUMNS = "id BIGINT, name STRING"
+"""Of the rows that ``make`` makes."""
+
+
+def make(first: int, last: int) -> list[dict[str, Any]]:
+    return [{"id": i, "name": f"n{i % 3}"} for i in range(first, last)]
+
+
+def ids(rows: list[dict[str, Any]]) -> list[int]:
+    return sorted(row["id"] for row in rows)
 
 
 class Query:

@@ -10,29 +10,19 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hosting import Hosted
 from penstock.connectors import SparkSource
 from penstock.core.tasks import SparkDied, SparkReady, TaskEnded, TaskFailed, TaskPaused, TopicSeen
-from query_runs import Source
+from query_runs import COLUMNS, Source, ids, make
 from support import Kafka
 from task_runs import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 PAGE = Path(__file__).parents[3] / "docs" / "query-tasks.md"
-COLUMNS = "id BIGINT, name STRING"
-
-
-def make(first: int, last: int) -> list[dict[str, Any]]:
-    return [{"id": i, "name": f"n{i % 3}"} for i in range(first, last)]
-
-
-def ids(rows: list[dict[str, Any]]) -> list[int]:
-    return sorted(row["id"] for row in rows)
 
 
 @pytest.fixture

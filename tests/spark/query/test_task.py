@@ -23,21 +23,11 @@ from penstock.core.tasks import (
     TaskRunning,
     TopicSeen,
 )
-from query_runs import Sink
+from query_runs import COLUMNS, Sink, ids, make
 from support import Kafka
 from task_runs import eventually, new_name
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
-
-COLUMNS = "id BIGINT, name STRING"
-
-
-def make(first: int, last: int) -> list[dict[str, Any]]:
-    return [{"id": i, "name": f"n{i % 3}"} for i in range(first, last)]
-
-
-def ids(rows: list[dict[str, Any]]) -> list[int]:
-    return sorted(row["id"] for row in rows)
 
 
 @pytest.fixture
