@@ -79,8 +79,8 @@ def test_what_a_worker_measures(worker: WorkerProcess, run: Run, kafka: Kafka, t
         'kafka_connect_worker_rebalance_connect_protocol{connect_protocol="SESSIONED"} 1.0',
     ]
 
-    def told() -> bool:
-        seen = worker.http.get("/metrics").text.splitlines()
-        return all(line in seen for line in wanted)
+    def missing() -> set[str]:
+        return set(wanted) - set(worker.http.get("/metrics").text.splitlines())
 
-    until(told, "the task's report", 120)
+    until(lambda: not missing(), "the task's report", 120)
+    assert missing() == set()

@@ -8,11 +8,9 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from answers import assert_refused
+
 CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
-
-
-def refused(answer: httpx.Response, status: int, message: str) -> None:
-    assert (answer.status_code, answer.json()) == (status, {"error_code": status, "message": message})
 
 
 def create(api: Any, name: str = "a", **more: Any) -> httpx.Response:
@@ -118,8 +116,8 @@ def test_the_name_may_stand_in_the_configuration(api: Any, name: str | None) -> 
 @pytest.mark.parametrize("name", ["b", "", " a "])
 def test_two_names_are_refused(api: Any, name: str) -> None:
     message = f"Connector name configuration ({name}) doesn't match connector name in the URL (a)"
-    refused(api.put("/connectors/a/config", json={**CONFIG, "name": name}), 400, message)
-    refused(api.post("/connectors", json={"name": "a", "config": {**CONFIG, "name": name}}), 400, message)
+    assert_refused(api.put("/connectors/a/config", json={**CONFIG, "name": name}), 400, message)
+    assert_refused(api.post("/connectors", json={"name": "a", "config": {**CONFIG, "name": name}}), 400, message)
 
 
 def test_patch(api: Any) -> None:
@@ -128,14 +126,14 @@ def test_patch(api: Any) -> None:
     assert answer.status_code == 200
     expected = {"connector.class": "FileStreamSource", "topic": "t", "name": "a", "batch.size": "7", "flag": "true"}
     assert answer.json()["config"] == api.get("/connectors/a/config").json() == expected
-    refused(api.patch("/connectors/a/config"), 400, "The patch must be a JSON object of settings, not null")
+    assert_refused(api.patch("/connectors/a/config"), 400, "The patch must be a JSON object of settings, not null")
     for body in (None, {}, {"a": None}):
-        refused(api.patch("/connectors/nobody/config", json=body), 404, "Connector nobody not found")
+        assert_refused(api.patch("/connectors/nobody/config", json=body), 404, "Connector nobody not found")
 
 
 def test_a_second_one_of_a_name(api: Any) -> None:
     create(api)
-    refused(create(api), 409, "Connector a already exists")
+    assert_refused(create(api), 409, "Connector a already exists")
 
 
 def test_pause_resume_stop_delete(api: Any) -> None:
@@ -146,7 +144,7 @@ def test_pause_resume_stop_delete(api: Any) -> None:
         assert api.get("/connectors/a/status").json()["connector"]["state"] == state
     answer = api.delete("/connectors/a?x=y", headers={"X": "y"})
     assert (answer.status_code, answer.content) == (204, b"")
-    refused(api.get("/connectors/a/status"), 404, "No status found for connector a")
+    assert_refused(api.get("/connectors/a/status"), 404, "No status found for connector a")
 
 
 @pytest.mark.parametrize("state", ["STOPPED", "stopped", "Paused", "RUNNING", None])
@@ -183,7 +181,7 @@ def test_restart(api: Any, query: str, status: int) -> None:
 def test_restart_of_a_task(api: Any) -> None:
     create(api)
     assert api.post("/connectors/a/tasks/0/restart").status_code == 204
-    refused(api.post("/connectors/a/tasks/7/restart"), 404, "Unknown task: a-7")
+    assert_refused(api.post("/connectors/a/tasks/7/restart"), 404, "Unknown task: a-7")
 
 
 UNKNOWN = [
@@ -207,7 +205,7 @@ UNKNOWN = [
 @pytest.mark.parametrize(("method", "tail", "message"), UNKNOWN)
 def test_nobody(api: Any, other: Any, method: str, tail: str, message: str) -> None:
     for client in (api, other):
-        refused(client(method, f"/connectors/nobody{tail}"), 404, message.format("nobody"))
+        assert_refused(client(method, f"/connectors/nobody{tail}"), 404, message.format("nobody"))
 
 
 def test_topics_of_nobody(api: Any) -> None:
@@ -237,19 +235,19 @@ def test_initial_offsets(api: Any) -> None:
 @pytest.mark.parametrize("body", [{}, {"offsets": None}, {"offsets": []}])
 def test_no_offsets_to_alter(api: Any, body: dict[str, Any]) -> None:
     message = "Partitions / offsets need to be provided for an alter offsets request"
-    refused(api.patch("/connectors/nobody/offsets", json=body), 400, message)
+    assert_refused(api.patch("/connectors/nobody/offsets", json=body), 400, message)
 
 
 @pytest.mark.parametrize("path", ["/connectors/a/fence", "/connectors/nobody/fence"])
 def test_what_only_workers_may_ask(api: Any, path: str) -> None:
-    refused(api.put(path), 400, "Internal request missing required signature")
+    assert_refused(api.put(path), 400, "Internal request missing required signature")
 
 
 def test_task_configurations_from_strangers(api: Any) -> None:
     create(api)
-    refused(api.post("/connectors/a/tasks", json=[]), 400, "Internal request missing required signature")
+    assert_refused(api.post("/connectors/a/tasks", json=[]), 400, "Internal request missing required signature")
     strange = {"X-Connect-Authorization": "AAAA", "X-Connect-Request-Signature-Algorithm": "HmacSHA256"}
-    refused(
+    assert_refused(
         api.post("/connectors/a/tasks", json=[], headers=strange), 403, "Internal request contained invalid signature."
     )
     unknown = {**strange, "X-Connect-Request-Signature-Algorithm": "HmacMD5"}

@@ -8,19 +8,16 @@ from urllib.parse import unquote
 import httpx
 import pytest
 
+from answers import assert_refused
+
 JSON = {"Content-Type": "application/json"}
-
-
-def refused(answer: httpx.Response, status: int, message: str) -> None:
-    assert (answer.status_code, answer.json()) == (status, {"error_code": status, "message": message})
-    assert answer.headers["content-type"] == "application/json"
 
 
 @pytest.mark.parametrize("path", ["/", "/health", "/connectors", "/connector-plugins", "/admin/loggers"])
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "TRACE", "FOO"])
 def test_other_methods_are_405(api: Any, method: str, path: str) -> None:
     if (method, path) != ("POST", "/connectors"):
-        refused(api(method, path), 405, "HTTP 405 Method Not Allowed")
+        assert_refused(api(method, path), 405, "HTTP 405 Method Not Allowed")
 
 
 @pytest.mark.parametrize(
@@ -44,7 +41,7 @@ def test_options(api: Any, path: str, allowed: str) -> None:
 
 
 def test_options_of_unknown_paths(api: Any) -> None:
-    refused(api("OPTIONS", "/nothing"), 404, "HTTP 404 Not Found")
+    assert_refused(api("OPTIONS", "/nothing"), 404, "HTTP 404 Not Found")
 
 
 @pytest.mark.parametrize("path", ["/", "/connectors", "/connectors/nobody", "/connectors/nobody/status"])
@@ -74,14 +71,14 @@ def test_head_is_get_without_a_body(api: Any, path: str) -> None:
     ],
 )
 def test_unknown_paths(api: Any, path: str) -> None:
-    refused(raw(api, path), 404, "HTTP 404 Not Found")
+    assert_refused(raw(api, path), 404, "HTTP 404 Not Found")
 
 
 @pytest.mark.parametrize(
     ("number", "shown"), [("0", 0), ("00", 0), ("-0", 0), ("+1", 1), ("-1", -1), ("%31", 1), ("2147483647", 2147483647)]
 )
 def test_numbers_of_tasks(api: Any, number: str, shown: int) -> None:
-    refused(api.get(f"/connectors/x/tasks/{number}/status"), 404, f"No status found for task x-{shown}")
+    assert_refused(api.get(f"/connectors/x/tasks/{number}/status"), 404, f"No status found for task x-{shown}")
 
 
 @pytest.mark.parametrize("path", ["/connectors/", "/health/", "/connectors;a=b", "/connectors?", "/connectors?x=%zz"])
@@ -91,7 +88,7 @@ def test_what_does_not_count_in_a_path(api: Any, path: str) -> None:
 
 @pytest.mark.parametrize("path", ["//", "//connectors", "/connectors//", "/connectors//x", "/connectors/x//status"])
 def test_empty_segments_are_refused(api: Any, path: str) -> None:
-    refused(raw(api, path), 400, "Ambiguous URI empty segment")
+    assert_refused(raw(api, path), 400, "Ambiguous URI empty segment")
 
 
 @pytest.mark.parametrize("segment", ["%zz", "%", "%F", "a%00b", "%FF"])
@@ -102,7 +99,9 @@ def test_broken_segments_are_refused(api: Any, segment: str) -> None:
 @pytest.mark.parametrize("tail", ["", "/status", "/config", "/tasks", "/topics", "/offsets", "/tasks/0/status"])
 @pytest.mark.parametrize("segment", ["a%2Fb", "a%2fb", "a%25b", "a%5Cb", "a%0Ab", "a%7Fb", "%2E", "%2e%2E"])
 def test_doubtful_names_of_nobody_are_refused(api: Any, segment: str, tail: str) -> None:
-    refused(raw(api, f"/connectors/{segment}{tail}"), 400, "Ambiguous URI path: there is no connector of this name")
+    assert_refused(
+        raw(api, f"/connectors/{segment}{tail}"), 400, "Ambiguous URI path: there is no connector of this name"
+    )
 
 
 @pytest.mark.parametrize(
@@ -114,7 +113,7 @@ def test_other_doubtful_paths_are_refused(api: Any, path: str) -> None:
 
 @pytest.mark.parametrize("escaped", ["a%20b", "a+b", "a%3Fb", "a%23b", "a%3Bb", "%C3%A9", "a%2Eb", "%20x%20"])
 def test_other_escapes_are_what_they_stand_for(api: Any, escaped: str) -> None:
-    refused(raw(api, f"/connectors/{escaped}"), 404, f"Connector {unquote(escaped)} not found")
+    assert_refused(raw(api, f"/connectors/{escaped}"), 404, f"Connector {unquote(escaped)} not found")
 
 
 @pytest.mark.parametrize(
@@ -126,9 +125,9 @@ def test_what_clients_accept(api: Any, accept: str) -> None:
 
 @pytest.mark.parametrize("accept", ["text/html", "text/plain", "nonsense", "application/xml"])
 def test_what_can_not_be_given_is_406(api: Any, accept: str) -> None:
-    refused(api.get("/", headers={"Accept": accept}), 406, "HTTP 406 Not Acceptable")
-    refused(api.get("/nothing", headers={"Accept": accept}), 404, "HTTP 404 Not Found")
-    refused(api.delete("/", headers={"Accept": accept}), 405, "HTTP 405 Method Not Allowed")
+    assert_refused(api.get("/", headers={"Accept": accept}), 406, "HTTP 406 Not Acceptable")
+    assert_refused(api.get("/nothing", headers={"Accept": accept}), 404, "HTTP 404 Not Found")
+    assert_refused(api.delete("/", headers={"Accept": accept}), 405, "HTTP 405 Method Not Allowed")
 
 
 CONSUMING = [("POST", "/connectors"), ("PUT", "/connectors/x/config"), ("PUT", "/admin/loggers/x")]
@@ -139,7 +138,7 @@ CONSUMING = [("POST", "/connectors"), ("PUT", "/connectors/x/config"), ("PUT", "
 def test_other_content_types_are_415_with_and_without_a_body(api: Any, method: str, path: str, kind: str) -> None:
     for content in (b"{}", b""):
         answer = api(method, path, content=content, headers={"Content-Type": kind})
-        refused(answer, 415, "HTTP 415 Unsupported Media Type")
+        assert_refused(answer, 415, "HTTP 415 Unsupported Media Type")
 
 
 @pytest.mark.parametrize(
@@ -147,18 +146,18 @@ def test_other_content_types_are_415_with_and_without_a_body(api: Any, method: s
 )
 @pytest.mark.parametrize(("method", "path"), CONSUMING)
 def test_bodies_must_say_that_they_are_json(api: Any, method: str, path: str, headers: dict[str, str]) -> None:
-    refused(api(method, path, content=b"{}", headers=headers), 415, "HTTP 415 Unsupported Media Type")
+    assert_refused(api(method, path, content=b"{}", headers=headers), 415, "HTTP 415 Unsupported Media Type")
 
 
 @pytest.mark.parametrize("kind", ["application/json", "APPLICATION/JSON", "application/json; charset=utf-8"])
 def test_json_is_taken(api: Any, kind: str) -> None:
     answer = api.put("/admin/loggers/x", content=b"{}", headers={"Content-Type": kind})
-    refused(answer, 400, "Desired 'level' parameter was not specified in request.")
+    assert_refused(answer, 400, "Desired 'level' parameter was not specified in request.")
 
 
 @pytest.mark.parametrize("kind", ["nonsense", "application/json, text/plain", "application/json; x"])
 def test_broken_content_types_are_400(api: Any, kind: str) -> None:
-    refused(api.post("/connectors", content=b"{}", headers={"Content-Type": kind}), 400, "HTTP 400 Bad Request")
+    assert_refused(api.post("/connectors", content=b"{}", headers={"Content-Type": kind}), 400, "HTTP 400 Bad Request")
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/"), ("GET", "/health"), ("PUT", "/connectors/x/fence")])
@@ -175,7 +174,7 @@ def test_unforeseen_errors_are_documents_too(api: Any, cluster: Any) -> None:
         raise RuntimeError("out of order")
 
     cluster.submit = submit
-    refused(api.get("/connectors"), 500, "out of order")
+    assert_refused(api.get("/connectors"), 500, "out of order")
 
 
 def raw(api: Any, path: str) -> httpx.Response:
