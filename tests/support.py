@@ -6,7 +6,15 @@ import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    Message,
+    Producer,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient, NewTopic
 
 READ_SECONDS = 30
@@ -91,6 +99,11 @@ class Kafka:
             return [record for partition in found.values() for record in partition]
         finally:
             consumer.close()
+
+    def committed(self, group: str) -> dict[tuple[str, int], int]:
+        """What a consumer group has committed, by topic and partition."""
+        found = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(30)
+        return {(p.topic, p.partition): p.offset for p in found.topic_partitions or [] if p.offset >= 0}
 
     def values(self, topic: str, isolation: str = "read_committed") -> list[bytes | None]:
         return [record.value for record in self.read_all(topic, isolation)]

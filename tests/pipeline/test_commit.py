@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
+from giving import Giving, Telling, giving, record
 from penstock.api.errors import ConnectError, RetriableError
-from penstock.api.record import SourceRecord
-from penstock.api.source import SourceTask
 from penstock.embedded import Broker
 from support import Kafka
 from task_runs import TaskRun, eventually, new_name
@@ -21,46 +20,11 @@ pytestmark = pytest.mark.integration
 IMPATIENT = {"offset.flush.timeout.ms": "300"}
 
 
-class Giving(SourceTask):
-    """Gives the batches of its own subclass."""
-
-    batches: list[Any]
-
-    def poll(self) -> Any:
-        batch = self.batches.pop(0) if self.batches else None
-        if isinstance(batch, Exception):
-            raise batch
-        return batch
-
-    def idle(self) -> float:
-        return 0.02
-
-
-class Telling(Giving):
-    told: list[Any]
-
-    def commit_record(self, record: SourceRecord, topic: str, partition: int, offset: int) -> None:
-        self.told.append((record.value, offset))
-
-
-def giving(*batches: Any, base: type[Giving] = Giving, **members: Any) -> Any:
-    return type("Task", (base,), {"batches": list(batches), "told": [], "__module__": __name__, **members})
-
-
-def record(topic: str, partition: str, offset: int, value: str = "v") -> SourceRecord:
-    return SourceRecord(topic=topic, value=value, source_partition={"p": partition}, source_offset={"o": offset})
-
-
 @pytest.fixture(scope="module")
 def kafka() -> Iterator[Kafka]:
     """Of a broker that creates no topics by itself: records for one that is missing wait until somebody creates it."""
     with Broker(extra={"auto.create.topics.enable": "false"}) as broker:
         yield Kafka(broker.bootstrap)
-
-
-@pytest.fixture
-def topic(kafka: Kafka) -> str:
-    return kafka.create_topic()
 
 
 @pytest.fixture

@@ -4,60 +4,21 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions
 
+from keeping import keeping, values
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.record import SinkRecord
-from penstock.api.sink import SinkTask, TopicPartition
+from penstock.api.sink import TopicPartition
 from penstock.connectors.file_sink import FileStreamSinkTask
 from support import Kafka, Record
-from task_runs import JSON, TaskRun, eventually, new_name
+from task_runs import TaskRun, eventually, new_name
 
 pytestmark = pytest.mark.integration
-
-PLAIN_JSON = {"value.converter": JSON, "value.converter.schemas.enable": "false"}
-
-
-@pytest.fixture
-def topic(kafka: Kafka) -> str:
-    return kafka.create_topic()
-
-
-def committed(kafka: Kafka, group: str) -> dict[tuple[str, int], int]:
-    """What a consumer group has committed."""
-    found = kafka.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(30)
-    return {(p.topic, p.partition): p.offset for p in found.topic_partitions or [] if p.offset >= 0}
-
-
-class Keeping(SinkTask):
-    """Keeps what it is given in ``log`` of its own subclass; members of that subclass say what else it does."""
-
-    log: list[Any]
-
-    def open(self, partitions: Sequence[TopicPartition]) -> None:
-        self.log.append(("open", sorted(p.partition for p in partitions)))
-
-    def put(self, records: Sequence[SinkRecord]) -> None:
-        self.log += [record.value for record in records]
-
-    def close(self, partitions: Sequence[TopicPartition]) -> None:
-        self.log.append(("close", sorted(p.partition for p in partitions)))
-
-    def stop(self) -> None:
-        self.log.append("stop")
-
-
-def keeping(**members: Any) -> type[Keeping]:
-    return type("Task", (Keeping,), {"log": [], "__module__": __name__, **members})
-
-
-def values(task: type[Keeping]) -> list[Any]:
-    return [each for each in task.log if isinstance(each, str) and each != "stop"]
 
 
 def test_records_to_a_file_and_their_offsets(kafka: Kafka, bootstrap: str, topic: str, tmp_path: Path) -> None:
@@ -65,7 +26,7 @@ def test_records_to_a_file_and_their_offsets(kafka: Kafka, bootstrap: str, topic
     file = tmp_path / "out"
     with TaskRun(FileStreamSinkTask, bootstrap, {"file": str(file), "topics": topic}) as run:
         eventually(lambda: file.read_text() == "one\nnull\nthree\n")
-        eventually(lambda: committed(kafka, f"connect-{run.connector}") == {(topic, 0): 3})
+        eventually(lambda: kafka.committed(f"connect-{run.connector}") == {(topic, 0): 3})
         assert run.host.topics == [topic]
     with TaskRun(FileStreamSinkTask, bootstrap, run.spec.config, connector=run.connector):
         kafka.produce(topic, ["four"])
@@ -78,7 +39,7 @@ def test_the_life_of_a_task(kafka: Kafka, bootstrap: str, topic: str) -> None:
     with TaskRun(task, bootstrap, {"topics": topic}) as run:
         eventually(lambda: values(task))
     assert task.log == [("open", [0]), "a", ("close", [0]), "stop"]
-    assert committed(kafka, f"connect-{run.connector}") == {(topic, 0): 1}
+    assert kafka.committed(f"connect-{run.connector}") == {(topic, 0): 1}
 
 
 def test_records_have_all_that_was_read(kafka: Kafka, bootstrap: str, topic: str) -> None:
@@ -133,7 +94,7 @@ def test_a_put_that_may_be_tried_again_gets_the_same_records(kafka: Kafka, boots
         eventually(lambda: len(tries) >= 3)
         kafka.produce(topic, ["c"])
         eventually(lambda: tries[3:] == [["c"]])
-        eventually(lambda: committed(kafka, f"connect-{run.connector}") == {(topic, 0): 3})
+        eventually(lambda: kafka.committed(f"connect-{run.connector}") == {(topic, 0): 3})
     assert tries[0] == tries[1] == tries[2] == ["a", "b"]
 
 
@@ -147,14 +108,14 @@ def test_a_failing_put_fails_the_task_and_its_records_are_not_committed(
             raise ValueError("no room")
 
     run = TaskRun(keeping(put=put), bootstrap, {"topics": topic}).started()
-    eventually(lambda: committed(kafka, f"connect-{run.connector}") == {(topic, 0): 1})
+    eventually(lambda: kafka.committed(f"connect-{run.connector}") == {(topic, 0): 1})
     kafka.produce(topic, ["bad"])
     trace = run.failure()
     assert trace.startswith(
         "org.apache.kafka.connect.errors.ConnectException: Exiting WorkerSinkTask due to unrecoverable exception.\n"
         "Caused by: ValueError: no room\n"
     )
-    assert committed(kafka, f"connect-{run.connector}") == {(topic, 0): 1}
+    assert kafka.committed(f"connect-{run.connector}") == {(topic, 0): 1}
 
 
 def test_the_task_says_what_may_be_committed(kafka: Kafka, bootstrap: str, topic: str) -> None:
@@ -166,9 +127,9 @@ def test_the_task_says_what_may_be_committed(kafka: Kafka, bootstrap: str, topic
         return {p: min(offset, 2) for p, offset in offsets.items()} | {TopicPartition("foreign", 7): 1}
 
     with TaskRun(keeping(pre_commit=pre_commit), bootstrap, {"topics": topic}) as run:
-        eventually(lambda: committed(kafka, f"connect-{run.connector}") == {(topic, 0): 2})
+        eventually(lambda: kafka.committed(f"connect-{run.connector}") == {(topic, 0): 2})
     assert asked[-1] == {TopicPartition(topic, 0): 3}
-    assert committed(kafka, f"connect-{run.connector}") == {(topic, 0): 2}
+    assert kafka.committed(f"connect-{run.connector}") == {(topic, 0): 2}
 
 
 def test_a_failing_pre_commit_goes_back_to_what_is_committed(kafka: Kafka, bootstrap: str, topic: str) -> None:
@@ -182,10 +143,10 @@ def test_a_failing_pre_commit_goes_back_to_what_is_committed(kafka: Kafka, boots
 
     task = keeping(pre_commit=pre_commit)
     with TaskRun(task, bootstrap, {"topics": topic}) as run:
-        eventually(lambda: committed(kafka, f"connect-{run.connector}") == {(topic, 0): 1})
+        eventually(lambda: kafka.committed(f"connect-{run.connector}") == {(topic, 0): 1})
         kafka.produce(topic, ["b"])
         eventually(lambda: values(task) == ["a", "b", "b"])
-        eventually(lambda: committed(kafka, f"connect-{run.connector}") == {(topic, 0): 2})
+        eventually(lambda: kafka.committed(f"connect-{run.connector}") == {(topic, 0): 2})
 
 
 def test_the_task_may_ask_for_a_commit(kafka: Kafka, bootstrap: str, topic: str) -> None:
@@ -197,7 +158,7 @@ def test_the_task_may_ask_for_a_commit(kafka: Kafka, bootstrap: str, topic: str)
 
     worker = {"offset.flush.interval.ms": "600000"}
     with TaskRun(keeping(put=put), bootstrap, {"topics": topic}, worker) as run:
-        eventually(lambda: committed(kafka, f"connect-{run.connector}") == {(topic, 0): 1})
+        eventually(lambda: kafka.committed(f"connect-{run.connector}") == {(topic, 0): 1})
 
 
 def test_the_task_may_begin_where_it_wants(kafka: Kafka, bootstrap: str, topic: str) -> None:
@@ -351,8 +312,8 @@ def test_other_groups_and_starts(kafka: Kafka, bootstrap: str, topic: str) -> No
         time.sleep(0.5)
         kafka.produce(topic, ["new"])
         eventually(lambda: values(task) == ["new"])
-        eventually(lambda: committed(kafka, group) == {(topic, 0): 2})
-        assert committed(kafka, f"connect-{run.connector}") == {}
+        eventually(lambda: kafka.committed(group) == {(topic, 0): 2})
+        assert kafka.committed(f"connect-{run.connector}") == {}
 
 
 def test_partitions_without_records_are_committed_with_the_first_that_has_some(kafka: Kafka, bootstrap: str) -> None:
@@ -360,7 +321,7 @@ def test_partitions_without_records_are_committed_with_the_first_that_has_some(k
     kafka.produce(topic, [Record("a", partition=1), Record("b", partition=1)])
     with TaskRun(keeping(), bootstrap, {"topics": topic}) as run:
         expected = {(topic, 0): 0, (topic, 1): 2, (topic, 2): 0}
-        eventually(lambda: committed(kafka, f"connect-{run.connector}") == expected)
+        eventually(lambda: kafka.committed(f"connect-{run.connector}") == expected)
 
 
 def test_without_a_start_the_task_fails(bootstrap: str, topic: str) -> None:
@@ -388,7 +349,7 @@ def test_lost_contact_commits_nothing(kafka: Kafka, bootstrap: str, topic: str) 
     run.control.abort()
     run.join()
     assert task.log == [("open", [0]), "a", ("close", [0]), "stop"]
-    assert committed(kafka, f"connect-{run.connector}") == {}
+    assert kafka.committed(f"connect-{run.connector}") == {}
 
 
 def test_how_far_it_is_behind_and_why_it_waits(kafka: Kafka, bootstrap: str, topic: str) -> None:
@@ -409,160 +370,6 @@ def test_how_far_it_is_behind_and_why_it_waits(kafka: Kafka, bootstrap: str, top
         assert told(run, "seconds-behind")[0] > 0
         away.clear()
         eventually(lambda: told(run, "records-behind", "retrying", "seconds-behind") == [0, 0, 0])
-
-
-# -- errors
-
-
-def chain(*transforms: tuple[str, dict[str, str]], **predicates: str) -> dict[str, str]:
-    package = "org.apache.kafka.connect.transforms."
-    config = {"transforms": ",".join(f"t{i}" for i in range(len(transforms)))}
-    for i, (name, own) in enumerate(transforms):
-        config |= {f"transforms.t{i}.type": package + name}
-        config |= {f"transforms.t{i}.{key}": value for key, value in own.items()}
-    for alias, name in predicates.items():
-        config |= {"predicates": alias, f"predicates.{alias}.type": f"{package}predicates.{name}"}
-    return config
-
-
-def test_a_broken_record_fails_the_task_and_nothing_is_committed(kafka: Kafka, bootstrap: str, topic: str) -> None:
-    kafka.produce(topic, ["{broken", "2"])
-    run = TaskRun(keeping(), bootstrap, {"topics": topic, **PLAIN_JSON})
-    lines = run.failure().splitlines()
-    assert lines[0] == "org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler"
-    assert lines[1].startswith("Caused by: org.apache.kafka.connect.errors.DataException: ")
-    where = f"\tIn stage VALUE_CONVERTER, class {JSON}, topic {topic}, partition 0, offset 0"
-    assert where in lines
-    assert committed(kafka, f"connect-{run.connector}") == {}
-
-
-def test_filtered_and_skipped_records_are_committed_and_their_topic_counts(
-    kafka: Kafka, bootstrap: str, topic: str
-) -> None:
-    kafka.produce(topic, [None, "{broken"])
-    config = chain(("Filter", {"predicate": "p"}), p="RecordIsTombstone")
-    config |= {"topics": topic, "errors.tolerance": "all", **PLAIN_JSON}
-    with TaskRun(keeping(), bootstrap, config) as run:
-        eventually(lambda: committed(kafka, f"connect-{run.connector}") == {(topic, 0): 2})
-        assert run.host.topics == [topic]
-
-
-Dead = Callable[..., Any]
-
-
-@pytest.fixture
-def dead(kafka: Kafka, bootstrap: str, topic: str) -> Dead:
-    """Run a sink with a dead letter queue over these records until there is a dead letter; run, letters, task."""
-
-    def run(given: list[Any], letters: int = 1, task: Any = None, **config: str) -> Any:
-        kafka.produce(topic, given)
-        queue, task = new_name("dlq"), task or keeping()
-        config = {key.replace("_", "."): value for key, value in config.items()}
-        settings = {
-            "topics": topic,
-            "errors.tolerance": "all",
-            "errors.deadletterqueue.topic.name": queue,
-            "errors.deadletterqueue.topic.replication.factor": "1",
-            **config,
-        }
-        with TaskRun(task, bootstrap, settings) as started:
-            eventually(lambda: queue in kafka.topics())
-            eventually(lambda: len(kafka.values(queue)) == letters)
-        return started, kafka.read_all(queue), task
-
-    return run
-
-
-def test_dead_letters_are_records_as_they_were_read(dead: Dead, topic: str) -> None:
-    record = Record("{broken", "k", 0, (("mine", b"1"),), 1234)
-    run, letters, task = dead(["1", record, "3"], **PLAIN_JSON)
-    letter = letters[0]
-    assert (letter.key, letter.value, letter.headers, letter.timestamp) == (
-        b"k",
-        b"{broken",
-        (("mine", b"1"),),
-        1234,
-    )
-    assert [each for each in task.log if isinstance(each, int)] == [1, 3]
-    assert run.host.topics == [topic]
-
-
-def test_dead_letters_tell_what_happened(dead: Dead, topic: str) -> None:
-    run, letters, _ = dead(["1", "{broken"], errors_deadletterqueue_context_headers_enable="true", **PLAIN_JSON)
-    prefix = "__connect.errors."
-    headers = dict(letters[0].headers)
-    trace = headers.pop(f"{prefix}exception.stacktrace")
-    message = headers.pop(f"{prefix}exception.message")
-    assert headers == {
-        f"{prefix}topic": topic.encode(),
-        f"{prefix}partition": b"0",
-        f"{prefix}offset": b"1",
-        f"{prefix}connector.name": run.connector.encode(),
-        f"{prefix}task.id": b"0",
-        f"{prefix}stage": b"VALUE_CONVERTER",
-        f"{prefix}class.name": JSON.encode(),
-        f"{prefix}exception.class.name": b"org.apache.kafka.connect.errors.DataException",
-    }
-    assert message == b"Converting byte[] to Kafka Connect data failed due to serialization error: "
-    assert trace.startswith(b"org.apache.kafka.connect.errors.DataException: " + message)
-
-
-def test_dead_letters_of_transforms_are_the_records_before_them(dead: Dead) -> None:
-    steps = chain(("Cast$Value", {"spec": "int32"}))
-    config = {**PLAIN_JSON, **steps, "errors.deadletterqueue.context.headers.enable": "true"}
-    _, letters, _ = dead(['"no number"', '"7"'], **config)
-    assert letters[0].value == b'"no number"'
-    headers = dict(letters[0].headers)
-    assert headers["__connect.errors.stage"] == b"TRANSFORMATION"
-    assert headers["__connect.errors.class.name"] == b"org.apache.kafka.connect.transforms.Cast$Value"
-
-
-def test_a_dead_letter_that_does_not_arrive_fails_the_task(kafka: Kafka, bootstrap: str, topic: str) -> None:
-    kafka.produce(topic, ["{broken" + "x" * 2000, "2"])
-    queue = kafka.create_topic(config={"max.message.bytes": "500"})
-    config = {"topics": topic, "errors.tolerance": "all", "errors.deadletterqueue.topic.name": queue, **PLAIN_JSON}
-    run = TaskRun(keeping(), bootstrap, config)
-    assert f"A record could not be written to the dead letter queue {queue}" in run.failure()
-    assert committed(kafka, f"connect-{run.connector}") == {}
-
-
-def test_tasks_can_report_records_themselves(dead: Dead) -> None:
-    def put(self: Any, records: Sequence[SinkRecord]) -> None:
-        for record in records:
-            if record.value == "odd":
-                self.context.errant_record_reporter.report(record, ValueError("odd one"))
-
-    _, letters, _ = dead(["even", "odd"], task=keeping(put=put), errors_deadletterqueue_context_headers_enable="true")
-    headers = dict(letters[0].headers)
-    assert letters[0].value == b"odd"
-    assert headers["__connect.errors.stage"] == b"TASK_PUT"
-    assert headers["__connect.errors.class.name"] == b"org.apache.kafka.connect.sink.SinkTask"
-    assert headers["__connect.errors.exception.message"] == b"odd one"
-
-
-def test_a_reported_record_that_is_not_tolerated_fails_the_task_even_if_it_hides_that(
-    kafka: Kafka, bootstrap: str, topic: str
-) -> None:
-    kafka.produce(topic, ["a"])
-
-    def put(self: Any, records: Sequence[SinkRecord]) -> None:
-        for record in records:
-            try:
-                self.context.errant_record_reporter.report(record, ValueError("bad"))
-            except ConnectError:
-                pass
-
-    run = TaskRun(keeping(put=put), bootstrap, {"topics": topic, "errors.log.enable": "true"})
-    assert "Tolerance exceeded in error handler" in run.failure()
-    assert committed(kafka, f"connect-{run.connector}") == {}
-
-
-def test_without_anything_to_report_to_there_is_no_reporter(kafka: Kafka, bootstrap: str, topic: str) -> None:
-    seen: list[Any] = []
-    task = keeping(open=lambda self, partitions: seen.append(self.context.errant_record_reporter))
-    with TaskRun(task, bootstrap, {"topics": topic}):
-        eventually(lambda: seen)
-    assert seen == [None]
 
 
 def test_a_deleted_file_fails_the_task_and_its_lines_come_again(

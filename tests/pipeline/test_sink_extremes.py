@@ -40,11 +40,6 @@ def values(task: Any) -> list[Any]:
     return [record.value for record in task.records]
 
 
-def committed(kafka: Kafka, group: str) -> dict[tuple[str, int], int]:
-    found = kafka.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(30)
-    return {(p.topic, p.partition): p.offset for p in found.topic_partitions or [] if p.offset >= 0}
-
-
 def commit(kafka: Kafka, group: str, topic: str, offset: int) -> None:
     request = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, offset)])]
     kafka.admin.alter_consumer_group_offsets(request)[group].result(30)
@@ -90,7 +85,7 @@ def test_a_million_tiny_records_in_bounded_memory(kafka: Kafka, bootstrap: str) 
         eventually(lambda: any(sizes))
         go_on.set()
         eventually(lambda: sum(sizes) == 1_000_000, 300)
-        eventually(lambda: committed(kafka, f"connect-{run.connector}") == {(topic, 0): 1_000_000})
+        eventually(lambda: kafka.committed(f"connect-{run.connector}") == {(topic, 0): 1_000_000})
     assert max(sizes) <= 2000
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 << 10
 
@@ -122,7 +117,7 @@ def test_offsets_out_of_range(kafka: Kafka, bootstrap: str) -> None:
     commit(kafka, f"connect-{name}", topic, 100)
     with TaskRun(task, bootstrap, {"topics": topic}, connector=name):
         eventually(lambda: values(task) == ["a", "b"])
-        eventually(lambda: committed(kafka, f"connect-{name}") == {(topic, 0): 2})
+        eventually(lambda: kafka.committed(f"connect-{name}") == {(topic, 0): 2})
 
 
 def test_offsets_out_of_range_without_a_start(kafka: Kafka, bootstrap: str) -> None:
@@ -132,7 +127,7 @@ def test_offsets_out_of_range_without_a_start(kafka: Kafka, bootstrap: str) -> N
     config = {"topics": topic, "consumer.override.auto.offset.reset": "none"}
     run = TaskRun(keeping(), bootstrap, config, connector=name)
     assert "out of range" in run.failure()
-    assert committed(kafka, f"connect-{name}") == {(topic, 0): 100}
+    assert kafka.committed(f"connect-{name}") == {(topic, 0): 100}
 
 
 def test_partitions_of_a_put_that_hangs_go_to_others(kafka: Kafka, bootstrap: str) -> None:
@@ -152,6 +147,6 @@ def test_partitions_of_a_put_that_hangs_go_to_others(kafka: Kafka, bootstrap: st
         with TaskRun(other, bootstrap, config, connector=name, task=1):
             eventually(lambda: values(other) == ["a"], 90)
             kafka.produce(topic, ["b"])
-            eventually(lambda: committed(kafka, f"connect-{name}") == {(topic, 0): 2}, 90)
+            eventually(lambda: kafka.committed(f"connect-{name}") == {(topic, 0): 2}, 90)
             released.set()
-            eventually(lambda: committed(kafka, f"connect-{name}") == {(topic, 0): 2})
+            eventually(lambda: kafka.committed(f"connect-{name}") == {(topic, 0): 2})

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from giving import giving, records
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.record import Header, SourceRecord
 from penstock.api.schema import STRING
-from penstock.api.source import SourceTask
 from penstock.api.topic_settings import TopicSettings
 from penstock.connectors.file_source import FileStreamSourceTask
 from support import Kafka
 from task_runs import TaskRun, eventually, new_name
 
 pytestmark = pytest.mark.integration
-
-
-@pytest.fixture
-def topic(kafka: Kafka) -> str:
-    return kafka.create_topic()
-
-
-@pytest.fixture
-def offsets_topic(kafka: Kafka) -> str:
-    return kafka.create_topic(config={"cleanup.policy": "compact"})
 
 
 def stored(kafka: Kafka, topic: str, connector: str) -> list[bytes | None]:
@@ -40,40 +28,6 @@ def stored(kafka: Kafka, topic: str, connector: str) -> list[bytes | None]:
 def lines(file: Path, *values: str) -> None:
     with file.open("a") as out:
         out.write("".join(f"{value}\n" for value in values))
-
-
-class Listed(SourceTask):
-    """Gives the batches that a test has put into ``batches`` of its own subclass."""
-
-    batches: list[Any]
-
-    def start(self, config: Any) -> None:
-        self.log: list[str] = []
-
-    def poll(self) -> Sequence[SourceRecord] | None:
-        if not self.batches:
-            return None
-        batch = self.batches.pop(0)
-        if isinstance(batch, Exception):
-            raise batch
-        return batch  # type: ignore[no-any-return]
-
-    def idle(self) -> float:
-        return 0.02
-
-
-def listed(*batches: Any, **members: Any) -> type[Listed]:
-    return type("Task", (Listed,), {"batches": list(batches), "__module__": __name__, **members})
-
-
-def records(topic: str, *values: str, partition: str = "p", start: int = 0) -> list[SourceRecord]:
-    return [
-        SourceRecord(topic=topic, value=value, source_partition={"p": partition}, source_offset={"o": start + i + 1})
-        for i, value in enumerate(values)
-    ]
-
-
-# -- at least once
 
 
 def test_lines_and_offsets(kafka: Kafka, bootstrap: str, tmp_path: Path, topic: str, offsets_topic: str) -> None:
@@ -110,7 +64,7 @@ def test_reading_goes_on_at_the_offset_given(kafka: Kafka, bootstrap: str, tmp_p
 def test_offsets_of_an_own_topic_are_copied(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
     copies = kafka.create_topic()
     topics = {"offsets_topic": offsets_topic, "global_offsets_topic": copies}
-    with TaskRun(listed(records(topic, "a")), bootstrap, {}, **topics) as run:
+    with TaskRun(giving(records(topic, "a")), bootstrap, {}, **topics) as run:
         eventually(lambda: stored(kafka, copies, run.connector) == [b'{"o":1}'])
         assert stored(kafka, offsets_topic, run.connector) == [b'{"o":1}']
 
@@ -137,7 +91,7 @@ def test_a_pause_stops_polling_and_a_stop_commits(
 
 def test_a_task_that_begins_paused_is_not_started(bootstrap: str, topic: str) -> None:
     started: list[int] = []
-    task = listed(start=lambda self, config: started.append(1))
+    task = giving(start=lambda self, config: started.append(1))
     with TaskRun(task, bootstrap, {}, paused=True) as run:
         assert (run.host.states, started) == (["paused"], [])
         run.control.resume()
@@ -151,7 +105,7 @@ def test_stop_ends_a_poll_that_blocks(bootstrap: str) -> None:
     def poll(self: Any) -> None:
         ended.wait(30)
 
-    run = TaskRun(listed(poll=poll, stop=lambda self: ended.set()), bootstrap, {}).started()
+    run = TaskRun(giving(poll=poll, stop=lambda self: ended.set()), bootstrap, {}).started()
     run.stop()
     run.check()
 
@@ -159,7 +113,7 @@ def test_stop_ends_a_poll_that_blocks(bootstrap: str) -> None:
 def test_a_failing_poll_fails_the_task_and_what_was_sent_is_committed(
     kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str
 ) -> None:
-    task = listed(records(topic, "a"), ConnectError("the source is gone"))
+    task = giving(records(topic, "a"), ConnectError("the source is gone"))
     run = TaskRun(task, bootstrap, {}, {"offset.flush.interval.ms": "600000"}, offsets_topic=offsets_topic)
     assert run.failure().startswith("org.apache.kafka.connect.errors.ConnectException: the source is gone\n")
     assert kafka.values(topic) == [b"a"]
@@ -167,7 +121,7 @@ def test_a_failing_poll_fails_the_task_and_what_was_sent_is_committed(
 
 
 def test_a_poll_that_may_be_tried_again_is(kafka: Kafka, bootstrap: str, topic: str) -> None:
-    with TaskRun(listed(RetriableError("not yet"), records(topic, "a")), bootstrap, {}):
+    with TaskRun(giving(RetriableError("not yet"), records(topic, "a")), bootstrap, {}):
         eventually(lambda: kafka.values(topic) == [b"a"])
 
 
@@ -177,7 +131,7 @@ def test_a_failing_start_fails_the_task_which_is_stopped(bootstrap: str) -> None
     def start(self: Any, config: Any) -> None:
         raise ConnectError("no such database")
 
-    run = TaskRun(listed(start=start, stop=lambda self: stopped.append(1)), bootstrap, {})
+    run = TaskRun(giving(start=start, stop=lambda self: stopped.append(1)), bootstrap, {})
     assert "no such database" in run.failure()
     assert (stopped, run.host.states) == ([1], [])
 
@@ -193,7 +147,7 @@ def test_records_with_everything(kafka: Kafka, bootstrap: str) -> None:
         timestamp=1234,
         headers=(Header("h", STRING, "x"), Header("h", None, None)),
     )
-    with TaskRun(listed([record]), bootstrap, {}):
+    with TaskRun(giving([record]), bootstrap, {}):
         found = eventually(lambda: kafka.read_all(topic))[0]
     assert (found.partition, found.key, found.value, found.timestamp) == (2, b"k", b"v", 1234)
     assert found.headers == (("h", b"x"), ("h", None))
@@ -201,7 +155,7 @@ def test_records_with_everything(kafka: Kafka, bootstrap: str) -> None:
 
 def test_a_record_that_is_too_large_fails_the_task(bootstrap: str, topic: str, offsets_topic: str) -> None:
     config = {"producer.override.max.request.size": "2000"}
-    run = TaskRun(listed(records(topic, "x" * 3000)), bootstrap, config, offsets_topic=offsets_topic)
+    run = TaskRun(giving(records(topic, "x" * 3000)), bootstrap, config, offsets_topic=offsets_topic)
     trace = run.failure()
     assert "RecordTooLargeException" in trace
     assert "The message is 3086 bytes when serialized which is larger than 2000" in trace
@@ -209,7 +163,7 @@ def test_a_record_that_is_too_large_fails_the_task(bootstrap: str, topic: str, o
 
 
 def test_limits_may_be_as_low_as_in_java(bootstrap: str, topic: str) -> None:
-    run = TaskRun(listed(records(topic, "a")), bootstrap, {"producer.override.max.request.size": "1"})
+    run = TaskRun(giving(records(topic, "a")), bootstrap, {"producer.override.max.request.size": "1"})
     assert "The message is 86 bytes when serialized which is larger than 1, which is the value of the" in run.failure()
 
 
@@ -217,7 +171,7 @@ def test_a_record_that_is_too_large_is_skipped_if_tolerated(
     kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str
 ) -> None:
     config = {"producer.override.max.request.size": "2000", "errors.tolerance": "all"}
-    task = listed(records(topic, "a", "x" * 3000, "c"))
+    task = giving(records(topic, "a", "x" * 3000, "c"))
     with TaskRun(task, bootstrap, config, offsets_topic=offsets_topic) as run:
         eventually(lambda: kafka.values(topic) == [b"a", b"c"])
         eventually(lambda: stored(kafka, offsets_topic, run.connector) == [b'{"o":3}'])
@@ -225,7 +179,7 @@ def test_a_record_that_is_too_large_is_skipped_if_tolerated(
 
 def test_a_record_that_the_broker_refuses_fails_the_task(kafka: Kafka, bootstrap: str, offsets_topic: str) -> None:
     topic = kafka.create_topic(config={"max.message.bytes": "2000"})
-    run = TaskRun(listed(records(topic, "x" * 3000)), bootstrap, {}, offsets_topic=offsets_topic)
+    run = TaskRun(giving(records(topic, "x" * 3000)), bootstrap, {}, offsets_topic=offsets_topic)
     assert "RecordTooLargeException" in run.failure()
     assert stored(kafka, offsets_topic, run.connector) == []
     assert run.host.topics == []
@@ -233,7 +187,7 @@ def test_a_record_that_the_broker_refuses_fails_the_task(kafka: Kafka, bootstrap
 
 def test_each_topic_is_reported_once_until_a_reset(kafka: Kafka, bootstrap: str) -> None:
     a, b = kafka.create_topic(), kafka.create_topic()
-    task = listed(records(a, "1"), records(b, "2"), records(a, "3"))
+    task = giving(records(a, "1"), records(b, "2"), records(a, "3"))
     with TaskRun(task, bootstrap, {}, known_topics=(b,)) as run:
         eventually(lambda: len(kafka.values(a)) == 2 and run.host.topics == [a])
         run.control.reset_topics()
@@ -242,7 +196,7 @@ def test_each_topic_is_reported_once_until_a_reset(kafka: Kafka, bootstrap: str)
 
 
 def test_no_topic_is_reported_without_tracking(kafka: Kafka, bootstrap: str, topic: str) -> None:
-    with TaskRun(listed(records(topic, "1")), bootstrap, {}, track_topics=False) as run:
+    with TaskRun(giving(records(topic, "1")), bootstrap, {}, track_topics=False) as run:
         eventually(lambda: kafka.values(topic))
     assert run.host.topics == []
 
@@ -256,7 +210,7 @@ def test_topics_are_created_by_the_rules_which_the_task_may_change(kafka: Kafka,
         return settings.with_partitions(4) if settings.name == changed else settings
 
     config = {"topic.creation.default.partitions": "2", "topic.creation.default.replication.factor": "1"}
-    task = listed(records(ruled, "1") + records(changed, "2") + records(vetoed, "3"), settings_for_new_topic=settings)
+    task = giving(records(ruled, "1") + records(changed, "2") + records(vetoed, "3"), settings_for_new_topic=settings)
     with TaskRun(task, bootstrap, config):
         eventually(lambda: {ruled, changed, vetoed} <= kafka.topics())
         eventually(lambda: kafka.values(vetoed) == [b"3"])
@@ -275,7 +229,7 @@ def test_topics_are_created_by_the_rules_which_the_task_may_change(kafka: Kafka,
 def test_a_topic_that_cannot_be_created_fails_the_task(bootstrap: str, settings: dict[str, str], problem: str) -> None:
     topic, given = new_name("t"), {"partitions": "1", "replication.factor": "1", **settings}
     config = {f"topic.creation.default.{name}": value for name, value in given.items()}
-    run = TaskRun(listed(records(topic, "1")), bootstrap, config)
+    run = TaskRun(giving(records(topic, "1")), bootstrap, config)
     assert problem.format(topic) in run.failure()
 
 
@@ -295,7 +249,7 @@ def test_commit_and_commit_record_are_told(kafka: Kafka, bootstrap: str, topic: 
     }
     batch = records(topic, "a", "b")
     batch.insert(1, batch[0].with_(value=None, source_offset={"o": 9}))
-    task = listed(batch, commit_record=commit_record, commit=lambda self: commits.append(1))
+    task = giving(batch, commit_record=commit_record, commit=lambda self: commits.append(1))
     with TaskRun(task, bootstrap, drop, offsets_topic=offsets_topic) as run:
         eventually(lambda: len(told) == 3)
         eventually(lambda: stored(kafka, offsets_topic, run.connector) == [b'{"o":2}'])
@@ -305,7 +259,7 @@ def test_commit_and_commit_record_are_told(kafka: Kafka, bootstrap: str, topic: 
 
 def test_lost_contact_stores_no_more_offsets(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
     worker = {"offset.flush.interval.ms": "600000"}
-    run = TaskRun(listed(records(topic, "a")), bootstrap, {}, worker, offsets_topic=offsets_topic).started()
+    run = TaskRun(giving(records(topic, "a")), bootstrap, {}, worker, offsets_topic=offsets_topic).started()
     eventually(lambda: kafka.values(topic) == [b"a"])
     run.control.abort()
     run.join()
@@ -313,170 +267,8 @@ def test_lost_contact_stores_no_more_offsets(kafka: Kafka, bootstrap: str, topic
 
 
 def test_metrics_have_javas_names(bootstrap: str, topic: str) -> None:
-    with TaskRun(listed(records(topic, "a", "b")), bootstrap, {}) as run:
+    with TaskRun(giving(records(topic, "a", "b")), bootstrap, {}) as run:
         eventually(lambda: run.host.reported)
     assert run.host.reported["source-record-poll-total"] == 2
     assert run.host.reported["source-record-write-total"] == 2
     assert run.host.reported["batch-size-max"] == 2
-
-
-# -- exactly once
-
-
-def once(topic: str, **more: Any) -> dict[str, Any]:
-    return {"exactly_once": True, "offsets_topic": topic, "group_id": new_name("g"), **more}
-
-
-def test_records_and_offsets_in_one_transaction(
-    kafka: Kafka, bootstrap: str, tmp_path: Path, topic: str, offsets_topic: str
-) -> None:
-    lines(tmp_path / "in", "one", "two")
-    config = {"file": str(tmp_path / "in"), "topic": topic}
-    with TaskRun(FileStreamSourceTask, bootstrap, config, **once(offsets_topic)) as run:
-        eventually(lambda: kafka.values(topic) == [b"one", b"two"])
-        assert stored(kafka, offsets_topic, run.connector) == [b'{"position":8}']
-        assert run.host.topics == [topic]
-        lines(tmp_path / "in", "three")
-        eventually(lambda: kafka.values(topic) == [b"one", b"two", b"three"])
-        assert [r.offset for r in kafka.read_all(topic)] == [0, 1, 3]
-        assert stored(kafka, offsets_topic, run.connector)[-1] == b'{"position":14}'
-
-
-def test_own_offsets_are_copied_after_the_commit(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
-    copies = kafka.create_topic()
-    task = listed(records(topic, "a"))
-    with TaskRun(task, bootstrap, {}, **once(offsets_topic, global_offsets_topic=copies)) as run:
-        eventually(lambda: stored(kafka, copies, run.connector) == [b'{"o":1}'])
-
-
-def test_an_interval_holds_records_back(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
-    config = {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "1500"}
-    with TaskRun(listed(records(topic, "a"), records(topic, "b", start=1)), bootstrap, config, **once(offsets_topic)):
-        eventually(lambda: len(kafka.values(topic, "read_uncommitted")) == 2)
-        eventually(lambda: kafka.values(topic) == [b"a", b"b"])
-    assert [r.offset for r in kafka.read_all(topic)] == [0, 1]
-
-
-def test_a_pause_and_a_stop_end_the_transaction(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
-    config = {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "600000"}
-    task = listed(records(topic, "a"))
-    with TaskRun(task, bootstrap, config, **once(offsets_topic)) as run:
-        eventually(lambda: kafka.values(topic, "read_uncommitted") == [b"a"])
-        run.control.pause()
-        eventually(lambda: kafka.values(topic) == [b"a"])
-        run.control.resume()
-        task.batches.append(records(topic, "b", start=1))
-        eventually(lambda: b"b" in kafka.values(topic, "read_uncommitted"))
-    assert kafka.values(topic) == [b"a", b"b"]
-
-
-def test_the_connector_defines_transactions(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
-    batch = records(topic, "kept 1", "kept 2", "thrown away", "kept 3")
-
-    def poll(self: Any) -> Any:
-        if not self.batches:
-            return None
-        transaction = self.context.transaction
-        transaction.commit_transaction(after=batch[1])
-        transaction.abort_transaction(after=batch[2])
-        transaction.commit_transaction()
-        return self.batches.pop()
-
-    config = {"transaction.boundary": "connector"}
-    with TaskRun(listed(batch, poll=poll), bootstrap, config, **once(offsets_topic)) as run:
-        eventually(lambda: kafka.values(topic) == [b"kept 1", b"kept 2", b"kept 3"])
-        assert stored(kafka, offsets_topic, run.connector) == [b'{"o":2}', b'{"o":3}', b'{"o":4}']
-
-
-def test_transactions_may_be_aborted_as_soon_as_others_end(
-    kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str
-) -> None:
-    kept, thrown_away = (records(topic, *(f"{what} {i}" for i in range(40))) for what in ("kept", "thrown away"))
-    turns = itertools.count()
-
-    def poll(self: Any) -> Any:
-        number, step = divmod(next(turns), 3)
-        if number == 40:
-            self.context.transaction.commit_transaction()
-        if number >= 40:
-            return None
-        if step == 0:
-            self.context.transaction.commit_transaction()
-            return [kept[number]]
-        if step == 1:
-            return [thrown_away[number]]
-        time.sleep(number % 4 / 1000)
-        self.context.transaction.abort_transaction()
-        return None
-
-    with TaskRun(listed(poll=poll), bootstrap, {"transaction.boundary": "connector"}, **once(offsets_topic)) as run:
-        eventually(lambda: run.error or b"kept 39" in kafka.values(topic))
-    assert kafka.values(topic) == [b"kept %d" % i for i in range(40)]
-
-
-def test_what_the_connector_did_not_commit_is_aborted_at_the_end(
-    kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str
-) -> None:
-    run = TaskRun(listed(records(topic, "a")), bootstrap, {"transaction.boundary": "connector"}, **once(offsets_topic))
-    with run:
-        eventually(lambda: kafka.values(topic, "read_uncommitted") == [b"a"])
-    assert kafka.values(topic) == []
-    assert stored(kafka, offsets_topic, run.connector) == []
-
-
-def test_a_failure_aborts(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
-    config = {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "600000"}
-    task = listed(records(topic, "a"), ConnectError("gone"))
-    run = TaskRun(task, bootstrap, config, **once(offsets_topic))
-    assert "gone" in run.failure()
-    assert kafka.values(topic) == []
-    kafka.produce(topic, ["after"])
-    assert kafka.values(topic) == [b"after"]
-
-
-def test_a_record_that_cannot_be_converted_aborts_its_transaction(
-    kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str
-) -> None:
-    cast = {"transforms": "c", "transforms.c.type": "org.apache.kafka.connect.transforms.Cast$Value"}
-    task = listed(records(topic, "1", "2"), records(topic, "3", "no number", start=2))
-    run = TaskRun(task, bootstrap, {**cast, "transforms.c.spec": "int32"}, **once(offsets_topic))
-    assert "source offset {'o': 4}" in run.failure()
-    assert kafka.values(topic) == [b"1", b"2"]
-    assert stored(kafka, offsets_topic, run.connector) == [b'{"o":2}']
-
-
-def test_a_newer_run_shuts_out_an_older_one(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
-    older, newer = listed(records(topic, "a")), listed()
-    spec = once(offsets_topic)
-    run = TaskRun(older, bootstrap, {}, connector="c", **spec).started()
-    eventually(lambda: kafka.values(topic) == [b"a"])
-    with TaskRun(newer, bootstrap, {}, connector="c", **spec):
-        older.batches.append(records(topic, "zombie", start=1))
-        trace = run.failure()
-    assert "a newer run of it has taken its place" in trace
-    assert "Fenced" in trace or "Epoch" in trace
-    assert kafka.values(topic) == [b"a"]
-
-
-def test_commits_are_told_after_the_transaction(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
-    told: list[Any] = []
-
-    def commit_record(self: Any, record: SourceRecord, topic: str, partition: int, offset: int) -> None:
-        told.append((record.value, offset, [v.decode() for v in kafka.values(topic) if v]))
-
-    with TaskRun(listed(records(topic, "a", "b"), commit_record=commit_record), bootstrap, {}, **once(offsets_topic)):
-        eventually(lambda: told == [("a", 0, ["a", "b"]), ("b", 1, ["a", "b"])])
-
-
-def test_a_source_may_not_write_to_its_offsets_topic(bootstrap: str, offsets_topic: str) -> None:
-    run = TaskRun(listed(records(offsets_topic, "a")), bootstrap, {}, **once(offsets_topic))
-    assert "Source tasks may not produce to their own offsets topics" in run.failure()
-
-
-def test_lost_contact_ends_it_without_a_commit(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
-    config = {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "600000"}
-    run = TaskRun(listed(records(topic, "a")), bootstrap, config, **once(offsets_topic)).started()
-    eventually(lambda: kafka.values(topic, "read_uncommitted") == [b"a"])
-    run.control.abort()
-    run.join()
-    assert kafka.values(topic) == []

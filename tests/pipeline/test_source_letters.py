@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from giving import Giving, Telling, giving, record
 from penstock.api.batch import Batch
 from penstock.api.record import Header, SourceRecord
 from penstock.api.schema import INT32, STRING
-from penstock.api.source import SourceTask
 from penstock.connectors.file_source import FileStreamSourceTask
 from penstock.core.tasks import TaskId
 from penstock.pipeline.commit import tracked
@@ -22,37 +22,6 @@ from penstock.pipeline.source_letters import SourceLetters
 from support import Kafka
 from task_runs import JSON, TaskRun, eventually, new_name, resolve
 from task_runs import STRING as STRINGS
-
-
-class Giving(SourceTask):
-    """Gives the batches of its own subclass."""
-
-    batches: list[Any]
-
-    def poll(self) -> Any:
-        batch = self.batches.pop(0) if self.batches else None
-        if isinstance(batch, Exception):
-            raise batch
-        return batch
-
-    def idle(self) -> float:
-        return 0.02
-
-
-class Telling(Giving):
-    told: list[Any]
-
-    def commit_record(self, record: SourceRecord, topic: str, partition: int, offset: int) -> None:
-        self.told.append((record.value, offset))
-
-
-def giving(*batches: Any, base: type[Giving] = Giving) -> Any:
-    return type("Task", (base,), {"batches": list(batches), "told": [], "__module__": __name__})
-
-
-def record(topic: str, partition: str, offset: int, value: str) -> SourceRecord:
-    return SourceRecord(topic=topic, value=value, source_partition={"p": partition}, source_offset={"o": offset})
-
 
 OWN = "penstock.errors.deadletterqueue."
 CAST = {
@@ -125,11 +94,6 @@ def test_headers_tell_where_it_came_from() -> None:
 
 
 # -- against a broker
-
-
-@pytest.fixture
-def topic(kafka: Kafka) -> str:
-    return kafka.create_topic()
 
 
 @pytest.mark.integration

@@ -37,16 +37,6 @@ def stepping(*steps: Any, **members: Any) -> Any:
     return type("Task", (Steps,), {"steps": list(steps), "__module__": __name__, **members})
 
 
-@pytest.fixture
-def topic(kafka: Kafka) -> str:
-    return kafka.create_topic()
-
-
-@pytest.fixture
-def offsets_topic(kafka: Kafka) -> str:
-    return kafka.create_topic(config={"cleanup.policy": "compact"})
-
-
 def records(topic: str, *values: Any, start: int = 0) -> list[SourceRecord]:
     return [
         SourceRecord(topic=topic, value=value, source_partition={"p": 0}, source_offset={"o": start + i + 1})

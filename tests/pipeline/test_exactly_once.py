@@ -1,0 +1,184 @@
+"""The loop of source tasks whose records and offsets are in transactions."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from giving import giving, records
+from penstock.api.errors import ConnectError
+from penstock.api.record import SourceRecord
+from penstock.connectors.file_source import FileStreamSourceTask
+from support import Kafka
+from task_runs import TaskRun, eventually, new_name
+
+pytestmark = pytest.mark.integration
+
+
+def stored(kafka: Kafka, topic: str, connector: str) -> list[bytes | None]:
+    return [r.value for r in kafka.read_all(topic) if str(r.key).startswith(f'b\'["{connector}"')]
+
+
+def once(topic: str, **more: Any) -> dict[str, Any]:
+    return {"exactly_once": True, "offsets_topic": topic, "group_id": new_name("g"), **more}
+
+
+def test_records_and_offsets_in_one_transaction(
+    kafka: Kafka, bootstrap: str, tmp_path: Path, topic: str, offsets_topic: str
+) -> None:
+    file = tmp_path / "in"
+    file.write_text("one\ntwo\n")
+    config = {"file": str(file), "topic": topic}
+    with TaskRun(FileStreamSourceTask, bootstrap, config, **once(offsets_topic)) as run:
+        eventually(lambda: kafka.values(topic) == [b"one", b"two"])
+        assert stored(kafka, offsets_topic, run.connector) == [b'{"position":8}']
+        assert run.host.topics == [topic]
+        with file.open("a") as out:
+            out.write("three\n")
+        eventually(lambda: kafka.values(topic) == [b"one", b"two", b"three"])
+        assert [r.offset for r in kafka.read_all(topic)] == [0, 1, 3]
+        assert stored(kafka, offsets_topic, run.connector)[-1] == b'{"position":14}'
+
+
+def test_own_offsets_are_copied_after_the_commit(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
+    copies = kafka.create_topic()
+    task = giving(records(topic, "a"))
+    with TaskRun(task, bootstrap, {}, **once(offsets_topic, global_offsets_topic=copies)) as run:
+        eventually(lambda: stored(kafka, copies, run.connector) == [b'{"o":1}'])
+
+
+def test_an_interval_holds_records_back(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
+    config = {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "1500"}
+    with TaskRun(giving(records(topic, "a"), records(topic, "b", start=1)), bootstrap, config, **once(offsets_topic)):
+        eventually(lambda: len(kafka.values(topic, "read_uncommitted")) == 2)
+        eventually(lambda: kafka.values(topic) == [b"a", b"b"])
+    assert [r.offset for r in kafka.read_all(topic)] == [0, 1]
+
+
+def test_a_pause_and_a_stop_end_the_transaction(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
+    config = {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "600000"}
+    task = giving(records(topic, "a"))
+    with TaskRun(task, bootstrap, config, **once(offsets_topic)) as run:
+        eventually(lambda: kafka.values(topic, "read_uncommitted") == [b"a"])
+        run.control.pause()
+        eventually(lambda: kafka.values(topic) == [b"a"])
+        run.control.resume()
+        task.batches.append(records(topic, "b", start=1))
+        eventually(lambda: b"b" in kafka.values(topic, "read_uncommitted"))
+    assert kafka.values(topic) == [b"a", b"b"]
+
+
+def test_the_connector_defines_transactions(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
+    batch = records(topic, "kept 1", "kept 2", "thrown away", "kept 3")
+
+    def poll(self: Any) -> Any:
+        if not self.batches:
+            return None
+        transaction = self.context.transaction
+        transaction.commit_transaction(after=batch[1])
+        transaction.abort_transaction(after=batch[2])
+        transaction.commit_transaction()
+        return self.batches.pop()
+
+    config = {"transaction.boundary": "connector"}
+    with TaskRun(giving(batch, poll=poll), bootstrap, config, **once(offsets_topic)) as run:
+        eventually(lambda: kafka.values(topic) == [b"kept 1", b"kept 2", b"kept 3"])
+        assert stored(kafka, offsets_topic, run.connector) == [b'{"o":2}', b'{"o":3}', b'{"o":4}']
+
+
+def test_transactions_may_be_aborted_as_soon_as_others_end(
+    kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str
+) -> None:
+    kept, thrown_away = (records(topic, *(f"{what} {i}" for i in range(40))) for what in ("kept", "thrown away"))
+    turns = itertools.count()
+
+    def poll(self: Any) -> Any:
+        number, step = divmod(next(turns), 3)
+        if number == 40:
+            self.context.transaction.commit_transaction()
+        if number >= 40:
+            return None
+        if step == 0:
+            self.context.transaction.commit_transaction()
+            return [kept[number]]
+        if step == 1:
+            return [thrown_away[number]]
+        time.sleep(number % 4 / 1000)
+        self.context.transaction.abort_transaction()
+        return None
+
+    with TaskRun(giving(poll=poll), bootstrap, {"transaction.boundary": "connector"}, **once(offsets_topic)) as run:
+        eventually(lambda: run.error or b"kept 39" in kafka.values(topic))
+    assert kafka.values(topic) == [b"kept %d" % i for i in range(40)]
+
+
+def test_what_the_connector_did_not_commit_is_aborted_at_the_end(
+    kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str
+) -> None:
+    run = TaskRun(giving(records(topic, "a")), bootstrap, {"transaction.boundary": "connector"}, **once(offsets_topic))
+    with run:
+        eventually(lambda: kafka.values(topic, "read_uncommitted") == [b"a"])
+    assert kafka.values(topic) == []
+    assert stored(kafka, offsets_topic, run.connector) == []
+
+
+def test_a_failure_aborts(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
+    config = {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "600000"}
+    task = giving(records(topic, "a"), ConnectError("gone"))
+    run = TaskRun(task, bootstrap, config, **once(offsets_topic))
+    assert "gone" in run.failure()
+    assert kafka.values(topic) == []
+    kafka.produce(topic, ["after"])
+    assert kafka.values(topic) == [b"after"]
+
+
+def test_a_record_that_cannot_be_converted_aborts_its_transaction(
+    kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str
+) -> None:
+    cast = {"transforms": "c", "transforms.c.type": "org.apache.kafka.connect.transforms.Cast$Value"}
+    task = giving(records(topic, "1", "2"), records(topic, "3", "no number", start=2))
+    run = TaskRun(task, bootstrap, {**cast, "transforms.c.spec": "int32"}, **once(offsets_topic))
+    assert "source offset {'o': 4}" in run.failure()
+    assert kafka.values(topic) == [b"1", b"2"]
+    assert stored(kafka, offsets_topic, run.connector) == [b'{"o":2}']
+
+
+def test_a_newer_run_shuts_out_an_older_one(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
+    older, newer = giving(records(topic, "a")), giving()
+    spec = once(offsets_topic)
+    run = TaskRun(older, bootstrap, {}, connector="c", **spec).started()
+    eventually(lambda: kafka.values(topic) == [b"a"])
+    with TaskRun(newer, bootstrap, {}, connector="c", **spec):
+        older.batches.append(records(topic, "zombie", start=1))
+        trace = run.failure()
+    assert "a newer run of it has taken its place" in trace
+    assert "Fenced" in trace or "Epoch" in trace
+    assert kafka.values(topic) == [b"a"]
+
+
+def test_commits_are_told_after_the_transaction(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
+    told: list[Any] = []
+
+    def commit_record(self: Any, record: SourceRecord, topic: str, partition: int, offset: int) -> None:
+        told.append((record.value, offset, [v.decode() for v in kafka.values(topic) if v]))
+
+    with TaskRun(giving(records(topic, "a", "b"), commit_record=commit_record), bootstrap, {}, **once(offsets_topic)):
+        eventually(lambda: told == [("a", 0, ["a", "b"]), ("b", 1, ["a", "b"])])
+
+
+def test_a_source_may_not_write_to_its_offsets_topic(bootstrap: str, offsets_topic: str) -> None:
+    run = TaskRun(giving(records(offsets_topic, "a")), bootstrap, {}, **once(offsets_topic))
+    assert "Source tasks may not produce to their own offsets topics" in run.failure()
+
+
+def test_lost_contact_ends_it_without_a_commit(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
+    config = {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "600000"}
+    run = TaskRun(giving(records(topic, "a")), bootstrap, config, **once(offsets_topic)).started()
+    eventually(lambda: kafka.values(topic, "read_uncommitted") == [b"a"])
+    run.control.abort()
+    run.join()
+    assert kafka.values(topic) == []
