@@ -16,6 +16,7 @@ from process_tree import descendants
 from waiting import until
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
+SPARKS_JAVA = "spark.driver.extraJavaOptions"
 PLAIN = {"key.converter": STRING, "value.converter": STRING}
 
 
@@ -38,6 +39,8 @@ class WorkerProcess:
             **{f"{kind}.storage.replication.factor": "1" for kind in ("config", "offset", "status")},
             "offset.flush.interval.ms": "500",
             "exactly.once.source.support": "enabled",
+            # Half the processor time until Spark is there; but queries with many records would be much slower.
+            SPARKS_JAVA: "-XX:TieredStopAtLevel=1",
             **{key.replace("__", "."): value for key, value in settings.items()},
         }
         self.process: subprocess.Popen[bytes] | None = None

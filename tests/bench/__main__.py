@@ -22,7 +22,7 @@ from bench.cases import CASES
 from bench.connect import CaseError, Connect
 from bench.setting import Setting
 from penstock.embedded import Broker
-from workers import WorkerProcess
+from workers import SPARKS_JAVA, WorkerProcess
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -78,7 +78,7 @@ def _stage(bootstrap: str) -> Iterator[tuple[str, Path, Connect]]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-bench-")))
         folder.chmod(0o777)  # Java's worker may run as somebody else
         bootstrap = bootstrap or stack.enter_context(Broker()).bootstrap
-        worker = WorkerProcess(bootstrap, folder)
+        worker = WorkerProcess(bootstrap, folder, **{SPARKS_JAVA: ""})
         stack.callback(_delete_topics, worker)
         stack.enter_context(worker)
         yield bootstrap, folder, Connect(comparing.OURS, str(worker.http.base_url))

@@ -23,7 +23,7 @@ from soak.tally import Tally
 from soak.victims import kill_many
 from support import Kafka
 from waiting import until
-from workers import PLAIN
+from workers import PLAIN, SPARKS_JAVA
 
 PARTITIONS = 8
 FILE, TABLE = "lines", "rows"
@@ -82,7 +82,7 @@ def run(test: SinkKillTest, bootstrap: str, folder: Path, say: Callable[[str], N
     clock, kafka = Clock(), Kafka(bootstrap)
     topic = kafka.create_topic(f"numbers-{uuid.uuid4().hex[:8]}", partitions=PARTITIONS)
     feeder = Feeder(bootstrap, topic, test.records, test.kills * test.between_kills)
-    with Cluster(bootstrap, folder) as cluster:
+    with Cluster(bootstrap, folder, **{SPARKS_JAVA: ""}) as cluster:
         course = _Course(cluster, topic, folder, test.records, say)
         course.begin()
         feeder.start()
