@@ -43,8 +43,9 @@ class Files:
         assert settings.path is not None
         self._settings = settings
         jvm: Any = session._jvm
-        self._jvm = jvm
-        self._path = jvm.org.apache.hadoop.fs.Path(settings.path)
+        # Each part of such a name is looked up in all jars.
+        self._new_path, self._texts = jvm.org.apache.hadoop.fs.Path, jvm.org.apache.commons.io.IOUtils
+        self._path = self._new_path(settings.path)
         self._files = self._path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
         self._own = self._below(self._path, f"{HIDDEN}/{_plain(writer)}")
 
@@ -94,7 +95,7 @@ class Files:
             return None
         stream = self._files.open(path)
         with contextlib.closing(stream):
-            text = self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")
+            text = self._texts.toString(stream, "UTF-8")
         return _Batch(**json.loads(text))
 
     def _move(self, source: Any, target: Any) -> None:
@@ -113,7 +114,7 @@ class Files:
                 self._files.delete(status.getPath(), True)
 
     def _below(self, path: Any, name: str) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(path, name)
+        return self._new_path(path, name)
 
 
 def _plain(name: str) -> str:
