@@ -103,6 +103,24 @@ def test_an_admitted_task_gets_its_answer() -> None:
         channel._socket.close()
 
 
+def test_a_worker_may_ask_again_before_it_admits_a_task() -> None:
+    with meeting() as (worker, outcome):
+        worker.send({"challenge": nonce()})
+        first = worker.receive()
+        second = worker.admit()
+        channel, admitted = outcome.get(timeout=5)
+        assert admitted == {"lease": 1.0}
+        assert first["who"] == second["who"]
+        assert first["nonce"] != second["nonce"]
+        channel._socket.close()
+
+
+def test_who_admits_without_having_asked_is_not_believed() -> None:
+    with meeting() as (worker, outcome):
+        worker.send({"admitted": {"lease": 1.0}, "proof": ""})
+        assert isinstance(outcome.get(timeout=5), RefusedError)
+
+
 def test_a_worker_that_does_not_know_the_key_is_not_believed() -> None:
     with meeting() as (worker, outcome):
         worker.admit(key="cd" * 32)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
+from penstock.api.errors import ConnectError
 from penstock.core.tasks import (
     OffsetsReported,
     SparkDied,
@@ -114,6 +116,44 @@ def test_a_run_waits_for_the_end_of_the_run_before(hosted: Any, spec: Spec) -> N
     assert events.index(TaskEnded(id, 1)) < events.index(TaskRunning(id, 2))
     hosted.stop(id)
     hosted.events.until(TaskEnded, id)
+
+
+def test_a_task_is_told_what_was_found_out_while_spark_started_it(hosted: Any, spec: Spec) -> None:
+    one, found = spec(topic="early"), Future[TaskSpec]()
+    id = id_of(one)
+    hosted.run(one, found)
+    hosted.events.until(TaskWaiting, id)
+    assert hosted._runs[id]._admitted.done() is False
+    hosted.pause(id)
+    found.set_result(replace(one, config={"topic": "late"}))
+    hosted.events.until(TaskPaused, id)
+    hosted.resume(id)
+    assert TopicSeen(id, 1, "late") in hosted.events.until(TopicSeen, id)
+    hosted.stop(id)
+    hosted.events.until(TaskEnded, id)
+
+
+def test_a_task_that_can_not_be_told_what_to_do_has_failed(hosted: Any, spec: Spec) -> None:
+    one, found = spec(), Future[TaskSpec]()
+    hosted.run(one, found)
+    hosted.events.until(TaskWaiting, id_of(one))
+    found.set_exception(ConnectError("no offsets"))
+    failed, ended = hosted.events.until(TaskEnded, id_of(one))[-2:]
+    assert failed.trace.startswith("org.apache.kafka.connect.errors.ConnectException: no offsets")
+    assert isinstance(ended, TaskEnded)
+
+
+def test_a_run_has_not_ended_before_its_offsets_are_read(hosted: Any, spec: Spec) -> None:
+    one, found = spec(), Future[TaskSpec]()
+    id = id_of(one)
+    hosted.run(one, found)
+    hosted.events.until(TaskWaiting, id)
+    hosted.stop(id)
+    until(lambda: f"{id}/1" not in hosted._driver._jobs, "the end of the Spark job", 10)
+    assert id in hosted._runs
+    found.set_result(one)
+    events = hosted.events.until(TaskEnded, id)
+    assert not any(isinstance(event, TaskRunning) for event in events)
 
 
 def test_only_the_expected_attempt_of_the_expected_run_is_admitted_and_only_once(hosted: Any, spec: Spec) -> None:

@@ -30,6 +30,8 @@ STRANGER_LIMIT = 64 * 1024
 BEAT = 1.0
 """Seconds between heartbeats; less if the lease is short."""
 
+ADMISSION = 150.0
+"""Seconds that a worker may take until it admits a task that has presented itself."""
 LEAVE_AT = 0.6
 """The part of the lease after which a task that hears nothing is told to end and to commit nothing more."""
 EXIT_AT = 0.9
@@ -116,19 +118,26 @@ class TaskChannel:
     def connect(
         cls, address: tuple[str, int], key: str, who: Message, timeout: float = 10.0
     ) -> tuple[TaskChannel, Message]:
-        """Present oneself; the answer is what the worker said at admission. Raises RefusedError, OSError."""
+        """Present oneself, and again when the worker asks again: it may have something to do first. The answer is what
+        it said at admission. Raises RefusedError, OSError.
+        """
         connection = socket.create_connection(address, timeout)
         try:
             keep_alive(connection)
             channel = cls(connection, time.monotonic())
-            challenge, ours, presented = channel._receive()["challenge"], nonce(), orjson.dumps(who).decode()
-            said = {"who": presented, "nonce": ours, "proof": proof(key, "task", challenge, ours, presented)}
-            channel._renewed = time.monotonic()
-            connection.sendall(encode(said))
+            presented, expected = orjson.dumps(who).decode(), nonce()
             answer = channel._receive()
+            while "challenge" in answer:
+                challenge, ours = answer["challenge"], nonce()
+                said = {"who": presented, "nonce": ours, "proof": proof(key, "task", challenge, ours, presented)}
+                expected = proof(key, "worker", ours, challenge, presented)
+                channel._renewed = time.monotonic()
+                connection.sendall(encode(said))
+                connection.settimeout(ADMISSION)
+                answer = channel._receive()
             if "refused" in answer:
                 raise RefusedError(answer["refused"])
-            if not proves(answer.get("proof"), proof(key, "worker", ours, challenge, presented)):
+            if not proves(answer.get("proof"), expected):
                 raise RefusedError(
                     f"{address[0]}:{address[1]} is not the worker of this task: it does not know its key"
                 )

@@ -54,11 +54,14 @@ class HostedTasks:
         self._thread.start()
         self._call(self._begin, listening, (host, listening.getsockname()[1]))
 
-    def run(self, spec: TaskSpec) -> None:
+    def run(self, spec: TaskSpec, complete: concurrent.futures.Future[TaskSpec] | None = None) -> None:
         """Start a run of a task. ``TaskWaiting`` until it is admitted, then what it says, then ``TaskEnded``, whatever
         happens.
+
+        ``complete`` is what the task is told in place of ``spec``, which then need only say what is to be started. It
+        is waited for before the task is admitted and before the run has ended; its error is the task's failure.
         """
-        self._call(self._run, spec)
+        self._call(self._run, spec, complete)
 
     def pause(self, id: TaskId) -> None:
         self._call(self._steer, id, Run.pause)
@@ -107,11 +110,15 @@ class HostedTasks:
         self._serving = self._loop.create_task(asyncio.start_server(self._meet, sock=listening))
 
     async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await welcome(reader, writer, self._key_of, self._admit)
+        await welcome(reader, writer, self._key_of, self._ready, self._admit)
 
     def _key_of(self, who: Message) -> str | None:
         run = self._runs.get(_id(who))
         return run.key or None if run is not None else None
+
+    def _ready(self, who: Message) -> asyncio.Future[Any] | None:
+        run = self._runs.get(_id(who))
+        return run.complete if run is not None else None
 
     def _admit(self, who: Message, link: Link) -> Message:
         run = self._runs.get(_id(who))
@@ -120,10 +127,10 @@ class HostedTasks:
         spec = run.admit(who, link)
         return {"spec": spec.to_json(), "lease": self.settings.lease, "levels": self._levels}
 
-    def _run(self, spec: TaskSpec) -> None:
+    def _run(self, spec: TaskSpec, complete: concurrent.futures.Future[TaskSpec] | None) -> None:
         id = TaskId(spec.connector, spec.task)
         before = self._runs.get(id)
-        run = self._runs[id] = Run(spec, self._shared)
+        run = self._runs[id] = Run(spec, self._shared, complete)
         run.living = self._loop.create_task(self._live(run, before))
 
     async def _live(self, run: Run, before: Run | None) -> None:

@@ -7,6 +7,7 @@ cancelled job was seen to work on for seconds). Only then ``TaskEnded`` is said,
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import logging
 import secrets
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from penstock.core.tasks import (
     TopicSeen,
 )
 from penstock.pipeline.task import TaskSpec
+from penstock.pipeline.trace import trace
 from penstock.spark.channel import Message, RefusedError
 from penstock.spark.server import Link, Process
 from penstock.spark.session import HostSettings
@@ -53,7 +55,10 @@ class Shared:
 class Run:
     living: asyncio.Task[None]
 
-    def __init__(self, spec: TaskSpec, shared: Shared) -> None:
+    def __init__(
+        self, spec: TaskSpec, shared: Shared, complete: concurrent.futures.Future[TaskSpec] | None = None
+    ) -> None:
+        """As ``HostedTasks.run``."""
         loop = asyncio.get_running_loop()
         self.spec = spec
         self.id = TaskId(spec.connector, spec.task)
@@ -67,20 +72,30 @@ class Run:
         self._admitted: asyncio.Future[Link] = loop.create_future()
         self._process: Process | None = None
         self._insisting: asyncio.Task[None] | None = None
+        self.complete: asyncio.Future[TaskSpec] = loop.create_future()
+        """What the task is to be told."""
+        if complete is None:
+            self.complete.set_result(spec)
+        else:
+            self.complete = asyncio.wrap_future(complete)
+            self.complete.add_done_callback(self._completed)
 
     async def live(self) -> None:
         """Returns when nothing of this run is at work anywhere, and nothing ever will be."""
-        if not self._query and not await self._slot():
-            return
+        placed = False
         try:
-            job = await self._submit()
-            if self._admitted.done():
-                await self._attend(self._admitted.result(), job)
+            placed = self._query or await self._slot()
+            if placed:
+                job = await self._submit()
+                if self._admitted.done():
+                    await self._attend(self._admitted.result(), job)
         finally:
-            if not self._query:
+            if placed and not self._query:
                 self._shared.free.release()
             if self._insisting is not None:
                 self._insisting.cancel()
+            # Whoever still fences this task's producers would fence those of its next run.
+            await asyncio.wait({self.complete})
 
     # What the worker asks for.
 
@@ -125,10 +140,12 @@ class Run:
             raise RefusedError(f"run {self.spec.run} of task {self.id} has been admitted already")
         if self._stop.done():
             raise RefusedError(f"run {self.spec.run} of task {self.id} has been stopped")
+        if not self.complete.done() or self.complete.exception() is not None:
+            raise RefusedError(f"run {self.spec.run} of task {self.id} can't be told what to do")
         if self._shared.settings.local and not self._query:
             self._process = Process.open(who["pid"])
         self._admitted.set_result(link)
-        return self.spec
+        return replace(self.complete.result(), paused=self.spec.paused, known_topics=self.spec.known_topics)
 
     def waiting(self, reason: str) -> None:
         self._deliver(TaskWaiting(self.id, self.spec.run, reason))
@@ -137,6 +154,12 @@ class Run:
         self._deliver(
             TaskFailed(self.id, self.spec.run, f"org.apache.kafka.connect.errors.ConnectException: {reason}\n")
         )
+
+    def _completed(self, complete: asyncio.Future[TaskSpec]) -> None:
+        if not complete.cancelled() and (error := complete.exception()) is not None and not self._stop.done():
+            log.error("Task %s could not be started", self.id, exc_info=error)
+            self._deliver(TaskFailed(self.id, self.spec.run, trace(error)))
+            self.stop(0.0)
 
     async def _slot(self) -> bool:
         """Wait for a free slot of Spark, or for the stop."""
@@ -171,13 +194,15 @@ class Run:
             outcomes = _either(job, self._admitted, self._stop)
             done, _ = await asyncio.wait(outcomes, timeout=SETTLING, return_when=asyncio.FIRST_COMPLETED)
             if not done:
-                self.waiting("Spark has been asked for a slot, and has not started the task yet")
+                asked = "Spark has been asked for a slot, and has not started the task yet"
+                self.waiting(asked if self.complete.done() else "Its source offsets are not read yet")
                 await asyncio.wait(outcomes, return_when=asyncio.FIRST_COMPLETED)
             if self._admitted.done():
                 return job
             if not job.done():
                 driver.cancel(self._group)
                 return job
+            self.key = ""
             if not job.result().driver_died:
                 self.failed(f"Spark did not start the task: {job.result().error or 'its job ended at once'}")
                 return job

@@ -109,31 +109,47 @@ async def welcome(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
     key_of: Callable[[Message], str | None],
+    ready: Callable[[Message], asyncio.Future[Any] | None],
     admit: Callable[[Message, Link], Message],
 ) -> None:
-    """Meet whoever has connected. ``admit`` answers with what the task is told, or raises RefusedError."""
+    """Meet whoever has connected. ``ready`` is what is waited for before it can be admitted, however it comes out;
+    ``admit`` answers with what the task is told, or raises RefusedError.
+    """
     try:
-        async with asyncio.timeout(PATIENCE):
-            keep_alive(writer.get_extra_info("socket"))
-            challenge = nonce()
-            writer.write(encode({"challenge": challenge}))
-            said = await receive(reader, STRANGER_LIMIT)
-            presented, theirs = str(said.get("who")), str(said.get("nonce"))
-            who = _identity(presented)
-            key = key_of(who)
-            if key is None or not proves(said.get("proof"), proof(key, "task", challenge, theirs, presented)):
-                raise RefusedError("this worker does not expect this task, or it does not know its key")
-            try:
-                admitted = admit(who, Link(reader, writer, who))
-            except RefusedError as refusal:
-                log.info("Refused %s: %s", who, refusal)
-                raise
-            writer.write(encode({"admitted": admitted, "proof": proof(key, "worker", theirs, challenge, presented)}))
+        keep_alive(writer.get_extra_info("socket"))
+        who, shown = await _presented(reader, writer, key_of)
+        waited_for = ready(who)
+        if waited_for is not None and not waited_for.done():
+            await asyncio.wait({waited_for})
+            # It has to be there still: its lease begins with what it says now.
+            who, shown = await _presented(reader, writer, key_of)
+        try:
+            admitted = admit(who, Link(reader, writer, who))
+        except RefusedError as refusal:
+            log.info("Refused %s: %s", who, refusal)
+            raise
+        writer.write(encode({"admitted": admitted, "proof": shown}))
     except RefusedError as refusal:
         writer.write(encode({"refused": str(refusal)}))
         writer.close()
     except (OSError, asyncio.IncompleteReadError):
         writer.close()
+
+
+async def _presented(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key_of: Callable[[Message], str | None]
+) -> tuple[Message, str]:
+    """Who it is, and the proof that this is its worker. Raises RefusedError if it can't prove who it is."""
+    async with asyncio.timeout(PATIENCE):
+        challenge = nonce()
+        writer.write(encode({"challenge": challenge}))
+        said = await receive(reader, STRANGER_LIMIT)
+    presented, theirs = str(said.get("who")), str(said.get("nonce"))
+    who = _identity(presented)
+    key = key_of(who)
+    if key is None or not proves(said.get("proof"), proof(key, "task", challenge, theirs, presented)):
+        raise RefusedError("this worker does not expect this task, or it does not know its key")
+    return who, proof(key, "worker", theirs, challenge, presented)
 
 
 def _identity(presented: str) -> dict[str, Any]:

@@ -171,7 +171,7 @@ class Worker:
         return Parts(
             foundation=self._foundation,
             connectors=Connectors(setup, self._loop.deliver, settings.task_shutdown_timeout_ms / 1000),
-            tasks=TaskStarts(self._hosts, specs.prepare, self._loop.deliver, self._pool),
+            tasks=TaskStarts(self._hosts, specs.outline, specs.complete, self._loop.deliver, self._pool),
             background=background,
             local=local,
             set_log_level=lambda name, level: void(self._set_level(name, level)),

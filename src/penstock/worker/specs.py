@@ -1,5 +1,7 @@
 """From what the herder says to what a task is told: one ``TaskSpec`` per start.
 
+It is made in two steps, so that a process for the task can be got ready during the second, which takes its time.
+
 References to config providers are resolved here, on the worker, and nowhere written down. A source's offsets are read
 up to the end of their topic, after the old generation and this task's own predecessor have been fenced (KIP-618): what
 was read before that, a zombie could still make out of date by one more commit.
@@ -8,7 +10,7 @@ was read before that, a zombie could still make out of date by one more commit.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from penstock.api.source import SourceTask
@@ -45,14 +47,11 @@ class Specs:
     plugin_path: tuple[str, ...]
     cluster_id: Callable[[], str]
 
-    def prepare(self, start: StartTask) -> TaskSpec:
-        """Called on a thread that may block. Raises whatever must make the task FAILED."""
+    def outline(self, start: StartTask) -> TaskSpec:
+        """All but a source's offsets. Called on a thread that may block. Raises whatever must make the task FAILED."""
         connector_config = self.resolve(start.connector_config)
         task_class = self.plugins.connector(connector_config)().task_class()
         source = issubclass(task_class, SourceTask)
-        if source and self.exactly_once:
-            self.fence({**connector_config, "name": start.id.connector}, start.id.task)
-        offsets = self.offsets.for_task(start.id.connector, connector_config) if source else SourceOffsets(())
         return TaskSpec(
             connector=start.id.connector,
             task=start.id.task,
@@ -67,9 +66,21 @@ class Specs:
             exactly_once=self.exactly_once and source,
             known_topics=start.known_topics,
             track_topics=self.track_topics,
+            kafka_cluster_id=self.cluster_id(),
+            plugin_path=self.plugin_path,
+        )
+
+    def complete(self, outline: TaskSpec) -> TaskSpec:
+        """With its offsets, if it is a source. Called as ``outline``, after it."""
+        config = outline.connector_config
+        if not issubclass(self.plugins.connector(config)().task_class(), SourceTask):
+            return outline
+        if outline.exactly_once:
+            self.fence({**config, "name": outline.connector}, outline.task)
+        offsets = self.offsets.for_task(outline.connector, config)
+        return replace(
+            outline,
             offsets=offsets.committed,
             offsets_topic=offsets.topic,
             global_offsets_topic=offsets.global_topic,
-            kafka_cluster_id=self.cluster_id(),
-            plugin_path=self.plugin_path,
         )

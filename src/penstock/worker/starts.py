@@ -1,8 +1,8 @@
 """Starting tasks: from the herder's bare wish to a run on Spark.
 
 Before a task can run, references to config providers are resolved and a source's committed offsets are read up to the
-end of their topic; both may block, so each start is prepared on a thread of a pool. A task that is stopped meanwhile
-never starts.
+end of their topic; both may block, so each start is prepared on threads of a pool. A task that is stopped during the
+first never starts; during the second Spark already looks for a place and a process, and it is a run of Spark's.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from dataclasses import replace
 from typing import Protocol
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 class Hosts(Protocol):
     """Where tasks run: ``spark.hosted.HostedTasks``."""
 
-    def run(self, spec: TaskSpec) -> None: ...
+    def run(self, spec: TaskSpec, complete: Future[TaskSpec]) -> None: ...
     def pause(self, id: TaskId) -> None: ...
     def resume(self, id: TaskId) -> None: ...
     def stop(self, id: TaskId) -> None: ...
@@ -38,11 +38,13 @@ class TaskStarts:
     def __init__(
         self,
         hosts: Hosts,
-        prepare: Callable[[StartTask], TaskSpec],
+        outline: Callable[[StartTask], TaskSpec],
+        complete: Callable[[TaskSpec], TaskSpec],
         deliver: Callable[[TaskEvent], None],
         pool: Executor,
     ) -> None:
-        self._hosts, self._prepare, self._deliver, self._pool = hosts, prepare, deliver, pool
+        """See ``specs.Specs`` for the two steps."""
+        self._hosts, self._outline, self._complete, self._deliver, self._pool = hosts, outline, complete, deliver, pool
         self._preparing: dict[TaskId, _Start] = {}
         self._lock = threading.Lock()
 
@@ -54,7 +56,7 @@ class TaskStarts:
     def _go(self, start: _Start) -> None:
         action = start.action
         try:
-            spec = self._prepare(action)
+            spec = self._outline(action)
         except BaseException as error:
             log.error("Task %s could not be started", action.id, exc_info=error)
             with self._lock:
@@ -65,7 +67,9 @@ class TaskStarts:
         with self._lock:
             self._preparing.pop(action.id, None)
             if not start.stopped:
-                self._hosts.run(replace(spec, known_topics=()) if start.topics_reset else spec)
+                if start.topics_reset:
+                    spec = replace(spec, known_topics=())
+                self._hosts.run(spec, self._pool.submit(self._complete, spec))
         if start.stopped:
             self._deliver(TaskEnded(action.id, action.run))
         elif start.paused is not None and start.paused != spec.paused:
