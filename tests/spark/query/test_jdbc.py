@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hosting import Hosted
-from penstock.core.tasks import SparkReady, TaskRunning
+from penstock.core.tasks import SparkReady, TaskMetrics, TaskRunning
 from penstock.embedded.home import home
 from penstock.embedded.jars import Jar, ensure
 from penstock.spark.session import HostSettings
@@ -91,6 +91,10 @@ def test_a_database_that_is_down_is_waited_for_and_nothing_is_lost(
         *_, waiting = one.until(TaskRunning)
         assert waiting.trouble.startswith("A batch could not be written: org.postgresql.util.PSQLException: Connection")
         assert waiting.trouble.endswith("It is tried again, as errors.retry.timeout says")
+        while not (values := one.until(TaskMetrics)[-1].values)["penstock-retrying"]:
+            pass
+        assert "org.postgresql.util.PSQLException: Connection" in values["penstock-last-error"]
+        assert values["penstock-records-behind"] == 20
         postgres.start()
         while one.until(TaskRunning)[-1].trouble is not None:
             pass

@@ -116,7 +116,12 @@ def run_query(
             entered,
             written,
         )
-        metrics.before_report = query.measure
+
+        def measure() -> None:
+            metrics.put("penstock-retrying", float(retries.since is not None))
+            query.measure()
+
+        metrics.before_report = measure
         log.info("%s Sink task finished initialization and start", id)
         host.running()
         patience = 1.0
@@ -132,22 +137,27 @@ def run_query(
             except Exception as error:
                 if passes(error):
                     log.warning("The query of %s has ended and is started again in %g s: %s", id, patience, error)
-                    _wait(control, patience)
+                    metrics.survived(error)
+                    _wait(control, metrics, patience)
                     patience = min(patience * 2, MOST_PATIENCE)
                 elif isinstance(error, NotWrittenError) and (delay := retries.after(time.monotonic())) is not None:
                     log.warning("%s: %s. It is tried again in %g s.", id, error, delay)
                     metrics.add("total-retries")
+                    metrics.survived(error)
                     host.running(f"{error}. It is tried again, as errors.retry.timeout says")
-                    _wait(control, delay)
+                    _wait(control, metrics, delay)
                 else:
                     raise
 
 
-def _wait(control: TaskControl, seconds: float) -> None:
+def _wait(control: TaskControl, metrics: Metrics, seconds: float) -> None:
     """Until then, or until the task is to do something else."""
-    until = time.monotonic() + seconds
-    while not (control.stopping or control.pausing) and (left := until - time.monotonic()) > 0:
-        control.wait(left)
+    now = time.monotonic()
+    until = now + seconds
+    while not (control.stopping or control.pausing) and now < until:
+        metrics.tick(now)
+        control.wait(min(until - now, LOOK_SECONDS))
+        now = time.monotonic()
 
 
 def passes(error: Exception) -> bool:
