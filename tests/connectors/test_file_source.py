@@ -186,3 +186,18 @@ def test_stop_ends_it_from_another_thread(tmp_path: Path, reading: Start) -> Non
     task = reading(file)
     task.task.stop()
     assert task.lines() == []
+
+
+def test_it_looks_less_often_the_longer_nothing_comes(reading: Start, tmp_path: Path) -> None:
+    file = tmp_path / "in"
+    file.write_text("one\n")
+    one = reading(file)
+    assert one.lines() == ["one"]
+    soon = one.task.idle()
+    for _ in range(100):
+        assert one.task.poll() is None
+    assert soon < one.task.idle() <= 1.0
+    with file.open("a") as more:
+        more.write("two\n")
+    assert one.lines() == ["two"]
+    assert one.task.idle() == soon

@@ -90,6 +90,8 @@ class FileStreamSourceTask(SourceTask):
         self._file: BinaryIO | None = None
         self._stopped = False
         self._missing = False
+        self._empty = 0
+        """Polls in a row that gave nothing."""
 
     def start(self, config: Mapping[str, str]) -> None:
         values = SOURCE_CONFIG.parse(config)
@@ -112,7 +114,9 @@ class FileStreamSourceTask(SourceTask):
                 self._read()
             values, positions = self._lines.take(self._limit)
             if not values:
+                self._empty += 1
                 return None
+            self._empty = 0
             n, now = len(values), int(time.time() * 1000)
             return Batch.of(
                 self._topic,
@@ -123,7 +127,8 @@ class FileStreamSourceTask(SourceTask):
             )
 
     def idle(self) -> float:
-        return 0.5 if self._missing else 0.1
+        """Longer the longer nothing comes; Java's waits a second, and half a one for a file that is not there."""
+        return 0.5 if self._missing else min(0.1 + 0.01 * self._empty, 0.5)
 
     def stop(self) -> None:
         self._stopped = True
