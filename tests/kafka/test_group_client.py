@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 from penstock.kafka.group_client import client_arguments
 
 
@@ -14,3 +16,11 @@ def test_numbers_have_connects_defaults() -> None:
     assert arguments["max_poll_interval_ms"] == 60_000
     assert arguments["request_timeout_ms"] == 40_000
     assert arguments["security_protocol"] == "PLAINTEXT"
+
+
+def test_buffers_and_the_longest_wait() -> None:
+    given = {"send.buffer.bytes": "100000", "receive.buffer.bytes": "-1", "retry.backoff.max.ms": "20"}
+    arguments = client_arguments({"bootstrap.servers": "a:1", **given}, "w")
+    assert (socket.SOL_SOCKET, socket.SO_SNDBUF, 100_000) in arguments["socket_options"]
+    assert not any(option == socket.SO_RCVBUF for _, option, _ in arguments["socket_options"])
+    assert arguments["retry_backoff_ms"] == 20

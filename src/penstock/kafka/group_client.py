@@ -5,6 +5,7 @@ Numbers have the defaults that Connect's DistributedConfig gives them, where kaf
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +24,8 @@ NUMBERS = {
     "connections.max.idle.ms": ("connections_max_idle_ms", 540_000),
     "metadata.max.age.ms": ("metadata_max_age_ms", 300_000),
 }
+_BUFFERS = {"send.buffer.bytes": socket.SO_SNDBUF, "receive.buffer.bytes": socket.SO_RCVBUF}
+"""Left to the system where nothing is set, or -1."""
 
 
 def client_arguments(settings: Mapping[str, str], client_id: str) -> dict[str, Any]:
@@ -31,6 +34,14 @@ def client_arguments(settings: Mapping[str, str], client_id: str) -> dict[str, A
     Raises ConfigError for a security setting that can't be used.
     """
     arguments: dict[str, Any] = {name: int(settings.get(key, value)) for key, (name, value) in NUMBERS.items()}
+    # It always waits as long; Java's clients wait longer each time, up to this.
+    arguments["retry_backoff_ms"] = min(arguments["retry_backoff_ms"], int(settings.get("retry.backoff.max.ms", 1000)))
+    sizes = {option: int(settings.get(key, -1)) for key, option in _BUFFERS.items()}
+    arguments["socket_options"] = [
+        (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
+        (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+        *((socket.SOL_SOCKET, option, size) for option, size in sizes.items() if size >= 0),
+    ]
     arguments["bootstrap_servers"] = [server.strip() for server in settings["bootstrap.servers"].split(",")]
     arguments["client_id"] = client_id
     arguments["receive_message_max_bytes"] = 2**31 - 1  # the leader is sent what every member runs
