@@ -127,8 +127,8 @@ class FileStreamSourceTask(SourceTask):
             )
 
     def idle(self) -> float:
-        """Longer the longer nothing comes; Java's waits a second, and half a one for a file that is not there."""
-        return 0.5 if self._missing else min(0.1 + 0.01 * self._empty, 0.5)
+        """Longer the longer nothing comes, up to the second that Java's always waits."""
+        return 0.5 if self._missing else min(0.1 + 0.01 * self._empty, 1.0)
 
     def stop(self) -> None:
         self._stopped = True

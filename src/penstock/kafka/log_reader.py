@@ -25,7 +25,7 @@ from penstock.kafka.trouble import Trouble
 log = logging.getLogger(__name__)
 
 _BATCH = 1000
-_IDLE_POLL = 0.1
+_IDLE_POLL = 0.3
 _PATIENCE = 5.0
 """Seconds that somebody may wait for records while none come."""
 _GONE = (BrokerError.UNKNOWN_TOPIC_OR_PART, BrokerError._UNKNOWN_TOPIC)
@@ -99,7 +99,7 @@ class LogReader:
             "log_level": SILENT,
         }
         if self._clients.transactions or self._clients.read_committed:
-            native["fetch.wait.max.ms"] = 25
+            native["fetch.wait.max.ms"] = 50
         consumer = new_consumer(self._clients.consumer, **native)
         consumer.assign([TopicPartition(self._topic, *position) for position in self._reads.positions().items()])
         return consumer

@@ -24,7 +24,7 @@ Pair = tuple[bytes, bytes | None]
 OnWritten = Callable[[Ends, Exception | None], None]
 """Called once, on a thread of the writer, with the offsets behind the records in their partitions, or with an error."""
 
-_IDLE_POLL = 0.1
+_IDLE_POLL = 0.3
 _FLUSH = 2.0
 
 

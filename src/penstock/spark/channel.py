@@ -27,7 +27,7 @@ LIMIT = 256 * 1024 * 1024
 """Bytes of one message at most: the offsets of a source may be many."""
 STRANGER_LIMIT = 64 * 1024
 """The same, as long as the other side has proved nothing."""
-BEAT = 1.0
+BEAT = 1.5
 """Seconds between heartbeats; less if the lease is short."""
 
 ADMISSION = 150.0
