@@ -113,8 +113,7 @@ class InsertField(ColumnTransform):
     def change_table(self, schema: Schema | None, table: Table, batch: Batch) -> Changed | None:
         if schema is not None:
             extended, read = self._plans[schema]
-            inserted = self._inserted(batch, True)
-            return (extended, Table.of({**table.as_dict(), **inserted})) if read.plain else None
+            return (extended, Table.of({**table.as_dict(), **self._inserted(batch, True)})) if read.plain else None
         inserted = self._inserted(batch, False)
         if any(None in column for column in inserted.values()):
             return None

@@ -89,6 +89,7 @@ class Frames:
 
         Raises FailedRecords, NotWrittenError, and what Spark raises of rows that can never be written.
         """
+        records = records.selectExpr(*RECORDS)
         while True:
             self._totals.value = {}
             try:
@@ -117,13 +118,13 @@ class Frames:
     def _probe(self, records: DataFrame) -> t.StructType | None:
         """The columns of the first values; None if there are no values."""
         rows = Rows(self._spec, None, self._totals)
-        found = mapped(records.selectExpr(*RECORDS), rows, f"{SCHEMA_COLUMN} STRING").collect()
+        found = mapped(records, rows, f"{SCHEMA_COLUMN} STRING").collect()
         return functools.reduce(merged, (_struct(row[0]) for row in found)) if found else None
 
     def _rows(self, records: DataFrame, columns: t.StructType) -> DataFrame:
         declared = self._settings.schema is not None
         plan = Plan(columns.json(), declared, self._extras, self._zone, tombstones=self._settings.sql is not None)
-        frame = narrowed(mapped(records.selectExpr(*RECORDS), Rows(self._spec, plan, self._totals), plan.row_type()))
+        frame = narrowed(mapped(records, Rows(self._spec, plan, self._totals), plan.row_type()))
         if self._settings.sql is None or columns is NOTHING:
             return frame
         frame.createOrReplaceTempView(VIEW)
