@@ -55,5 +55,5 @@ def _first_below(pid: int, fits: Callable[[Process], bool]) -> int | None:
         for process in psutil.Process(pid).children(recursive=True):
             with suppress(psutil.Error):
                 if fits(process):
-                    return int(process.pid)
+                    return process.pid
     return None

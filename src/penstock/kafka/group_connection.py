@@ -4,7 +4,7 @@
 joins and, on the leader, for everybody's assignment, and must be answered at once. Both answers come from values at
 hand: the snapshot last published, and the pure ``core.group.assignment``.
 
-This is the only file that knows kafka-python, whose coordinator is no stable interface.
+This is the only file that knows kafka-python's coordinator, which is no stable interface.
 """
 
 from __future__ import annotations

@@ -36,6 +36,7 @@ log = logging.getLogger(__name__)
 BEGIN_SECONDS = 60
 """How long brokers that are slow to answer are waited for at the start; Java's default of ``max.block.ms``."""
 ABORT_SECONDS = 30.0
+"""For how long its records are waited for before a transaction is aborted, and then for the brokers to do it."""
 _TIMED_OUT = (
     "The task {} was unable to finish writing records to Kafka before its producer transaction expired, or a newer "
     "run of it has taken its place. If it was too slow: tune the connector's producer configuration for higher "
