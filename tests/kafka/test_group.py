@@ -205,6 +205,9 @@ def test_a_revocation_that_takes_too_long_costs_the_membership(start: Callable[.
     b = start("b")
     until(lambda: a.seen(PollTimeoutExpired), "a has left")
     (revoked,) = a.seen(Revoked)
+    (expired,) = a.seen(PollTimeoutExpired)
+    assert "has not stopped what was revoked, longer than rebalance.timeout.ms=2000" in expired.reason
+    assert {*revoked.connectors, *revoked.tasks}
     until(lambda: {*revoked.connectors, *revoked.tasks} <= b.running, "b runs what was revoked")
     a.confirms = True
     revoked.done()
