@@ -77,6 +77,7 @@ class ExactlyOnce:
         while True:
             try:
                 init_transactions(self._sender.producer, 5.0)
+                self._boundaries.restart()
                 return
             except ck.KafkaException as e:
                 late = e.args[0].code() == ck.KafkaError._TIMED_OUT and time.monotonic() < give_up
