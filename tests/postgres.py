@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 from pathlib import Path
+
+from penstock.embedded.ports import free_port
 
 USER = "penstock"
 START_SECONDS = 120
@@ -33,9 +34,7 @@ class Postgres:
         self._as = {"user": "postgres", "group": "postgres"} if os.geteuid() == 0 else {}
         if self._as:
             shutil.chown(folder, "postgres", "postgres")
-        with socket.socket() as probe:
-            probe.bind((LOOPBACK, 0))
-            self.port: int = probe.getsockname()[1]
+        self.port = free_port()
         self.url = f"jdbc:postgresql://{LOOPBACK}:{self.port}/postgres?user={USER}"
         self._run("initdb", "-D", str(self._data), "-U", USER, "-A", "trust", "--no-sync")
 

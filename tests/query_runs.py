@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 from confluent_kafka import Consumer, TopicPartition
 
 from hosting import Hosted
-from penstock.core.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, TaskRunning
+from penstock.core.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, TaskMetrics, TaskRunning
 from penstock.pipeline.task import TaskSpec
 from support import Kafka, Record
 from task_runs import JSON, STRING, eventually, new_name
@@ -79,6 +80,15 @@ class Query:
         """Wait until it has failed; its trace."""
         (failed,) = [event for event in self.ended() if isinstance(event, TaskFailed)]
         return failed.trace
+
+    def figures(self, fit: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+        """What its task reports now and then, the first time that these figures fit."""
+
+        def reported() -> dict[str, Any] | None:
+            values: dict[str, Any] = self.until(TaskMetrics)[-1].values
+            return values if fit(values) else None
+
+        return cast("dict[str, Any]", eventually(reported, SECONDS))
 
     def more(self) -> dict[str, Any]:
         """What its task is told beside its configuration."""

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import (
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     ResourcePatternType,
@@ -24,7 +26,8 @@ from confluent_kafka.admin import (
 from certificates import PASSWORD, Authority, jks_trust_store, pkcs12_key_store, pkcs12_trust_store
 from penstock.embedded import Broker
 from penstock.embedded.ports import free_port
-from support import Kafka
+from support import READ_SECONDS, Kafka
+from waiting import until
 
 SECURITY = "org.apache.kafka.common.security"
 PLAIN_USERS = ("plain", "nobody")
@@ -74,10 +77,19 @@ class Secured(Kafka):
         """One that logs in with SCRAM-SHA-512; its name."""
         name = name or f"user-{uuid.uuid4().hex[:8]}"
         info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
-        self.admin.alter_user_scram_credentials([UserScramCredentialUpsertion(name, info, name.encode())])[
-            name
-        ].result()
+        wanted = [UserScramCredentialUpsertion(name, info, name.encode())]
+        self.admin.alter_user_scram_credentials(wanted)[name].result()
+        until(lambda: self._known(name), f"the broker knows {name}", READ_SECONDS)
         return name
+
+    def _known(self, user: str) -> bool:
+        try:
+            self.admin.describe_user_scram_credentials([user])[user].result()
+        except KafkaException as e:
+            if e.args[0].code() == KafkaError.RESOURCE_NOT_FOUND:
+                return False
+            raise
+        return True
 
     def grant(self, principal: str, resource: ResourceType, name: str, *operations: AclOperation) -> None:
         """``name`` is the beginning of the names that are meant."""
@@ -88,8 +100,16 @@ class Secured(Kafka):
             AclBinding(resource, name, kind, principal, "*", operation, AclPermissionType.ALLOW)
             for operation in operations
         ]
-        for future in self.admin.create_acls(rights).values():
+        for right, future in self.admin.create_acls(rights).items():
             future.result()
+            until(lambda right=right: self._granted(right), f"the broker knows of {right}", READ_SECONDS)
+
+    def _granted(self, right: AclBinding) -> bool:
+        kind, principal, host = right.resource_pattern_type, right.principal, right.host
+        wanted = AclBindingFilter(
+            right.restype, right.name, kind, principal, host, right.operation, right.permission_type
+        )
+        return bool(self.admin.describe_acls(wanted).result())
 
 
 @contextmanager

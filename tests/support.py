@@ -11,11 +11,15 @@ from confluent_kafka import (
     Consumer,
     ConsumerGroupTopicPartitions,
     KafkaError,
+    KafkaException,
     Message,
     Producer,
+    TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic, TopicDescription
+
+from waiting import until
 
 READ_SECONDS = 30
 
@@ -45,10 +49,28 @@ class Kafka:
         """Returns the topic's name, one of its own if none is given, when it can be used."""
         name = name or f"t-{uuid.uuid4().hex[:12]}"
         self.admin.create_topics([NewTopic(name, partitions, 1, config=dict(config or {}))])[name].result()
+        until(lambda: self._usable(name), f"{name} can be used", READ_SECONDS)
         return name
 
     def delete_topic(self, name: str) -> None:
+        """Returns when the broker has forgotten it; who reads it may have made another one of this name by then."""
+        before = self._described(name)
         self.admin.delete_topics([name])[name].result()
+        gone = str(before and before.topic_id)
+        until(lambda: str((now := self._described(name)) and now.topic_id) != gone, f"{name} is gone", READ_SECONDS)
+
+    def _usable(self, name: str) -> bool:
+        """A broker hears of what the controller has decided a little later than who has asked for it."""
+        found = self._described(name)
+        return found is not None and all(partition.leader for partition in found.partitions)
+
+    def _described(self, name: str) -> TopicDescription | None:
+        try:
+            return self.admin.describe_topics(TopicCollection([name]), request_timeout=READ_SECONDS)[name].result()
+        except KafkaException as e:
+            if e.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                return None
+            raise
 
     def topics(self) -> set[str]:
         return set(self.admin.list_topics(timeout=READ_SECONDS).topics)
@@ -84,6 +106,7 @@ class Kafka:
         consumer = Consumer(settings)
         try:
             partitions = consumer.list_topics(topic, timeout=READ_SECONDS).topics[topic].partitions
+            assert partitions, f"{topic} is not known"
             unread = set(partitions)
             found: dict[int, list[Record]] = {partition: [] for partition in sorted(partitions)}
             consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in found])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 import time
+import traceback
 import uuid
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
@@ -107,6 +109,7 @@ class TaskRun:
                     "key.converter": STRING,
                     "value.converter": STRING,
                     "offset.flush.interval.ms": "300",
+                    "offset.flush.timeout.ms": "30000",
                     **(worker or {}),
                 },
                 "group_id": "g",
@@ -141,7 +144,8 @@ class TaskRun:
 
     def join(self) -> None:
         self.thread.join(SECONDS)
-        assert not self.thread.is_alive(), "the task did not end"
+        frame = sys._current_frames().get(self.thread.ident or 0)
+        assert not self.thread.is_alive(), f"the task did not end; it is at\n{''.join(traceback.format_stack(frame))}"
 
     def failure(self) -> str:
         """Wait until it has failed; the text that its status would show."""
@@ -154,7 +158,8 @@ class TaskRun:
 
     def __exit__(self, *raised: object) -> None:
         self.control.stop()
-        self.thread.join(SECONDS)
         if raised[0] is None:
-            assert not self.thread.is_alive(), "the task did not end"
+            self.join()
             self.check()
+        else:
+            self.thread.join(SECONDS)

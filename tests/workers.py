@@ -61,6 +61,16 @@ class WorkerProcess:
         self.http.base_url = httpx.URL(url)
         return self
 
+    def ready(self) -> Self:
+        """It has joined its group and takes changes, which it refuses with 409 if that lasts."""
+        until(self._healthy, f"that the worker is ready, see {self.log}", self.start_seconds)
+        return self
+
+    def _healthy(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, f"the worker has ended:\n{self.log.read_text()[-3000:]}"
+        return self.http.get("/health").status_code == 200
+
     def _running_url(self, after: int) -> str | None:
         assert self.process is not None
         assert self.process.poll() is None, f"the worker has ended:\n{self.log.read_text()[-3000:]}"
@@ -77,7 +87,12 @@ class WorkerProcess:
         return None
 
     def __enter__(self) -> Self:
-        return self.start()
+        self.start()
+        try:
+            return self.ready()
+        except BaseException:
+            self.kill()
+            raise
 
     def __exit__(self, *_: object) -> None:
         self.stop()

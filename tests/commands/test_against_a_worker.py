@@ -46,9 +46,10 @@ def test_a_connectors_life(run: Run, kafka: Kafka, tmp_path: Path) -> None:
     assert run("apply", "-f", str(file)).endswith("Created connector lines.\n")
     until(lambda: run("topics", "lines") == f"{topic}\n", "the topic", 120)
     assert "1 running" in run("status")
-    assert kafka.values(topic) == [
+    expected = [
         b'{"schema":{"type":"string","optional":false},"payload":"%b"}' % line for line in (b"one", b"two", b"three")
     ]
+    until(lambda: kafka.values(topic) == expected, "the lines, which are committed after the topic is told", 60)
 
     assert run("restart", "lines", "--include-tasks") == "Restarting connector lines and its task 0.\n"
     until(lambda: "1 running" in run("status"), "the restart", 60)

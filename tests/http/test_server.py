@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from penstock.http.tls import client_context
 from penstock.kafka import key_stores
 
 Serve = Callable[..., RestServer]
+get = partial(httpx.get, timeout=60)
 LOCAL = "http://127.0.0.1:0"
 
 
@@ -54,21 +56,21 @@ def test_several_listeners(serve: Serve) -> None:
     server = serve({"listeners": f"{LOCAL},http://localhost:0,http://:0"})
     assert len({each.port for each in server.listeners}) == 3
     for each in server.listeners:
-        assert httpx.get(f"http://127.0.0.1:{each.port}/connectors").json() == "ListConnectors"
-        assert httpx.get(f"http://127.0.0.1:{each.port}/admin/loggers").json() == "ListLoggers"
+        assert get(f"http://127.0.0.1:{each.port}/connectors").json() == "ListConnectors"
+        assert get(f"http://127.0.0.1:{each.port}/admin/loggers").json() == "ListLoggers"
     assert server.advertised_url == f"http://127.0.0.1:{server.listeners[0].port}/"
 
 
 def test_admin_listeners(serve: Serve) -> None:
     config = {"listeners": LOCAL, "admin.listeners": LOCAL, "response.http.headers.config": "set X-A:1"}
     regular, admin = (f"http://127.0.0.1:{each.port}" for each in serve(config).listeners)
-    assert httpx.get(f"{admin}/admin/loggers").json() == "ListLoggers"
-    assert [httpx.get(f"{admin}{path}").status_code for path in ("/", "/connectors", "/health")] == [404] * 3
-    assert httpx.get(f"{regular}/connectors").json() == "ListConnectors"
-    assert httpx.get(f"{regular}/admin/loggers").status_code == 404
-    assert httpx.get(f"{regular}/").headers["x-a"] == "1"
-    assert "x-a" not in httpx.get(f"{admin}/admin/loggers").headers
-    assert set(httpx.get(f"{admin}/openapi.json").json()["paths"]) == {
+    assert get(f"{admin}/admin/loggers").json() == "ListLoggers"
+    assert [get(f"{admin}{path}").status_code for path in ("/", "/connectors", "/health")] == [404] * 3
+    assert get(f"{regular}/connectors").json() == "ListConnectors"
+    assert get(f"{regular}/admin/loggers").status_code == 404
+    assert get(f"{regular}/").headers["x-a"] == "1"
+    assert "x-a" not in get(f"{admin}/admin/loggers").headers
+    assert set(get(f"{admin}/openapi.json").json()["paths"]) == {
         "/admin/loggers",
         "/admin/loggers/{logger}",
         "/openapi.json",
@@ -77,24 +79,25 @@ def test_admin_listeners(serve: Serve) -> None:
 
 def test_admin_nowhere(serve: Serve) -> None:
     url = serve({"listeners": LOCAL, "admin.listeners": ""}).advertised_url
-    assert httpx.get(f"{url}admin/loggers").status_code == 404
-    assert httpx.get(f"{url}connectors").status_code == 200
+    assert get(f"{url}admin/loggers").status_code == 404
+    assert get(f"{url}connectors").status_code == 200
 
 
 def test_what_every_answer_says(serve: Serve) -> None:
     url = serve({"listeners": LOCAL}).advertised_url
-    answer = httpx.get(url)
+    answer = get(url)
     assert set(answer.headers) == {"date", "content-type", "content-length"}
-    assert httpx.head(url).headers["content-length"] == answer.headers["content-length"]
-    assert httpx.head(url).content == b""
+    assert httpx.head(url, timeout=60).headers["content-length"] == answer.headers["content-length"]
+    assert httpx.head(url, timeout=60).content == b""
 
 
 def test_location_is_where_the_client_came_in(serve: Serve) -> None:
     url = serve({"listeners": LOCAL}, m.Reply(201, {})).advertised_url
     given = {"name": "x", "config": {}}
     headers = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "1.2.3.4"}
-    assert httpx.post(f"{url}connectors", json=given, headers=headers).headers["location"] == f"{url}connectors/x"
-    named = httpx.post(f"{url}connectors", json=given, headers={"Host": "me:1"})
+    created = httpx.post(f"{url}connectors", json=given, headers=headers, timeout=60)
+    assert created.headers["location"] == f"{url}connectors/x"
+    named = httpx.post(f"{url}connectors", json=given, headers={"Host": "me:1"}, timeout=60)
     assert named.headers["location"] == "http://me:1/connectors/x"
 
 
@@ -108,9 +111,9 @@ def test_paths_arrive_as_they_are_sent(serve: Serve) -> None:
 
 def test_metrics(serve: Serve) -> None:
     url = serve({"listeners": LOCAL}, metrics=lambda: b"up 1\n").advertised_url
-    answer = httpx.get(f"{url}metrics", headers={"Accept": "text/plain;version=0.0.4"})
+    answer = get(f"{url}metrics", headers={"Accept": "text/plain;version=0.0.4"})
     assert (answer.text, answer.headers["content-type"]) == ("up 1\n", "text/plain; version=0.0.4; charset=utf-8")
-    assert "/metrics" in httpx.get(f"{url}openapi.json").json()["paths"]
+    assert "/metrics" in get(f"{url}openapi.json").json()["paths"]
 
 
 def test_a_port_that_is_taken(serve: Serve) -> None:
@@ -122,10 +125,10 @@ def test_a_port_that_is_taken(serve: Serve) -> None:
 def test_a_server_that_was_stopped_gives_its_port_back(serve: Serve) -> None:
     server = serve({"listeners": LOCAL})
     port = server.listeners[0].port
-    httpx.get(server.advertised_url)
+    get(server.advertised_url)
     server.stop(5)
     with pytest.raises(httpx.ConnectError):
-        httpx.get(server.advertised_url)
+        get(server.advertised_url)
     assert serve({"listeners": f"http://127.0.0.1:{port}"}).listeners[0].port == port
 
 
@@ -155,9 +158,9 @@ def trusting(ca: Authority, own: Path | None = None) -> ssl.SSLContext:
 def test_https_with_a_pem_file(serve: Serve, ca: Authority, tmp_path: Path, prefix: str) -> None:
     url = serve(https(ca.identity("localhost"), tmp_path / "own.pem", prefix)).advertised_url
     assert url.startswith("https://127.0.0.1:")
-    assert httpx.get(url, verify=trusting(ca)).json() == "GetRoot"
+    assert get(url, verify=trusting(ca)).json() == "GetRoot"
     with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
-        httpx.get(url, verify=trusting(Authority.make()))
+        get(url, verify=trusting(Authority.make()))
 
 
 def test_https_with_texts_and_a_password(serve: Serve, ca: Authority) -> None:
@@ -169,7 +172,7 @@ def test_https_with_texts_and_a_password(serve: Serve, ca: Authority) -> None:
         "ssl.keystore.certificate.chain": own.certificate_pem,
         "ssl.key.password": "secret",
     }
-    assert httpx.get(serve(config).advertised_url, verify=trusting(ca)).status_code == 200
+    assert get(serve(config).advertised_url, verify=trusting(ca)).status_code == 200
 
 
 def test_https_with_a_java_key_store(serve: Serve, ca: Authority, tmp_path: Path) -> None:
@@ -180,7 +183,7 @@ def test_https_with_a_java_key_store(serve: Serve, ca: Authority, tmp_path: Path
         "ssl.keystore.password": PASSWORD,
     }
     url = serve(config, stores=key_stores).advertised_url
-    assert httpx.get(url, verify=trusting(ca)).status_code == 200
+    assert get(url, verify=trusting(ca)).status_code == 200
     with pytest.raises(RestSettingError, match=r"Only PEM can be read here: `ssl\.keystore\.type=PEM`"):
         serve(config)
 
@@ -203,12 +206,12 @@ def test_certificates_of_clients(serve: Serve, ca: Authority, tmp_path: Path, au
     }
     url = serve(config).advertised_url
     own = pem_file(ca.identity("a client"), tmp_path / "client.pem")
-    assert httpx.get(url, verify=trusting(ca, own)).status_code == 200
+    assert get(url, verify=trusting(ca, own)).status_code == 200
     if without is None:
         with pytest.raises(httpx.HTTPError):
-            httpx.get(url, verify=trusting(ca))
+            get(url, verify=trusting(ca))
     else:
-        assert httpx.get(url, verify=trusting(ca)).status_code == without
+        assert get(url, verify=trusting(ca)).status_code == without
 
 
 def test_requests_are_passed_on_over_https(serve: Serve, ca: Authority, tmp_path: Path) -> None:
@@ -221,7 +224,7 @@ def test_requests_are_passed_on_over_https(serve: Serve, ca: Authority, tmp_path
     leader = serve(config, m.Reply(200, "from the leader"))
     follower = serve(config, m.Elsewhere(leader.advertised_url))
     context = client_context(config, None)
-    assert httpx.get(f"{follower.advertised_url}connectors", verify=context).json() == "from the leader"
+    assert get(f"{follower.advertised_url}connectors", verify=context).json() == "from the leader"
 
 
 @pytest.mark.parametrize(

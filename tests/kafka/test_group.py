@@ -165,7 +165,7 @@ def test_members_join_and_leave(start: Callable[..., Worker], protocol: str) -> 
     c = start("c", protocol=protocol)
     until(lambda: settled(a, b, c), "a, b and c share")
     assert [w.assignment.leader for w in (a, b, c)] == [True, False, False]
-    assert {w.assignment.assignment.leader for w in (a, b, c)} == {a.member.member_id}
+    assert {w.assignment.assignment.leader for w in (a, b, c)} == {a.assignment.member_id}
     a.stop()
     until(lambda: settled(b, c), "b and c share")
     assert sorted(w.assignment.leader for w in (b, c)) == [False, True]
@@ -177,8 +177,7 @@ def test_a_group_of_eager_and_sessioned_members_is_eager(start: Callable[..., Wo
     a = start("a")
     until(lambda: settled(a), "a runs everything")
     b = start("b", protocol="eager")
-    until(lambda: settled(a, b), "a and b share")
-    assert {w.assignment.protocol_version for w in (a, b)} == {0}
+    until(lambda: settled(a, b) and {w.assignment.protocol_version for w in (a, b)} == {0}, "a and b share, eagerly")
     b.stop()
     until(lambda: settled(a) and a.assignment.protocol_version == 2, "a runs everything, in its own protocol")
 
@@ -219,7 +218,7 @@ def test_a_worker_that_no_longer_ticks_leaves_and_comes_back(start: Callable[...
     b = start("b")
     until(lambda: settled(a, b), "a and b share")
     a.alive = False
-    until(lambda: settled(b), "b runs everything")
+    until(lambda: settled(b) and a.seen(PollTimeoutExpired), "b runs everything, and a knows")
     (expired,) = a.seen(PollTimeoutExpired)
     assert "rebalance.timeout.ms=1500" in expired.reason
     a.alive = True
@@ -326,8 +325,7 @@ def test_a_member_that_leaves_for_now_returns_when_asked(start: Callable[..., Wo
     b = start("b")
     until(lambda: settled(a, b), "a and b share")
     a.member.leave("taking too long to read the log")
-    until(lambda: b.running >= ALL, "b runs everything")
-    assert a.member.generation == -1
+    until(lambda: b.running >= ALL and a.member.generation == -1, "b runs everything, and a is no member")
     a.member.request_rejoin("the log has been read")
     until(lambda: settled(a, b), "a and b share")
 

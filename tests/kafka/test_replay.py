@@ -13,7 +13,7 @@ from penstock.kafka.clients import new_consumer, new_producer
 from penstock.kafka.dead_letters import Letter, letter_at, letters
 from penstock.kafka.replay import Done, Replay, done_of, group_of
 from support import Kafka, Record
-from task_runs import new_name
+from task_runs import eventually, new_name
 
 
 def test_what_is_done() -> None:
@@ -70,6 +70,7 @@ def test_letters_go_back_as_they_were_and_once(kafka: Kafka) -> None:
     topic, queue, c = kafka.create_topic(partitions=3), kafka.create_topic(), new_name()
     kafka.produce(queue, [dead("a", topic, 2, c), dead("foreign", topic, 0, "other"), dead("b", topic, 1, c)])
     assert replay(kafka, queue, c) == [f"{queue}-0-0", f"{queue}-0-2"]
+    eventually(lambda: len(kafka.values(topic)) == 2)
     found = [(r.value, r.key, r.partition, r.headers, r.timestamp) for r in kafka.read_all(topic)]
     assert found == [
         (b"b", b"k", 1, (("mine", b"1"),), 1234),
@@ -78,7 +79,7 @@ def test_letters_go_back_as_they_were_and_once(kafka: Kafka) -> None:
     assert replay(kafka, queue, c) == []
     kafka.produce(queue, [dead("c", topic, 0, c)])
     assert replay(kafka, queue, c) == [f"{queue}-0-3"]
-    assert sorted(v for v in kafka.values(topic) if v) == [b"a", b"b", b"c"]
+    eventually(lambda: sorted(v for v in kafka.values(topic) if v) == [b"a", b"b", b"c"])
 
 
 @pytest.mark.integration
@@ -90,7 +91,7 @@ def test_single_letters_are_remembered(kafka: Kafka) -> None:
     with reading(kafka, c) as consumer:
         assert done_of(consumer, queue) == {0: Done(0, {1, 3})}
     assert len(replay(kafka, queue, c)) == 3
-    assert kafka.values(topic) == [b"1", b"3", b"0", b"2", b"4"]
+    eventually(lambda: kafka.values(topic) == [b"1", b"3", b"0", b"2", b"4"])
 
 
 @pytest.mark.integration
@@ -101,7 +102,7 @@ def test_a_letter_that_cannot_be_sent_leaves_none_sent(kafka: Kafka) -> None:
         replay(kafka, queue, c)
     assert kafka.values(topic) == []
     assert len(replay(kafka, queue, c, topic=topic)) == 2
-    assert kafka.values(topic) == [b"a", b"b"]
+    eventually(lambda: kafka.values(topic) == [b"a", b"b"])
     kafka.produce(queue, [dead("c", new_name("gone"), 0, c)])
     with pytest.raises(ConnectError, match="which does not exist any more"):
         replay(kafka, queue, c)

@@ -268,7 +268,6 @@ def test_lost_contact_stores_no_more_offsets(kafka: Kafka, bootstrap: str, topic
 
 def test_metrics_have_javas_names(bootstrap: str, topic: str) -> None:
     with TaskRun(giving(records(topic, "a", "b")), bootstrap, {}) as run:
-        eventually(lambda: run.host.reported)
-    assert run.host.reported["source-record-poll-total"] == 2
+        eventually(lambda: run.host.reported.get("source-record-poll-total") == 2)
     assert run.host.reported["source-record-write-total"] == 2
     assert run.host.reported["batch-size-max"] == 2

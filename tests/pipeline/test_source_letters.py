@@ -120,8 +120,8 @@ def test_letters_are_in_the_transaction_of_their_batch(kafka: Kafka, bootstrap: 
     with TaskRun(giving(bad), bootstrap, config, **spec):
         eventually(lambda: queue in kafka.topics() and kafka.values(queue, "read_uncommitted"))
         assert kafka.values(queue) == []
-    assert len(kafka.values(queue)) == 1
-    assert kafka.values(offsets) == [b'{"o":1}']
+    eventually(lambda: len(kafka.values(queue)) == 1)
+    eventually(lambda: kafka.values(offsets) == [b'{"o":1}'])
     broken = giving([record(topic, "a", 2, "worse")], ValueError("the end"))
     assert "the end" in TaskRun(broken, bootstrap, config, **spec).failure()
     assert len(kafka.values(queue)) == 1

@@ -14,6 +14,7 @@ from scale import assigning, topics
 from scale.group import Group, moved
 from scale.herding import config_topic, connector_config, leader, status_topic
 from support import Kafka
+from waiting import until
 
 
 def group(connectors: int = 400, tasks: int = 4000, workers: int = 40) -> Group:
@@ -97,7 +98,7 @@ def test_the_internal_topics_are_written_and_read(kafka: Kafka) -> None:
     assert rows["config topic, records"] == "9"
     assert rows["status topic, records"] == "9"
     assert rows["offset topic, records"] == "5"
-    assert not any(name.startswith("scale-") for name in kafka.topics())
+    until(lambda: not any(name.startswith("scale-") for name in kafka.topics()), "the end of its topics", 30)
 
 
 def test_connectors_have_as_many_settings_as_real_ones() -> None:

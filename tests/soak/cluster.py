@@ -39,7 +39,7 @@ class Cluster:
             "group__id": group,
             **{f"{kind}__storage__topic": f"{group}-{kind}" for kind in ("config", "offset", "status")},
             "offset__storage__partitions": "5",
-            "session__timeout__ms": "6000",
+            "session__timeout__ms": "10000",
             "heartbeat__interval__ms": "2000",
             "scheduled__rebalance__max__delay__ms": "2000",
             "plugin__path": str(Path(__file__).with_name("plugin.py")),
@@ -59,7 +59,9 @@ class Cluster:
     def __enter__(self) -> Self:
         with self._stack:
             for worker in self.workers:
-                self._stack.enter_context(worker)
+                self._stack.push(worker.start())
+            for worker in self.workers:
+                worker.ready()
             self._stack = self._stack.pop_all()
         return self
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import logging
-import socket
 import time
 import urllib.error
 import urllib.request
@@ -14,6 +13,7 @@ import pytest
 
 from hosting import Hosted
 from penstock.core.tasks import SparkReady, TaskEnded, TaskId, TaskRunning, TaskWaiting
+from penstock.embedded.ports import free_port
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.session import HostSettings
 
@@ -25,8 +25,7 @@ def test_tasks_run_on_the_executors_of_a_cluster_and_are_seen_in_its_pages(
 ) -> None:
     monkeypatch.chdir(tmp_path)  # Spark's workers have a folder `work` where they are
     caplog.set_level(logging.INFO)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     cluster = {"spark.master": "local-cluster[2,1,1024]", "spark.ui.enabled": "true", "spark.ui.port": str(port)}
     hosted = Hosted(HostSettings(spark=cluster))
     hosted.start()
@@ -34,10 +33,10 @@ def test_tasks_run_on_the_executors_of_a_cluster_and_are_seen_in_its_pages(
         assert hosted.events.until(SparkReady, timeout=120.0) == [SparkReady(2)]
         tasks = [spec("count") for _ in range(3)]
         ids = [TaskId(each.connector, 0) for each in tasks]
-        for each in tasks:
+        for each, id in zip(tasks[:2], ids, strict=False):
             hosted.run(each)
-        for id in ids[:2]:
             hosted.events.until(TaskRunning, id)
+        hosted.run(tasks[2])
         waiting = hosted.events.until(TaskWaiting, ids[2])[0]
         assert waiting.reason == "No slot of Spark is free: all 2 slots for tasks are taken"
         assert seen(f"http://127.0.0.1:{port}/api/v1/applications", "Connector " + ids[0].connector) == {

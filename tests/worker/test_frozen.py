@@ -31,7 +31,6 @@ def test_the_tasks_of_a_frozen_worker_end_before_others_get_them(bootstrap: str,
     first = WorkerProcess(bootstrap, tmp_path, **settings)
     shared = {k: first.settings[k] for k in first.settings if k == "group.id" or k.endswith(".storage.topic")}
     with first, WorkerProcess(bootstrap, tmp_path, **settings, **shared) as second:
-        until(lambda: second.http.get("/health").status_code == 200, "that both are there", 180)
         first.put("beats", connector__class="plugin.Beats", topic=topic, revision="1")
         until(lambda: first.states("beats") == ["RUNNING"] * 2, "that it runs", 180)
         owner = first.get("/connectors/beats/status")["tasks"][0]["worker_id"]

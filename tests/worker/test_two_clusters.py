@@ -52,7 +52,8 @@ def test_a_connector_moves_to_a_second_cluster_without_gap_or_repeat(
             out.write(b"".join(line + b"\n" for line in lines))
 
     write(b"one", b"two")
-    with WorkerProcess(kafka.bootstrap, tmp_path, exactly__once__source__support=support) as worker:
+    settings = {"exactly.once.source.support": support, "task.shutdown.graceful.timeout.ms": "60000"}
+    with WorkerProcess(kafka.bootstrap, tmp_path, **settings) as worker:
         shared = worker.settings["offset.storage.topic"]
         worker.put(topic, **config)
         until(lambda: values(kafka, topic) == [b"one", b"two"], "records on the first cluster", 180)

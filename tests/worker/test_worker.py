@@ -33,7 +33,8 @@ def pass_lines(worker: WorkerProcess, kafka: Kafka, folder: Path, name: str) -> 
     worker.running(f"{name}-in")
     worker.running(f"{name}-out")
     until(lambda: taken.exists() and sorted(taken.read_text().split()) == ["one", "three", "two"], "three lines", 60)
-    assert worker.get(f"/connectors/{name}-in/topics") == {f"{name}-in": {"topics": [topic]}}
+    used = {f"{name}-in": {"topics": [topic]}}
+    until(lambda: worker.get(f"/connectors/{name}-in/topics") == used, "the topic, which is told apart", 30)
     return taken
 
 
@@ -73,7 +74,7 @@ def test_a_connector_whose_own_offsets_topic_is_not_compacted_fails(
 
 
 def test_nothing_is_left_of_a_worker_that_is_told_to_end(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
-    worker = WorkerProcess(bootstrap, tmp_path).start()
+    worker = WorkerProcess(bootstrap, tmp_path, task__shutdown__graceful__timeout__ms="60000").start().ready()
     taken = pass_lines(worker, kafka, tmp_path, "ended")
     below = worker.descendants()
     assert below

@@ -126,11 +126,10 @@ def test_a_later_run_knows_what_was_written(kafka: Kafka, bootstrap: str) -> Non
     kafka.create_topic(f"{source}.checkpoints.internal")
     written = Checkpoint(group, Place(remote, 0), 10, 4, "")
     kafka.produce(f"{source}.checkpoints.internal", [Record(written.value(), written.key(), 0)])
-    sync(kafka, target, OffsetSync(Place(topic, 0), 5, 2), OffsetSync(Place(topic, 0), 10, 4))
+    sync(kafka, target, *(OffsetSync(Place(topic, 0), *offsets) for offsets in [(5, 2), (10, 4), (20, 9)]))
     commit(kafka, group, topic, 10)
     config = mirror_config(bootstrap, source, target, topics=topic, emit_checkpoints_interval_seconds="1")
     with TaskRun(MirrorCheckpointTask, bootstrap, config | {"task.assigned.groups": group}):
-        sync(kafka, target, OffsetSync(Place(topic, 0), 20, 9))
         commit(kafka, group, topic, 20)
         eventually(lambda: len(checkpoints(kafka, source)) == 2)
         # Since the checkpoints are known, so are syncs from before: a group that goes back is followed.

@@ -10,6 +10,7 @@ from mirror_golden import golden
 from penstock.connectors.mirror.offset_syncs import OffsetSyncs, Progress
 from penstock.connectors.mirror.records import OffsetSync, Place
 from support import Kafka
+from task_runs import eventually
 
 PROGRESS: dict[str, list[list[str]]] = defaultdict(list)
 for each in golden("progress"):
@@ -30,14 +31,15 @@ def test_syncs_are_written_at_once_or_with_the_next_commit(kafka: Kafka, bootstr
     syncs.mirrored(place, range(3), range(10, 13))
     syncs.mirrored(place, range(3, 5), range(13, 15))
     syncs.close()
-    assert written(kafka, topic) == [OffsetSync(place, 0, 10)]
+    eventually(lambda: written(kafka, topic) == [OffsetSync(place, 0, 10)])
     syncs.commit()
     syncs.close()
-    assert written(kafka, topic) == [OffsetSync(place, 0, 10), OffsetSync(place, 4, 14)]
+    eventually(lambda: written(kafka, topic) == [OffsetSync(place, 0, 10), OffsetSync(place, 4, 14)])
     syncs.commit()
     syncs.mirrored(place, [8], [15])
     syncs.close()
-    assert written(kafka, topic)[2:] == [OffsetSync(place, 8, 15)], "a gap is told at once, nothing twice"
+    # A gap is told at once, nothing twice.
+    eventually(lambda: written(kafka, topic)[2:] == [OffsetSync(place, 8, 15)])
 
 
 def written(kafka: Kafka, topic: str) -> list[OffsetSync]:

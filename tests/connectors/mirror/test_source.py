@@ -46,12 +46,17 @@ def contents(kafka: Kafka, topic: str) -> list[tuple[Any, ...]]:
 # -- the connector
 
 
+def partitions(kafka: Kafka, topic: str) -> int:
+    """0 for a topic of which the broker does not know yet."""
+    found = kafka.admin.list_topics(timeout=10).topics.get(topic)
+    return len(found.partitions) if found else 0
+
+
 def test_topics_are_made_like_their_sources(kafka: Kafka, bootstrap: str) -> None:
     source, target = aliases()
     topic = kafka.create_topic(partitions=3, config={"retention.ms": "77000", "min.insync.replicas": "1"})
     with started(MirrorSourceConnector(), mirror_config(bootstrap, source, target, topics=topic)) as connector:
-        counts = kafka.admin.list_topics(timeout=10).topics
-        assert len(counts[f"{source}.{topic}"].partitions) == 3
+        eventually(lambda: partitions(kafka, f"{source}.{topic}") == 3)
         assert settings(kafka, f"{source}.{topic}")["retention.ms"] == "77000"
         assert settings(kafka, f"mm2-offset-syncs.{target}.internal")["cleanup.policy"] == "compact"
         tasks = connector.task_configs(2)
@@ -82,7 +87,7 @@ def test_new_partitions_and_settings_are_found(kafka: Kafka, bootstrap: str) -> 
         kafka.admin.incremental_alter_configs([resource])[resource].result()
         assert connector.context.wanted.wait(30)
         assert [task["task.assigned.partitions"] for task in connector.task_configs(1)] == [f"{topic}-0,{topic}-1"]
-        assert len(kafka.admin.list_topics(timeout=10).topics[remote].partitions) == 2
+        eventually(lambda: partitions(kafka, remote) == 2)
         eventually(lambda: settings(kafka, remote).get("retention.ms") == "88000")
         assert "segment.ms" not in settings(kafka, remote)
         assert connector.context.errors == []

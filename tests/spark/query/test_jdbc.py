@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hosting import Hosted
-from penstock.core.tasks import SparkReady, TaskMetrics, TaskRunning
+from penstock.core.tasks import SparkReady, TaskRunning
 from penstock.embedded.home import home
 from penstock.embedded.jars import Jar, ensure
 from penstock.spark.session import HostSettings
@@ -32,7 +32,7 @@ IDS = "SELECT id FROM numbers ORDER BY id"
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Hosted]:
     (driver,) = ensure([DRIVER], home() / "jars")
-    hosted = Hosted(HostSettings(lease=5.0, spark={"spark.jars": str(driver)}))
+    hosted = Hosted(HostSettings(spark={"spark.jars": str(driver)}))
     hosted.start()
     try:
         hosted.events.until(SparkReady)
@@ -91,13 +91,12 @@ def test_a_database_that_is_down_is_waited_for_and_nothing_is_lost(
         *_, waiting = one.until(TaskRunning)
         assert waiting.trouble.startswith("A batch could not be written: org.postgresql.util.PSQLException: Connection")
         assert waiting.trouble.endswith("It is tried again, as errors.retry.timeout says")
-        while not (values := one.until(TaskMetrics)[-1].values)["penstock-retrying"]:
-            pass
+        values = one.figures(lambda values: values["penstock-retrying"] and values["penstock-records-behind"] == 20)
         assert "org.postgresql.util.PSQLException: Connection" in values["penstock-last-error"]
-        assert values["penstock-records-behind"] == 20
         postgres.start()
         while one.until(TaskRunning)[-1].trouble is not None:
             pass
+        eventually(lambda: len(written(postgres)) >= 40, SECONDS)
         assert written(postgres) == ids(0, 40)
 
 

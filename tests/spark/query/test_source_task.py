@@ -80,7 +80,7 @@ def test_a_pause_waits_for_the_end_of_a_batch(source: Callable[..., Source]) -> 
         eventually(lambda: one.fine() and len(one.kafka.values(one.topic, "read_uncommitted")) > 10, 60)
         one.hosted.pause(one.id)
         assert one.until(TaskPaused)[-1] == TaskPaused(one.id, 1)
-        assert ids(one.values()) == list(range(60_000))
+        assert ids(one.wait(60_000)) == list(range(60_000))
         one.add("3.json", *make(60_000, 60_010))
         time.sleep(1.0)
         assert len(one.values()) == 60_000
@@ -102,7 +102,7 @@ def test_rows_are_there_once_when_spark_is_killed_at_work(source: Callable[..., 
         one.batch(5)
         one.stop()
         last = (one.committed() or {})["batch"]
-        assert ids(one.values()) == list(range(5000 * (last + 1)))
+        assert ids(one.wait(5000 * (last + 1))) == list(range(5000 * (last + 1)))
 
 
 def test_a_batch_that_spark_has_not_noted_is_passed_by(source: Callable[..., Source]) -> None:
@@ -111,9 +111,11 @@ def test_a_batch_that_spark_has_not_noted_is_passed_by(source: Callable[..., Sou
         one.add("1.json", *make(0, 10))
         one.start()
         one.wait(10)
-        one.stop()
         commits = one.checkpoint / one.name / "commits"
-        for file in (commits / "0", commits / ".0.crc"):
+        noted = (commits / "0", commits / ".0.crc")
+        eventually(lambda: all(file.exists() for file in noted))
+        one.stop()
+        for file in noted:
             file.unlink()
         one.add("2.json", *make(10, 15))
         one.start()
