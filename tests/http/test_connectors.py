@@ -184,6 +184,15 @@ def test_restart_of_a_task(api: Any) -> None:
     assert_refused(api.post("/connectors/a/tasks/7/restart"), 404, "Unknown task: a-7")
 
 
+def test_restart_of_a_task_that_was(api: Any) -> None:
+    create(api)
+    api.put("/connectors/a/stop")
+    answer = api.post("/connectors/a/tasks/0/restart")
+    reason = "no known leader URL, likely because a rebalance was underway."
+    assert_refused(answer, 409, f"Cannot complete request momentarily due to {reason}")
+    assert_refused(api.post("/connectors/a/tasks/1/restart"), 404, "Unknown task: a-1")
+
+
 UNKNOWN = [
     ("GET", "", "Connector {} not found"),
     ("GET", "/config", "Connector {} not found"),

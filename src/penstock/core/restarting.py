@@ -50,8 +50,9 @@ def restart_task(herder: Herder, request: m.RestartTask) -> Flow:
     yield from requests.settled(herder)
     requests.known(herder, request.name, "Unknown connector: {}")
     id = TaskId(request.name, request.task)
-    if herder.state.task_config(id) is None:
-        raise m.Refused(404, f"Unknown task: {id}" if herder.settings.distributed else f"Task {id} not found")
+    distributed = herder.settings.distributed
+    if not (herder.state.knows_task(id) if distributed else herder.state.task_config(id) is not None):
+        raise m.Refused(404, f"Unknown task: {id}" if distributed else f"Task {id} not found")
     return (yield from _restart_one(herder, id))
 
 

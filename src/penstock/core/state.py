@@ -39,6 +39,8 @@ class Connector:
     applied_config: dict[str, str] | None = None
     """The configuration that the task configurations were made from; None if none have been committed."""
     inconsistent: bool = False
+    known_tasks: set[int] = field(default_factory=set)
+    """Numbers of tasks that it has or once had: Java never forgets a configuration until the connector is deleted."""
 
 
 @dataclass(slots=True)
@@ -98,6 +100,8 @@ class ClusterState:
         self.pending_fencing.add(name)
         connector.inconsistent = any(i not in configs for i in range(count))
         connector.task_configs = [] if connector.inconsistent else [configs[i] for i in range(count)]
+        if not connector.inconsistent:
+            connector.known_tasks |= configs.keys()
         connector.applied_config = connector.config
         connector.tasks_position = self.layout_position = self.position
 
@@ -113,6 +117,11 @@ class ClusterState:
         if connector is None or not 0 <= id.task < len(connector.task_configs):
             return None
         return connector.task_configs[id.task]
+
+    def knows_task(self, id: TaskId) -> bool:
+        """Whether there is such a task, or once was one."""
+        connector = self.connectors.get(id.connector)
+        return connector is not None and id.task in connector.known_tasks
 
     def snapshot(self) -> ClusterConfigSnapshot:
         if self._counts[0] != self.layout_position:
