@@ -16,7 +16,6 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
-from penstock.api.config_types import Type, parse_type
 from penstock.api.errors import ConfigError, KafkaError
 from penstock.kafka.client_log import RepeatedFailures
 from penstock.kafka.client_settings import (
@@ -233,8 +232,3 @@ def check_resolvable(java: Mapping[str, Any]) -> None:
     problem = f"No resolvable bootstrap urls given in bootstrap.servers: {given}"
     none = "You must set either bootstrap.servers or bootstrap.controllers"
     raise KafkaError("Failed to create new KafkaAdminClient") from ConfigError(problem if given else none)
-
-
-def default_api_timeout(java: Mapping[str, Any]) -> float:
-    """Seconds that one operation of an admin client may take, retries included."""
-    return parse_type("default.api.timeout.ms", java.get("default.api.timeout.ms", 60_000), Type.INT) / 1000
