@@ -12,6 +12,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from penstock import cli
+from penstock.commands import _kafka
 from support import Kafka, Record
 from task_runs import JSON, new_name
 from waiting import until
@@ -121,7 +122,9 @@ def test_a_dead_letter_is_looked_at_and_sent_again_when_the_cause_is_mended(dlq:
     assert len(kafka.values(sink.topic)) == 3
 
 
-def test_what_is_asked_for_wrongly(dlq: Run, sink: Sink, worker: WorkerProcess) -> None:
+def test_what_is_asked_for_wrongly(
+    dlq: Run, sink: Sink, worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def said(*arguments: str) -> tuple[int, str]:
         result = dlq(*arguments)
         return result.exit_code, " ".join(result.stderr.split())
@@ -129,7 +132,9 @@ def test_what_is_asked_for_wrongly(dlq: Run, sink: Sink, worker: WorkerProcess) 
     assert said("list", "nobody") == (3, "penstock: Connector nobody not found")
     assert said("show", sink.name, f"{sink.queue}-0-77") == (3, f"penstock: There is no record at {sink.queue}-0-77.")
     assert said("show", sink.name, "elsewhere-0-1")[0] == 2
-    status, sentence = said("list", sink.name, "--bootstrap-server", "127.0.0.1:1")
+    with monkeypatch.context() as patch:
+        patch.setattr(_kafka, "PATIENCE_SECONDS", 1.0)
+        status, sentence = said("list", sink.name, "--bootstrap-server", "127.0.0.1:1")
     assert (status, sentence.startswith("penstock: No Kafka can be reached at 127.0.0.1:1")) == (4, True)
     worker.put("plain", connector__class="FileStreamSink", topics="t")
     problem = "errors.deadletterqueue.topic.name is not set."

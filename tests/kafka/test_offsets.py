@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from penstock.api.errors import ConfigError, DataError
+from penstock.kafka import log_topic
 from penstock.kafka.offset_entries import OffsetEntries, StoredOffset
 from penstock.kafka.offset_topic import OffsetTopic, ensure_own_topic, own_offsets_topic, worker_offsets
 from penstock.kafka.offsets import ConnectorOffsets, merged
@@ -147,7 +148,10 @@ def test_an_own_topic_is_made_and_must_be_compacted(worker: dict[str, str], kafk
         ensure_own_topic(worker, {"name": "c", "offsets.storage.topic": other})
 
 
-def test_an_own_topic_that_cannot_be_seen_for_the_moment_is_left_to_the_tasks(caplog: pytest.LogCaptureFixture):
-    unreached = {**WORKER, "bootstrap.servers": "127.0.0.1:1", "admin.default.api.timeout.ms": "500"}
+def test_an_own_topic_that_cannot_be_seen_for_the_moment_is_left_to_the_tasks(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(log_topic, "_TIMEOUT", 1.0)
+    unreached = {**WORKER, "bootstrap.servers": "127.0.0.1:1"}
     ensure_own_topic(unreached, {"name": "c", "offsets.storage.topic": "own"})
     assert "Offsets topic `own` could not be checked yet" in caplog.text

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from confluent_kafka import Consumer
 
 BOOTSTRAP = "localhost:9092"
+PATIENCE_SECONDS = 15.0
+"""For the first answer of the brokers."""
 
 Bootstrap = Annotated[
     str | None,
@@ -76,7 +78,7 @@ def reader(settings: Mapping[str, str], group: str) -> Consumer:
     native: dict[str, Any] = {"enable.partition.eof": True, "log_level": SILENT}
     consumer = new_consumer({**settings, **own}, **native)
     try:
-        consumer.list_topics(timeout=15)
+        consumer.list_topics(timeout=PATIENCE_SECONDS)
     except KafkaException as error:
         consumer.close()
         at = settings["bootstrap.servers"]

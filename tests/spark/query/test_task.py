@@ -257,7 +257,7 @@ def test_a_batch_that_was_begun_is_written_to_its_end_and_no_further(sink: Calla
 @pytest.mark.parametrize("after", [0.0, 0.5])
 def test_rows_are_there_once_when_spark_is_killed_at_work(sink: Callable[..., Sink], after: float) -> None:
     # Small batches, so that one is looked at while it is written.
-    with sink(schema=COLUMNS, batch_max_records="5") as one:
+    with sink(schema=COLUMNS, batch_max_records="15") as one:
         one.produce(*make(0, 50))
         one.start()
         one.wait(50)
