@@ -14,7 +14,9 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -48,11 +50,12 @@ class Driver:
 
     def run(self) -> None:
         """Start Spark, then do what the worker says; never returns."""
+        conf = self._commands.get()["conf"]
         try:
-            self._begin(self._commands.get()["conf"])
+            self._begin(conf)
         except BaseException as error:
             log.exception("Spark did not start")
-            self.end(f"Spark did not start: {_sentence(error)}")
+            self.end(f"Spark did not start: {_sentence(error).rstrip('.')}.{_advice(error, conf)}")
         while True:
             command = self._commands.get()
             self._wanted.set()
@@ -175,6 +178,14 @@ class Driver:
     def _say(self, message: Message) -> None:
         with self._sending:
             self._socket.sendall(encode(message))
+
+
+def _advice(error: BaseException, conf: Mapping[str, str]) -> str:
+    """What can be done about a full disk: it is not said which one is full."""
+    if "No space left on device" not in str(error):
+        return ""
+    folder = os.environ.get("SPARK_LOCAL_DIRS") or conf.get("spark.local.dir") or tempfile.gettempdir()
+    return f" Free some on the disk of {folder}, or name another folder by spark.local.dir."
 
 
 def _sentence(error: BaseException) -> str:

@@ -183,7 +183,8 @@ class Run:
         while not self._stop.done():
             if not driver.up.done():
                 self.waiting(driver.state)
-                await asyncio.wait(_either(driver.up, self._stop), return_when=asyncio.FIRST_COMPLETED)
+                outcomes = _either(driver.up, driver.news, self._stop)
+                await asyncio.wait(outcomes, return_when=asyncio.FIRST_COMPLETED)
                 continue
             self.key = secrets.token_hex(32)
             who = {"connector": self.id.connector, "task": self.id.task, "run": self.spec.run}

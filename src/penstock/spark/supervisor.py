@@ -43,6 +43,8 @@ class Driver:
         """Why there is no Spark, for people."""
         self.up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done while jobs can be submitted; replaced when the driver has died."""
+        self.news: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when ``state`` has changed; replaced by then."""
         self._deliver = deliver
         self._jobs: dict[str, asyncio.Future[JobEnd]] = {}
         self._writer: asyncio.StreamWriter | None = None
@@ -65,7 +67,7 @@ class Driver:
                 break
             deaths = 1 if loop.time() - began > SETTLED else deaths + 1
             pause = BACKOFF[min(deaths, len(BACKOFF)) - 1]
-            self.state = f"{reason} It is being started again."
+            self._tell(f"{reason} It is being started again.")
             log.error("%s It is started again in %g s.", reason, pause)
             self._deliver(SparkDied(reason))
             for job in self._jobs.values():
@@ -145,6 +147,12 @@ class Driver:
             self._child.kill()
             code = await asyncio.to_thread(self._child.wait)
         return reason or f"Spark's driver (process {self._child.pid}) {_ended(code)}."
+
+    def _tell(self, state: str) -> None:
+        if state != self.state:
+            self.state = state
+            self.news.set_result(None)
+            self.news = asyncio.get_running_loop().create_future()
 
     def _ending(self) -> bool:
         return self._closing
