@@ -20,7 +20,7 @@ from penstock.core import messages as m
 from penstock.core.herder import Herder, HerderSettings
 from penstock.core.leading import Fenced
 from penstock.core.records import ConfigRecord, StatusTopicRecord
-from penstock.core.session_keys import sign
+from penstock.core.session_keys import key_bytes, sign
 from penstock.core.tasks import TaskEnded, TaskFailed, TaskId, TaskPaused, TaskRunning, TopicSeen
 from simulated_group import Group
 from simulated_worker import Facts, Task, Worker
@@ -245,8 +245,8 @@ class Cluster:
             case a.WriteOffsets(connector=name, token=token):
                 self.trace(f"{worker.id}: writes offsets of {name}")
                 self.post(worker, f"ask {token}", e.Completed(token, "written"))
-            case a.MakeSessionKey(token=token):
-                self.post(worker, f"ask {token}", e.Completed(token, b"k" * 32))
+            case a.MakeSessionKey(algorithm, size, token=token):
+                self.post(worker, f"ask {token}", e.Completed(token, b"k" * key_bytes(algorithm, size)))
             case a.Validate(token=token):
                 self.post(worker, f"ask {token}", e.Completed(token))
             case a.CallLeader():
@@ -291,6 +291,8 @@ class Cluster:
                     task.stopping = True
                     if id not in worker.slow:
                         self._task_ends(worker, task)
+            case a.SetLogLevel(name, level):
+                self.trace(f"{worker.id}: logger {name} {level}")
             case a.ResetTaskTopics(id):
                 self.trace(f"{worker.id}: {id} forgets its topics")
                 if id in worker.tasks:

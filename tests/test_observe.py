@@ -54,13 +54,21 @@ def test_only_loggers_that_had_another_level_are_named(levels: LogLevels) -> Non
     assert levels.set("observe.same", "DEBUG") == []
 
 
-def test_an_inherited_level_becomes_a_logger_s_own(levels: LogLevels) -> None:
+def test_an_inherited_level_is_no_other(levels: LogLevels) -> None:
     logging.root.setLevel(logging.WARNING)
-    assert levels.set("observe.heir", "WARN") == ["observe.heir"]
-    shown = levels.get("observe.heir")
-    assert shown is not None
-    assert (shown["level"], type(shown["last_modified"])) == ("WARN", int)
     assert levels.set("observe.heir", "WARN") == []
+    assert levels.get("observe.heir") == {"level": "WARN", "last_modified": None}
+    assert levels.set("observe.heir", "INFO") == ["observe.heir"]
+
+
+def test_what_is_switched_off_is_not_listed_and_named_each_time(levels: LogLevels) -> None:
+    logging.root.setLevel(logging.WARNING)
+    assert levels.set("observe.mute", "OFF") == ["observe.mute"]
+    assert levels.set("observe.mute", "OFF") == ["observe.mute"]
+    assert levels.get("observe.mute")["level"] == "OFF"  # type: ignore[index]
+    assert "observe.mute" not in levels.all()
+    assert levels.set("observe.mute", "WARN") == ["observe.mute"]
+    assert "observe.mute" in levels.all()
 
 
 def test_a_level_reaches_all_whose_names_begin_so(levels: LogLevels) -> None:

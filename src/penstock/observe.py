@@ -148,8 +148,8 @@ class LogLevels:
         self._lock = threading.Lock()
 
     def all(self) -> dict[str, dict[str, Any]]:
-        """Every logger that there is."""
-        return {name: self._shown(name) for name in sorted([ROOT, *_existing()])}
+        """Every logger that there is, but for those that are switched off."""
+        return {name: self._shown(name) for name in sorted([ROOT, *_existing()]) if _level(name) != OFF}
 
     def get(self, name: str) -> dict[str, Any] | None:
         """None for a logger that nobody has used."""
@@ -160,15 +160,14 @@ class LogLevels:
     def set(self, name: str, level: str) -> list[str]:
         """Set the level (one of ``NUMBERS``, letters of either case) of a logger and of all whose names begin so.
 
-        Answers with the names of those that had another level before, and with this one if its level was inherited
-        (Java leaves it out if that was the same level by chance).
+        Answers with the names of those that had another level before, their own or that of a logger above, and of
+        those that were switched off.
         """
         number = NUMBERS[level.strip().upper()]
         with self._lock:
             name = ROOT if name.lower() == ROOT else name
             found = [ROOT, *_existing()] if name == ROOT else [n for n in _existing() if n.startswith(name)]
-            inherited = {name} if _logger(name).level == logging.NOTSET else set()
-            changed = sorted({*_others({name, *found}, number), *inherited})
+            changed = sorted(each for each in {name, *found} if _level(each) != number or number == OFF)
             now = int(time.time() * 1000)
             for each in [*changed, *_others(self._ours(name), number)]:
                 _logger(each).setLevel(number)
@@ -182,13 +181,17 @@ class LogLevels:
         return {*targets, *(n for n in existing if any(n.startswith(f"{target}.") for target in targets))}
 
     def _shown(self, name: str) -> dict[str, Any]:
-        number = _logger(name).getEffectiveLevel()
+        number = _level(name)
         return {"level": _NAMES.get(number, str(number)), "last_modified": self._modified.get(name)}
 
 
 def _others(names: Iterable[str], number: int) -> list[str]:
-    """Those that have another level, their own or that of a logger above."""
-    return sorted(each for each in names if _logger(each).getEffectiveLevel() != number)
+    return sorted(each for each in names if _level(each) != number)
+
+
+def _level(name: str) -> int:
+    """Its own, or that of a logger above."""
+    return _logger(name).getEffectiveLevel()
 
 
 def _existing() -> list[str]:

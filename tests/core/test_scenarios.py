@@ -55,6 +55,8 @@ def run(cluster: Cluster, command: str, lines: list[str]) -> Cluster:
             times = {k: int(options.pop(k)) for k in list(options) if k.endswith("_ms")}
             cluster = Cluster(lines.append, **{k: v == "true" for k, v in options.items()}, **times)
             cluster.group.max_delay_ms, cluster.group.version = times.get("max_delay_ms", 0), version
+        case "from-now-on", []:
+            cluster.settings |= {k: int(v) for k, v in options.items()}
         case "start", [name]:
             cluster.start(name)
         case "kill", [name]:
@@ -84,6 +86,12 @@ def run(cluster: Cluster, command: str, lines: list[str]) -> Cluster:
             cluster.ask(worker, m.RestartConnector(name, **wanted))
         case "restart-task", [worker, name, task]:
             cluster.ask(worker, m.RestartTask(name, int(task)))
+        case "logger", [worker, name, level]:
+            cluster.ask(worker, m.SetClusterLogger(name, level))
+        case "unsigned-tasks", [worker, name]:
+            cluster.ask(worker, m.PutTaskConfigs(name, (), m.Signature(b"[]", None, None)))
+        case "unsigned-fence", [worker, name]:
+            cluster.ask(worker, m.FenceTasks(name, m.Signature(b"", None, None)))
         case "status", [worker, name]:
             cluster.ask(worker, m.GetStatus(name))
         case "topics", [worker, name]:

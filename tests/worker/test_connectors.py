@@ -11,8 +11,16 @@ import pytest
 
 from penstock.api.connector import Connector, SourceConnector
 from penstock.api.source import SourceTask
-from penstock.core.events import Completed, ConnectorDelayed, ConnectorEnded, ConnectorPaused, ConnectorRunning
-from penstock.core.state import PAUSED, STARTED
+from penstock.core.events import (
+    Completed,
+    ConnectorDelayed,
+    ConnectorEnded,
+    ConnectorFailed,
+    ConnectorPaused,
+    ConnectorRunning,
+    ConnectorStopped,
+)
+from penstock.core.state import PAUSED, STARTED, STOPPED
 from penstock.worker import connectors
 from penstock.worker.connectors import Connectors, ConnectorSetup
 from waiting import until
@@ -34,7 +42,7 @@ class Blocking(SourceConnector):
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         self._block("task_configs")
-        return [{}]
+        return [{"of": str(max_tasks)}] * int(self._config.get("tasks", "1"))
 
     def task_class(self) -> type[SourceTask]:
         return SourceTask
@@ -42,6 +50,8 @@ class Blocking(SourceConnector):
     def _block(self, method: str) -> None:
         if self._config.get("block") == method:
             self.go.wait()
+        if self._config.get("fail") == method:
+            raise ValueError(f"{method} fails")
 
 
 class Runs:
@@ -49,7 +59,7 @@ class Runs:
         self.events: list[Any] = []
         setup = ConnectorSetup(
             new=lambda name: Blocking(),
-            resolve=dict,
+            resolve=lambda config: {k: v.removeprefix("${env:").removesuffix("}") for k, v in config.items()},
             check=self._check,
             prepare=lambda config: None,
             task_class_name=lambda cls: cls.__name__,
@@ -60,8 +70,8 @@ class Runs:
     def _check(connector: Connector, config: Mapping[str, str]) -> None:
         pass
 
-    def start(self, name: str, run: int, block: str = "") -> None:
-        self.connectors.start(name, run, {"connector.class": "Blocking", "block": block}, STARTED)
+    def start(self, name: str, run: int, block: str = "", **config: str) -> None:
+        self.connectors.start(name, run, {"connector.class": "Blocking", "block": block, **config}, STARTED)
 
     def of(self, name: str) -> list[Any]:
         return [event for event in self.events if getattr(event, "name", None) == name]
@@ -104,7 +114,7 @@ def test_task_configs_that_block_are_told_of(runs: Runs) -> None:
     assert "has not returned" in runs.delay("a", "task_configs")
     Blocking.go.set()
     until(lambda: [e for e in runs.events if isinstance(e, Completed)], "the tasks", 30)
-    assert runs.events[-1] == Completed(7, [{"task.class": "SourceTask"}])
+    assert runs.events[-1] == Completed(7, [{"of": "1", "task.class": "SourceTask"}])
 
 
 def test_a_stop_that_blocks_is_told_of(runs: Runs) -> None:
@@ -121,3 +131,41 @@ def test_a_connector_that_can_not_be_stopped_is_left_alone(runs: Runs, caplog: p
     runs.connectors.stop(1)
     until(lambda: ConnectorEnded("a", 1) in runs.events, "its end", 30)
     assert "Connector a did not stop in time; its thread is left alone: start() of the connector" in caplog.text
+
+
+def test_a_connector_that_fails_at_its_stop_is_stopped_all_the_same(runs: Runs) -> None:
+    runs.start("a", 1, fail="stop")
+    runs.connectors.change_state(1, STOPPED)
+    until(lambda: ConnectorStopped("a", 1, "unknown") in runs.events, "a is stopped", 30)
+    runs.start("b", 2, fail="stop")
+    runs.connectors.change_state(2, PAUSED)
+    until(lambda: runs.of("b")[1:], "b has failed", 30)
+    assert runs.of("b")[1].trace.startswith("ValueError: stop fails")
+    assert not [event for event in runs.of("a") if isinstance(event, ConnectorFailed)]
+
+
+def test_how_many_tasks_may_be_told_by_a_config_provider(runs: Runs) -> None:
+    runs.start("a", 1, **{"tasks.max": "${env:3}"})
+    runs.connectors.make_task_configs(7, 1, 1)
+    until(lambda: runs.events[1:], "the tasks", 30)
+    assert runs.events[1] == Completed(7, [{"of": "3", "task.class": "SourceTask"}])
+
+
+@pytest.mark.parametrize("enforced", ["true", "${env:true}"])
+def test_too_many_tasks_fail_the_connector(runs: Runs, enforced: str) -> None:
+    runs.start("a", 1, tasks="2", **{"tasks.max.enforce": enforced})
+    runs.connectors.make_task_configs(7, 1, 1)
+    until(lambda: runs.of("a")[1:], "the failure", 30)
+    assert (
+        "The connector a has generated 2 tasks, which is greater than 1, the maximum number of tasks it is configured "
+        "to create. This behaviour should be considered a bug and is disallowed. If necessary, it can be permitted by "
+        "reconfiguring the connector with 'tasks.max.enforce' set to false; however, this option will be removed in a "
+        "future release of Kafka Connect."
+    ) in runs.of("a")[1].trace
+
+
+def test_too_many_tasks_may_be_allowed(runs: Runs) -> None:
+    runs.start("a", 1, tasks="2", **{"tasks.max.enforce": "${env:false}"})
+    runs.connectors.make_task_configs(7, 1, 1)
+    until(lambda: runs.events[1:], "the tasks", 30)
+    assert runs.events[1] == Completed(7, [{"of": "1", "task.class": "SourceTask"}] * 2)

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 from penstock.core import actions, rebalance
 from penstock.core.flow import Flow, Until
-from penstock.core.group.membership import Joined
+from penstock.core.group.membership import EAGER, Joined
 from penstock.core.messages import Refused
 
 if TYPE_CHECKING:
     from penstock.core.herder import Herder
 
-EAGER = 0
 RETRIES = 5
 """How often the topic is tried again before what runs here is given up."""
 

@@ -136,7 +136,7 @@ def set_cluster_logger(herder: Herder, request: m.SetClusterLogger) -> Flow:
 
 def put_task_configs(herder: Herder, request: m.PutTaskConfigs) -> Flow:
     """From a worker whose connector has made new task configurations."""
-    check_signature(request.signature, herder.state.session_key, herder.settings.verification_algorithms)
+    _from_a_worker(herder, request.signature, "externally setting task configurations")
 
     def write() -> Flow:
         requests.known(herder, request.name)
@@ -148,10 +148,18 @@ def put_task_configs(herder: Herder, request: m.PutTaskConfigs) -> Flow:
 
 def fence_tasks(herder: Herder, request: m.FenceTasks) -> Flow:
     """From a worker that is about to start tasks of a new generation (KIP-618)."""
-    check_signature(request.signature, herder.state.session_key, herder.settings.verification_algorithms)
+    _from_a_worker(herder, request.signature, "exactly-once source connectors")
     yield from as_leader(herder)
     config = requests.known(herder, request.name)
     if herder.plugins.kind(config) != "source":
         raise m.Refused(400, f"Connector {request.name} is not a source connector")
     yield from fence(herder, request.name)
     return m.Reply(204)
+
+
+def _from_a_worker(herder: Herder, signature: m.Signature, what: str) -> None:
+    """Raises Refused if this worker has no others, or the request is not signed as it must be (KIP-507)."""
+    if not herder.settings.distributed:
+        raise m.Refused(500, f"Kafka Connect in standalone mode does not support {what}.")
+    if herder.place.sessioned:
+        check_signature(signature, herder.state.session_key, herder.settings.verification_algorithms)

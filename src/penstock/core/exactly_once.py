@@ -98,8 +98,14 @@ def _fence_here_or_there(herder: Herder, name: str) -> Flow:
     if herder.is_leader:
         yield from fence(herder, name)
         return
-    yield Until(lambda: herder.state.session_key is not None, timeout_ms, "The leader has not written a session key.")
-    key = herder.state.session_key
+    unsigned = not herder.place.sessioned
+    known = Until(
+        lambda: unsigned or herder.state.session_key is not None,
+        timeout_ms,
+        "The leader has not written a session key.",
+    )
+    yield known
+    key = None if unsigned else herder.state.session_key
     yield actions.CallLeader(
         "PUT",
         herder.leader_url or "",

@@ -230,7 +230,7 @@ class Herder:
             match entry.record:
                 case RestartRequest() as request if self.has_read:
                     self.restarts.add(request)
-                case LoggerLevel(name, level):
+                case LoggerLevel(name, level) if self.has_read:
                     self.emit(actions.SetLogLevel(name, level))
                 case TasksCommit(name):
                     reconfiguration.committed(self, name)

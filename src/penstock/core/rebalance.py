@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from penstock.core import actions, catching_up, leftovers, reconfiguration
 from penstock.core.flow import FOREVER, Flow, Until
-from penstock.core.group.membership import Assignment, Joined, Lost, Owners, Revoked
+from penstock.core.group.membership import SESSIONED, Assignment, Joined, Lost, Owners, Revoked
 from penstock.core.rotation import keep_session_key
 from penstock.core.tasks import TaskId
 
@@ -32,6 +32,8 @@ class Place:
     owners: Owners | None = None
     reign: int = 0
     """How many times this worker has come to lead."""
+    sessioned: bool = True
+    """Whether requests between workers are signed: not while a member speaks an older protocol (KIP-507)."""
     claimed: bool = False
     """Exactly once: this leader's writes to the config topic fence all others' (KIP-618)."""
     awaited: Joined | None = None
@@ -79,6 +81,7 @@ def joined(herder: Herder, event: Joined) -> None:
         herder.start(catching_up.catch_up(herder, event), what="Catching up with the config topic")
         return
     place.assignment, place.owners = assignment, event.owners
+    place.sessioned = event.protocol_version >= SESSIONED
     place.rejoin_asked_at = -1
     place.rejoin_due = herder.now + assignment.delay_ms if assignment.delay_ms > 0 else None
     herder.work.assign(assignment)

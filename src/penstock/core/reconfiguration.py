@@ -107,7 +107,7 @@ def _publish(herder: Herder, run: ConnectorRun, tasks: list[dict[str, str]]) -> 
     if herder.is_leader:
         yield from herder.changing.through(write_unless_outdated())
         return
-    key, settings = herder.state.session_key, herder.settings
+    key, settings = herder.state.session_key if herder.place.sessioned else None, herder.settings
     yield actions.CallLeader(
         "POST",
         herder.leader_url or "",

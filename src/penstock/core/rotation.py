@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from penstock.core import actions
-from penstock.core.flow import Flow, Until
+from penstock.core.flow import FOREVER, Flow, Until
 from penstock.core.leading import append
 from penstock.core.records import SessionKey
+from penstock.core.session_keys import key_bytes
 
 if TYPE_CHECKING:
     from penstock.core.herder import Herder
@@ -35,7 +36,7 @@ def keep_session_key(herder: Herder) -> Flow:
                 if over():
                     return
                 place.claimed = True
-            if settings.distributed and _is_due(herder):
+            if settings.distributed and place.sessioned and _is_due(herder):
                 material = yield actions.MakeSessionKey(settings.key_algorithm, settings.key_size)
                 if over():
                     return
@@ -51,11 +52,18 @@ def keep_session_key(herder: Herder) -> Flow:
 
 def _is_due(herder: Herder) -> bool:
     key, settings = herder.state.session_key, herder.settings
-    return key is None or key.algorithm != settings.key_algorithm or herder.now >= key.created_ms + settings.key_ttl_ms
+    if key is None or key.algorithm != settings.key_algorithm:
+        return True
+    if len(key.key) != key_bytes(settings.key_algorithm, settings.key_size):
+        return True
+    return settings.key_ttl_ms > 0 and herder.now >= key.created_ms + settings.key_ttl_ms
 
 
 def _due_in(herder: Herder) -> int:
+    """A key that is given no time to live is never too old."""
     key, ttl_ms = herder.state.session_key, herder.settings.key_ttl_ms
+    if ttl_ms == 0:
+        return FOREVER
     return ttl_ms if key is None else max(key.created_ms + ttl_ms - herder.now, RETRY_MS)
 
 

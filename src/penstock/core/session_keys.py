@@ -35,6 +35,11 @@ DEFAULT_KEY_SIZES = {
 """Bytes of a key where ``inter.worker.key.size`` is not set."""
 
 
+def key_bytes(algorithm: str, size: int | None) -> int:
+    """How long a key is; ``size`` is ``inter.worker.key.size``, in bits."""
+    return DEFAULT_KEY_SIZES[algorithm] if size is None else size // 8
+
+
 def sign(key: bytes, algorithm: str, body: bytes) -> bytes:
     return hmac.new(key, body, getattr(hashlib, DIGESTS[algorithm])).digest()
 

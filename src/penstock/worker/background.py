@@ -15,7 +15,7 @@ import orjson
 
 from penstock.core import actions as a
 from penstock.core.events import Completed
-from penstock.core.session_keys import DEFAULT_KEY_SIZES, signature_headers
+from penstock.core.session_keys import key_bytes, signature_headers
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class Background:
             case a.FenceProducers(connector, tasks, config):
                 return self._fence(connector, tasks, config)
             case a.MakeSessionKey(algorithm, size):
-                return secrets.token_bytes(DEFAULT_KEY_SIZES[algorithm] if size is None else size // 8)
+                return secrets.token_bytes(key_bytes(algorithm, size))
             case a.CallLeader():
                 return self._call(ask)
         raise TypeError(f"nobody carries out {ask!r}")

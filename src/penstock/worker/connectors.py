@@ -37,6 +37,11 @@ log = logging.getLogger(__name__)
 
 Deliver = Callable[[Any], None]
 
+_DISALLOWED = (
+    "This behaviour should be considered a bug and is disallowed. If necessary, it can be permitted by reconfiguring "
+    "the connector with 'tasks.max.enforce' set to false; however, this option will be removed in a future release of "
+    "Kafka Connect."
+)
 LONG_S = 10.0
 """After so many seconds a call of a connector's method is told of."""
 LOOK_S = 1.0
@@ -152,7 +157,7 @@ class _Run:
                 self._start()
                 self.deliver(ConnectorRunning(self.name, self.number, version))
             else:
-                self._stop()
+                self._suspend(target)
                 kind = ConnectorPaused if target == PAUSED else ConnectorStopped
                 self.deliver(kind(self.name, self.number, version))
         except BaseException as error:
@@ -183,6 +188,16 @@ class _Run:
                 self.connector.stop()
             self.connector = None  # a stopped one is not started again
 
+    def _suspend(self, target: str) -> None:
+        """A connector is said to be stopped even if it fails at that, as in Java."""
+        try:
+            self._stop()
+        except Exception:
+            if target != STOPPED:
+                raise
+            log.exception("Connector %s failed while it was being stopped", self.name)
+            self.connector = None
+
     def _fail(self, error: BaseException) -> bool:
         if not self.failed:
             self.failed = True
@@ -204,7 +219,9 @@ class _Run:
         return True
 
     def _task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        connector = self._instance()
+        connector, config = self._instance(), self.setup.resolve(self.raw)
+        if "${" in self.raw.get("tasks.max", ""):  # who asks can't follow references to config providers
+            max_tasks = int(config["tasks.max"])
         with self.calling("task_configs"):
             made = connector.task_configs(max_tasks)
         if len(made) > max_tasks:
@@ -212,8 +229,8 @@ class _Run:
                 f"The connector {self.name} has generated {len(made)} tasks, which is greater than {max_tasks}, "
                 "the maximum number of tasks it is configured to create. "
             )
-            if self.raw.get("tasks.max.enforce", "true").strip().lower() != "false":
-                raise TooManyTasks(message + "This behaviour should be considered a bug and is disallowed.")
+            if config.get("tasks.max.enforce", "true").strip().lower() != "false":
+                raise TooManyTasks(message + _DISALLOWED)
             log.warning("%sThis behaviour should be considered a bug.", message)
         own = {"task.class": self.setup.task_class_name(connector.task_class())}
         if isinstance(connector, SinkConnector):

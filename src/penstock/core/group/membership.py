@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 
 from penstock.core.tasks import TaskId
 
+EAGER, COMPATIBLE, SESSIONED = range(3)
+"""Versions of the protocol; the lowest that a member of the group speaks counts."""
+
 NO_ERROR = 0
 CONFIG_MISMATCH = 1  # the leader knows less of the config topic than another member: catch up and join again
 
