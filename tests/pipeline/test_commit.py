@@ -29,7 +29,7 @@ def kafka() -> Iterator[Kafka]:
 
 @pytest.fixture
 def missing() -> str:
-    """A topic that is not there yet; for half a minute that is no failure, but records don't arrive."""
+    """A topic that is not there yet; that is no failure, but records don't arrive."""
     return new_name("missing")
 
 
@@ -119,7 +119,7 @@ def test_a_record_that_is_refused_holds_back_its_own_source_partition_only(kafka
 def test_tolerated_losses_are_committed(kafka: Kafka, base: type[Giving], caplog: pytest.LogCaptureFixture) -> None:
     small = kafka.create_topic(config={"max.message.bytes": "200"})
     task = giving([record(small, "a", 1), record(small, "a", 2, "x" * 2000), record(small, "a", 3)], base=base)
-    config = {"errors.tolerance": "all", "errors.log.enable": "true", "producer.override.batch.size": "1"}
+    config = {"errors.tolerance": "all", "errors.log.enable": "true"}
     with TaskRun(task, kafka.bootstrap, config) as run:
         eventually(lambda: stored(run)[-1:] == [("a", 3)])
         eventually(lambda: run.host.reported.get("total-record-failures") == 1)
@@ -127,6 +127,33 @@ def test_tolerated_losses_are_committed(kafka: Kafka, base: type[Giving], caplog
     words = "Executing stage 'KAFKA_PRODUCE' with class 'org.apache.kafka.connect.runtime.WorkerSourceTask'"
     assert words in caplog.text
     assert task.told == ([("v", 0), ("v", 1)] if base is Telling else []) or ("x" * 2000, -1) in task.told
+
+
+@pytest.mark.parametrize("exactly_once", [False, True])
+def test_a_batch_that_is_too_large_for_its_topic_is_parted(kafka: Kafka, topic: str, exactly_once: bool) -> None:
+    small, offsets = kafka.create_topic(config={"max.message.bytes": "20000"}), kafka.create_topic()
+    lines = [f"{i:0100}" for i in range(2000)]
+    batch = [record(topic if i % 10 == 0 else small, "a", i, line) for i, line in enumerate(lines)]
+    spec: dict[str, Any] = {"exactly_once": True, "offsets_topic": offsets} if exactly_once else {}
+    with TaskRun(giving(batch, [record(small, "a", 2000, "the end")]), kafka.bootstrap, {}, **spec):
+        eventually(lambda: kafka.values(small)[-1:] == [b"the end"])
+    assert [int(value or b"") for value in kafka.values(small)[:-1]] == [i for i in range(2000) if i % 10]
+    assert [int(value or b"") for value in kafka.values(topic)] == list(range(0, 2000, 10))
+
+
+def test_what_comes_before_a_record_that_is_too_large_is_committed(kafka: Kafka, topic: str) -> None:
+    values = ["v", "v", "x" * 2_000_000, "v"]
+    run = TaskRun(giving([record(topic, "a", i, v) for i, v in enumerate(values, 1)]), kafka.bootstrap, {})
+    assert "which is the value of the max.request.size configuration" in run.failure()
+    assert kafka.values(topic) == [b"v", b"v"]
+    assert stored(run) == [("a", 2)]
+
+
+def test_a_missing_topic_is_waited_for_as_long_as_was_said(kafka: Kafka, missing: str) -> None:
+    config = {"producer.override.max.block.ms": "2000"}
+    run = TaskRun(giving([record(missing, "a", 1)]), kafka.bootstrap, config)
+    assert "Caused by: org.apache.kafka.common.errors.UnknownTopicOrPartitionException" in run.failure()
+    assert stored(run) == []
 
 
 def test_records_before_one_that_cannot_be_converted_are_sent(kafka: Kafka, topic: str) -> None:

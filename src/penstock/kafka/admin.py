@@ -140,6 +140,19 @@ def topic_configs(admin: AdminClient, topic: str, timeout: float = TIMEOUT) -> d
     return {name: entry.value for name, entry in entries.items() if entry.value is not None}
 
 
+def message_limits(admin: AdminClient, topics: Iterable[str], timeout: float = TIMEOUT) -> dict[str, int]:
+    """``max.message.bytes`` of those of the topics that exist. Raises KafkaException, also if we may not see them."""
+    resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
+    found = {}
+    for resource, future in admin.describe_configs(resources, request_timeout=timeout).items():
+        try:
+            found[resource.name] = int(_wait(future, timeout)["max.message.bytes"].value)
+        except KafkaException as e:
+            if code_of(e) != BrokerError.UNKNOWN_TOPIC_OR_PART:
+                raise
+    return found
+
+
 def verify_only_compact(admin: AdminClient, topic: str, setting: str, purpose: str, timeout: float = TIMEOUT) -> None:
     """Raise ConfigError unless the topic is compacted and nothing else. What can't be seen is taken to be right."""
     given = topic_configs(admin, topic, timeout).get("cleanup.policy", "")

@@ -27,7 +27,7 @@ from penstock.kafka.client_settings import (
 )
 from penstock.kafka.security import SECURITY
 from penstock.kafka.security_clients import chain_in_file, for_librdkafka
-from penstock.kafka.settings_map import ADMIN, CONSUMER, PRODUCER, translate
+from penstock.kafka.settings_map import ADMIN, CONSUMER, MAX_PROPAGATION_MS, PRODUCER, translate
 
 # What librdkafka says goes where the rest of the log goes, whenever its client is polled.
 client_log = logging.getLogger("penstock.kafka.librdkafka")
@@ -51,6 +51,8 @@ PRODUCER_DEFAULTS: dict[str, Any] = {
     "linger.ms": 5,
     "message.max.bytes": 1_048_576,
     "message.timeout.ms": 120_000,
+    # Connect's producers wait for a topic that is missing as long as it takes.
+    "topic.metadata.propagation.max.ms": MAX_PROPAGATION_MS,
     "partitioner": "murmur2_random",  # Java's; librdkafka's own puts the same key elsewhere
     # For speed, and so beyond Java's 16 KiB and 32 MiB. `flush` and `commit_transaction` don't wait for linger.ms.
     "batch.num.messages": 100_000,
@@ -220,6 +222,11 @@ def make_consumer(
 def make_admin(worker: Settings, connector: Settings | None = None, *, client_id: str) -> AdminClient:
     """The admin client of a connector, or of the worker itself."""
     return new_admin(connector_admin(worker, connector or {}, client_id))
+
+
+def admin_like(producer: Mapping[str, Any]) -> AdminClient:
+    """An admin client that reaches the brokers as the producer with these settings of Java does."""
+    return new_admin({name: value for name, value in producer.items() if name in ADMIN or name in SECURITY})
 
 
 def check_resolvable(java: Mapping[str, Any]) -> None:

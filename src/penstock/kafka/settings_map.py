@@ -188,6 +188,9 @@ COMMON: dict[str, Setting] = {
     "socket.connection.setup.timeout.ms": number(Type.LONG, "socket.connection.setup.timeout.ms", least=None, low=1000),
 }
 
+MAX_PROPAGATION_MS = 2_000_000
+"""librdkafka accepts an hour, but reckons in microseconds of 32 bits: above 35 minutes it does not wait at all."""
+
 PRODUCER: dict[str, Setting] = {
     **COMMON,
     "acks": text("acks", check=ValidString("all", "-1", "0", "1")),
@@ -202,7 +205,8 @@ PRODUCER: dict[str, Setting] = {
     "enable.idempotence": flag("enable.idempotence"),
     "interceptor.classes": refused("interceptor.classes", _NO_INTERCEPTORS),
     "linger.ms": number(Type.LONG, "linger.ms", high=900_000),
-    "max.block.ms": NO_EFFECT,  # who produces waits for room by itself
+    # Who produces waits for room by itself; a topic that is missing is waited for by librdkafka.
+    "max.block.ms": number(Type.LONG, "topic.metadata.propagation.max.ms", high=MAX_PROPAGATION_MS),
     "max.in.flight.requests.per.connection": number(
         Type.INT, "max.in.flight.requests.per.connection", least=1, high=1_000_000
     ),

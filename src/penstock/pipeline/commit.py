@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.errors import ConnectError
 from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
 from penstock.kafka.offset_records import canonical
@@ -91,7 +92,16 @@ class AtLeastOnce:
     def send(self, before: Batch, ready: Batch) -> None:
         if not len(ready):
             return
-        self._sender.send(ready)
+        try:
+            self._sender.send(ready)
+        except ConnectError:
+            if self._sender.taken:
+                self._note(ready.select(range(self._sender.taken)))
+            raise
+        self._note(ready)
+
+    def _note(self, ready: Batch) -> None:
+        """These records have been sent."""
         assert isinstance(ready.origin, SourceOrigin)
         self._offsets.sent(ready.origin)
         self._note_topics(ready.origin.partitions, ready.topics)

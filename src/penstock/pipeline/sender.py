@@ -19,6 +19,7 @@ import confluent_kafka as ck
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, DataError
 from penstock.core.tasks import TaskId
+from penstock.pipeline.batch_limits import BatchLimits, serialized_size
 from penstock.pipeline.broker_errors import broker_error
 from penstock.pipeline.errors import ErrorHandler, Failure, Stage
 from penstock.pipeline.task import TaskControl
@@ -63,11 +64,16 @@ class Sender:
         """Topics of records that did not arrive, and never will."""
         self.insists: str | None = None
         """A topic whose records must arrive even where losses are tolerated."""
+        self.limits: BatchLimits
+        self.taken = 0
+        """How many records of the last batch the producer has, from the first on."""
         self._statistics: tuple[float, str] = (0.0, "{}")
 
-    def attach(self, producer: ck.Producer, limit: int) -> None:
-        """``producer`` was made with ``failed`` as its callback for deliveries; ``limit`` is ``max.request.size``."""
-        self.producer, self._limit = producer, limit
+    def attach(self, producer: ck.Producer, limit: int, limits: BatchLimits) -> None:
+        """``producer`` was made with ``failed`` as its callback for deliveries; ``limit`` is ``max.request.size``,
+        ``limits`` are those of the topics.
+        """
+        self.producer, self._limit, self.limits = producer, limit, limits
 
     def forgives(self, topic: str | None) -> bool:
         """Whether a record for this topic may be lost."""
@@ -120,19 +126,42 @@ class Sender:
         Raises ConnectError if one can't be sent, then or earlier, and that is not tolerated. After it, ``delivered`` of
         each record is called exactly once, if given.
         """
+        self.taken = 0
         if self._limit < LEAST_LIMIT:
             batch, delivered = self._small_enough(batch, delivered)
-        rows = iter(batch.topics)
+        self.limits.look_at(batch.topics)
+        if self.limits.concern(batch.topics):
+            self._send_in_parts(batch, delivered)
+        else:
+            self._send(batch, delivered)
+
+    def _send_in_parts(self, batch: Batch, delivered: Sequence[Delivered] | None) -> None:
+        """Each part arrives before the next is sent, so that no two of them come into one batch."""
+        start = 0
+        for end in self.limits.ends(batch):
+            part = None if delivered is None else delivered[start:end]
+            self._send(batch.select(range(start, end)), part)
+            while not self.flush(1.0):
+                self.check()
+            self.check()
+            start = end
+
+    def _send(self, batch: Batch, delivered: Sequence[Delivered] | None) -> None:
+        first, rows = self.taken, iter(batch.topics)
         columns = _arguments(batch, delivered)
         calls = map(self.producer.produce, rows, *columns)
         while True:
             try:
                 deque(calls, maxlen=0)
                 break
-            except BufferError:
-                self._insist(batch, columns, len(batch) - length_hint(rows) - 1, delivered)
-            except ck.KafkaException as e:
-                self._refuse(e, batch, len(batch) - length_hint(rows) - 1, delivered)
+            except (BufferError, ck.KafkaException) as e:
+                row = len(batch) - length_hint(rows) - 1
+                self.taken = first + row
+                if isinstance(e, BufferError):
+                    self._insist(batch, columns, row, delivered)
+                else:
+                    self._refuse(e, batch, row, delivered)
+        self.taken = first + len(batch)
         self.poll()
         self.check()
 
@@ -233,17 +262,6 @@ def _arguments(batch: Batch, delivered: Sequence[Delivered] | None) -> list[list
     if headers:
         arguments.append([[(h.key, h.value) for h in row] for row in batch.headers])
     return arguments
-
-
-def serialized_size(record: Batch) -> int:
-    """What Java estimates that the one record of this batch needs, alone in a batch of Kafka's."""
-    parts = [record.keys[0], record.values[0]]
-    for header in record.headers[0]:
-        parts += [header.key.encode(), header.value]
-    lengths = [-1 if part is None else len(part) for part in parts] + [len(record.headers[0])]
-    bodies = sum(len(part) for part in parts if part is not None)
-    # Java: RECORD_BATCH_OVERHEAD and MAX_RECORD_OVERHEAD; lengths are zigzag varints.
-    return 61 + 21 + bodies + sum(max(1, ((2 * n if n >= 0 else 1).bit_length() + 6) // 7) for n in lengths)
 
 
 def _timestamps(column: list[int | None]) -> list[int]:

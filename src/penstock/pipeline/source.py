@@ -24,8 +24,9 @@ from penstock.api.source import SourceTask, TransactionContext
 from penstock.core.tasks import TaskId
 from penstock.core.topic_creation import TopicCreation, uses_topic_creation
 from penstock.kafka.client_settings import connector_admin, connector_producer, internal, transactional_producer
-from penstock.kafka.clients import make_admin, new_producer
+from penstock.kafka.clients import admin_like, make_admin, new_producer, producer_config
 from penstock.kafka.security import Security
+from penstock.pipeline.batch_limits import BatchLimits
 from penstock.pipeline.boundaries import Boundaries
 from penstock.pipeline.chain import Chain, Resolve
 from penstock.pipeline.commit import AtLeastOnce, Commit, RecordByRecord
@@ -262,7 +263,7 @@ def _commit_policy(
         java = transactional_producer(spec.worker_config, spec.connector_config, client_id, transactional_id)
         sender = Sender(id, control, errors, False, lambda error: unsent(id, error))
         native = {"delivery.report.only.error": not tells, "on_delivery": sender.failed}
-        sender.attach(new_producer(java, **native), _largest(java))
+        sender.attach(new_producer(java, **native), _largest(java), _limits(java))
         once = ExactlyOnce(id, sender, offsets, spec.offsets_topic, copies, boundaries, metrics, control)
         once.task = task
         return once, sender
@@ -270,7 +271,7 @@ def _commit_policy(
     sender = Sender(id, control, errors, errors.settings.tolerate)
     native = {"delivery.report.only.error": not tells, "on_delivery": sender.failed}
     native |= {"stats_cb": sender.counted, "statistics.interval.ms": int(STATISTICS_SECONDS * 1000)}
-    sender.attach(new_producer(java, **native), _largest(java))
+    sender.attach(new_producer(java, **native), _largest(java), _limits(java))
     offset_log: OffsetLog = HostOffsetLog(host)
     if spec.offsets_topic is not None:
         # A topic of the connector's own is where its records are, on another cluster perhaps.
@@ -295,6 +296,10 @@ def _letters(spec: TaskSpec, id: TaskId, metrics: Metrics) -> SourceLetters | No
 
 def _largest(java: Mapping[str, str]) -> int:
     return int(java.get("max.request.size", 1_048_576))
+
+
+def _limits(java: Mapping[str, str]) -> BatchLimits:
+    return BatchLimits(lambda: admin_like(java), producer_config(java)["batch.size"])
 
 
 def _worker_producer(spec: TaskSpec, id: TaskId) -> Callable[[], Producer]:
