@@ -56,7 +56,9 @@ def run(cluster: Cluster, command: str, lines: list[str]) -> Cluster:
             cluster = Cluster(lines.append, **{k: v == "true" for k, v in options.items()}, **times)
             cluster.group.max_delay_ms, cluster.group.version = times.get("max_delay_ms", 0), version
         case "from-now-on", []:
-            cluster.settings |= {k: int(v) for k, v in options.items()}
+            numbers = {k: int(v) for k, v in options.items()}
+            cluster.group.version = numbers.pop("version", cluster.group.version)
+            cluster.settings |= numbers
         case "start", [name]:
             cluster.start(name)
         case "kill", [name]:

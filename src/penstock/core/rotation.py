@@ -29,6 +29,10 @@ def keep_session_key(herder: Herder) -> Flow:
     def over() -> bool:
         return not herder.is_leader or place.reign != reign
 
+    def wanted() -> bool:
+        """A key, or a claim; the last member that did not sign may have gone meanwhile."""
+        return _lacks_key(herder) or (settings.fenced_writes and not place.claimed)
+
     while not over():
         try:
             if settings.fenced_writes and not place.claimed:
@@ -36,7 +40,7 @@ def keep_session_key(herder: Herder) -> Flow:
                 if over():
                     return
                 place.claimed = True
-            if settings.distributed and place.sessioned and _is_due(herder):
+            if _signs(herder) and _is_due(herder):
                 material = yield actions.MakeSessionKey(settings.key_algorithm, settings.key_size)
                 if over():
                     return
@@ -45,9 +49,17 @@ def keep_session_key(herder: Herder) -> Flow:
             herder.log("WARNING", f"The leader could not write to the config topic, and tries again: {error}")
             yield from _wait(over, RETRY_MS)
             continue
-        yield from _wait(lambda: over() or (settings.fenced_writes and not place.claimed), _due_in(herder))
+        yield from _wait(lambda: over() or wanted(), _due_in(herder))
         if settings.fenced_writes and not place.claimed:
             yield from _wait(over, RETRY_MS)  # until then it may be known that another one leads
+
+
+def _signs(herder: Herder) -> bool:
+    return herder.settings.distributed and herder.place.sessioned
+
+
+def _lacks_key(herder: Herder) -> bool:
+    return _signs(herder) and herder.state.session_key is None
 
 
 def _is_due(herder: Herder) -> bool:
