@@ -17,6 +17,7 @@ from penstock.core.flow import Flow, Until
 from penstock.core.leading import append
 from penstock.core.messages import Refused
 from penstock.core.records import TaskCount
+from penstock.core.rotation import lacks_key, signing_key
 
 if TYPE_CHECKING:
     from penstock.core.herder import Herder
@@ -98,20 +99,13 @@ def _fence_here_or_there(herder: Herder, name: str) -> Flow:
     if herder.is_leader:
         yield from fence(herder, name)
         return
-    unsigned = not herder.place.sessioned
-    known = Until(
-        lambda: unsigned or herder.state.session_key is not None,
-        timeout_ms,
-        "The leader has not written a session key.",
-    )
-    yield known
-    key = None if unsigned else herder.state.session_key
+    yield Until(lambda: not lacks_key(herder), timeout_ms, "The leader has not written a session key.")
     yield actions.CallLeader(
         "PUT",
         herder.leader_url or "",
         ("connectors", name, "fence"),
         None,
-        None if key is None else key.key,
+        signing_key(herder),
         herder.settings.signature_algorithm,
     )
     yield Until(lambda: name not in herder.state.pending_fencing, timeout_ms, f"{name} has not been fenced.")

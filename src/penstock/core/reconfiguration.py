@@ -14,6 +14,7 @@ from penstock.core.flow import Flow, Until
 from penstock.core.leading import append, as_leader
 from penstock.core.messages import Refused
 from penstock.core.records import ConfigTopicRecord, TaskConfig, TasksCommit
+from penstock.core.rotation import signing_key
 from penstock.core.state import STARTED, STOPPED
 from penstock.core.tasks import TaskId
 from penstock.core.work import ConnectorRun, Phase
@@ -107,14 +108,13 @@ def _publish(herder: Herder, run: ConnectorRun, tasks: list[dict[str, str]]) -> 
     if herder.is_leader:
         yield from herder.changing.through(write_unless_outdated())
         return
-    key, settings = herder.state.session_key if herder.place.sessioned else None, herder.settings
     yield actions.CallLeader(
         "POST",
         herder.leader_url or "",
         ("connectors", run.name, "tasks"),
         tasks,
-        None if key is None else key.key,
-        settings.signature_algorithm,
+        signing_key(herder),
+        herder.settings.signature_algorithm,
     )
 
 

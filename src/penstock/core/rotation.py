@@ -31,7 +31,7 @@ def keep_session_key(herder: Herder) -> Flow:
 
     def wanted() -> bool:
         """A key, or a claim; the last member that did not sign may have gone meanwhile."""
-        return _lacks_key(herder) or (settings.fenced_writes and not place.claimed)
+        return lacks_key(herder) or (settings.fenced_writes and not place.claimed)
 
     while not over():
         try:
@@ -40,7 +40,7 @@ def keep_session_key(herder: Herder) -> Flow:
                 if over():
                     return
                 place.claimed = True
-            if _signs(herder) and _is_due(herder):
+            if signs(herder) and _is_due(herder):
                 material = yield actions.MakeSessionKey(settings.key_algorithm, settings.key_size)
                 if over():
                     return
@@ -54,12 +54,19 @@ def keep_session_key(herder: Herder) -> Flow:
             yield from _wait(over, RETRY_MS)  # until then it may be known that another one leads
 
 
-def _signs(herder: Herder) -> bool:
+def signs(herder: Herder) -> bool:
     return herder.settings.distributed and herder.place.sessioned
 
 
-def _lacks_key(herder: Herder) -> bool:
-    return _signs(herder) and herder.state.session_key is None
+def signing_key(herder: Herder) -> bytes | None:
+    """What requests to other workers are signed with; None where nobody signs, or there is no key yet."""
+    key = herder.state.session_key
+    return key.key if key is not None and signs(herder) else None
+
+
+def lacks_key(herder: Herder) -> bool:
+    """Whether requests are to be signed, and the leader has written no key yet."""
+    return signs(herder) and herder.state.session_key is None
 
 
 def _is_due(herder: Herder) -> bool:
