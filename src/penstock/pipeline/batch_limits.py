@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from confluent_kafka.admin import AdminClient
 
 from penstock.api.batch import Batch
+from penstock.api.record import Header
 from penstock.kafka.admin import message_limits
 
 log = logging.getLogger(__name__)
@@ -55,10 +56,9 @@ class BatchLimits:
     def ends(self, batch: Batch) -> list[int]:
         """Behind which records the parts of a batch end, each of which can be sent as a whole."""
         ends, sizes = [], dict.fromkeys(self._low, 0)
-        for i, topic in enumerate(batch.topics):
+        for i, (topic, size) in enumerate(zip(batch.topics, serialized_sizes(batch), strict=True)):
             if topic not in self._low:
                 continue
-            size = serialized_size(batch.select((i,)))
             if sizes[topic] and sizes[topic] + size > self._low[topic]:
                 ends.append(i)
                 sizes = dict.fromkeys(self._low, 0)
@@ -66,12 +66,16 @@ class BatchLimits:
         return [*ends, len(batch)]
 
 
-def serialized_size(record: Batch) -> int:
-    """What Java estimates that the one record of this batch needs, alone in a batch of Kafka's."""
-    parts = [record.keys[0], record.values[0]]
-    for header in record.headers[0]:
+def serialized_sizes(batch: Batch) -> list[int]:
+    """What Java estimates that each record needs, alone in a batch of Kafka's."""
+    return list(map(_size, batch.keys, batch.values, batch.headers))
+
+
+def _size(key: bytes | None, value: bytes | None, headers: Sequence[Header]) -> int:
+    parts = [key, value]
+    for header in headers:
         parts += [header.key.encode(), header.value]
-    lengths = [-1 if part is None else len(part) for part in parts] + [len(record.headers[0])]
+    lengths = [-1 if part is None else len(part) for part in parts] + [len(headers)]
     bodies = sum(len(part) for part in parts if part is not None)
     # Java: RECORD_BATCH_OVERHEAD and MAX_RECORD_OVERHEAD; lengths are zigzag varints.
     return 61 + 21 + bodies + sum(max(1, ((2 * n if n >= 0 else 1).bit_length() + 6) // 7) for n in lengths)

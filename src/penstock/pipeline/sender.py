@@ -19,7 +19,7 @@ import confluent_kafka as ck
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, DataError
 from penstock.core.tasks import TaskId
-from penstock.pipeline.batch_limits import BatchLimits, serialized_size
+from penstock.pipeline.batch_limits import BatchLimits, serialized_sizes
 from penstock.pipeline.broker_errors import broker_error
 from penstock.pipeline.errors import ErrorHandler, Failure, Stage
 from penstock.pipeline.task import TaskControl
@@ -186,9 +186,8 @@ class Sender:
     ) -> tuple[Batch, Sequence[Delivered] | None]:
         """Refuse what is beyond a limit so low that the producer can't be told of it."""
         rows = []
-        for i in range(len(batch)):
-            record = batch.select((i,))
-            if serialized_size(record) <= self._limit:
+        for i, size in enumerate(serialized_sizes(batch)):
+            if size <= self._limit:
                 rows.append(i)
             else:
                 too_large = ck.KafkaException(ck.KafkaError(ck.KafkaError.MSG_SIZE_TOO_LARGE))
@@ -203,9 +202,10 @@ class Sender:
         record = batch.select((row,))
         cause = broker_error(error)
         if error.code() == ck.KafkaError.MSG_SIZE_TOO_LARGE:
+            (size,) = serialized_sizes(record)
             cause = type(cause)(
-                f"The message is {serialized_size(record)} bytes when serialized which is larger than {self._limit}, "
-                "which is the value of the max.request.size configuration."
+                f"The message is {size} bytes when serialized which is larger than {self._limit}, which is the value "
+                "of the max.request.size configuration."
             )
         failure = Failure(Stage.KAFKA_PRODUCE, TASK_CLASS, cause, record)
         if not self.forgives(record.topics[0]):
