@@ -180,6 +180,8 @@ def test_a_group_of_eager_and_sessioned_members_is_eager(start: Callable[..., Wo
     until(lambda: settled(a, b) and {w.assignment.protocol_version for w in (a, b)} == {0}, "a and b share, eagerly")
     b.stop()
     until(lambda: settled(a) and a.assignment.protocol_version == 2, "a runs everything, in its own protocol")
+    assert {joined.protocol_version for joined in b.seen(Joined)} == {0}
+    assert (a.running, b.seen(Failed)) == (ALL, [])
 
 
 def test_nothing_is_joined_before_what_is_revoked_has_stopped(start: Callable[..., Worker]) -> None:
@@ -326,8 +328,12 @@ def test_a_member_that_leaves_for_now_returns_when_asked(start: Callable[..., Wo
     until(lambda: settled(a, b), "a and b share")
     a.member.leave("taking too long to read the log")
     until(lambda: b.running >= ALL and a.member.generation == -1, "b runs everything, and a is no member")
+    # Who leaves for now goes on with what it runs: that b gives something up says nothing of a's return.
+    left = len(a.seen(Joined))
     a.member.request_rejoin("the log has been read")
-    until(lambda: settled(a, b), "a and b share")
+    until(lambda: settled(a, b) and len(a.seen(Joined)) > left, "a has joined again, a and b share")
+    assert a.assignment.generation > b.seen(Joined)[0].generation
+    assert a.running | b.running == ALL
 
 
 def test_a_session_timeout_that_the_broker_refuses_is_told(start: Callable[..., Worker]) -> None:

@@ -142,7 +142,8 @@ def test_a_task_is_told_of_each_commit_before_it_is_polled_again(kafka: Kafka, t
 
     task = stepping(records(topic, "a"), records(topic, "b", start=1), poll=poll, commit=commit)
     with run(task, kafka, offsets_topic):
-        eventually(lambda: told[:4] == ["poll", [b"a"], "poll", [b"a", b"b"]])
+        eventually(lambda: len(told) >= 4)
+    assert told[:4] == ["poll", [b"a"], "poll", [b"a", b"b"]]
 
 
 def test_without_exactly_once_there_is_no_transaction_to_define(kafka: Kafka, topic: str) -> None:

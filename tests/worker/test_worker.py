@@ -45,6 +45,7 @@ def test_a_file_goes_through_kafka_into_another(worker: WorkerProcess, kafka: Ka
     with (tmp_path / "in.txt").open("a") as more:
         more.write("four\n")
     until(lambda: "four" in (tmp_path / "out.txt").read_text(), "what was added to the file", 30)
+    assert sorted((tmp_path / "out.txt").read_text().split()) == ["four", "one", "three", "two"]
 
 
 def test_a_task_that_fails_says_why_and_is_brought_back_by_a_restart(worker: WorkerProcess, tmp_path: Path) -> None:
