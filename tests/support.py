@@ -128,6 +128,10 @@ class Kafka:
         found = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(30)
         return {(p.topic, p.partition): p.offset for p in found.topic_partitions or [] if p.offset >= 0}
 
+    def members(self, group: str) -> int:
+        """How many consumers are in a group now, those among them that have been told to leave and have not yet."""
+        return len(self.admin.describe_consumer_groups([group])[group].result(READ_SECONDS).members)
+
     def values(self, topic: str, isolation: str = "read_committed") -> list[bytes | None]:
         return [record.value for record in self.read_all(topic, isolation)]
 

@@ -67,6 +67,11 @@ class Sink:
             **settings,
         )
 
+    def stop(self, kafka: Kafka) -> None:
+        """Returns when its task is gone: until then it goes on with its old configuration."""
+        self.worker.http.put(f"/connectors/{self.name}/stop").raise_for_status()
+        until(lambda: not kafka.members(f"connect-{self.name}"), "the end of its task", 60)
+
 
 @pytest.fixture
 def sink(worker: WorkerProcess, kafka: Kafka, tmp_path: Path) -> Iterator[Sink]:
@@ -107,7 +112,9 @@ def test_a_dead_letter_is_looked_at_and_sent_again_when_the_cause_is_mended(dlq:
     assert f"Would send 1 record of connector {sink.name} through again: 1 to {sink.topic}." in planned
     assert len(kafka.values(sink.topic)) == 2
 
+    sink.stop(kafka)
     sink.put(value__converter=STRING)
+    sink.worker.http.put(f"/connectors/{sink.name}/resume").raise_for_status()
     said = dlq("replay", sink.name).stdout
     assert said == f"Sent 1 record of connector {sink.name} through again: 1 to {sink.topic}.\n"
     until(lambda: sink.file.read_text() == "1\n{broken\n", "the record", 60)
