@@ -30,16 +30,16 @@ def test_syncs_are_written_at_once_or_with_the_next_commit(kafka: Kafka, bootstr
     syncs = OffsetSyncs({"bootstrap.servers": bootstrap, "client.id": "test"}, topic, 100)
     syncs.mirrored(place, range(3), range(10, 13))
     syncs.mirrored(place, range(3, 5), range(13, 15))
-    syncs.close()
+    syncs.flush()
     eventually(lambda: written(kafka, topic))
     assert written(kafka, topic) == [OffsetSync(place, 0, 10)]
     syncs.commit()
-    syncs.close()
+    syncs.flush()
     eventually(lambda: len(written(kafka, topic)) > 1)
     assert written(kafka, topic) == [OffsetSync(place, 0, 10), OffsetSync(place, 4, 14)]
     syncs.commit()
     syncs.mirrored(place, [8], [15])
-    syncs.close()
+    syncs.flush()
     eventually(lambda: len(written(kafka, topic)) > 2)
     assert written(kafka, topic)[2:] == [OffsetSync(place, 8, 15)], "a gap is told at once, nothing twice"
 

@@ -79,7 +79,8 @@ class OffsetSyncs:
             self._delayed.clear()
             self._send()
 
-    def close(self) -> None:
+    def flush(self) -> None:
+        """Wait for what is under way, but not for long: the next run tells of these places anew."""
         self._producer.flush(5)
 
     def _send(self) -> None:

@@ -150,6 +150,8 @@ class MirrorSourceTask(SourceTask):
     def commit(self) -> None:
         if self._syncs is not None:
             self._syncs.commit()
+            if self._stopping:  # the last commit comes after ``stop``
+                self._syncs.flush()
 
     def stop(self) -> None:
         self._stopping = True
@@ -158,7 +160,7 @@ class MirrorSourceTask(SourceTask):
                 self._consumer.close()
                 self._consumer = None
             if self._syncs is not None:
-                self._syncs.close()
+                self._syncs.flush()
 
 
 def _headers(pairs: list[tuple[str, bytes | None]] | None) -> tuple[Header, ...]:
