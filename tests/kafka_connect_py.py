@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 NAME, TOPIC = "kc-source", "kc-topic"
+PATIENCE = 180.0
 FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 
@@ -87,11 +88,11 @@ class Client:
         )
 
     def until(self, look: Any, good: Any) -> Any:
-        for _ in range(120):
-            if good(seen := look()):
-                return seen
+        give_up = time.monotonic() + PATIENCE
+        while not good(seen := look()):
+            assert time.monotonic() < give_up, f"not within {PATIENCE} s; last seen: {seen}"
             time.sleep(0.25)
-        raise AssertionError(f"not within the time; last seen: {seen}")
+        return seen
 
 
 def comparable(value: Any) -> Any:

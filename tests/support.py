@@ -105,8 +105,12 @@ class Kafka:
         }
         consumer = Consumer(settings)
         try:
-            partitions = consumer.list_topics(topic, timeout=READ_SECONDS).topics[topic].partitions
-            assert partitions, f"{topic} is not known"
+            # A topic that a task has made just now is known to the controller first.
+            partitions = until(
+                lambda: consumer.list_topics(topic, timeout=READ_SECONDS).topics[topic].partitions,
+                f"{topic} is known",
+                READ_SECONDS,
+            )
             unread = set(partitions)
             found: dict[int, list[Record]] = {partition: [] for partition in sorted(partitions)}
             consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in found])

@@ -136,4 +136,4 @@ class WorkerProcess:
         return [status["connector"]["state"], *(task["state"] for task in status["tasks"])]
 
     def running(self, name: str, tasks: int = 1) -> None:
-        until(lambda: self.states(name) == ["RUNNING"] * (tasks + 1), f"{name} running: {self.states(name)}", 90)
+        until(lambda: self.states(name) == ["RUNNING"] * (tasks + 1), f"{name} running: {self.states(name)}", 300)

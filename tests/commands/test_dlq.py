@@ -118,6 +118,7 @@ def test_a_dead_letter_is_looked_at_and_sent_again_when_the_cause_is_mended(dlq:
     said = dlq("replay", sink.name).stdout
     assert said == f"Sent 1 record of connector {sink.name} through again: 1 to {sink.topic}.\n"
     until(lambda: sink.file.read_text() == "1\n{broken\n", "the record", 60)
+    until(lambda: len(kafka.values(sink.topic)) == 3, "the end of the transaction", 60)
     again = kafka.read_all(sink.topic)[-1]
     assert (again.key, again.value, again.headers) == (b"k", b"{broken", (("mine", b"1"),))
 

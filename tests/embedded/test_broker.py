@@ -16,6 +16,7 @@ from penstock.embedded import Broker, EmbeddedError
 from penstock.embedded.broker import holds_lock
 from penstock.embedded.ports import answers, ports
 from support import Kafka
+from waiting import until
 
 
 def test_a_free_port_is_found_and_a_taken_one_is_named() -> None:
@@ -136,7 +137,7 @@ def test_the_broker_ends_with_its_owner(number: int, tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdout
         port = int(owner.stdout.readline())
-        assert answers(port)
+        until(lambda: answers(port), "the broker answers", 30)
         os.kill(owner.pid, number)
     give_up = time.monotonic() + 30
     while holds_lock(tmp_path / "data"):

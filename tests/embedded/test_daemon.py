@@ -10,6 +10,7 @@ import pytest
 from penstock.embedded import EmbeddedError
 from penstock.embedded.daemon import Running, down, status
 from penstock.embedded.ports import answers
+from waiting import until
 
 
 def penstock(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -37,7 +38,7 @@ def test_a_broker_stays_until_it_is_stopped(tmp_path: Path) -> None:
         assert started.stdout == (
             f"Kafka runs on {running.bootstrap} (process {running.pid}, data and log in {tmp_path}).\n"
         )
-        assert answers(running.port)
+        until(lambda: answers(running.port), "the broker answers", 30)
         assert penstock("kafka", "up", "--port", str(running.port), *where).stdout == started.stdout
         other = penstock("kafka", "up", "--port", "1", *where)
         assert (other.returncode, other.stdout) == (1, "")

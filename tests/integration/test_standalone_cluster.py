@@ -38,7 +38,7 @@ def test_flights_go_through_tasks_on_two_machines_of_a_cluster(bootstrap: str, t
             worker.running(connectors.SINK)
             # One slot each: no machine has both tasks. Beside a task there is the process that it was forked from.
             assert [len(processes) for processes in spark.python_processes()] == [2, 2]
-            until(lambda: out.read_bytes().count(b"\n") >= FLIGHTS, "all flights in the sink's file", 120)
+            until(lambda: out.read_bytes().count(b"\n") >= FLIGHTS, "all flights in the sink's file", 300)
     assert sorted(out.read_bytes().splitlines()) == sorted((tmp_path / "flights.csv").read_bytes().splitlines())
 
 

@@ -140,7 +140,8 @@ def test_records_stay_what_they_are(kafka: Kafka, bootstrap: str, exactly_once: 
         key = f'["{run.connector}",{{"cluster":"{source}","partition":%d,"topic":"{topic}"}}]'
         assert stored == {(key % 0).encode(): b'{"offset":0}', (key % 1).encode(): b'{"offset":1}'}
         eventually(lambda: {sync.place for sync in syncs(kafka, target)} == {Place(topic, 0), Place(topic, 1)})
-        assert run.host.topics == [remote]
+        eventually(lambda: run.host.topics)
+    assert run.host.topics == [remote]
     assert OffsetSync(Place(topic, 1), 1, 1) in syncs(kafka, target), "the last offset is told with a commit"
 
 
