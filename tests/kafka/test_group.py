@@ -143,7 +143,9 @@ def start(bootstrap: str, group: str) -> Iterator[Callable[..., Worker]]:
 def test_the_first_member_leads_and_runs_everything(start: Callable[..., Worker]) -> None:
     a = start("a")
     until(lambda: settled(a), "a runs everything")
-    assert isinstance(a.events[0], CoordinatorFound)
+    # The first group of a broker waits until the topic is made that keeps groups.
+    first = next(event for event in a.events if not isinstance(event, CoordinatorUnknown))
+    assert isinstance(first, CoordinatorFound)
     joined = a.assignment
     assert joined is not None
     assert joined.leader
@@ -151,7 +153,7 @@ def test_the_first_member_leads_and_runs_everything(start: Callable[..., Worker]
     assert joined.assignment.leader == joined.member_id == a.member.member_id
     assert joined.assignment.leader_url == "http://a:8083/"
     assert joined.assignment.offset == 5
-    assert joined.generation == a.member.generation == 1
+    assert joined.generation == a.member.generation >= 1
     assert joined.owners is not None
     assert joined.owners.tasks[TaskId("c1", 0)] == "http://a:8083/"
 

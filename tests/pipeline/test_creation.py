@@ -28,11 +28,12 @@ SHIPPED = {"topic.creation.default.partitions": "3", "topic.creation.default.rep
 class Sending(SourceTask):
     """Sends one record to each of ``topics`` and writes down what it is asked about new ones."""
 
-    topics: tuple[str, ...]
+    topics: list[str]
     asked: list[TopicSettings]
 
     def poll(self) -> list[SourceRecord] | None:
-        names, type(self).topics = type(self).topics, ()
+        names = self.topics[:]
+        del self.topics[: len(names)]
         return [
             SourceRecord(topic=n, key="k", key_schema=STRING, value="v", source_partition={}, source_offset={"o": 1})
             for n in names
@@ -47,12 +48,12 @@ class Sending(SourceTask):
 
 
 def sending(*topics: str, **members: Any) -> type[Sending]:
-    return type("Task", (Sending,), {"topics": topics, "asked": [], "__module__": __name__, **members})
+    return type("Task", (Sending,), {"topics": list(topics), "asked": [], "__module__": __name__, **members})
 
 
 def run(task: type[Sending], kafka: Kafka, config: dict[str, str], **spec: Any) -> None:
     """Run the task until its topics hold what it sent."""
-    topics = task.topics
+    topics = list(task.topics)
     with TaskRun(task, kafka.bootstrap, config, **spec):
         eventually(lambda: set(topics) <= kafka.topics())
         for topic in topics:
@@ -173,7 +174,7 @@ def test_the_task_is_asked_once_for_a_topic(kafka: Kafka) -> None:
     task = sending(topic)
     with TaskRun(task, kafka.bootstrap, ALL):
         eventually(lambda: topic in kafka.topics() and kafka.values(topic) == [b"v"])
-        task.topics = (topic, topic)
+        task.topics += [topic, topic]
         eventually(lambda: len(kafka.values(topic)) == 3)
     assert [settings.name for settings in task.asked] == [topic]
 

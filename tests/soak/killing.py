@@ -16,7 +16,7 @@ from typing import Any
 from soak.cluster import Cluster
 from soak.report import Clock, Outcome
 from soak.tally import amiss, read
-from soak.victims import kill_many
+from soak.victims import below, kill_many
 from support import Kafka
 from waiting import until
 from workers import PLAIN
@@ -149,6 +149,8 @@ class _Course:
         for name in self.topics:
             self.cluster.request("PUT", f"/connectors/{name}/stop")
         until(lambda: all(states(self.cluster, name) == ["STOPPED"] for name in self.topics), "the stop", TO_SETTLE)
+        # Of what another worker stops the leader says no more than that it is to stop.
+        until(lambda: not below(self.cluster, ("task",)), "the end of the tasks", TO_SETTLE)
         self.ends = {name: self._committed(name) for name in self.topics}
         self.violations += self.cluster.mishaps()
         self.figures |= self.cluster.figures()

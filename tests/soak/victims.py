@@ -60,13 +60,14 @@ KINDS = tuple(_KILLS)
 
 def _kill_one(cluster: Cluster, *kinds: str) -> str:
     """Wait for processes of these kinds, and kill one of them."""
-    found = until(lambda: _below(cluster, kinds), f"a process to kill, {' or '.join(kinds)}", TO_APPEAR)
+    found = until(lambda: below(cluster, kinds), f"a process to kill, {' or '.join(kinds)}", TO_APPEAR)
     worker, process, kind = random.choice(found)
     kill_process(process)
     return f"{kind}, process {process.pid}, of worker {worker.name}"
 
 
-def _below(cluster: Cluster, kinds: tuple[str, ...]) -> list[tuple[WorkerProcess, psutil.Process, str]]:
+def below(cluster: Cluster, kinds: tuple[str, ...]) -> list[tuple[WorkerProcess, psutil.Process, str]]:
+    """The processes of these kinds below the workers: ``java``, ``driver``, ``daemon``, ``task``."""
     every = [(worker, process) for worker in cluster.workers for process in worker.descendants()]
     return [(worker, process, kind) for worker, process in every if (kind := _kind(process)) in kinds]
 

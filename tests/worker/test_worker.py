@@ -85,7 +85,7 @@ def test_nothing_is_left_of_a_worker_that_is_told_to_end(bootstrap: str, kafka: 
         worker.running("ended-out")
         with (tmp_path / "in.txt").open("a") as more:
             more.write("four\n")
-        until(lambda: "four" in taken.read_text(), "the line that was added", 60)
+        until(lambda: "four" in taken.read_text(), "the line that was added", 300)
         assert sorted(taken.read_text().split()) == ["four", "one", "three", "two"]
 
 
