@@ -21,7 +21,7 @@ from penstock.core.herder import Herder, HerderSettings
 from penstock.core.leading import Fenced
 from penstock.core.records import ConfigRecord, StatusTopicRecord
 from penstock.core.session_keys import key_bytes, sign
-from penstock.core.tasks import TaskEnded, TaskFailed, TaskId, TaskPaused, TaskRunning, TopicSeen
+from penstock.core.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, TaskLost, TaskPaused, TaskRunning, TopicSeen
 from simulated_group import Group
 from simulated_worker import Facts, Task, Worker
 
@@ -105,11 +105,18 @@ class Cluster:
         return reply
 
     def fail(self, id: TaskId, why: str) -> None:
+        self._ends_with(id, lambda run: TaskFailed(id, run, why))
+
+    def lose(self, id: TaskId, why: str) -> None:
+        """It has not heard of its worker, which gets on again."""
+        self._ends_with(id, lambda run: TaskLost(id, run, why))
+
+    def _ends_with(self, id: TaskId, last: Callable[[int], TaskEvent]) -> None:
         for worker in self.workers.values():
             task = worker.tasks.get(id)
             if task is not None and not task.stopping:
                 task.stopping = True
-                self.post(worker, f"task {id}", TaskFailed(id, task.run, why))
+                self.post(worker, f"task {id}", last(task.run))
                 self._task_ends(worker, task)
         self._settle_unless_picked()
 

@@ -1,4 +1,4 @@
-"""A worker that is frozen has stopped its tasks before its group gives them to another."""
+"""A worker that is frozen: its tasks end before its group gives them to another; if it does not, they start again."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import orjson
+import psutil
 import pytest
 
+from process_tree import alive
 from support import Kafka
 from waiting import until
 from workers import WorkerProcess
@@ -46,6 +48,29 @@ def test_the_tasks_of_a_frozen_worker_end_before_others_get_them(bootstrap: str,
         seen = beats(kafka, topic)
         until(lambda: beats(kafka, topic) >= seen + 10, "that it goes on when the frozen one is back", 180)
         until(lambda: frozen.states("beats") == ["RUNNING"] * 2, "that it runs, as that one sees it", 180)
+        told = list(runs(kafka, topic).values())
+        assert all(max(earlier) < min(later) for earlier, later in pairwise(told)), told
+
+
+def test_tasks_of_a_worker_that_was_frozen_for_a_while_start_again_by_themselves(
+    bootstrap: str, kafka: Kafka, tmp_path: Path
+) -> None:
+    settings = {"plugin.path": PLUGINS, "session.timeout.ms": "60000", "penstock.task.lease.ms": "3000"}
+    topic = kafka.create_topic()
+    with WorkerProcess(bootstrap, tmp_path, **settings) as worker:
+        worker.put("beats", connector__class="plugin.Beats", topic=topic, revision="1")
+        until(lambda: runs(kafka, topic), "its beats", 180)
+        process = psutil.Process(orjson.loads(kafka.values(topic)[-1] or b"")["pid"])
+        before = runs(kafka, topic)
+        assert worker.process is not None
+        os.kill(worker.process.pid, signal.SIGSTOP)
+        try:
+            until(lambda: not alive(process), "the end of the task", 60)
+        finally:
+            os.kill(worker.process.pid, signal.SIGCONT)
+        until(lambda: runs(kafka, topic).keys() - before.keys(), "that it goes on", 180)
+        worker.running("beats")
+        assert "WARN Task beats-0 has lost its worker: Nothing was heard of the worker for" in worker.log.read_text()
         told = list(runs(kafka, topic).values())
         assert all(max(earlier) < min(later) for earlier, later in pairwise(told)), told
 

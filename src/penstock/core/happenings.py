@@ -28,6 +28,7 @@ from penstock.core.tasks import (
     TaskEvent,
     TaskFailed,
     TaskId,
+    TaskLost,
     TaskMetrics,
     TaskPaused,
     TaskRunning,
@@ -154,6 +155,8 @@ def on_task(herder: Herder, event: TaskEvent) -> None:
                 herder.log("WARNING", f"Task {task.id} failed while it was being stopped:\n{trace}")
             else:
                 fail_task(herder, task, trace)
+        case TaskLost(reason=reason):
+            _task_lost(herder, task, reason)
         case TaskEnded():
             _task_ended(herder, task)
         case TopicSeen(topic=topic):
@@ -171,12 +174,22 @@ def _task_is(herder: Herder, task: TaskRun, phase: Phase, state: StateName, trou
         put_task(herder, task.id, state, trace=trouble)
 
 
+def _task_lost(herder: Herder, task: TaskRun, reason: str) -> None:
+    herder.log("WARNING", f"Task {task.id} has lost its worker: {reason}")
+    if task.phase not in (Phase.STOPPING, Phase.FAILED):
+        task.phase = Phase.LOST
+        put_task(herder, task.id, "UNASSIGNED", trace=f"{reason}. The task is started again.", safe=True)
+
+
 def _task_ended(herder: Herder, task: TaskRun) -> None:
     match task.phase:
         case Phase.STOPPING:
             put_task(herder, task.id, "UNASSIGNED", safe=True)
         case Phase.FAILED:
             pass
+        case Phase.LOST:
+            herder.work.unsure.add(task.id)
+            herder.emit(actions.Rejoin(f"task {task.id} had lost this worker and is to start again"))
         case Phase.STARTING | Phase.RUNNING | Phase.PAUSED | Phase.PREPARING:
             fail_task(herder, task, VANISHED)
         case _ as never:

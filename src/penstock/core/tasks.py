@@ -62,6 +62,15 @@ class TaskFailed(TaskEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class TaskLost(TaskEvent):
+    """It ends because it has not heard of its worker for too long, as ``reason`` says: the worker was frozen, or cut
+    off. ``TaskEnded`` follows; when the group has said that the task is still this worker's, it is started again.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class TopicSeen(TaskEvent):
     """It used this topic for the first time since its start or since the last reset (KIP-558)."""
 

@@ -28,6 +28,8 @@ class Phase(enum.Enum):
     RUNNING = "running"
     PAUSED = "paused"
     FAILED = "failed"
+    LOST = "lost"
+    """A task that ends because it does not hear of its worker, and is to start again then."""
     STOPPING = "stopping"
 
 
@@ -77,6 +79,8 @@ class Work:
     tasks: dict[TaskId, TaskRun] = field(default_factory=dict)
     held: set[str | TaskId] = field(default_factory=set)
     """What must not run for the moment, because it is being restarted."""
+    unsure: set[TaskId] = field(default_factory=set)
+    """Tasks that did not hear of this worker for so long that another may have them: they wait for an assignment."""
     dirty: bool = False
     _runs: int = 0
 
@@ -86,6 +90,7 @@ class Work:
         self.assigned_connectors = set(assignment.connectors) - set(assignment.revoked_connectors)
         self.assigned_tasks = set(assignment.tasks) - set(assignment.revoked_tasks)
         self.assigned_position = assignment.offset
+        self.unsure.clear()
         self.dirty = True
 
     def revoke(self, connectors: Iterable[str], tasks: Iterable[TaskId]) -> None:
@@ -168,6 +173,7 @@ class Work:
             connector is not None
             and id in self.assigned_tasks
             and id not in self.held
+            and id not in self.unsure
             and self.state.task_config(id) is not None
             and connector.tasks_position <= self.assigned_position
             and self.state.target_state(id.connector) != STOPPED

@@ -172,12 +172,13 @@ class TaskChannel:
             now = time.monotonic()
             if now - last_beat >= min(BEAT, lease / 6):
                 last_beat = now
-                self._beat(now)
+                self._say_now({"say": "beat", "at": now})
             silence = now - self._renewed
             if silence >= lease * EXIT_AT:
                 end()
             if silence >= lease * LEAVE_AT and not left:
                 left = True
+                self._say_now({"say": "lost", "reason": f"Nothing was heard of the worker for {silence:.1f} s"})
                 leave()
             if not select.select([self._socket], [], [], min(BEAT, lease / 20))[0]:
                 continue
@@ -196,12 +197,12 @@ class TaskChannel:
                 time.sleep(max(0.0, self._renewed + lease * EXIT_AT - time.monotonic()))
                 end()
 
-    def _beat(self, now: float) -> None:
+    def _say_now(self, message: Message) -> None:
         # Never waits for a worker that does not read: whoever waits can't see that the lease runs out.
         if self._sending.acquire(blocking=False):
             try:
                 if select.select([], [self._socket], [], 0)[1]:
-                    self._socket.sendall(encode({"say": "beat", "at": now}))
+                    self._socket.sendall(encode(message))
             except OSError:
                 pass
             finally:

@@ -19,6 +19,7 @@ from penstock.core.tasks import (
     TaskEvent,
     TaskFailed,
     TaskId,
+    TaskLost,
     TaskMetrics,
     TaskPaused,
     TaskRunning,
@@ -215,7 +216,7 @@ class Run:
         done, silent = False, False
         try:
             async for message in link.messages(lease):
-                done = done or message["say"] in ("done", "failed")
+                done = done or message["say"] in ("done", "failed", "lost")
                 self._heard(message)
         except TimeoutError:
             silent = True
@@ -257,6 +258,8 @@ class Run:
                 self.waiting(message["reason"])
             case "paused":
                 self._deliver(TaskPaused(id, run))
+            case "lost":
+                self._deliver(TaskLost(id, run, message["reason"]))
             case "failed":
                 self._deliver(TaskFailed(id, run, message["trace"]))
             case "topic":

@@ -19,6 +19,7 @@ import orjson
 from penstock.spark.channel import (
     LIMIT,
     STRANGER_LIMIT,
+    Frames,
     Message,
     RefusedError,
     decode,
@@ -34,6 +35,8 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 10.0
 """Seconds a stranger gets to present itself."""
+GRACE = 0.5
+"""Seconds for reading what a task has said before its lease was found to have run out."""
 
 
 class Process:
@@ -84,20 +87,39 @@ class Link:
     async def messages(self, lease: float) -> AsyncIterator[Message]:
         """What the task says, until the channel closes. Raises TimeoutError when the lease runs out."""
         loop = asyncio.get_running_loop()
+        coming: asyncio.Queue[Message | None] = asyncio.Queue()
+        reading = asyncio.create_task(self._read(coming))
         try:
-            while True:
-                async with asyncio.timeout_at(self.heard + lease):
-                    message = await receive(self._reader, LIMIT)
+            while (message := await self._next(coming, lease)) is not None:
                 if message["say"] == "beat":
                     self.heard = loop.time()
                     self.send(message)
                 else:
                     yield message
-        except (OSError, asyncio.IncompleteReadError) as error:
-            if isinstance(error, TimeoutError):
-                raise
         finally:
+            reading.cancel()
             self._writer.close()
+
+    async def _read(self, coming: asyncio.Queue[Message | None]) -> None:
+        # Ahead of the answers: one to a process that has ended breaks the connection, and what was not read is gone.
+        frames = Frames(LIMIT)
+        try:
+            while data := await self._reader.read(1 << 16):
+                for message in frames.feed(data):
+                    coming.put_nowait(message)
+        except OSError:
+            pass
+        finally:
+            coming.put_nowait(None)
+
+    async def _next(self, coming: asyncio.Queue[Message | None], lease: float) -> Message | None:
+        try:
+            async with asyncio.timeout_at(self.heard + lease):
+                return await coming.get()
+        except TimeoutError:
+            # This process may have been frozen for so long: what was said meanwhile is still to be read.
+            async with asyncio.timeout(GRACE):
+                return await coming.get()
 
 
 async def receive(reader: asyncio.StreamReader, limit: int) -> Message:
