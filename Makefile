@@ -31,7 +31,7 @@ soak: $(STAMP)  ## 15 minutes: workers are killed while connectors change; ARGS=
 kill-test: $(STAMP)  ## 100 kills of workers, Sparks and tasks, exactly once; ARGS="--help" tells the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak kills $(ARGS)
 
-kill-test-sinks: $(STAMP)  ## 100 kills while 5 million records go into a file and a Parquet table; ARGS="--help" tells the options
+kill-test-sinks: $(STAMP)  ## 100 kills while 5 million records go into a file, a Parquet and a Delta table; ARGS="--help" tells the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak sinks $(ARGS)
 
 scale: $(STAMP)  ## what 10,000 connectors on 500 workers ask of the leader and of the internal topics

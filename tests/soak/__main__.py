@@ -60,7 +60,7 @@ def sinks(
     bootstrap: Bootstrap = "",
     logs: Logs = None,
 ) -> None:
-    """Numbers go from Kafka into a file and a Parquet table while workers, their Sparks and their tasks are killed."""
+    """Numbers go into a file, a Parquet and a Delta table while workers, their Sparks and their tasks are killed."""
     wanted = sinking.SinkKillTest(kills=number, records=records, between_kills=between_kills)
     with _broker(bootstrap) as running, _folder(logs) as folder:
         _end("Kill test of sinks", sinking.run(wanted, running, folder, Clock().say))

@@ -1,7 +1,7 @@
-"""The kill test of sinks: numbered records go into a file and into a Parquet table while workers, the Sparks under them
-and the processes of tasks are killed.
+"""The kill test of sinks: numbered records go into a file, a Parquet table and a Delta table while workers, the Sparks
+under them and the processes of tasks are killed.
 
-No number may be missing in either, and none may be twice in the table, whose batches are added whole and once.
+No number may be missing in any, and none may be twice in a table: batches are added to those whole and once.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 import pyarrow.dataset as ds
 from confluent_kafka import Producer
 
+import delta
 from soak.cluster import Cluster
 from soak.killing import TO_SETTLE, Restarter, states, status
 from soak.report import Clock, Outcome
@@ -26,8 +27,8 @@ from waiting import until
 from workers import PLAIN, SPARKS_JAVA
 
 PARTITIONS = 8
-FILE, TABLE = "lines", "rows"
-TASKS = {FILE: 3, TABLE: 1}
+FILE, TABLE, DELTA = "lines", "rows", "delta"
+TASKS = {FILE: 3, TABLE: 1, DELTA: 1}
 MARK = ";"
 """Ends each number, so that one that was cut off is known."""
 
@@ -39,6 +40,7 @@ class SinkKillTest:
     kills: int
     records: int = 5_000_000
     between_kills: float = 6.0
+    targets: tuple[str, ...] = (FILE, TABLE, DELTA)
 
 
 class Feeder:
@@ -82,14 +84,15 @@ def run(test: SinkKillTest, bootstrap: str, folder: Path, say: Callable[[str], N
     clock, kafka = Clock(), Kafka(bootstrap)
     topic = kafka.create_topic(f"numbers-{uuid.uuid4().hex[:8]}", partitions=PARTITIONS)
     feeder = Feeder(bootstrap, topic, test.records, test.kills * test.between_kills)
-    with Cluster(bootstrap, folder, **{SPARKS_JAVA: ""}) as cluster:
-        course = _Course(cluster, topic, folder, test.records, say)
+    settings = delta.spark_settings() if DELTA in test.targets else {}
+    with Cluster(bootstrap, folder, **{SPARKS_JAVA: ""}, **settings) as cluster:
+        course = _Course(cluster, topic, folder, test.records, test.targets, say)
         course.begin()
         feeder.start()
         course.kill_all(test, feeder)
         course.end()
         say("stopping")
-    found = {FILE: tally(lines(folder / FILE)), TABLE: tally(rows(folder / TABLE))}
+    found = {name: tally(READERS[name](folder / name)) for name in test.targets}
     figures: dict[str, object] = {"duration": f"{clock.seconds:.0f} s", "numbers sent": test.records, **course.figures}
     wrong = [] if feeder.failure is None else [f"the feeder has failed: {feeder.failure!r}"]
     for name, (numbers, cut) in found.items():
@@ -99,8 +102,8 @@ def run(test: SinkKillTest, bootstrap: str, folder: Path, say: Callable[[str], N
             wrong.append(f"{missing} numbers are missing in the {name}, the first is {numbers.counts.find(0)}")
         if cut:
             wrong.append(f"{len(cut)} of the {name} are no numbers that were sent: {cut[:3]}")
-    if found[TABLE][0].repeated:
-        wrong.append(f"{found[TABLE][0].repeated} numbers are more than once in the table")
+        if numbers.repeated and name != FILE:
+            wrong.append(f"{numbers.repeated} numbers are more than once in the {name}")
     return Outcome(figures, [*course.violations, *wrong, *cluster.survivors])
 
 
@@ -120,9 +123,16 @@ def lines(path: Path) -> Iterable[str]:
         yield from (line.rstrip("\n") for line in file)
 
 
-def rows(path: Path) -> Iterable[str]:
-    for batch in ds.dataset(path, format="parquet").to_batches(columns=["value"]):
+def rows(files: Path | list[Path]) -> Iterable[str]:
+    for batch in ds.dataset(files, format="parquet").to_batches(columns=["value"]):
         yield from batch["value"].to_pylist()
+
+
+READERS: dict[str, Callable[[Path], Iterable[str]]] = {
+    FILE: lines,
+    TABLE: rows,
+    DELTA: lambda table: rows(delta.files(table)),
+}
 
 
 @dataclass(slots=True)
@@ -133,6 +143,7 @@ class _Course:
     topic: str
     folder: Path
     records: int
+    targets: tuple[str, ...]
     say: Callable[[str], None]
     figures: dict[str, object] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
@@ -146,16 +157,21 @@ class _Course:
                 "format": "parquet",
                 "path": str(self.folder / TABLE),
             },
+            DELTA: {
+                "connector.class": "penstock.connectors.SparkSink",
+                "format": "delta",
+                "path": str(self.folder / DELTA),
+            },
         }
-        for name, tasks in TASKS.items():
-            config = {**common, **own[name], "tasks.max": str(tasks)}
+        for name in self.targets:
+            config = {**common, **own[name], "tasks.max": str(TASKS[name])}
             self.cluster.request("PUT", f"/connectors/{name}/config", config)
         until(self._all_run, "all tasks running", TO_SETTLE)
-        self.say(f"{len(self.cluster.workers)} workers and {sum(TASKS.values())} tasks run")
+        self.say(f"{len(self.cluster.workers)} workers and {sum(TASKS[name] for name in self.targets)} tasks run")
 
     def kill_all(self, test: SinkKillTest, feeder: Feeder) -> None:
         """Returns when everything that was sent has been taken after the last kill."""
-        operator = Restarter(self.cluster, list(TASKS))
+        operator = Restarter(self.cluster, list(self.targets))
         operator.start()
         try:
             killed = kill_many(self.cluster, test.kills, test.between_kills, self.say)
@@ -174,21 +190,25 @@ class _Course:
         }
 
     def _wait_for_all(self) -> None:
+        def taken() -> bool:
+            return all(self._taken(name) == self.records for name in self.targets)
+
         try:
-            until(lambda: all(self._taken(name) == self.records for name in TASKS), "all numbers taken", TO_SETTLE)
+            until(taken, "all numbers taken", TO_SETTLE)
         except AssertionError as error:
             self.violations.append(str(error))
-            self.violations += [f"{name}, {self._taken(name)} taken: {status(self.cluster, name)}" for name in TASKS]
+            for name in self.targets:
+                self.violations.append(f"{name}, {self._taken(name)} taken: {status(self.cluster, name)}")
 
     def end(self) -> None:
-        for name in TASKS:
+        for name in self.targets:
             self.cluster.request("PUT", f"/connectors/{name}/stop")
-        until(lambda: all(states(self.cluster, name) == ["STOPPED"] for name in TASKS), "the stop", TO_SETTLE)
+        until(lambda: all(states(self.cluster, name) == ["STOPPED"] for name in self.targets), "the stop", TO_SETTLE)
         self.violations += self.cluster.mishaps()
         self.figures |= self.cluster.figures()
 
     def _all_run(self) -> bool:
-        return all(states(self.cluster, name) == ["RUNNING"] * (tasks + 1) for name, tasks in TASKS.items())
+        return all(states(self.cluster, name) == ["RUNNING"] * (TASKS[name] + 1) for name in self.targets)
 
     def _taken(self, name: str) -> int:
         """How many records are committed."""

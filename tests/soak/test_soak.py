@@ -30,7 +30,7 @@ def test_numbers_arrive_though_workers_sparks_and_tasks_are_killed(
 def test_numbers_reach_a_file_and_a_table_though_workers_sparks_and_tasks_are_killed(
     bootstrap: str, tmp_path: Path
 ) -> None:
-    test = sinking.SinkKillTest(kills=3, records=50_000)
+    test = sinking.SinkKillTest(kills=3, records=50_000, targets=(sinking.FILE, sinking.TABLE))
     outcome = sinking.run(test, bootstrap, tmp_path, print)
     assert outcome.violations == []
     assert outcome.figures["missing in the rows"] == 0
