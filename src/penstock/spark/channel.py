@@ -174,12 +174,12 @@ class TaskChannel:
                 last_beat = now
                 self._say_now({"say": "beat", "at": now})
             silence = now - self._renewed
-            if silence >= lease * EXIT_AT:
-                end()
             if silence >= lease * LEAVE_AT and not left:
                 left = True
                 self._say_now({"say": "lost", "reason": f"Nothing was heard of the worker for {silence:.1f} s"})
                 leave()
+            if silence >= lease * EXIT_AT:
+                end()
             if not select.select([self._socket], [], [], min(BEAT, lease / 20))[0]:
                 continue
             try:
