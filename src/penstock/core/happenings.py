@@ -40,12 +40,16 @@ from penstock.core.work import ConnectorRun, Phase, TaskRun
 if TYPE_CHECKING:
     from penstock.core.herder import Herder
 
+CONNECT_EXCEPTION = "org.apache.kafka.connect.errors.ConnectException"
 VANISHED = (
-    "org.apache.kafka.connect.errors.ConnectException: The task ended without being asked to and without saying why; "
+    f"{CONNECT_EXCEPTION}: The task ended without being asked to and without saying why; "
     "its process may have been killed\n"
 )
 
 
+SOON_MS = 60_000
+MOST_LOSSES = 5
+"""Tasks that are lost again and again fail: somebody has to look."""
 TARGETS = {"RUNNING": STARTED, "PAUSED": PAUSED, "STOPPED": STOPPED}
 WITHOUT_VERSION = ("UNASSIGNED", "RESTARTING")
 """States of something that is not there for the moment: no version is written with them."""
@@ -175,8 +179,18 @@ def _task_is(herder: Herder, task: TaskRun, phase: Phase, state: StateName, trou
 
 
 def _task_lost(herder: Herder, task: TaskRun, reason: str) -> None:
-    herder.log("WARNING", f"Task {task.id} has lost its worker: {reason}")
-    if task.phase not in (Phase.STOPPING, Phase.FAILED):
+    herder.log("WARNING", f"Task {task.id} has lost its worker. {reason}")
+    if task.phase is Phase.FAILED:
+        return
+    task.lost = True
+    if task.phase is Phase.STOPPING:
+        return
+    losses, last = herder.work.losses.get(task.id, (0, 0))
+    losses = losses + 1 if herder.now - last < SOON_MS else 1
+    herder.work.losses[task.id] = losses, herder.now
+    if losses > MOST_LOSSES:
+        fail_task(herder, task, f"{CONNECT_EXCEPTION}: {reason}. That has happened {losses} times in a row.\n")
+    else:
         task.phase = Phase.LOST
         put_task(herder, task.id, "UNASSIGNED", trace=f"{reason}. The task is started again.", safe=True)
 
@@ -188,12 +202,16 @@ def _task_ended(herder: Herder, task: TaskRun) -> None:
         case Phase.FAILED:
             pass
         case Phase.LOST:
-            herder.work.unsure.add(task.id)
-            herder.emit(actions.Rejoin(f"task {task.id} had lost this worker and is to start again"))
+            pass
         case Phase.STARTING | Phase.RUNNING | Phase.PAUSED | Phase.PREPARING:
             fail_task(herder, task, VANISHED)
         case _ as never:
             assert_never(never)
+    if task.lost and task.phase is not Phase.FAILED:
+        # The group knows whether the task is still this worker's.
+        if not herder.work.unsure and herder.place.assignment is not None:
+            herder.emit(actions.Rejoin(f"task {task.id} had lost this worker and is to start again"))
+        herder.work.unsure.add(task.id)
     herder.work.ended(task)
 
 

@@ -61,6 +61,8 @@ class TaskRun:
     paused: bool
     phase: Phase = Phase.STARTING
     ended: bool = False
+    lost: bool = False
+    """It has ended, or ends, because it did not hear of its worker."""
     told: TaskStatus | None = None
 
 
@@ -81,6 +83,8 @@ class Work:
     """What must not run for the moment, because it is being restarted."""
     unsure: set[TaskId] = field(default_factory=set)
     """Tasks that did not hear of this worker for so long that another may have them: they wait for an assignment."""
+    losses: dict[TaskId, tuple[int, int]] = field(default_factory=dict)
+    """How often in a row tasks were lost, with less than a minute between, and when last; milliseconds."""
     dirty: bool = False
     _runs: int = 0
 

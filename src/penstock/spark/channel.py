@@ -176,7 +176,8 @@ class TaskChannel:
             silence = now - self._renewed
             if silence >= lease * LEAVE_AT and not left:
                 left = True
-                self._say_now({"say": "lost", "reason": f"Nothing was heard of the worker for {silence:.1f} s"})
+                reason = f"Nothing was heard of the worker for {silence:.1f} s: one of the two was frozen or cut off"
+                self._say_now({"say": "lost", "reason": reason}, lease / 20)
                 leave()
             if silence >= lease * EXIT_AT:
                 end()
@@ -197,11 +198,11 @@ class TaskChannel:
                 time.sleep(max(0.0, self._renewed + lease * EXIT_AT - time.monotonic()))
                 end()
 
-    def _say_now(self, message: Message) -> None:
-        # Never waits for a worker that does not read: whoever waits can't see that the lease runs out.
-        if self._sending.acquire(blocking=False):
+    def _say_now(self, message: Message, patience: float = 0.0) -> None:
+        # Does not wait for a worker that does not read: whoever waits can't see that the lease runs out.
+        if self._sending.acquire(timeout=patience):
             try:
-                if select.select([], [self._socket], [], 0)[1]:
+                if select.select([], [self._socket], [], patience)[1]:
                     self._socket.sendall(encode(message))
             except OSError:
                 pass

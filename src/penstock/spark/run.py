@@ -213,15 +213,16 @@ class Run:
     async def _attend(self, link: Link, job: asyncio.Future[JobEnd] | None) -> None:
         """Hear the task out, then wait for its end."""
         lease = self._shared.settings.lease
-        done, silent = False, False
+        done, lost, silent = False, False, False
         try:
             async for message in link.messages(lease):
-                done = done or message["say"] in ("done", "failed", "lost")
+                done = done or message["say"] in ("done", "failed")
+                lost = lost or message["say"] == "lost"
                 self._heard(message)
         except TimeoutError:
             silent = True
             self._shared.driver.cancel(self._group)
-        if not done:
+        if not (done or lost):
             reason = await self._reason(link, job, silent)
         if self._process is not None:
             if not await self._process.ended(0.0 if silent else SETTLING):
@@ -232,7 +233,7 @@ class Run:
         elif not done:
             # Nobody can look after a process on another machine; but it ends before its lease does.
             await asyncio.sleep(link.heard + lease - asyncio.get_running_loop().time())
-        if not done:
+        if not (done or lost):
             self.failed(reason)
 
     async def _reason(self, link: Link, job: asyncio.Future[JobEnd] | None, silent: bool) -> str:
@@ -260,6 +261,7 @@ class Run:
                 self._deliver(TaskPaused(id, run))
             case "lost":
                 self._deliver(TaskLost(id, run, message["reason"]))
+                self.stop(self._shared.settings.graceful)  # it ends by itself, unless its own code hangs
             case "failed":
                 self._deliver(TaskFailed(id, run, message["trace"]))
             case "topic":

@@ -79,6 +79,7 @@ class Link:
         self.who = who
         self.heard = asyncio.get_running_loop().time()
         """When the lease was renewed last."""
+        self._grace: float | None = None
 
     def send(self, message: Message) -> None:
         if not self._writer.is_closing():
@@ -92,7 +93,7 @@ class Link:
         try:
             while (message := await self._next(coming, lease)) is not None:
                 if message["say"] == "beat":
-                    self.heard = loop.time()
+                    self.heard, self._grace = loop.time(), None
                     self.send(message)
                 else:
                     yield message
@@ -118,7 +119,9 @@ class Link:
                 return await coming.get()
         except TimeoutError:
             # This process may have been frozen for so long: what was said meanwhile is still to be read.
-            async with asyncio.timeout(GRACE):
+            if self._grace is None:
+                self._grace = asyncio.get_running_loop().time() + GRACE
+            async with asyncio.timeout_at(self._grace):
                 return await coming.get()
 
 

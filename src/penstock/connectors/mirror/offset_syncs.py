@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -80,8 +81,14 @@ class OffsetSyncs:
             self._send()
 
     def flush(self) -> None:
-        """Wait for what is under way, but not for long: the next run tells of these places anew."""
-        self._producer.flush(5)
+        """Write everything, but don't wait for long: the next run tells of these places anew."""
+        end = time.monotonic() + 5
+        while True:
+            with self._lock:
+                self._send()
+            self._producer.flush(max(end - time.monotonic(), 0))
+            if not self._pending or time.monotonic() >= end:
+                return
 
     def _send(self) -> None:
         """As many as may be under way; the others wait for the next occasion, replaced by later ones meanwhile."""
