@@ -20,6 +20,7 @@ from penstock.spark.session import HostSettings
 from query_runs import COLUMNS, Sink, ids, make
 from support import Kafka
 from task_runs import eventually
+from workers import SPARKS_JAVA
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -27,7 +28,12 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Hosted]:
     needed(delta.JARS)
-    hosted = Hosted(HostSettings(spark=delta.spark_settings()))
+    settings = {
+        # Delta sums its log up after so many commits; ten, otherwise.
+        "spark.databricks.delta.properties.defaults.checkpointInterval": "3",
+        SPARKS_JAVA: "-XX:TieredStopAtLevel=1",
+    }
+    hosted = Hosted(HostSettings(spark={**delta.spark_settings(), **settings}))
     hosted.start()
     try:
         hosted.events.until(SparkReady)
@@ -45,7 +51,7 @@ class DeltaSink(Sink):
 @pytest.fixture
 def sink(spark: Hosted, kafka: Kafka, tmp_path: Path) -> DeltaSink:
     topic = kafka.create_topic()
-    return DeltaSink(spark, kafka, topic, tmp_path / "table", format="delta", schema=COLUMNS, batch_max_records="10")
+    return DeltaSink(spark, kafka, topic, tmp_path / "table", format="delta", schema=COLUMNS, batch_max_records="20")
 
 
 def test_rows_are_there_once_when_spark_is_killed_at_work(sink: DeltaSink) -> None:
@@ -62,7 +68,7 @@ def test_rows_are_there_once_when_spark_is_killed_at_work(sink: DeltaSink) -> No
         one.hosted.events.until(SparkReady)
         one.start()
         assert ids(one.wait(120)) == list(range(120))
-    # Delta sums its log up now and then; that it can do so on this Spark is part of the promise.
+    # That Delta can sum its log up on this Spark is part of the promise.
     assert (one.folder / "_delta_log" / "_last_checkpoint").exists()
 
 
