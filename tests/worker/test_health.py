@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.core.tasks import TaskFailed, TaskId, TaskMetrics, TaskRunning
+from penstock.core.tasks import TaskFailed, TaskId, TaskLost, TaskMetrics, TaskRunning
 from penstock.worker.health import Health
 
 NOTHING = {
@@ -81,3 +81,7 @@ def test_the_last_error_and_restarts(health: Health) -> None:
     health.observe(TaskRunning(ID, 4))
     last = {"time": "2023-11-14T22:13:20.000+00:00", "message": "Exception: broken"}
     assert health.of("c")[1] == {**NOTHING, "last_error": last, "restarts": 1}
+    health.observe(TaskLost(ID, 4, "Nothing was heard of the worker"))
+    health.observe(TaskRunning(ID, 5))
+    assert health.of("c")[1]["last_error"] == {**last, "message": "Nothing was heard of the worker"}
+    assert health.of("c")[1]["restarts"] == 2

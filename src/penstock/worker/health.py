@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from penstock.core.tasks import TaskEvent, TaskFailed, TaskId, TaskMetrics, TaskRunning
+from penstock.core.tasks import TaskEvent, TaskFailed, TaskId, TaskLost, TaskMetrics, TaskRunning
 
 RECORDS = ("source-record-write", "sink-record-send")
 BATCH = ("poll-batch", "put-batch")
@@ -45,6 +45,9 @@ class Health:
             case TaskFailed(run=run, trace=trace):
                 task.runs.add(run)
                 task.failed = _error(self._clock(), next(iter(trace.splitlines()), ""))
+            case TaskLost(run=run, reason=reason):
+                task.runs.add(run)
+                task.failed = _error(self._clock(), reason)
             case TaskMetrics(values=values):
                 task.values = values
 

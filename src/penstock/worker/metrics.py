@@ -19,7 +19,7 @@ from typing import NamedTuple
 from penstock.core.events import ConnectorEvent, ConnectorFailed, ConnectorRunning
 from penstock.core.group.membership import Assignment, Joined, Lost, Revoked
 from penstock.core.herder import Herder
-from penstock.core.tasks import TaskEvent, TaskFailed, TaskId, TaskMetrics, TaskPaused, TaskRunning
+from penstock.core.tasks import TaskEvent, TaskFailed, TaskId, TaskLost, TaskMetrics, TaskPaused, TaskRunning
 
 PROTOCOLS = ("EAGER", "COMPATIBLE", "SESSIONED")
 STATES = ("running", "paused", "failed", "unassigned", "destroyed", "restarting")
@@ -147,6 +147,8 @@ class WorkerMetrics:
                     startups.count(success=True)
             case TaskPaused():
                 run.becomes("paused", now)
+            case TaskLost():
+                run.becomes("unassigned", now)
             case ConnectorFailed() | TaskFailed():
                 run.becomes("failed", now)
                 if not run.started:
