@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import queue
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -58,6 +60,18 @@ class Hosted(HostedTasks):
         # Where the tasks' processes find ``loops.py``.
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (LOOPS, os.environ.get("PYTHONPATH"))))
         super().__init__(settings, self.events.put)
+
+
+@contextmanager
+def started(settings: HostSettings) -> Iterator[Hosted]:
+    """A Spark with these settings, when it is ready."""
+    hosted = Hosted(settings)
+    hosted.start()
+    try:
+        hosted.events.until(SparkReady)
+        yield hosted
+    finally:
+        hosted.close(20.0)
 
 
 _numbers = count()

@@ -50,8 +50,9 @@ def test_own_offsets_are_copied_after_the_commit(kafka: Kafka, bootstrap: str, t
     with TaskRun(task, bootstrap, {}, **once(offsets_topic, global_offsets_topic=copies)) as run:
         eventually(lambda: stored(kafka, copies, run.connector))
         # A commit is answered before it is visible; the copy is no part of it.
-        eventually(lambda: stored(kafka, offsets_topic, run.connector) == [b'{"o":1}'])
-    eventually(lambda: stored(kafka, copies, run.connector) == [b'{"o":1}'])
+        eventually(lambda: stored(kafka, offsets_topic, run.connector))
+    assert stored(kafka, offsets_topic, run.connector) == [b'{"o":1}']
+    assert stored(kafka, copies, run.connector) == [b'{"o":1}']
 
 
 def test_an_interval_holds_records_back(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
@@ -98,7 +99,8 @@ def test_the_connector_defines_transactions(kafka: Kafka, bootstrap: str, topic:
     config = {"transaction.boundary": "connector"}
     with TaskRun(giving(batch, poll=poll), bootstrap, config, **once(offsets_topic)) as run:
         eventually(lambda: kafka.values(topic) == [b"kept 1", b"kept 2", b"kept 3"])
-        eventually(lambda: stored(kafka, offsets_topic, run.connector) == [b'{"o":2}', b'{"o":3}', b'{"o":4}'])
+        eventually(lambda: len(stored(kafka, offsets_topic, run.connector)) > 2)
+    assert stored(kafka, offsets_topic, run.connector) == [b'{"o":2}', b'{"o":3}', b'{"o":4}']
 
 
 def test_transactions_may_be_aborted_as_soon_as_others_end(

@@ -64,7 +64,8 @@ def test_a_wish_of_a_poll_without_records_ends_the_open_transaction(
     task = stepping(records(topic, "a"), lambda task: task.context.transaction.commit_transaction())
     with run(task, kafka, offsets_topic, CONNECTOR):
         eventually(lambda: kafka.values(topic) == [b"a"])
-        eventually(lambda: kafka.values(offsets_topic) == [b'{"o":1}'])
+        eventually(lambda: kafka.values(offsets_topic))
+        assert kafka.values(offsets_topic) == [b'{"o":1}']
 
 
 def test_a_wish_for_a_record_waits_for_it(kafka: Kafka, topic: str, offsets_topic: str) -> None:
@@ -93,7 +94,8 @@ def test_an_aborted_batch_is_not_read_again(kafka: Kafka, topic: str, offsets_to
     task = stepping(abort, commit)
     with run(task, kafka, offsets_topic, CONNECTOR):
         eventually(lambda: kafka.values(topic) == [b"kept"])
-    eventually(lambda: kafka.values(offsets_topic) == [b'{"o":1}', b'{"o":2}'])
+    eventually(lambda: len(kafka.values(offsets_topic)) > 1)
+    assert kafka.values(offsets_topic) == [b'{"o":1}', b'{"o":2}']
 
 
 def test_a_boundary_at_a_record_that_is_filtered_counts(kafka: Kafka, topic: str, offsets_topic: str) -> None:

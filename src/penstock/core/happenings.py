@@ -199,9 +199,7 @@ def _task_ended(herder: Herder, task: TaskRun) -> None:
     match task.phase:
         case Phase.STOPPING:
             put_task(herder, task.id, "UNASSIGNED", safe=True)
-        case Phase.FAILED:
-            pass
-        case Phase.LOST:
+        case Phase.FAILED | Phase.LOST:
             pass
         case Phase.STARTING | Phase.RUNNING | Phase.PAUSED | Phase.PREPARING:
             fail_task(herder, task, VANISHED)

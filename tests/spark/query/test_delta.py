@@ -10,9 +10,8 @@ import pyarrow.dataset as ds
 import pytest
 
 import delta
-from hosting import Hosted
+from hosting import Hosted, started
 from jar_lists import needed
-from penstock.core.tasks import SparkReady
 from penstock.spark.session import HostSettings
 from query_runs import COLUMNS, Sink, ids, make
 from support import Kafka
@@ -29,13 +28,8 @@ def spark() -> Iterator[Hosted]:
         "spark.databricks.delta.properties.defaults.checkpointInterval": "3",
         SPARKS_JAVA: "-XX:TieredStopAtLevel=1",
     }
-    hosted = Hosted(HostSettings(spark={**delta.spark_settings(), **settings}))
-    hosted.start()
-    try:
-        hosted.events.until(SparkReady)
+    with started(HostSettings(spark={**delta.spark_settings(), **settings})) as hosted:
         yield hosted
-    finally:
-        hosted.close(20.0)
 
 
 class DeltaSink(Sink):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hosting import Hosted
-from penstock.core.tasks import SparkReady, TaskRunning
+from hosting import Hosted, started
+from penstock.core.tasks import TaskRunning
 from penstock.embedded.home import home
 from penstock.embedded.jars import Jar, ensure
 from penstock.spark.session import HostSettings
@@ -32,13 +32,8 @@ IDS = "SELECT id FROM numbers ORDER BY id"
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Hosted]:
     (driver,) = ensure([DRIVER], home() / "jars")
-    hosted = Hosted(HostSettings(spark={"spark.jars": str(driver)}))
-    hosted.start()
-    try:
-        hosted.events.until(SparkReady)
+    with started(HostSettings(spark={"spark.jars": str(driver)})) as hosted:
         yield hosted
-    finally:
-        hosted.close(20.0)
 
 
 @pytest.fixture
