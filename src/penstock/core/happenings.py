@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
+from penstock.api.errors import ConnectError
 from penstock.core import actions, reconfiguration
 from penstock.core.events import (
     ConnectorDelayed,
@@ -40,9 +41,8 @@ from penstock.core.work import ConnectorRun, Phase, TaskRun
 if TYPE_CHECKING:
     from penstock.core.herder import Herder
 
-CONNECT_EXCEPTION = "org.apache.kafka.connect.errors.ConnectException"
 VANISHED = (
-    f"{CONNECT_EXCEPTION}: The task ended without being asked to and without saying why; "
+    f"{ConnectError.java_name}: The task ended without being asked to and without saying why; "
     "its process may have been killed\n"
 )
 
@@ -189,7 +189,7 @@ def _task_lost(herder: Herder, task: TaskRun, reason: str) -> None:
     losses = losses + 1 if herder.now - last < SOON_MS else 1
     herder.work.losses[task.id] = losses, herder.now
     if losses > MOST_LOSSES:
-        fail_task(herder, task, f"{CONNECT_EXCEPTION}: {reason}. That has happened {losses} times in a row.\n")
+        fail_task(herder, task, f"{ConnectError.java_name}: {reason}. That has happened {losses} times in a row.\n")
     else:
         task.phase = Phase.LOST
         put_task(herder, task.id, "UNASSIGNED", trace=f"{reason}. The task is started again.", safe=True)
