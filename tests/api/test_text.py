@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.api.text import copy_order, hash_code, hash_order, java_double, java_text
+from penstock.java.text import copy_order, hash_code, hash_order, java_double, java_text
 
 
 @pytest.mark.parametrize(

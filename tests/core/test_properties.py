@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.api.errors import ConfigError
-from penstock.core.properties import parse_properties
+from penstock.java.properties import parse_properties
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from penstock.core import messages as m
 from penstock.http.listeners import RestSettingError
 from penstock.http.server import ListenError, RestServer
 from penstock.http.tls import client_context
-from penstock.kafka import key_stores
+from penstock.java import key_stores
 
 Serve = Callable[..., RestServer]
 get = partial(httpx.get, timeout=60)

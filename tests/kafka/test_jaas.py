@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.api.errors import ConfigError
-from penstock.kafka.jaas import parse_jaas
+from penstock.java.jaas import parse_jaas
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 

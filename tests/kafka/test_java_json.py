@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.api.errors import DataError
-from penstock.kafka import java_json
+from penstock.java.jackson import compact
 
 
 @pytest.mark.parametrize(
@@ -25,9 +25,9 @@ from penstock.kafka import java_json
     ],
 )
 def test_encode(value: object, written: str):
-    assert java_json.encode(value) == written.encode()
+    assert compact.encode(value) == written.encode()
 
 
 def test_what_json_can_not_hold():
     with pytest.raises(DataError, match="A value of type object"):
-        java_json.encode({"a": object()})
+        compact.encode({"a": object()})

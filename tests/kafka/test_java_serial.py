@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.kafka.java_serial import dump, load
+from penstock.java.serialization import dump, load
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from penstock.api.errors import ConnectError
+from penstock.java.serialization import load
 from penstock.kafka.background import await_done
-from penstock.kafka.java_serial import load
 from penstock.kafka.offset_entries import Change, StoredOffset
 from penstock.kafka.offset_file import OffsetFile
 

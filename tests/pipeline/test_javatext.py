@@ -11,19 +11,11 @@ from hypothesis import strategies as st
 
 from penstock.api.errors import ConfigError
 from penstock.api.schema import BYTES, FLOAT32, INT32, STRING, TIMESTAMP, Type, array, map_of, struct
-from penstock.pipeline.javatext import (
-    DateFormat,
-    compile_regex,
-    double_text,
-    float32,
-    float_text,
-    full_match,
-    hash_map,
-    replace_all,
-    replace_first,
-    to_string,
-    to_strings,
-)
+from penstock.java.dates import DateFormat
+from penstock.java.numbers import double_text, float32, float_text
+from penstock.java.regex import compile_regex, full_match, replace_all, replace_first
+from penstock.pipeline.values.hash_map import hash_map
+from penstock.pipeline.values.printing import to_string, to_strings
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 MOMENTS = st.integers(-11_676_096_000_000, 253_402_300_799_999).map(lambda ms: EPOCH + dt.timedelta(milliseconds=ms))

@@ -13,8 +13,8 @@ from typing import Any, Self
 from penstock.api.config_key import ConfigKey, ConfigKeyInfo, ConfigValue, Importance, Recommender, Width
 from penstock.api.config_types import NO_DEFAULT, ClassLoader, Password, Type, parse_type, to_text
 from penstock.api.errors import ConfigError
-from penstock.api.text import hash_order
 from penstock.api.validators import Described, Validator, ValidList
+from penstock.java.text import hash_order
 
 __all__ = [
     "NO_DEFAULT",

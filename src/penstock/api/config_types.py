@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from penstock.api.errors import ConfigError
-from penstock.api.text import java_text
+from penstock.java.text import java_text
 
 # Turns the name of a class, in any spelling that users may use, into what represents it; None if there is no such
 # class.

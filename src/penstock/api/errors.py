@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from penstock.api.text import java_text
+from penstock.java.text import java_text
 
 _UNSET = object()
 

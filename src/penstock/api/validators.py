@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.api.errors import ConfigError
-from penstock.api.text import hash_order, java_text
+from penstock.java.text import hash_order, java_text
 
 Validator = Callable[[str, Any], None]
 

@@ -33,7 +33,7 @@ CommandConfig = Annotated[
 
 def client_settings(bootstrap: str | None, file: Path | None, connector: Mapping[str, str]) -> dict[str, str]:
     """Java's settings for clients of the brokers that the command line or the connector names."""
-    from penstock.core.properties import parse_properties
+    from penstock.java.properties import parse_properties
 
     try:
         settings = {} if file is None else parse_properties(file.read_text("utf-8"))

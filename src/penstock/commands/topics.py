@@ -71,7 +71,7 @@ def explain(
         print(f"Connector {connector} is a sink: it reads topics and creates none.")
         return
     from penstock.core.topic_creation import TopicCreation
-    from penstock.pipeline.javatext import compile_regex
+    from penstock.java.regex import compile_regex
 
     rules = TopicCreation.from_config(info["config"], compile_regex)
     spec = rules.spec_for(topic)

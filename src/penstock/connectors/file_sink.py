@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from penstock.api.batch import Batch
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.errors import ConnectError
-from penstock.api.printing import to_strings
 from penstock.api.sink import SinkTask, TopicPartition
+from penstock.pipeline.values.printing import to_strings
 
 log = logging.getLogger(__name__)
 

@@ -28,7 +28,7 @@ CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required"
 
 
 class KeyStores(Protocol):
-    """Reads PKCS12 and JKS; the results are PEM. ``penstock.kafka.key_stores`` is one."""
+    """Reads PKCS12 and JKS; the results are PEM. ``penstock.java.key_stores`` is one."""
 
     def own_key(self, store: bytes, password: str | None, key_password: str | None) -> tuple[str, str]: ...
     def trusted(self, store: bytes, password: str | None) -> str: ...

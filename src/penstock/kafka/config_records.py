@@ -11,7 +11,6 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from penstock.api.text import java_text
 from penstock.core.records import (
     ConfigTopicRecord,
     ConnectorConfig,
@@ -25,7 +24,8 @@ from penstock.core.records import (
     TasksCommit,
 )
 from penstock.core.tasks import TaskId
-from penstock.kafka import java_json
+from penstock.java.jackson import compact
+from penstock.java.text import java_text
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ TARGET_STATES: tuple[TargetStateName, ...] = ("STARTED", "PAUSED", "STOPPED")
 def encode(record: ConfigTopicRecord) -> tuple[bytes, bytes | None]:
     """Key and value of the record; a value of None is a tombstone."""
     key, content = _content(record)
-    return key.encode(), None if content is None else java_json.encode(content)
+    return key.encode(), None if content is None else compact.encode(content)
 
 
 def _content(record: ConfigTopicRecord) -> tuple[str, dict[str, Any] | None]:
@@ -67,7 +67,7 @@ def decode(offset: int, key: bytes | None, value: bytes | None) -> ConfigTopicRe
     """The record of these bytes; None, after a warning that names offset and key, if they can't be understood."""
     text = "" if key is None else key.decode(errors="replace")
     try:
-        return _record(text, None if value is None else java_json.decode(value))
+        return _record(text, None if value is None else compact.decode(value))
     except (ValueError, TypeError, KeyError) as e:
         log.warning("Ignoring the record at offset %d of the config topic, key `%s`: %s", offset, text, e)
         return None

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.api.errors import ConnectError
-from penstock.kafka import java_serial
+from penstock.java import serialization
 from penstock.kafka.log_reads import OnDone
 from penstock.kafka.offset_entries import Change, OffsetEntries, StoredOffset
 
@@ -31,7 +31,7 @@ class OffsetFile:
         """Read the file; one that does not exist, or is empty, holds nothing. Raises ConnectError for any other."""
         try:
             content = self.path.read_bytes()
-            pairs = java_serial.load(content) if content else []
+            pairs = serialization.load(content) if content else []
         except FileNotFoundError:
             return
         except (OSError, ValueError) as e:
@@ -69,7 +69,7 @@ class OffsetFile:
         beside = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
         try:
             with beside.open("wb") as out:
-                out.write(java_serial.dump(list(raw.items())))
+                out.write(serialization.dump(list(raw.items())))
                 out.flush()
                 os.fsync(out.fileno())
             beside.replace(self.path)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from penstock.api.errors import DataError
-from penstock.kafka import java_json
+from penstock.java.jackson import compact
 
 log = logging.getLogger(__name__)
 
@@ -28,14 +28,14 @@ class OffsetKey(NamedTuple):
 def encode_key(connector: str, partition: Mapping[str, Any]) -> bytes:
     """The bytes of a key that was never stored before; one that was is written again with its stored bytes."""
     validate_format(partition)
-    return java_json.encode([connector, dict(partition)])
+    return compact.encode([connector, dict(partition)])
 
 
 def encode_value(offset: Mapping[str, Any] | None) -> bytes | None:
     if offset is None:
         return None
     validate_format(offset)
-    return java_json.encode(dict(offset))
+    return compact.encode(dict(offset))
 
 
 def decode_key(key: bytes | None) -> OffsetKey | None:
@@ -46,7 +46,7 @@ def decode_key(key: bytes | None) -> OffsetKey | None:
         log.warning("Ignoring offset partition key with an unexpected null value")
         return None
     try:
-        document = java_json.decode(key)
+        document = compact.decode(key)
     except ValueError as e:
         log.warning("Ignoring offset partition key with unknown serialization. Expected json. %s: %r", e, key[:200])
         return None
@@ -74,7 +74,7 @@ def decode_value(value: bytes | None) -> dict[str, Any] | None:
     if value is None:
         return None
     try:
-        offset = java_json.decode(value)
+        offset = compact.decode(value)
     except ValueError as e:
         raise DataError(f"A stored source offset is no JSON: {value[:200]!r}") from e
     if offset is not None and not isinstance(offset, dict):

@@ -16,8 +16,8 @@ from cryptography.x509 import load_pem_x509_certificate
 from penstock.api.config_types import Password, Type
 from penstock.api.errors import ConfigError
 from penstock.api.validators import CaseInsensitiveValidString
-from penstock.kafka import key_stores
-from penstock.kafka.jaas import parse_jaas
+from penstock.java import key_stores
+from penstock.java.jaas import parse_jaas
 from penstock.kafka.settings_map import IGNORED, NO_EFFECT, Setting, flag, number, refused, text
 
 _PROTOCOL = CaseInsensitiveValidString("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")

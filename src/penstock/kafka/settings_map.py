@@ -17,8 +17,8 @@ from typing import Any
 
 from penstock.api.config_types import Type, parse_type
 from penstock.api.errors import ConfigError
-from penstock.api.text import java_text
 from penstock.api.validators import CaseInsensitiveValidString, Validator, ValidString, at_least
+from penstock.java.text import java_text
 
 log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from kafka import KafkaAdminClient
 from kafka import TopicPartition as GroupPartition
 from kafka import errors as group_errors
 from penstock.api.errors import ConnectError
-from penstock.api.text import java_text
+from penstock.java.text import java_text
 from penstock.kafka.admin import code_of, sentence
 from penstock.kafka.background import OnAnswer, in_background
 from penstock.kafka.client_settings import connector_admin, consumer_group

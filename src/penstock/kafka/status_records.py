@@ -10,7 +10,7 @@ import logging
 from typing import Any
 
 from penstock.core.records import ConnectorStatus, StatusTopicRecord, TaskStatus, TopicStatus
-from penstock.kafka import java_json
+from penstock.java.jackson import compact
 from penstock.kafka.config_records import task_id
 
 log = logging.getLogger(__name__)
@@ -32,13 +32,13 @@ def encode(record: StatusTopicRecord) -> tuple[bytes, bytes | None]:
             if task is None:
                 return key, None
             status = {"name": topic, "connector": connector, "task": task, "discoverTimestamp": discovered}
-            return key, java_json.encode({"topic": status})
+            return key, compact.encode({"topic": status})
 
 
 def _status(record: ConnectorStatus | TaskStatus) -> bytes | None:
     if record.state in (None, "DESTROYED"):
         return None
-    return java_json.encode(
+    return compact.encode(
         {
             "state": record.state,
             "trace": record.trace,
@@ -80,7 +80,7 @@ def _topic_status(key: str, value: bytes | None) -> TopicStatus:
         raise ValueError(f"the key is not `{_TOPIC}<topic>{_TOPIC_SEPARATOR}<connector>`")
     if value is None:
         return TopicStatus(topic, connector, None)
-    document = java_json.decode(value)
+    document = compact.decode(value)
     status = document.get("topic") if isinstance(document, dict) else None
     match status:
         case {"name": str(), "connector": str(), "task": int(task), "discoverTimestamp": int(discovered)}:
@@ -89,7 +89,7 @@ def _topic_status(key: str, value: bytes | None) -> TopicStatus:
 
 
 def _members(value: bytes) -> dict[str, Any]:
-    document = java_json.decode(value)
+    document = compact.decode(value)
     match document:
         case {"state": str(state), "generation": int(generation), **rest} if state in STATES:
             trace, worker, version = (rest.get(name) for name in ("trace", "worker_id", "version"))

@@ -14,9 +14,9 @@ import confluent_kafka as ck
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from penstock.api.errors import ConnectError, RetriableError
-from penstock.api.text import java_text
 from penstock.api.topic_settings import TopicSettings
 from penstock.core.topic_creation import TopicCreation
+from penstock.java.text import java_text
 from penstock.kafka.admin import is_unreached, sentence
 from penstock.kafka.rights import missing_right
 from penstock.pipeline.broker_errors import broker_error

@@ -9,7 +9,7 @@ from penstock.api.config import NO_DEFAULT, ConfigDef, Importance, Type
 from penstock.api.record import Record
 from penstock.api.transform import Predicate
 from penstock.api.validators import Composite, NonEmptyString
-from penstock.pipeline.javatext import compile_regex, full_match
+from penstock.java.regex import compile_regex, full_match
 from penstock.pipeline.transforms.column import VERSION
 from penstock.pipeline.transforms.routers import VALID_REGEX
 

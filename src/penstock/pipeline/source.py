@@ -23,6 +23,7 @@ from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask, TransactionContext
 from penstock.core.tasks import TaskId
 from penstock.core.topic_creation import TopicCreation, uses_topic_creation
+from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import connector_admin, connector_producer, internal, transactional_producer
 from penstock.kafka.clients import admin_like, make_admin, new_producer, producer_config
 from penstock.kafka.security import Security
@@ -34,7 +35,6 @@ from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.creation import TopicCreator
 from penstock.pipeline.deadletter import make_queue, queue_of
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, LogReporter, Reporter, Step, StoppedError
-from penstock.pipeline.javatext import compile_regex
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.offset_log import HostOffsetLog, OffsetCopies, OffsetLog, TopicOffsetLog
 from penstock.pipeline.offsets import SourceOffsets

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from penstock.core.config.sink import topics_of
-from penstock.pipeline.javatext import compile_regex
+from penstock.java.regex import compile_regex
 
 log = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.core.properties import parse_properties
+from penstock.java.properties import parse_properties
 from penstock.settings.providers import ConfigTransformer, has_reference, with_references
 from penstock.settings.worker import (
     ExactlyOnceSource,

@@ -17,7 +17,7 @@ from typing import Any, overload
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.errors import ConfigError
 from penstock.api.provider import ConfigProvider
-from penstock.core.properties import parse_properties
+from penstock.java.properties import parse_properties
 
 __all__ = ["DirectoryConfigProvider", "EnvVarConfigProvider", "FileConfigProvider"]
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from penstock.api.errors import ConfigError
 from penstock.core.config.converter import CONVERTERS
-from penstock.core.properties import parse_properties
+from penstock.java.properties import parse_properties
 from penstock.settings.definitions import distributed_config, standalone_config
 from penstock.settings.judgement import refuse_java_only, unknown_settings, without_effect
 from penstock.settings.providers import BUILT_IN, ConfigTransformer

@@ -25,14 +25,15 @@ from penstock.core.topic_creation import TopicCreation
 from penstock.http.listeners import RestSettingError
 from penstock.http.server import ListenError, RestServer
 from penstock.http.tls import client_context
-from penstock.kafka import admin, key_stores
+from penstock.java import key_stores
+from penstock.java.regex import compile_regex
+from penstock.kafka import admin
 from penstock.kafka.background import await_done
 from penstock.kafka.client_settings import internal
 from penstock.kafka.clients import check_addresses, new_admin
 from penstock.kafka.fencing import fence, fence_task
 from penstock.kafka.offset_topic import ensure_own_topic
 from penstock.observe import NUMBERS, LogLevels
-from penstock.pipeline.javatext import compile_regex
 from penstock.plugins import Plugins
 from penstock.settings import ExactlyOnceSource, WorkerSettings
 from penstock.settings.providers import ConfigTransformer

@@ -7,9 +7,9 @@ from typing import Any
 
 from penstock.api.errors import ConfigError
 from penstock.core import messages as m
-from penstock.core.properties import parse_properties
 from penstock.http import bodies
 from penstock.http.connectors import creation
+from penstock.java.properties import parse_properties
 
 
 def read_connector(path: Path) -> m.CreateConnector:

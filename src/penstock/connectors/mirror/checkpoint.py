@@ -15,7 +15,6 @@ from confluent_kafka.admin import AdminClient
 from penstock.api.config import ConfigDef, ConfigValue
 from penstock.api.connector import SourceConnector
 from penstock.api.errors import RetriableError
-from penstock.api.text import hash_order
 from penstock.connectors.mirror import cluster
 from penstock.connectors.mirror.checkpoint_task import MirrorCheckpointTask
 from penstock.connectors.mirror.config import MirrorConfig
@@ -23,6 +22,7 @@ from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS, VERSION, add_error
 from penstock.connectors.mirror.source_offsets import check
 from penstock.connectors.mirror.topics import group_parts
+from penstock.java.text import hash_order
 from penstock.kafka.admin import TopicSpec, create_topic
 
 log = logging.getLogger(__name__)

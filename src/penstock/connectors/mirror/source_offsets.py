@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.api.errors import KafkaError
-from penstock.api.text import hash_order, java_text
 from penstock.connectors.mirror.records import Place
+from penstock.java.text import hash_order, java_text
 
 Pairs = Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]
 

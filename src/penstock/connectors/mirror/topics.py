@@ -17,10 +17,10 @@ from confluent_kafka.admin import (
     ResourcePatternType,
 )
 
-from penstock.api.text import hash_order
 from penstock.connectors.mirror.filters import DefaultConfigPropertyFilter, DefaultTopicFilter
 from penstock.connectors.mirror.policy import DefaultReplicationPolicy
 from penstock.connectors.mirror.records import Place
+from penstock.java.text import hash_order
 
 
 def round_robin(places: Sequence[Place], max_tasks: int) -> list[list[Place]]:

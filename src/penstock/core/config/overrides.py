@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 from penstock.api.config import ConfigDef, ConfigValue, parse_type
 from penstock.api.errors import ConfigError
-from penstock.api.text import hash_order
 from penstock.core.config.infos import ConfigInfos, prefixed_infos
 from penstock.core.messages import Refused
+from penstock.java.text import hash_order
 
 PRODUCER = "producer.override."
 ADMIN = "admin.override."

@@ -11,10 +11,10 @@ from typing import Any
 
 from penstock.api.config import ConfigDef, ConfigValue, Importance, Type, Width, parse_type
 from penstock.api.errors import ConfigError
-from penstock.api.text import java_text
 from penstock.api.validators import Described, ValidList
 from penstock.core.config.connector import ERRORS
 from penstock.core.config.converter import COMMON
+from penstock.java.text import java_text
 
 TOPICS = "topics"
 TOPICS_REGEX = "topics.regex"

@@ -13,7 +13,6 @@ from typing import cast
 from penstock.api.config import ConfigKeyInfo, ConfigValue
 from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.api.text import copy_order, hash_order, java_text
 from penstock.core.config.catalog import CONNECTORS, LISTED, Catalog, Kind, PluginClass
 from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from penstock.core.config.connector import CONNECTOR_CLASS, CONNECTOR_VERSION, NAME, common_config
@@ -29,6 +28,7 @@ from penstock.core.config.source_queue import check_queue, define_queue, uses_qu
 from penstock.core.config.versions import VersionRange
 from penstock.core.messages import Refused
 from penstock.core.topic_creation import uses_topic_creation
+from penstock.java.text import copy_order, hash_order, java_text
 
 Props = Mapping[str, str | None]
 NULL_VALUE = "Null value can not be supplied as the configuration value."

@@ -18,12 +18,12 @@ from penstock.api.errors import DataError, SerializationError
 from penstock.api.record import Header
 from penstock.api.schema import Schema
 from penstock.api.validators import CaseInsensitiveValidString
+from penstock.java.jackson.node import Node
+from penstock.java.jackson.reading import dumps, escaped, loads, needs_escapes, parse
 from penstock.pipeline.converters.base import AnyConverter, converter_settings
-from penstock.pipeline.converters.jackson import dumps, escaped, loads, needs_escapes, parse
 from penstock.pipeline.converters.json_reader import JsonReader
 from penstock.pipeline.converters.json_schema import read_schema, show_schema
 from penstock.pipeline.converters.json_writer import JsonWriter
-from penstock.pipeline.converters.node import Node
 from penstock.pipeline.converters.scalar_nodes import InexactError, Read
 
 _NO_ENVELOPE = (

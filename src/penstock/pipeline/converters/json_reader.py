@@ -11,6 +11,7 @@ from typing import Any
 from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import DECIMAL_NAME, Field, Schema, Type
+from penstock.java.jackson.node import MISSING, Node, node_type
 from penstock.pipeline.converters.json_table import (
     StructField,
     columns_of_maps,
@@ -18,7 +19,6 @@ from penstock.pipeline.converters.json_table import (
     read_maps,
     read_structs,
 )
-from penstock.pipeline.converters.node import MISSING, Node, node_type
 from penstock.pipeline.converters.scalar_nodes import (
     BITS,
     DATE_READERS,
@@ -33,8 +33,7 @@ from penstock.pipeline.converters.scalar_nodes import (
     read_string,
     wrapped,
 )
-from penstock.pipeline.javatext import hash_map
-from penstock.pipeline.javatext.hashmap import in_hash_order
+from penstock.pipeline.values.hash_map import hash_map, in_hash_order
 
 _LONG = 2**63
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from penstock.api.errors import DataError, SchemaBuilderError
 from penstock.api.schema import Field, Schema, Type
-from penstock.pipeline.converters.node import Node
+from penstock.java.jackson.node import Node
 
 _NAMES = {type: type.value for type in Type} | {Type.FLOAT32: "float", Type.FLOAT64: "double"}
 _TYPES = {name: type for type, name in _NAMES.items()}

@@ -16,10 +16,10 @@ from typing import Any
 
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
-from penstock.pipeline.converters.jackson import literal_number, number
-from penstock.pipeline.javatext import float_text
-from penstock.pipeline.javatext.classes import class_name
-from penstock.pipeline.logical import bytes_of, days_since, millis_of_day, millis_since
+from penstock.java.jackson.reading import literal_number, number
+from penstock.java.numbers import float_text
+from penstock.pipeline.values.class_names import class_name
+from penstock.pipeline.values.logical import bytes_of, days_since, millis_of_day, millis_since
 
 Write = Callable[[Any], Any]
 

@@ -25,7 +25,7 @@ from penstock.api.schema import (
     Type,
 )
 from penstock.pipeline.converters.base import AnyConverter
-from penstock.pipeline.javatext.classes import class_name
+from penstock.pipeline.values.class_names import class_name
 
 _PACKAGE = "org.apache.kafka.connect.converters."
 _SCHEMALESS = {int: Type.INT64, float: Type.FLOAT64}

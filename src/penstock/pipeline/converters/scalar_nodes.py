@@ -10,9 +10,9 @@ from typing import Any
 
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
-from penstock.pipeline.converters.node import Node, node_type
-from penstock.pipeline.javatext import float32
-from penstock.pipeline.logical import day_of, decimal_of, moment_of, time_of
+from penstock.java.jackson.node import Node, node_type
+from penstock.java.numbers import float32
+from penstock.pipeline.values.logical import day_of, decimal_of, moment_of, time_of
 
 Read = Callable[[Node], Any]
 

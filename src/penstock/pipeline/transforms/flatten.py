@@ -11,10 +11,10 @@ from penstock.api.config import ConfigDef, Importance
 from penstock.api.config import Type as SettingType
 from penstock.api.errors import DataError
 from penstock.api.schema import Schema, Type
-from penstock.pipeline.javatext.classes import class_name
 from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.structs import rebuilt, require_maps, require_structs
+from penstock.pipeline.values.class_names import class_name
 
 PURPOSE = "flattening"
 _KEPT = frozenset((int, float, bool, str, bytes, list, type(None)))

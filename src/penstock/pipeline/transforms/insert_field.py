@@ -11,12 +11,12 @@ from penstock.api.columns import Table
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import INT32, INT64, STRING, TIMESTAMP, Schema
-from penstock.pipeline.logical import moment_of
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.maporder import copied, for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting
 from penstock.pipeline.transforms.structs import Reader, rebuilt, require_maps, require_structs
+from penstock.pipeline.values.logical import moment_of
 
 PURPOSE = "field insertion"
 _SCHEMAS = {"topic": STRING, "partition": INT32, "offset": INT64, "timestamp": TIMESTAMP, "static": STRING}

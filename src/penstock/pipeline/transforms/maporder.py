@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from itertools import repeat
 from typing import Any, TypeVar
 
-from penstock.api.text import hash_order
+from penstock.java.text import hash_order
 from penstock.pipeline.transforms.plans import Plans
 
 T = TypeVar("T")

@@ -13,16 +13,16 @@ from penstock.api.config import NO_DEFAULT, ConfigDef, Importance
 from penstock.api.config import Type as SettingType
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
-from penstock.api.text import hash_order
 from penstock.api.validators import NonEmptyString, ValidList
+from penstock.java.text import hash_order
 from penstock.pipeline import values as convert
-from penstock.pipeline.javatext.classes import class_name
-from penstock.pipeline.logical import day_of, moment_of, time_of
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.maporder import for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting
 from penstock.pipeline.transforms.structs import Reader, require_maps, require_structs
+from penstock.pipeline.values.class_names import class_name
+from penstock.pipeline.values.logical import day_of, moment_of, time_of
 from penstock.pipeline.values.numeric import big_decimal
 
 PURPOSE = "mask fields"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 
-from penstock.pipeline.logical import days_since, millis_of_day, millis_since
+from penstock.pipeline.values.logical import days_since, millis_of_day, millis_since
 
 DAY = 86_400_000
 

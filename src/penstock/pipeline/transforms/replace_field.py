@@ -11,8 +11,8 @@ from penstock.api.columns import Table
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import Schema
-from penstock.api.text import hash_order
 from penstock.api.validators import Described, ValidList
+from penstock.java.text import hash_order
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.maporder import Keys, buckets, for_each, ordered
 from penstock.pipeline.transforms.plans import Plans

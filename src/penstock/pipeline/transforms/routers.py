@@ -9,7 +9,8 @@ from penstock.api.batch import Batch
 from penstock.api.config import NO_DEFAULT, ConfigDef, Importance, Type
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.validators import Described
-from penstock.pipeline.javatext import DateFormat, compile_regex, full_match, replace_first
+from penstock.java.dates import DateFormat
+from penstock.java.regex import compile_regex, full_match, replace_first
 from penstock.pipeline.transforms.column import BuiltIn
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.record_text import record_text

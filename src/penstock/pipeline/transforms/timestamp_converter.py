@@ -13,7 +13,7 @@ from penstock.api.config import Type as SettingType
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import Field, Schema, Type
 from penstock.api.validators import ValidString
-from penstock.pipeline.javatext import DateFormat
+from penstock.java.dates import DateFormat
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.maporder import for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans

@@ -9,11 +9,11 @@ from typing import Any
 
 from penstock.api.errors import ConnectError, DataError
 from penstock.api.schema import DATE, DATE_NAME, INT64, STRING, TIME, TIME_NAME, TIMESTAMP, TIMESTAMP_NAME, Schema, Type
-from penstock.pipeline.javatext import DateFormat
-from penstock.pipeline.javatext.classes import class_name
-from penstock.pipeline.logical import day_of, moment_of, time_of
+from penstock.java.dates import DateFormat
 from penstock.pipeline.transforms.moments import DAY, milliseconds
 from penstock.pipeline.transforms.structs import NullPointerError, schema_text
+from penstock.pipeline.values.class_names import class_name
+from penstock.pipeline.values.logical import day_of, moment_of, time_of
 
 Convert = Callable[[Any], Any]
 

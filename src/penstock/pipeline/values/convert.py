@@ -28,16 +28,8 @@ from penstock.api.schema import (
     map_of,
 )
 from penstock.api.schema import decimal as decimal_schema
-from penstock.pipeline.javatext import double_text, float32
-from penstock.pipeline.logical import (
-    bytes_of,
-    day_of,
-    days_since,
-    decimal_of,
-    millis_since,
-    moment_of,
-    time_of,
-)
+from penstock.java.numbers import double_text, float32
+from penstock.pipeline.values.logical import bytes_of, day_of, days_since, decimal_of, millis_since, moment_of, time_of
 from penstock.pipeline.values.numeric import as_double, as_long, big_decimal, cannot, describe, wrapped
 from penstock.pipeline.values.text import DAY, to_text
 

@@ -32,9 +32,10 @@ from penstock.api.schema import (
     decimal,
     map_of,
 )
-from penstock.pipeline.javatext import DateFormat, float32
-from penstock.pipeline.logical import day_of, moment_of, time_of
+from penstock.java.dates import DateFormat
+from penstock.java.numbers import float32
 from penstock.pipeline.values.convert import convert
+from penstock.pipeline.values.logical import day_of, moment_of, time_of
 from penstock.pipeline.values.numeric import big_decimal
 from penstock.pipeline.values.text import DATE_FORMAT, DAY, TIME_FORMAT, TIMESTAMP_FORMAT
 

@@ -11,9 +11,10 @@ from typing import Any
 
 from penstock.api.errors import DataError
 from penstock.api.schema import Schema, Type
-from penstock.pipeline.javatext import DateFormat, double_text, float_text
-from penstock.pipeline.javatext.classes import class_name
-from penstock.pipeline.logical import millis_since
+from penstock.java.dates import DateFormat
+from penstock.java.numbers import double_text, float_text
+from penstock.pipeline.values.class_names import class_name
+from penstock.pipeline.values.logical import millis_since
 
 TIME_FORMAT = DateFormat("HH:mm:ss.SSS'Z'")
 DATE_FORMAT = DateFormat("yyyy-MM-dd")

@@ -16,9 +16,9 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from penstock.api.errors import ConnectError
 from penstock.core.config.sink import topics_of
+from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import connector_consumer
 from penstock.pipeline.broker_errors import broker_error
-from penstock.pipeline.javatext import compile_regex
 from penstock.spark.query.progress import Place, failed
 
 log = logging.getLogger(__name__)

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from penstock.pipeline.javatext.charclass import show_class
-from penstock.pipeline.javatext.regexscan import PatternError, Scanner
+from penstock.java.regex.classes import show_class
+from penstock.java.regex.scanner import PatternError, Scanner
 
 _LINE_ENDS = r"\n\r\x85\u2028\u2029"
 _END = rf"(?=(?:\r\n|[{_LINE_ENDS}])?\Z)"

@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable
 from operator import attrgetter
 
-from penstock.pipeline.javatext.calendar import Moment
-from penstock.pipeline.javatext.datepattern import Piece, parse_pattern, show
-from penstock.pipeline.javatext.datereader import Reader
+from penstock.java.dates.calendar import Moment
+from penstock.java.dates.pattern import Piece, parse_pattern, show
+from penstock.java.dates.reader import Reader
 
 UTC = dt.UTC
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=UTC)

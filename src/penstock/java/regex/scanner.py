@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from penstock.api.errors import ConfigError
-from penstock.pipeline.javatext.charclass import ESCAPED_CLASSES, CharSet, property_class
+from penstock.java.regex.classes import ESCAPED_CLASSES, CharSet, property_class
 
 _ESCAPED_CHARACTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.api.errors import ConfigError
-from penstock.pipeline.javatext.calendar import Moment
+from penstock.java.dates.calendar import Moment
 
 _LETTERS = "GyMdkHmsSEDFwWahKzZYuXL"
 MONTHS = (

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from penstock.api.errors import SerializationError
-from penstock.pipeline.converters.node import MISSING, Node
+from penstock.java.jackson.node import MISSING, Node
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(\d+)(\.\d+)?([eE][+-]?\d+)?")

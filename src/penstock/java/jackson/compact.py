@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from penstock.api.errors import DataError
-from penstock.api.text import java_double
+from penstock.java.text import java_double
 
 _UNLIKE_PYTHON = re.compile(r"[\U00010000-\U0010ffff]|\\u[0-9a-f]{4}|\\.")
 

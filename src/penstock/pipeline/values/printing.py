@@ -15,8 +15,8 @@ from typing import Any
 from zlib import crc32
 
 from penstock.api.columns import Table
-from penstock.api.floats import double_text, float_text
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
+from penstock.java.numbers import double_text, float_text
 
 Printer = Callable[[Any], str]
 

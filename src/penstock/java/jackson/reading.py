@@ -15,9 +15,9 @@ from typing import Any
 import orjson
 
 from penstock.api.errors import SerializationError
-from penstock.pipeline.converters.jackson_parser import Parser
-from penstock.pipeline.converters.node import Node
-from penstock.pipeline.javatext import double_text
+from penstock.java.jackson.node import Node
+from penstock.java.jackson.parser import Parser
+from penstock.java.numbers import double_text
 
 _ASTRAL = re.compile(rb"[\xf0-\xf4][\x80-\xbf]{3}")
 _SURROGATE = re.compile("[\ud800-\udfff]")

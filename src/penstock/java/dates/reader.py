@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import re
 
-from penstock.pipeline.javatext.calendar import DAY, Fields, Moment, days_of
-from penstock.pipeline.javatext.datepattern import ERAS, HALVES, MONTHS, WEEKDAYS, Piece
+from penstock.java.dates.calendar import DAY, Fields, Moment, days_of
+from penstock.java.dates.pattern import ERAS, HALVES, MONTHS, WEEKDAYS, Piece
 
 _NUMERIC = frozenset("ydkHmsSDFwWhKYu")
 _ZONES = {

@@ -13,7 +13,7 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 from penstock.api.schema import Type
-from penstock.api.text import hash_code
+from penstock.java.text import hash_code
 
 _DOUBLE = Struct(">d")
 _WORD = 0xFFFFFFFF
