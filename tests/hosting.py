@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from penstock.core.tasks import SparkDied, SparkReady, TaskEvent, TaskId
+from penstock.core.model.tasks import SparkDied, SparkReady, TaskEvent, TaskId
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.hosted import HostedTasks
 from penstock.spark.session import HostSettings

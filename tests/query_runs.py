@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 from confluent_kafka import Consumer, TopicPartition
 
 from hosting import Hosted
-from penstock.core.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, TaskMetrics, TaskRunning
+from penstock.core.model.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, TaskMetrics, TaskRunning
 from penstock.pipeline.task import TaskSpec
 from support import Kafka, Record
 from task_runs import JSON, STRING, eventually, new_name

@@ -8,10 +8,10 @@ from typing import Any
 
 import httpx
 
-from penstock.core import actions as a
-from penstock.core import events as e
-from penstock.core import messages as m
 from penstock.core.config.rules import WorkerRules
+from penstock.core.model import actions as a
+from penstock.core.model import events as e
+from penstock.core.model import messages as m
 from penstock.http.app import make_router
 from penstock.http.health import Figures, Health
 from penstock.http.router import Router

@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Joined
 from penstock.core.herder import Herder, PluginFacts
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 
 
 class Facts(PluginFacts):

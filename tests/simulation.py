@@ -14,14 +14,23 @@ from collections.abc import Callable
 from typing import Any
 
 import telling
-from penstock.core import actions as a
-from penstock.core import events as e
-from penstock.core import messages as m
+from penstock.core.group.leadership import Fenced
 from penstock.core.herder import Herder, HerderSettings
-from penstock.core.leading import Fenced
-from penstock.core.records import ConfigRecord, StatusTopicRecord
+from penstock.core.model import actions as a
+from penstock.core.model import events as e
+from penstock.core.model import messages as m
+from penstock.core.model.records import ConfigRecord, StatusTopicRecord
+from penstock.core.model.tasks import (
+    TaskEnded,
+    TaskEvent,
+    TaskFailed,
+    TaskId,
+    TaskLost,
+    TaskPaused,
+    TaskRunning,
+    TopicSeen,
+)
 from penstock.core.session_keys import key_bytes, sign
-from penstock.core.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, TaskLost, TaskPaused, TaskRunning, TopicSeen
 from simulated_group import Group
 from simulated_worker import Facts, Task, Worker
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.core import messages as m
 from penstock.core.group.membership import Assignment
-from penstock.core.records import ConnectorStatus, StatusTopicRecord, TaskStatus, TopicStatus
+from penstock.core.model import messages as m
+from penstock.core.model.records import ConnectorStatus, StatusTopicRecord, TaskStatus, TopicStatus
 
 
 def work(assignment: Assignment) -> str:

@@ -14,7 +14,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def named_files(text: str) -> list[str]:
-    """`core/state.py`, `tests/core/scenarios/topics.txt`, `kafka/`: paths in backquotes, without spaces."""
+    """`core/model/state.py`, `tests/core/scenarios/topics.txt`, `kafka/`: paths in backquotes, without spaces."""
     return re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", text)
 
 

@@ -36,7 +36,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 
 def part(module: str) -> str:
-    """``penstock.core.state`` belongs to ``core``."""
+    """``penstock.core.model.state`` belongs to ``core``."""
     return [*module.split("."), ""][1]
 
 
@@ -116,12 +116,12 @@ def test_core_has_no_clock_no_chance_no_threads_no_files() -> None:
 
 def test_what_the_table_means() -> None:
     assert allowed("spark", "penstock.pipeline.source")
-    assert allowed("http", "penstock.core.messages.Request")
+    assert allowed("http", "penstock.core.model.messages.Request")
     assert not allowed("http", "penstock.core.herder")
     assert not allowed("pipeline", "penstock.spark.task")
     assert not allowed("connectors", "penstock.spark.task")
     assert all(not allowed(part, f"penstock.{top}") for part in set(MAY_IMPORT) - TOPS for top in TOPS)
     assert list(imports("from . import state\nfrom ..api import batch", "penstock.core")) == [
-        "penstock.core.state",
+        "penstock.core.model.state",
         "penstock.api.batch",
     ]

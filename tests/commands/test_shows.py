@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.commands._rest import complete_connector
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 from penstock.http.client import Client
 from rest_cluster import RestCluster
 from waiting import until

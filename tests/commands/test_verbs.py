@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 from penstock.http.client import Client
 from rest_cluster import RestCluster
 

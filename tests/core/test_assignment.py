@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.core.group.assignment import AssignorMemory, Decision, Rebalance, assign, revocation_backoff_ms
 from penstock.core.group.membership import CONFIG_MISMATCH, Assignment, ClusterConfigSnapshot, Member
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 
 DELAY_MS = 300_000
 CONFIGS = st.dictionaries(st.sampled_from([f"c{i}" for i in range(12)]), st.integers(0, 9), min_size=1)

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.core.group.assignment import AssignorMemory, Rebalance, assign
 from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Member
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 
 GOLDEN = Path(__file__).parent / "golden" / "assignment.txt"
 SCENARIOS = GOLDEN.read_text().split("\n> new ")[1:]

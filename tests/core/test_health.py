@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.core.actions import Answer
-from penstock.core.events import CaughtUp, Submitted, Trouble
 from penstock.core.group.membership import Assignment, CoordinatorFound, CoordinatorUnknown, Failed, Joined
 from penstock.core.herder import Herder, HerderSettings
-from penstock.core.messages import GetHealth
+from penstock.core.model.actions import Answer
+from penstock.core.model.events import CaughtUp, Submitted, Trouble
+from penstock.core.model.messages import GetHealth
 
 READY = (200, "healthy", "Worker has completed startup and is ready to handle requests.")
 

@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from penstock.core import actions as a
-from penstock.core import messages as m
-from penstock.core.records import (
+from penstock.core.model import actions as a
+from penstock.core.model import messages as m
+from penstock.core.model.records import (
     ConnectorConfig,
     ConnectorStatus,
     RestartRequest,
@@ -28,7 +28,7 @@ from penstock.core.records import (
     TaskStatus,
     TopicStatus,
 )
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 from simulated_worker import Worker
 from simulation import Cluster
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from penstock.core import messages as m
-from penstock.core.tasks import TaskId
+from penstock.core.model import messages as m
+from penstock.core.model.tasks import TaskId
 from simulation import Cluster
 
 FOLDER = Path(__file__).parent / "scenarios"

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from penstock.api.errors import ConfigError
-from penstock.core.creation_draft import check_draft
-from penstock.core.topic_creation import NewTopicSpec, TopicCreation, uses_topic_creation
+from penstock.core.topic_creation.draft import check_draft
+from penstock.core.topic_creation.groups import NewTopicSpec, TopicCreation, uses_topic_creation
 
 DEFAULT = {"topic.creation.default.replication.factor": "1", "topic.creation.default.partitions": "3"}
 

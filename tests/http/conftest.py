@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from penstock.core import messages as m
+from penstock.core.model import messages as m
 from penstock.http.app import make_router
 from penstock.http.cross_origin import CrossOrigin, Origins
 from penstock.http.response_headers import ResponseHeaders, header_rules

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from penstock.core import messages as m
+from penstock.core.model import messages as m
 from penstock.http.app import Timeouts, make_router
 
 CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from penstock.core import messages as m
-from penstock.core.records import TaskStatus
-from penstock.core.tasks import TaskId
+from penstock.core.model import messages as m
+from penstock.core.model.records import TaskStatus
+from penstock.core.model.tasks import TaskId
 
 STATUS = "/connectors/lines/status"
 

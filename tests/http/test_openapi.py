@@ -12,7 +12,7 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from penstock.core import messages as m
+from penstock.core.model import messages as m
 from penstock.http.app import make_router
 from penstock.http.openapi import INTERNAL, OPERATIONS, document
 

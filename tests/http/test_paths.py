@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.core.messages import Refused
+from penstock.core.model.messages import Refused
 from penstock.http.paths import Path
 
 CONFIG = ("connectors", "{name}", "config")

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from certificates import PASSWORD, Authority, Identity, pkcs12_key_store
-from penstock.core import messages as m
+from penstock.core.model import messages as m
 from penstock.http.listeners import RestSettingError
 from penstock.http.server import ListenError, RestServer
 from penstock.http.tls import client_context

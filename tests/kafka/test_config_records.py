@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from kafka_golden import Golden, golden
-from penstock.core.records import (
+from penstock.core.model.records import (
     ConnectorConfig,
     LoggerLevel,
     RestartRequest,
@@ -15,7 +15,7 @@ from penstock.core.records import (
     TaskCount,
     TasksCommit,
 )
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 from penstock.kafka.config_records import decode, encode, task_id
 
 

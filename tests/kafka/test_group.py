@@ -26,7 +26,7 @@ from penstock.core.group.membership import (
     PollTimeoutExpired,
     Revoked,
 )
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 from penstock.kafka.group import GroupMember
 
 pytestmark = pytest.mark.integration

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.core.group.membership import CONFIG_MISMATCH, Assignment, Member
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 from penstock.kafka.group_protocol import (
     VERSIONS,
     decode_assignment,

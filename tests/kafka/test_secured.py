@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AclOperation, ResourceType
 
 from penstock.core.group.membership import ClusterConfigSnapshot, Failed, Joined
-from penstock.core.records import ConnectorConfig, ConnectorStatus, TargetState
+from penstock.core.model.records import ConnectorConfig, ConnectorStatus, TargetState
 from penstock.kafka.background import await_done
 from penstock.kafka.client_settings import with_prefix
 from penstock.kafka.clients import init_transactions, make_consumer, make_producer

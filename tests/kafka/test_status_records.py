@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from kafka_golden import Golden, golden
-from penstock.core.records import ConnectorStatus, TaskStatus, TopicStatus
-from penstock.core.tasks import TaskId
+from penstock.core.model.records import ConnectorStatus, TaskStatus, TopicStatus
+from penstock.core.model.tasks import TaskId
 from penstock.kafka.status_records import decode, encode
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from penstock.core.records import (
+from penstock.core.model.records import (
     ConfigRecord,
     ConnectorConfig,
     ConnectorStatus,

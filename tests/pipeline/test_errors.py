@@ -9,7 +9,7 @@ import pytest
 
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.errors import ConnectError, DataError, RetriableError
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, LogReporter, Stage, Step, StoppedError
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.trace import trace

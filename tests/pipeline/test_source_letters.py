@@ -13,7 +13,7 @@ from penstock.api.batch import Batch
 from penstock.api.record import Header, SourceRecord
 from penstock.api.schema import INT32, STRING
 from penstock.connectors.file_source import FileStreamSourceTask
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 from penstock.pipeline.commit import tracked
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings

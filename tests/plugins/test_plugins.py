@@ -12,7 +12,7 @@ import pytest
 from penstock.api.errors import ConfigError
 from penstock.core.config.overrides import ALL
 from penstock.core.config.rules import WorkerRules
-from penstock.core.messages import Refused
+from penstock.core.model.messages import Refused
 from penstock.plugins import Plugins
 
 SOURCE = '''

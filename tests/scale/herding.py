@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from penstock.core.events import CaughtUp, ConfigRead, StatusRead
 from penstock.core.group.membership import Assignment, Joined
 from penstock.core.herder import Herder, HerderSettings
-from penstock.core.records import (
+from penstock.core.model.events import CaughtUp, ConfigRead, StatusRead
+from penstock.core.model.records import (
     ConfigRecord,
     ConfigTopicRecord,
     ConnectorConfig,
@@ -21,7 +21,7 @@ from penstock.core.records import (
     TaskStatus,
     TopicStatus,
 )
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 from scale.group import Group
 from scale.measuring import cost
 

@@ -9,7 +9,7 @@ import pytest
 
 from penstock.core.group.membership import Assignment
 from penstock.core.herder import Herder
-from penstock.core.records import ConfigRecord, ConnectorConfig, TargetState
+from penstock.core.model.records import ConfigRecord, ConnectorConfig, TargetState
 from scale import assigning, topics
 from scale.group import Group, moved
 from scale.herding import config_topic, connector_config, leader, status_topic
@@ -87,7 +87,7 @@ def test_a_change_of_one_connector_asks_nothing_of_the_others(change: TargetStat
 
 
 def _read(herder: Herder, position: int, change: TargetState | ConnectorConfig) -> None:
-    from penstock.core.events import ConfigRead
+    from penstock.core.model.events import ConfigRead
 
     herder.handle(ConfigRead((ConfigRecord(position, change),)), 2)
 

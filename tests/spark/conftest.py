@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from hosting import Hosted, make_spec
-from penstock.core.tasks import SparkReady, TaskEnded, TaskId
+from penstock.core.model.tasks import SparkReady, TaskEnded, TaskId
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.session import HostSettings
 

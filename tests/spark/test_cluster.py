@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hosting import Hosted
-from penstock.core.tasks import SparkReady, TaskEnded, TaskId, TaskRunning, TaskWaiting
+from penstock.core.model.tasks import SparkReady, TaskEnded, TaskId, TaskRunning, TaskWaiting
 from penstock.embedded.ports import free_port
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.session import HostSettings

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hosting import Hosted
-from penstock.core.tasks import SparkDied, TaskId, TaskRunning, TaskWaiting
+from penstock.core.model.tasks import SparkDied, TaskId, TaskRunning, TaskWaiting
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.session import HostSettings
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from penstock.api.errors import ConnectError
-from penstock.core.tasks import (
+from penstock.core.model.tasks import (
     OffsetsReported,
     SparkDied,
     SparkReady,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock.api.errors import ConfigError
-from penstock.core.messages import CreateConnector
+from penstock.core.model.messages import CreateConnector
 from penstock.worker.connector_file import read_connector
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from penstock.api.connector import Connector, SourceConnector
 from penstock.api.source import SourceTask
-from penstock.core.events import (
+from penstock.core.model.events import (
     Completed,
     ConnectorDelayed,
     ConnectorEnded,
@@ -20,7 +20,7 @@ from penstock.core.events import (
     ConnectorRunning,
     ConnectorStopped,
 )
-from penstock.core.state import PAUSED, STARTED, STOPPED
+from penstock.core.model.state import PAUSED, STARTED, STOPPED
 from penstock.worker import connectors
 from penstock.worker.connectors import Connectors, ConnectorSetup
 from waiting import until

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.core.tasks import TaskFailed, TaskId, TaskLost, TaskMetrics, TaskRunning
+from penstock.core.model.tasks import TaskFailed, TaskId, TaskLost, TaskMetrics, TaskRunning
 from penstock.worker.health import Health
 
 NOTHING = {

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from penstock.core import messages as m
-from penstock.core.actions import Action
 from penstock.core.group.membership import Joined, Revoked
 from penstock.core.herder import Herder
-from penstock.core.records import TaskStatus
-from penstock.core.tasks import TaskId, TaskMetrics
+from penstock.core.model import messages as m
+from penstock.core.model.actions import Action
+from penstock.core.model.records import TaskStatus
+from penstock.core.model.tasks import TaskId, TaskMetrics
 from penstock.worker.exposition import Exposition
 from penstock.worker.metrics import WorkerMetrics
 from simulation import Cluster

@@ -11,7 +11,7 @@ import typer
 from penstock.commands._rest import URL, Url, User, client, complain
 
 if TYPE_CHECKING:
-    from penstock.core.messages import CreateConnector
+    from penstock.core.model.messages import CreateConnector
     from penstock.http.client import Client
 
 app = typer.Typer()

@@ -11,7 +11,7 @@ from penstock.commands._output import As, Output, print_json
 from penstock.commands._rest import URL, Name, Url, User, client
 
 if TYPE_CHECKING:
-    from penstock.core.creation_rules import NewTopicSpec
+    from penstock.core.topic_creation.rules import NewTopicSpec
 
 BROKER_DEFAULT = -1
 
@@ -70,7 +70,7 @@ def explain(
     if info["type"] == "sink":
         print(f"Connector {connector} is a sink: it reads topics and creates none.")
         return
-    from penstock.core.topic_creation import TopicCreation
+    from penstock.core.topic_creation.groups import TopicCreation
     from penstock.java.regex import compile_regex
 
     rules = TopicCreation.from_config(info["config"], compile_regex)

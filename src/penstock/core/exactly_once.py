@@ -11,13 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from penstock.core import actions, happenings
-from penstock.core.catching_up import read_to_end
-from penstock.core.flow import Flow, Until
-from penstock.core.leading import append
-from penstock.core.messages import Refused
-from penstock.core.records import TaskCount
-from penstock.core.rotation import lacks_key, signing_key
+from penstock.core.group.catch_up import read_to_end
+from penstock.core.group.leader_duties import lacks_key, signing_key
+from penstock.core.group.leadership import append
+from penstock.core.model import actions
+from penstock.core.model.flow import Flow, Until
+from penstock.core.model.messages import Refused
+from penstock.core.model.records import TaskCount
+from penstock.core.status import events
 
 if TYPE_CHECKING:
     from penstock.core.herder import Herder
@@ -117,5 +118,5 @@ def _fail_waiting(herder: Herder, name: str, error: BaseException) -> None:
         f"Caused by: {type(error).__name__}: {error}\n"
     )
     for task in herder.work.preparing(name):
-        happenings.fail_task(herder, task, trace)
+        events.fail_task(herder, task, trace)
         herder.work.ended(task)

@@ -18,17 +18,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from penstock.core import actions, leftovers, rebalance, reconfiguration, requests, restarting
-from penstock.core.actions import Action
-from penstock.core.events import CaughtUp, Completed, ConfigRead, ConnectorEvent, ShutDown, StatusRead, Submitted, Tick
+from penstock.core import reconfiguration, restarting
 from penstock.core.exactly_once import Fencing, fence_before_start
-from penstock.core.flow import Done, Flow, Flows, Lane
+from penstock.core.group import rebalance
 from penstock.core.group.membership import Assignment, Joined, Lost, PollTimeoutExpired, Revoked
-from penstock.core.happenings import on_connector, on_status, on_task
-from penstock.core.health import Health
-from penstock.core.messages import Elsewhere, ReadRequest, Reply
-from penstock.core.rebalance import Place
-from penstock.core.records import (
+from penstock.core.group.rebalance import Place
+from penstock.core.model import actions
+from penstock.core.model.actions import Action
+from penstock.core.model.events import (
+    CaughtUp,
+    Completed,
+    ConfigRead,
+    ConnectorEvent,
+    ShutDown,
+    StatusRead,
+    Submitted,
+    Tick,
+)
+from penstock.core.model.flow import Done, Flow, Flows, Lane
+from penstock.core.model.messages import Elsewhere, ReadRequest, Reply
+from penstock.core.model.records import (
     ConfigRecord,
     ConnectorConfig,
     LoggerLevel,
@@ -37,10 +46,14 @@ from penstock.core.records import (
     TasksCommit,
     TopicStatus,
 )
+from penstock.core.model.state import ClusterState
+from penstock.core.model.tasks import TaskEvent
+from penstock.core.requests import answers
 from penstock.core.restart import PendingRestarts
-from penstock.core.state import ClusterState
-from penstock.core.statuses import Statuses
-from penstock.core.tasks import TaskEvent
+from penstock.core.status import cleanup
+from penstock.core.status.events import on_connector, on_status, on_task
+from penstock.core.status.health import Health
+from penstock.core.status.statuses import Statuses
 from penstock.core.work import Work
 
 
@@ -180,7 +193,7 @@ class Herder:
         self.health.follow(event)
         match event:
             case Submitted(number, request):
-                requests.answer(self, number, request)
+                answers.answer(self, number, request)
             case Completed():
                 self.flows.completed(event)
             case ConfigRead(entries):
@@ -249,7 +262,7 @@ class Herder:
                     self._topics_were_reset(record.connector)
             else:
                 on_status(self, record)
-        leftovers.clear_late(self, records)
+        cleanup.clear_late(self, records)
 
     def _topics_were_reset(self, connector: str) -> None:
         """Its tasks here are to report their topics anew."""

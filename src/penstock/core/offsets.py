@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.core import actions, requests
-from penstock.core import messages as m
-from penstock.core.catching_up import read_to_end
 from penstock.core.exactly_once import fence
-from penstock.core.flow import Flow, Until
-from penstock.core.leading import as_leader
-from penstock.core.state import STOPPED
+from penstock.core.group.catch_up import read_to_end
+from penstock.core.group.leadership import as_leader
+from penstock.core.model import actions
+from penstock.core.model import messages as m
+from penstock.core.model.flow import Flow, Until
+from penstock.core.model.state import STOPPED
+from penstock.core.requests import checks
 
 if TYPE_CHECKING:
     from penstock.core.herder import Herder
@@ -19,7 +20,7 @@ Offsets = tuple[tuple[dict[str, object] | None, dict[str, object] | None], ...]
 
 
 def read(herder: Herder, request: m.GetOffsets) -> Flow:
-    config = requests.known(herder, request.name)
+    config = checks.known(herder, request.name)
     offsets = yield actions.ReadOffsets(request.name, config)
     return m.Reply(200, {"offsets": offsets})
 
@@ -36,7 +37,7 @@ def _write(herder: Herder, name: str, offsets: Offsets | None) -> Flow:
     """With exactly once, tasks that may still be at work somewhere are fenced off first; else those here have ended."""
     yield from as_leader(herder)
     yield from read_to_end(herder, "modifying connector offsets")
-    yield from requests.settled(herder)  # by then its tasks have been told to stop
+    yield from checks.settled(herder)  # by then its tasks have been told to stop
     config = _stopped(herder, name)
     if herder.settings.exactly_once and herder.plugins.kind(config) == "source":
         yield from fence(herder, name)
@@ -57,7 +58,7 @@ def _tasks_ended(herder: Herder, name: str) -> Flow:
 
 
 def _stopped(herder: Herder, name: str) -> dict[str, str]:
-    config = requests.known(herder, name)
+    config = checks.known(herder, name)
     if herder.state.target_state(name) != STOPPED or herder.state.tasks(name):
         raise m.Refused(
             400,

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.core import actions
-from penstock.core.flow import Flow, Until
-from penstock.core.leading import append, as_leader
-from penstock.core.messages import Refused
-from penstock.core.records import ConfigTopicRecord, TaskConfig, TasksCommit
-from penstock.core.rotation import signing_key
-from penstock.core.state import STARTED, STOPPED
-from penstock.core.tasks import TaskId
+from penstock.core.group.leader_duties import signing_key
+from penstock.core.group.leadership import append, as_leader
+from penstock.core.model import actions
+from penstock.core.model.flow import Flow, Until
+from penstock.core.model.messages import Refused
+from penstock.core.model.records import ConfigTopicRecord, TaskConfig, TasksCommit
+from penstock.core.model.state import STARTED, STOPPED
+from penstock.core.model.tasks import TaskId
 from penstock.core.work import ConnectorRun, Phase
 
 if TYPE_CHECKING:

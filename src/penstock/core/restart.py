@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from penstock.core.records import ConnectorStatus, RestartRequest, TaskStatus
-from penstock.core.tasks import TaskId
+from penstock.core.model.records import ConnectorStatus, RestartRequest, TaskStatus
+from penstock.core.model.tasks import TaskId
 
 RESTARTING: Final = "RESTARTING"
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from penstock.core import messages as m
-from penstock.core import reads, requests
-from penstock.core.flow import FOREVER, Flow, Until
-from penstock.core.happenings import put_connector, put_task
-from penstock.core.leading import ElsewhereError, append, as_leader
-from penstock.core.records import RestartRequest
+from penstock.core.group.leadership import ElsewhereError, append, as_leader
+from penstock.core.model import messages as m
+from penstock.core.model.flow import FOREVER, Flow, Until
+from penstock.core.model.records import RestartRequest
+from penstock.core.model.tasks import TaskId
+from penstock.core.requests import checks, reads
 from penstock.core.restart import RESTARTING, RestartPlan
-from penstock.core.tasks import TaskId
+from penstock.core.status.events import put_connector, put_task
 from penstock.core.work import Phase
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ def restart_connector(herder: Herder, request: m.RestartConnector) -> Flow:
 
     Else 202 with the status in which the targeted instances say RESTARTING.
     """
-    yield from requests.settled(herder)
-    requests.known(herder, request.name, "Unknown connector: {}")
+    yield from checks.settled(herder)
+    checks.known(herder, request.name, "Unknown connector: {}")
     if not (request.include_tasks or request.only_failed):
         return (yield from _restart_one(herder, request.name))
     yield from as_leader(herder)
-    requests.known(herder, request.name, "Unknown connector: {}")
+    checks.known(herder, request.name, "Unknown connector: {}")
     wanted = RestartRequest(request.name, request.include_tasks, request.only_failed)
     plan = plan_for(herder, wanted)
     shown = None if plan is None else planned_status(herder, plan)
@@ -47,8 +47,8 @@ def restart_connector(herder: Herder, request: m.RestartConnector) -> Flow:
 
 
 def restart_task(herder: Herder, request: m.RestartTask) -> Flow:
-    yield from requests.settled(herder)
-    requests.known(herder, request.name, "Unknown connector: {}")
+    yield from checks.settled(herder)
+    checks.known(herder, request.name, "Unknown connector: {}")
     id = TaskId(request.name, request.task)
     distributed = herder.settings.distributed
     if not (herder.state.knows_task(id) if distributed else herder.state.task_config(id) is not None):

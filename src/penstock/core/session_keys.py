@@ -11,8 +11,8 @@ import base64
 import hashlib
 import hmac
 
-from penstock.core.messages import ALGORITHM_HEADER, SIGNATURE_HEADER, Refused, Signature
-from penstock.core.records import SessionKey
+from penstock.core.model.messages import ALGORITHM_HEADER, SIGNATURE_HEADER, Refused, Signature
+from penstock.core.model.records import SessionKey
 
 DIGESTS = {
     "HmacMD5": "md5",

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from penstock.core.messages import Refused
-from penstock.core.records import TopicStatus
+from penstock.core.model.messages import Refused
+from penstock.core.model.records import TopicStatus
 
 DISABLED = "Topic tracking is disabled."
 RESET_DISABLED = "Topic tracking reset is disabled"

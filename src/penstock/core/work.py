@@ -13,12 +13,12 @@ import enum
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from penstock.core import actions
 from penstock.core.group.membership import Assignment
-from penstock.core.records import ConnectorStatus, TaskStatus
-from penstock.core.state import PAUSED, STOPPED, ClusterState
-from penstock.core.statuses import Statuses
-from penstock.core.tasks import TaskId
+from penstock.core.model import actions
+from penstock.core.model.records import ConnectorStatus, TaskStatus
+from penstock.core.model.state import PAUSED, STOPPED, ClusterState
+from penstock.core.model.tasks import TaskId
+from penstock.core.status.statuses import Statuses
 
 
 class Phase(enum.Enum):

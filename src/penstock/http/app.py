@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import httpx
 from starlette.responses import Response
 
-from penstock.core import messages as m
+from penstock.core.model import messages as m
 from penstock.http import bodies, connectors, loggers, openapi
 from penstock.http.forwarding import Forwarding
 from penstock.http.health import Health

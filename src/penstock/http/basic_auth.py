@@ -21,7 +21,7 @@ from typing import Self
 
 from starlette.requests import Request
 
-from penstock.core.messages import Refused, Reply
+from penstock.core.model.messages import Refused, Reply
 from penstock.http.listeners import RestSettingError
 from penstock.settings import parse_properties
 

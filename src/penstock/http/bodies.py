@@ -11,7 +11,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from penstock.core.messages import Refused
+from penstock.core.model.messages import Refused
 from penstock.http.media_types import says_json, unsupported
 
 Pairs = tuple[tuple[dict[str, Any] | None, dict[str, Any] | None], ...]

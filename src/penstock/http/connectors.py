@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from penstock.core import messages as m
+from penstock.core.model import messages as m
 from penstock.http import bodies, internal
 from penstock.http.health import Health
 from penstock.http.router import Call, Router

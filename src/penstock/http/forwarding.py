@@ -10,7 +10,7 @@ import httpx
 from starlette.requests import Request
 from starlette.responses import Response
 
-from penstock.core.messages import ALGORITHM_HEADER, SIGNATURE_HEADER, Refused
+from penstock.core.model.messages import ALGORITHM_HEADER, SIGNATURE_HEADER, Refused
 
 KEPT = ("content-type", "authorization", SIGNATURE_HEADER.lower(), ALGORITHM_HEADER.lower())
 RELAYED = ("content-type", "location")

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from starlette.responses import Response
 
-from penstock.core import messages as m
+from penstock.core.model import messages as m
 from penstock.http import bodies
 from penstock.http.router import Call, Router
 from penstock.observe import NUMBERS

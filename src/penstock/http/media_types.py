@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from penstock.core.messages import Refused
+from penstock.core.model.messages import Refused
 
 JSON = "application/json"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from penstock.core.messages import Reply
+from penstock.core.model.messages import Reply
 from penstock.http.openapi_schemas import EXAMPLE_CONFIG, SCHEMAS, ref
 from penstock.http.router import Call, Router
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Self
 from urllib.parse import unquote_to_bytes
 
-from penstock.core.messages import Refused
+from penstock.core.model.messages import Refused
 
 _LEGAL = re.compile(r"/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*")
 _AMBIGUOUS = re.compile(r"%(?:2f|5c|25|[01][0-9a-f]|7f)|/(?:%2e|\.%2e|%2e\.|%2e%2e)(?=/|$)", re.IGNORECASE)

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from penstock.core.messages import Refused, Reply
+from penstock.core.model.messages import Refused, Reply
 from penstock.http.media_types import JSON, check_accept, check_content_type
 from penstock.http.paths import Path
 

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from penstock.core.records import (
+from penstock.core.model.records import (
     ConfigTopicRecord,
     ConnectorConfig,
     LoggerLevel,
@@ -23,7 +23,7 @@ from penstock.core.records import (
     TaskCount,
     TasksCommit,
 )
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 from penstock.java.jackson import compact
 from penstock.java.text import java_text
 

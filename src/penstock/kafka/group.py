@@ -29,7 +29,7 @@ from penstock.core.group.membership import (
     Revoked,
 )
 from penstock.core.group.reachability import Reachability
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 from penstock.kafka.group_client import client_arguments
 from penstock.kafka.group_connection import GroupConnection, Membership, Refused
 from penstock.kafka.group_protocol import OFFERED, VERSIONS

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from struct import Struct, error, pack, unpack_from
 
 from penstock.core.group.membership import Assignment, Member
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 
 # The names by which members offer the versions to the broker, which picks the best that all support.
 VERSIONS = {"sessioned": 2, "compatible": 1, "default": 0}

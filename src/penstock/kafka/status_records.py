@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from penstock.core.records import ConnectorStatus, StatusTopicRecord, TaskStatus, TopicStatus
+from penstock.core.model.records import ConnectorStatus, StatusTopicRecord, TaskStatus, TopicStatus
 from penstock.java.jackson import compact
 from penstock.kafka.config_records import task_id
 

@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.topic_settings import TopicSettings
-from penstock.core.topic_creation import TopicCreation
+from penstock.core.topic_creation.groups import TopicCreation
 from penstock.java.text import java_text
 from penstock.kafka.admin import is_unreached, sentence
 from penstock.kafka.rights import missing_right

@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.errors import ConnectError, java_name
 from penstock.api.topic_settings import TopicSettings
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 from penstock.kafka.dead_letters import PREFIX, QUEUE_SETTINGS, queue_setting
 from penstock.pipeline.broker_errors import broker_error
 from penstock.pipeline.conversion import Conversion

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from penstock.api.batch import Batch, SinkOrigin, SourceOrigin
 from penstock.api.errors import ConnectError, RetriableError
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 from penstock.pipeline.metrics import Metrics
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ import logging
 import threading
 
 from penstock.api.sink import SinkTask
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 from penstock.kafka.client_settings import connector_consumer, connector_producer, max_poll_records
 from penstock.kafka.clients import consumer_config, make_admin, new_consumer, new_producer
 from penstock.pipeline.chain import Chain, Resolve

@@ -21,8 +21,8 @@ from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask, TransactionContext
-from penstock.core.tasks import TaskId
-from penstock.core.topic_creation import TopicCreation, uses_topic_creation
+from penstock.core.model.tasks import TaskId
+from penstock.core.topic_creation.groups import TopicCreation, uses_topic_creation
 from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import connector_admin, connector_producer, internal, transactional_producer
 from penstock.kafka.clients import admin_like, make_admin, new_producer, producer_config

@@ -15,7 +15,7 @@ from typing import Any
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.record import Header
 from penstock.api.schema import Schema
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 from penstock.pipeline.converters import JsonConverter, SimpleHeaderConverter
 from penstock.pipeline.deadletter import context_headers, has_context, queue_of
 from penstock.pipeline.errors import Failure, Stage

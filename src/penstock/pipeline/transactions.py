@@ -19,7 +19,7 @@ from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import ConnectError
 from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 from penstock.kafka.clients import init_transactions
 from penstock.pipeline.boundaries import Boundaries
 from penstock.pipeline.broker_errors import broker_error, is_fenced

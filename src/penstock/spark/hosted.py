@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from penstock.core.tasks import SparkDied, SparkReady, TaskEnded, TaskEvent, TaskId
+from penstock.core.model.tasks import SparkDied, SparkReady, TaskEnded, TaskEvent, TaskId
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.channel import Message, RefusedError
 from penstock.spark.run import Run, Shared

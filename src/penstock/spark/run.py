@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from penstock.core.tasks import (
+from penstock.core.model.tasks import (
     OffsetsReported,
     TaskEvent,
     TaskFailed,

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from penstock.core.tasks import SparkDied, SparkReady
+from penstock.core.model.tasks import SparkDied, SparkReady
 from penstock.spark.channel import LIMIT, Message, encode
 from penstock.spark.server import Process, receive
 from penstock.spark.session import environment, slots

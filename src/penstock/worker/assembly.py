@@ -20,8 +20,8 @@ from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.infos import ConfigInfos
 from penstock.core.config.rules import WorkerRules
 from penstock.core.herder import Herder, HerderSettings
-from penstock.core.messages import Elsewhere, Refused, Reply, Request
-from penstock.core.topic_creation import TopicCreation
+from penstock.core.model.messages import Elsewhere, Refused, Reply, Request
+from penstock.core.topic_creation.groups import TopicCreation
 from penstock.http.listeners import RestSettingError
 from penstock.http.server import ListenError, RestServer
 from penstock.http.tls import client_context

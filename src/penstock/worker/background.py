@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import httpx
 import orjson
 
-from penstock.core import actions as a
-from penstock.core.events import Completed
+from penstock.core.model import actions as a
+from penstock.core.model.events import Completed
 from penstock.core.session_keys import key_bytes, signature_headers
 
 log = logging.getLogger(__name__)

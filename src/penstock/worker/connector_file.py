@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.api.errors import ConfigError
-from penstock.core import messages as m
+from penstock.core.model import messages as m
 from penstock.http import bodies
 from penstock.http.connectors import creation
 from penstock.java.properties import parse_properties

@@ -18,7 +18,7 @@ from typing import Any
 
 from penstock.api.connector import Connector, SinkConnector
 from penstock.api.errors import ConnectError
-from penstock.core.events import (
+from penstock.core.model.events import (
     Completed,
     ConnectorDelayed,
     ConnectorEnded,
@@ -28,7 +28,7 @@ from penstock.core.events import (
     ConnectorStopped,
     ReconfigurationWanted,
 )
-from penstock.core.state import PAUSED, STARTED, STOPPED
+from penstock.core.model.state import PAUSED, STARTED, STOPPED
 from penstock.observe import log_context
 from penstock.pipeline.trace import stack, trace
 from penstock.settings import with_references

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from penstock.core.events import CaughtUp, ConfigRead, StatusRead, Trouble
+from penstock.core.group.leadership import Fenced
 from penstock.core.group.membership import ClusterConfigSnapshot
-from penstock.core.leading import Fenced
-from penstock.core.records import ConfigRecord, ConfigTopicRecord, StatusRecord, StatusTopicRecord
+from penstock.core.model.events import CaughtUp, ConfigRead, StatusRead, Trouble
+from penstock.core.model.records import ConfigRecord, ConfigTopicRecord, StatusRecord, StatusTopicRecord
 from penstock.kafka.group import GroupMember
 from penstock.kafka.offset_topic import OffsetTopic, worker_offsets
 from penstock.kafka.privileged import PrivilegedWriteError

@@ -8,10 +8,10 @@ from typing import Any
 
 from penstock import __version__
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.core import messages as m
 from penstock.core.config.catalog import PluginClass
 from penstock.core.config.infos import ConfigInfos
 from penstock.core.config.versions import VersionRange
+from penstock.core.model import messages as m
 from penstock.observe import LogLevels
 from penstock.plugins import Plugins
 

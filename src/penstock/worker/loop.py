@@ -16,13 +16,13 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
-from penstock.core import actions as a
-from penstock.core.events import Completed, ShutDown, Submitted, Tick
 from penstock.core.group.membership import ClusterConfigSnapshot
 from penstock.core.herder import Herder
-from penstock.core.messages import Elsewhere, LocalRequest, Reply, Request
-from penstock.core.records import ConfigTopicRecord, StatusTopicRecord
-from penstock.core.tasks import OffsetsReported, TaskMetrics
+from penstock.core.model import actions as a
+from penstock.core.model.events import Completed, ShutDown, Submitted, Tick
+from penstock.core.model.messages import Elsewhere, LocalRequest, Reply, Request
+from penstock.core.model.records import ConfigTopicRecord, StatusTopicRecord
+from penstock.core.model.tasks import OffsetsReported, TaskMetrics
 from penstock.worker.background import Background
 from penstock.worker.connectors import Connectors
 from penstock.worker.local import LocalAnswers

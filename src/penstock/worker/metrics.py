@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from penstock.core.events import ConnectorEvent, ConnectorFailed, ConnectorRunning
 from penstock.core.group.membership import Assignment, Joined, Lost, Revoked
 from penstock.core.herder import Herder
-from penstock.core.tasks import TaskEvent, TaskFailed, TaskId, TaskLost, TaskMetrics, TaskPaused, TaskRunning
+from penstock.core.model.events import ConnectorEvent, ConnectorFailed, ConnectorRunning
+from penstock.core.model.tasks import TaskEvent, TaskFailed, TaskId, TaskLost, TaskMetrics, TaskPaused, TaskRunning
 
 PROTOCOLS = ("EAGER", "COMPATIBLE", "SESSIONED")
 STATES = ("running", "paused", "failed", "unassigned", "destroyed", "restarting")

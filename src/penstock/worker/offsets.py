@@ -13,8 +13,8 @@ from typing import Any
 
 from penstock.api.connector import SinkConnector, SourceConnector
 from penstock.api.errors import ConnectError
-from penstock.core.messages import Refused
-from penstock.core.tasks import OffsetsReported
+from penstock.core.model.messages import Refused
+from penstock.core.model.tasks import OffsetsReported
 from penstock.kafka.offset_entries import StoredOffset
 from penstock.kafka.offset_topic import OffsetStore, own_offsets_topic
 from penstock.kafka.offsets import ConnectorOffsets

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.core import messages as m
+from penstock.core.model import messages as m
 from penstock.observe import start_logging
 from penstock.settings import WorkerSettings, load_settings
 from penstock.worker.assembly import Worker

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from penstock.api.source import SourceTask
-from penstock.core.actions import StartTask
+from penstock.core.model.actions import StartTask
 from penstock.pipeline.task import TaskSpec
 from penstock.plugins import Plugins
 

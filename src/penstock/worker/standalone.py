@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from penstock.core.events import CaughtUp, ConfigRead, StatusRead
 from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Joined, Owners
-from penstock.core.records import ConfigRecord, ConfigTopicRecord, StatusTopicRecord
-from penstock.core.tasks import TaskId
+from penstock.core.model.events import CaughtUp, ConfigRead, StatusRead
+from penstock.core.model.records import ConfigRecord, ConfigTopicRecord, StatusTopicRecord
+from penstock.core.model.tasks import TaskId
 from penstock.kafka.offset_file import OffsetFile
 from penstock.settings import WorkerSettings
 

@@ -14,8 +14,8 @@ from concurrent.futures import Executor, Future
 from dataclasses import replace
 from typing import Protocol
 
-from penstock.core.actions import StartTask
-from penstock.core.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId
+from penstock.core.model.actions import StartTask
+from penstock.core.model.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.trace import trace
 

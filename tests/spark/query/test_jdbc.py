@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hosting import Hosted, started
-from penstock.core.tasks import TaskRunning
+from penstock.core.model.tasks import TaskRunning
 from penstock.embedded.home import home
 from penstock.embedded.jars import Jar, ensure
 from penstock.spark.session import HostSettings

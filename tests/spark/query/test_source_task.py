@@ -15,7 +15,7 @@ import pytest
 
 from hosting import Hosted
 from penstock.connectors import SparkSource
-from penstock.core.tasks import SparkDied, SparkReady, TaskEnded, TaskFailed, TaskPaused, TopicSeen
+from penstock.core.model.tasks import SparkDied, SparkReady, TaskEnded, TaskFailed, TaskPaused, TopicSeen
 from query_runs import COLUMNS, Source, ids, make
 from support import Kafka
 from task_runs import eventually

@@ -13,15 +13,7 @@ from typing import Any
 import pytest
 
 from hosting import Hosted
-from penstock.core.tasks import (
-    SparkDied,
-    SparkReady,
-    TaskEnded,
-    TaskFailed,
-    TaskPaused,
-    TaskRunning,
-    TopicSeen,
-)
+from penstock.core.model.tasks import SparkDied, SparkReady, TaskEnded, TaskFailed, TaskPaused, TaskRunning, TopicSeen
 from query_runs import COLUMNS, Sink, ids, make
 from support import Kafka
 from task_runs import eventually, new_name

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from penstock.api.config import ConfigDef, ConfigValue, parse_type
 from penstock.api.errors import ConfigError
 from penstock.core.config.infos import ConfigInfos, prefixed_infos
-from penstock.core.messages import Refused
+from penstock.core.model.messages import Refused
 from penstock.java.text import hash_order
 
 PRODUCER = "producer.override."

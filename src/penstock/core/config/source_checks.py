@@ -14,7 +14,7 @@ from penstock.api.config import ConfigValue
 from penstock.api.connector import Connector, ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from penstock.core.config.rules import WorkerRules
 from penstock.core.config.source import EXACTLY_ONCE_SUPPORT, TRANSACTION_BOUNDARY
-from penstock.core.creation_draft import check_draft
+from penstock.core.topic_creation.draft import check_draft
 
 log = logging.getLogger(__name__)
 

@@ -26,8 +26,8 @@ from penstock.core.config.source import OFFSETS_TOPIC, source_config
 from penstock.core.config.source_checks import check_source
 from penstock.core.config.source_queue import check_queue, define_queue, uses_queue
 from penstock.core.config.versions import VersionRange
-from penstock.core.messages import Refused
-from penstock.core.topic_creation import uses_topic_creation
+from penstock.core.model.messages import Refused
+from penstock.core.topic_creation.groups import uses_topic_creation
 from penstock.java.text import copy_order, hash_order, java_text
 
 Props = Mapping[str, str | None]

@@ -18,7 +18,7 @@ from itertools import chain
 from penstock.core.group.balance import Load, Work, deal, excess, repeated, spread
 from penstock.core.group.eager import round_robin
 from penstock.core.group.membership import CONFIG_MISMATCH, Assignment, ClusterConfigSnapshot, Member, Owners
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 
 NOTHING = Work()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Generic, TypeVar
 
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import cycle
 
 from penstock.core.group.membership import ClusterConfigSnapshot
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 
 
 def round_robin(snapshot: ClusterConfigSnapshot, members: Iterable[str]) -> dict[str, tuple[list[str], list[TaskId]]]:

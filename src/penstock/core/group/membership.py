@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 
 EAGER, COMPATIBLE, SESSIONED = range(3)
 """Versions of the protocol; the lowest that a member of the group speaks counts."""

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyspark import Accumulator, AccumulatorParam
 
 from penstock.api.batch import Batch
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 from penstock.kafka.client_settings import connector_producer
 from penstock.kafka.clients import new_producer
 from penstock.pipeline.chain import Chain

@@ -21,7 +21,7 @@ from pyspark.errors import PySparkException
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import ConnectError
 from penstock.api.source import SourceTask
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.offsets import SourceOffsets
 from penstock.pipeline.source import run_source_task

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.api.errors import ConnectError, KafkaError, RetriableError
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 from penstock.kafka.client_settings import connector_consumer, transactional_producer
 from penstock.kafka.clients import consumer_config, make_admin, new_consumer, new_producer
 from penstock.pipeline.chain import Chain, Resolve

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.core.messages import Request
-from penstock.core.records import ConfigRecord, StatusTopicRecord
+from penstock.core.model.messages import Request
+from penstock.core.model.records import ConfigRecord, StatusTopicRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from penstock.core.group.membership import ClusterConfigSnapshot
-from penstock.core.records import (
+from penstock.core.model.records import (
     ConfigRecord,
     ConnectorConfig,
     SessionKey,
@@ -21,7 +21,7 @@ from penstock.core.records import (
     TaskCount,
     TasksCommit,
 )
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 
 STARTED: Final = "STARTED"
 PAUSED: Final = "PAUSED"

@@ -16,8 +16,8 @@ from typing import Any, Self
 from penstock.api.config import ConfigDef, Type
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Described, NonNull, Validator
-from penstock.core.creation_draft import check_draft, draft_rule
-from penstock.core.creation_rules import (
+from penstock.core.topic_creation.draft import check_draft, draft_rule
+from penstock.core.topic_creation.rules import (
     DEFAULT,
     GROUPS,
     PREFIX,

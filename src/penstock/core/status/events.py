@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from penstock.api.errors import ConnectError
-from penstock.core import actions, reconfiguration
-from penstock.core.events import (
+from penstock.core import reconfiguration
+from penstock.core.model import actions
+from penstock.core.model.events import (
     ConnectorDelayed,
     ConnectorEnded,
     ConnectorEvent,
@@ -20,10 +21,10 @@ from penstock.core.events import (
     ConnectorStopped,
     ReconfigurationWanted,
 )
-from penstock.core.flow import Flow
-from penstock.core.records import ConnectorStatus, StateName, TaskStatus
-from penstock.core.state import PAUSED, STARTED, STOPPED
-from penstock.core.tasks import (
+from penstock.core.model.flow import Flow
+from penstock.core.model.records import ConnectorStatus, StateName, TaskStatus
+from penstock.core.model.state import PAUSED, STARTED, STOPPED
+from penstock.core.model.tasks import (
     OffsetsReported,
     TaskEnded,
     TaskEvent,

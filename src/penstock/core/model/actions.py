@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.core.group.membership import ClusterConfigSnapshot
-from penstock.core.messages import Elsewhere, Reply
-from penstock.core.records import ConfigTopicRecord, StatusTopicRecord
-from penstock.core.tasks import TaskId
+from penstock.core.model.messages import Elsewhere, Reply
+from penstock.core.model.records import ConfigTopicRecord, StatusTopicRecord
+from penstock.core.model.tasks import TaskId
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from penstock.core.tasks import TaskId
+from penstock.core.model.tasks import TaskId
 
 TargetStateName = Literal["STARTED", "PAUSED", "STOPPED"]
 StateName = Literal["UNASSIGNED", "RUNNING", "PAUSED", "FAILED", "RESTARTING", "STOPPED", "DESTROYED"]

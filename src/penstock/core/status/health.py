@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from penstock.core import messages as m
-from penstock.core.events import Trouble
 from penstock.core.group.membership import CoordinatorFound, CoordinatorUnknown, Failed, Joined
+from penstock.core.model import messages as m
+from penstock.core.model.events import Trouble
 
 if TYPE_CHECKING:
     from penstock.core.herder import Herder

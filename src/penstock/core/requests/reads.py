@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.core import health
-from penstock.core import messages as m
-from penstock.core.records import ConnectorStatus, TaskStatus
-from penstock.core.tasks import TaskId
+from penstock.core.model import messages as m
+from penstock.core.model.records import ConnectorStatus, TaskStatus
+from penstock.core.model.tasks import TaskId
+from penstock.core.status import health
 from penstock.core.topic_tracking import check_allowed
 
 if TYPE_CHECKING:

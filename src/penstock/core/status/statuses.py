@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from penstock.core.records import ConnectorStatus, StatusTopicRecord, TaskStatus, TopicStatus
-from penstock.core.tasks import TaskId
+from penstock.core.model.records import ConnectorStatus, StatusTopicRecord, TaskStatus, TopicStatus
+from penstock.core.model.tasks import TaskId
 from penstock.core.topic_tracking import ActiveTopics
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from penstock.core import actions
-from penstock.core.flow import Flow, Until
-from penstock.core.messages import Refused
-from penstock.core.records import ConfigTopicRecord
+from penstock.core.model import actions
+from penstock.core.model.flow import Flow, Until
+from penstock.core.model.messages import Refused
+from penstock.core.model.records import ConfigTopicRecord
 
 if TYPE_CHECKING:
     from penstock.core.herder import Herder

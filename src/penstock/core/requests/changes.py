@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from penstock.core import actions, leftovers, reads, reconfiguration, requests
-from penstock.core import messages as m
-from penstock.core.alone import until_made
+from penstock.core import reconfiguration
 from penstock.core.exactly_once import fence
-from penstock.core.flow import Flow, Until
-from penstock.core.leading import append, as_leader, one_by_one
-from penstock.core.records import (
+from penstock.core.group.leadership import append, as_leader, one_by_one
+from penstock.core.model import actions
+from penstock.core.model import messages as m
+from penstock.core.model.flow import Flow, Until
+from penstock.core.model.records import (
     ConfigTopicRecord,
     ConnectorConfig,
     LoggerLevel,
@@ -22,8 +22,11 @@ from penstock.core.records import (
     TargetStateName,
     TasksCommit,
 )
+from penstock.core.model.state import STOPPED
+from penstock.core.requests import checks, reads
+from penstock.core.requests.standalone import until_made
 from penstock.core.session_keys import check_signature
-from penstock.core.state import STOPPED
+from penstock.core.status import cleanup
 from penstock.core.topic_tracking import check_allowed
 
 if TYPE_CHECKING:
@@ -44,7 +47,7 @@ def put_config(herder: Herder, request: m.PutConfig) -> Flow:
 
 def patch_config(herder: Herder, request: m.PatchConfig) -> Flow:
     yield from as_leader(herder)
-    config: dict[str, str | None] = {**requests.known(herder, request.name), **request.patch}
+    config: dict[str, str | None] = {**checks.known(herder, request.name), **request.patch}
     kept = {key: value for key, value in config.items() if value is not None}
     return (yield from _put(herder, request.name, kept, None, None, True))
 
@@ -84,9 +87,9 @@ def delete(herder: Herder, request: m.DeleteConnector) -> Flow:
     """Tombstones for the connector and its target state, then for its status and topics."""
 
     def write() -> Flow:
-        requests.known(herder, request.name)
+        checks.known(herder, request.name)
         yield from append(herder, ConnectorConfig(request.name, None), TargetState(request.name, None))
-        leftovers.clear_of(herder, request.name)
+        cleanup.clear_of(herder, request.name)
         return m.Reply(204)
 
     return (yield from one_by_one(herder, write))
@@ -94,17 +97,17 @@ def delete(herder: Herder, request: m.DeleteConnector) -> Flow:
 
 def set_target_state(herder: Herder, request: m.SetTargetState) -> Flow:
     """Pause and resume: any worker may write these."""
-    requests.known(herder, request.name, "Unknown connector {}")
+    checks.known(herder, request.name, "Unknown connector {}")
     yield actions.AppendConfig((TargetState(request.name, request.state),), as_leader=False)
     return m.Reply(202)
 
 
 def stop(herder: Herder, request: m.StopConnector) -> Flow:
     """Its tasks are taken back, and it is stopped."""
-    requests.known(herder, request.name, "Unknown connector {}")
+    checks.known(herder, request.name, "Unknown connector {}")
 
     def write() -> Flow:
-        requests.known(herder, request.name, "Unknown connector {}")
+        checks.known(herder, request.name, "Unknown connector {}")
         yield from append(herder, TasksCommit(request.name, 0), TargetState(request.name, STOPPED))
         return m.Reply(204)
 
@@ -139,7 +142,7 @@ def put_task_configs(herder: Herder, request: m.PutTaskConfigs) -> Flow:
     _from_a_worker(herder, request.signature, "externally setting task configurations")
 
     def write() -> Flow:
-        requests.known(herder, request.name)
+        checks.known(herder, request.name)
         yield from reconfiguration.write(herder, request.name, list(request.configs))
         return m.Reply(204)
 
@@ -150,7 +153,7 @@ def fence_tasks(herder: Herder, request: m.FenceTasks) -> Flow:
     """From a worker that is about to start tasks of a new generation (KIP-618)."""
     _from_a_worker(herder, request.signature, "exactly-once source connectors")
     yield from as_leader(herder)
-    config = requests.known(herder, request.name)
+    config = checks.known(herder, request.name)
     if herder.plugins.kind(config) != "source":
         raise m.Refused(400, f"Connector {request.name} is not a source connector")
     yield from fence(herder, request.name)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from penstock.core.actions import Action, Ask
-from penstock.core.events import Completed
+from penstock.core.model.actions import Action, Ask
+from penstock.core.model.events import Completed
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.core.records import TargetStateName
+from penstock.core.model.records import TargetStateName
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from penstock.core import actions, catching_up, leftovers, reconfiguration
-from penstock.core.flow import FOREVER, Flow, Until
+from penstock.core import reconfiguration
+from penstock.core.group import catch_up
+from penstock.core.group.leader_duties import keep_session_key
 from penstock.core.group.membership import SESSIONED, Assignment, Joined, Lost, Owners, Revoked
-from penstock.core.rotation import keep_session_key
-from penstock.core.tasks import TaskId
+from penstock.core.model import actions
+from penstock.core.model.flow import FOREVER, Flow, Until
+from penstock.core.model.tasks import TaskId
+from penstock.core.status import cleanup
 
 if TYPE_CHECKING:
     from penstock.core.herder import Herder
@@ -78,7 +81,7 @@ def joined(herder: Herder, event: Joined) -> None:
     place.awaited = None
     if assignment.failed or assignment.offset > herder.state.position:
         place.awaited = event
-        herder.start(catching_up.catch_up(herder, event), what="Catching up with the config topic")
+        herder.start(catch_up.catch_up(herder, event), what="Catching up with the config topic")
         return
     place.assignment, place.owners = assignment, event.owners
     place.sessioned = event.protocol_version >= SESSIONED
@@ -96,7 +99,7 @@ def joined(herder: Herder, event: Joined) -> None:
         place.claimed = False
         place.reign += 1
         herder.start(keep_session_key(herder), what="Keeping a session key")
-    leftovers.clear_all(herder)
+    cleanup.clear_all(herder)
     reconfiguration.empty_stopped(herder)
 
 

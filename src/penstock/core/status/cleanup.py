@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from penstock.core import actions
-from penstock.core.flow import Flow
-from penstock.core.records import ConnectorStatus, StatusTopicRecord, TaskStatus, TopicStatus
-from penstock.core.state import ClusterState
+from penstock.core.model import actions
+from penstock.core.model.flow import Flow
+from penstock.core.model.records import ConnectorStatus, StatusTopicRecord, TaskStatus, TopicStatus
+from penstock.core.model.state import ClusterState
 
 if TYPE_CHECKING:
     from penstock.core.herder import Herder

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.core.flow import Flow, Until
-from penstock.core.messages import Refused
+from penstock.core.model.flow import Flow, Until
+from penstock.core.model.messages import Refused
 from penstock.core.work import Phase
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.core import actions, rebalance
-from penstock.core.flow import Flow, Until
+from penstock.core.group import rebalance
 from penstock.core.group.membership import EAGER, Joined
-from penstock.core.messages import Refused
+from penstock.core.model import actions
+from penstock.core.model.flow import Flow, Until
+from penstock.core.model.messages import Refused
 
 if TYPE_CHECKING:
     from penstock.core.herder import Herder

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from penstock.core import actions
-from penstock.core.flow import FOREVER, Flow, Until
-from penstock.core.leading import append
-from penstock.core.records import SessionKey
+from penstock.core.group.leadership import append
+from penstock.core.model import actions
+from penstock.core.model.flow import FOREVER, Flow, Until
+from penstock.core.model.records import SessionKey
 from penstock.core.session_keys import key_bytes
 
 if TYPE_CHECKING:

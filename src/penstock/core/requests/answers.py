@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock.api.errors import ConfigError
-from penstock.core import changes, offsets, reads, restarting
-from penstock.core import messages as m
-from penstock.core.flow import Flow, Until
-from penstock.core.leading import ElsewhereError
+from penstock.core import offsets, restarting
+from penstock.core.group.leadership import ElsewhereError
+from penstock.core.model import messages as m
+from penstock.core.model.flow import Flow, Until
+from penstock.core.requests import changes, reads
 
 if TYPE_CHECKING:
     from penstock.core.herder import Herder
@@ -63,23 +64,3 @@ def _answered(herder: Herder, request: m.Request) -> Flow:
     if isinstance(request, m.ReadRequest):
         return reads.read(herder, request)
     return (yield from FLOWS[type(request)](herder, request))
-
-
-def settled(herder: Herder) -> Flow:
-    """Go on when no rebalance is due; 409 if one takes too long."""
-    try:
-        yield Until(herder.settled, herder.settings.patience_ms, "")
-    except TimeoutError:
-        raise m.Refused(
-            409,
-            "Cannot complete request momentarily due to stale configuration "
-            "(typically caused by a concurrent config change)",
-        ) from None
-
-
-def known(herder: Herder, name: str, message: str = "Connector {} not found") -> dict[str, str]:
-    """The connector's configuration; Refused with 404 and this message if there is no such connector."""
-    connector = herder.state.connectors.get(name)
-    if connector is None:
-        raise m.Refused(404, message.format(name))
-    return connector.config

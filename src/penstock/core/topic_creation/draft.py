@@ -14,7 +14,7 @@ from typing import Any
 from penstock.api.config import ConfigValue, Type, parse_type
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Validator
-from penstock.core.creation_rules import (
+from penstock.core.topic_creation.rules import (
     BROKER_DEFAULT,
     GROUPS,
     PREFIX,
