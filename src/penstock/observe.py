@@ -57,7 +57,7 @@ COUNTERPARTS = {
     "org.apache.kafka.connect.runtime.WorkerTask": "penstock.pipeline.task",
     "org.apache.kafka.connect.runtime.distributed": "penstock.core",
     "org.apache.kafka.connect.runtime.distributed.DistributedHerder": "penstock.worker.loop",
-    "org.apache.kafka.connect.runtime.distributed.WorkerGroupMember": "penstock.kafka.group",
+    "org.apache.kafka.connect.runtime.distributed.WorkerGroupMember": "penstock.kafka.group.member",
     "org.apache.kafka.connect.runtime.errors": "penstock.pipeline.errors",
     "org.apache.kafka.connect.runtime.isolation": "penstock.plugins",
     "org.apache.kafka.connect.runtime.rest": "penstock.http",

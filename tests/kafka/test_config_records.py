@@ -16,7 +16,7 @@ from penstock.core.model.records import (
     TasksCommit,
 )
 from penstock.core.model.tasks import TaskId
-from penstock.kafka.config_records import decode, encode, task_id
+from penstock.kafka.storage.config_records import decode, encode, task_id
 
 
 @pytest.mark.parametrize("record", golden("config"), ids=lambda r: r.key.decode())

@@ -27,7 +27,7 @@ from penstock.core.group.membership import (
     Revoked,
 )
 from penstock.core.model.tasks import TaskId
-from penstock.kafka.group import GroupMember
+from penstock.kafka.group.member import GroupMember
 
 pytestmark = pytest.mark.integration
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from penstock.kafka.group_client import client_arguments
+from penstock.kafka.group.client import client_arguments
 
 
 def test_numbers_have_connects_defaults() -> None:

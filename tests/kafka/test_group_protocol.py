@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from penstock.core.group.membership import CONFIG_MISMATCH, Assignment, Member
 from penstock.core.model.tasks import TaskId
-from penstock.kafka.group_protocol import (
+from penstock.kafka.group.protocol import (
     VERSIONS,
     decode_assignment,
     decode_metadata,

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from penstock.api.errors import ConfigError
 from penstock.java.key_stores import own_key, trusted
 from penstock.kafka.clients import new_producer
-from penstock.kafka.security_clients import for_librdkafka
+from penstock.kafka.security.clients import for_librdkafka
 
 STORES = Path(__file__).parent / "golden" / "stores"
 

@@ -12,10 +12,10 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.kafka.admin import TopicSpec
 from penstock.kafka.client_settings import internal
 from penstock.kafka.clients import init_transactions, make_producer
-from penstock.kafka.log import TopicLog
-from penstock.kafka.log_reader import LogClients
-from penstock.kafka.log_topic import LogTopic
-from penstock.kafka.log_writer import LogClosedError
+from penstock.kafka.log.reader import LogClients
+from penstock.kafka.log.topic import LogTopic
+from penstock.kafka.log.topic_log import TopicLog
+from penstock.kafka.log.writer import LogClosedError
 from support import Kafka
 from waiting import Inbox, answer
 

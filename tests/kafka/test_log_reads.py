@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.kafka.log_reads import Reads
+from penstock.kafka.log.reads import Reads
 
 
 class Told:

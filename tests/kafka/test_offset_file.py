@@ -8,8 +8,8 @@ import pytest
 from penstock.api.errors import ConnectError
 from penstock.java.serialization import load
 from penstock.kafka.background import await_done
-from penstock.kafka.offset_entries import Change, StoredOffset
-from penstock.kafka.offset_file import OffsetFile
+from penstock.kafka.offsets.entries import Change, StoredOffset
+from penstock.kafka.offsets.file import OffsetFile
 
 GOLDEN = Path(__file__).parent / "golden"
 

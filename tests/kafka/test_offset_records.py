@@ -4,7 +4,7 @@ import pytest
 
 from kafka_golden import Golden, golden
 from penstock.api.errors import DataError
-from penstock.kafka.offset_records import canonical, decode_key, decode_value, encode_key, encode_value
+from penstock.kafka.offsets.records import canonical, decode_key, decode_value, encode_key, encode_value
 
 
 @pytest.mark.parametrize("record", golden("offset"), ids=lambda r: r.key.decode())

@@ -16,12 +16,12 @@ from penstock.kafka.background import await_done
 from penstock.kafka.client_settings import with_prefix
 from penstock.kafka.clients import init_transactions, make_consumer, make_producer
 from penstock.kafka.fencing import fence_task
-from penstock.kafka.group import GroupMember
-from penstock.kafka.offset_topic import worker_offsets
-from penstock.kafka.offsets import ConnectorOffsets
-from penstock.kafka.rights import NotAllowedError
-from penstock.kafka.sink_offsets import Place, SinkOffsets
-from penstock.kafka.stores import ConfigStore, StatusStore
+from penstock.kafka.group.member import GroupMember
+from penstock.kafka.offsets.sink_offsets import Place, SinkOffsets
+from penstock.kafka.offsets.source_offsets import ConnectorOffsets
+from penstock.kafka.offsets.topic import worker_offsets
+from penstock.kafka.security.authorization import NotAllowedError
+from penstock.kafka.storage.stores import ConfigStore, StatusStore
 from secured import Secured, secured_broker
 from waiting import Inbox, answer
 

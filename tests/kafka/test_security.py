@@ -9,7 +9,7 @@ import pytest
 from certificates import PASSWORD, Authority, jks_trust_store, pkcs12_key_store, pkcs12_trust_store
 from penstock.api.errors import ConfigError
 from penstock.kafka.clients import producer_config
-from penstock.kafka.security import Security
+from penstock.kafka.security.settings import Security
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"

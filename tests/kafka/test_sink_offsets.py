@@ -6,7 +6,7 @@ import pytest
 
 from penstock.api.errors import ConnectError
 from penstock.kafka.clients import make_consumer
-from penstock.kafka.sink_offsets import Place, SinkOffsetError, SinkOffsets, as_json, parse
+from penstock.kafka.offsets.sink_offsets import Place, SinkOffsetError, SinkOffsets, as_json, parse
 from support import Kafka
 from waiting import answer
 

@@ -5,7 +5,7 @@ import pytest
 from kafka_golden import Golden, golden
 from penstock.core.model.records import ConnectorStatus, TaskStatus, TopicStatus
 from penstock.core.model.tasks import TaskId
-from penstock.kafka.status_records import decode, encode
+from penstock.kafka.storage.status_records import decode, encode
 
 
 @pytest.mark.parametrize("record", golden("status"), ids=lambda r: r.key.decode())

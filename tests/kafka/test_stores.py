@@ -14,8 +14,8 @@ from penstock.core.model.records import (
     TasksCommit,
     TopicStatus,
 )
-from penstock.kafka.privileged import FencedError, PrivilegedWriteError
-from penstock.kafka.stores import ConfigStore, StatusStore, exactly_once_support, internal_topic
+from penstock.kafka.log.fenced_writer import FencedError, PrivilegedWriteError
+from penstock.kafka.storage.stores import ConfigStore, StatusStore, exactly_once_support, internal_topic
 from support import Kafka, Record
 from waiting import Inbox, answer
 

@@ -6,7 +6,7 @@ import threading
 import pytest
 from confluent_kafka import KafkaError
 
-from penstock.kafka.trouble import Trouble, Troubles
+from penstock.kafka.log.degraded import Trouble, Troubles
 
 
 @pytest.fixture

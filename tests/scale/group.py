@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from penstock.core.group.assignment import AssignorMemory, Decision, Rebalance, assign
 from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Member
 from penstock.core.model.tasks import TaskId
-from penstock.kafka.group_protocol import encode_assignment, encode_metadata
+from penstock.kafka.group.protocol import encode_assignment, encode_metadata
 
 DELAY_MS = 300_000
 

@@ -11,10 +11,10 @@ from typing import Any
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from penstock.kafka import config_records, status_records
-from penstock.kafka.offset_records import encode_key, encode_value
-from penstock.kafka.offset_topic import worker_offsets
-from penstock.kafka.stores import ConfigStore, StatusStore
+from penstock.kafka.offsets.records import encode_key, encode_value
+from penstock.kafka.offsets.topic import worker_offsets
+from penstock.kafka.storage import config_records, status_records
+from penstock.kafka.storage.stores import ConfigStore, StatusStore
 from scale.herding import config_topic, status_topic
 
 Pair = tuple[bytes, bytes | None]

@@ -16,7 +16,7 @@ from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
 
 from penstock.demo.problem import DemoError
 from penstock.kafka.clients import new_consumer
-from penstock.kafka.messages import Placed
+from penstock.kafka.log.messages import Placed
 
 SECONDS = 30
 

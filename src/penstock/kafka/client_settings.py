@@ -11,8 +11,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from penstock.kafka.security import SECURITY
-from penstock.kafka.settings_map import ADMIN, CONSUMER, PRODUCER
+from penstock.kafka.librdkafka_config import ADMIN, CONSUMER, PRODUCER
+from penstock.kafka.security.settings import SECURITY
 
 log = logging.getLogger(__name__)
 

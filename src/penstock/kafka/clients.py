@@ -25,9 +25,9 @@ from penstock.kafka.client_settings import (
     connector_producer,
     transactional_producer,
 )
-from penstock.kafka.security import SECURITY
-from penstock.kafka.security_clients import chain_in_file, for_librdkafka
-from penstock.kafka.settings_map import ADMIN, CONSUMER, MAX_PROPAGATION_MS, PRODUCER, translate
+from penstock.kafka.librdkafka_config import ADMIN, CONSUMER, MAX_PROPAGATION_MS, PRODUCER, translate
+from penstock.kafka.security.clients import chain_in_file, for_librdkafka
+from penstock.kafka.security.settings import SECURITY
 
 # What librdkafka says goes where the rest of the log goes, whenever its client is polled.
 client_log = logging.getLogger("penstock.kafka.librdkafka")

@@ -17,8 +17,8 @@ from penstock.kafka.admin import code_of, sentence
 from penstock.kafka.background import OnAnswer, in_background
 from penstock.kafka.client_settings import connector_producer
 from penstock.kafka.clients import init_transactions, make_producer
-from penstock.kafka.rights import missing_right
-from penstock.kafka.security import Security
+from penstock.kafka.security.authorization import missing_right
+from penstock.kafka.security.settings import Security
 
 Settings = Mapping[str, str]
 

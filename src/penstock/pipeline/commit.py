@@ -15,7 +15,7 @@ from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import ConnectError
 from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
-from penstock.kafka.offset_records import canonical
+from penstock.kafka.offsets.records import canonical
 from penstock.pipeline.ledger import Ledger
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.offset_log import OffsetLog

@@ -18,7 +18,7 @@ from penstock.api.topic_settings import TopicSettings
 from penstock.core.topic_creation.groups import TopicCreation
 from penstock.java.text import java_text
 from penstock.kafka.admin import is_unreached, sentence
-from penstock.kafka.rights import missing_right
+from penstock.kafka.security.authorization import missing_right
 from penstock.pipeline.broker_errors import broker_error
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.api.batch import Batch, SourceOrigin
-from penstock.kafka.offset_records import canonical
+from penstock.kafka.offsets.records import canonical
 
 _UNDER_WAY, _ACKED, _TAKEN = range(3)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.api.batch import SourceOrigin
-from penstock.kafka.offset_records import canonical, encode_key, encode_value
+from penstock.kafka.offsets.records import canonical, encode_key, encode_value
 from penstock.pipeline.task import TaskSpec
 
 

@@ -26,7 +26,7 @@ from penstock.core.topic_creation.groups import TopicCreation, uses_topic_creati
 from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import connector_admin, connector_producer, internal, transactional_producer
 from penstock.kafka.clients import admin_like, make_admin, new_producer, producer_config
-from penstock.kafka.security import Security
+from penstock.kafka.security.settings import Security
 from penstock.pipeline.batch_limits import BatchLimits
 from penstock.pipeline.boundaries import Boundaries
 from penstock.pipeline.chain import Chain, Resolve

@@ -32,7 +32,7 @@ from penstock.kafka.background import await_done
 from penstock.kafka.client_settings import internal
 from penstock.kafka.clients import check_addresses, new_admin
 from penstock.kafka.fencing import fence, fence_task
-from penstock.kafka.offset_topic import ensure_own_topic
+from penstock.kafka.offsets.topic import ensure_own_topic
 from penstock.observe import NUMBERS, LogLevels
 from penstock.plugins import Plugins
 from penstock.settings import ExactlyOnceSource, WorkerSettings

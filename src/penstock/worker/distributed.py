@@ -11,11 +11,11 @@ from penstock.core.group.leadership import Fenced
 from penstock.core.group.membership import ClusterConfigSnapshot
 from penstock.core.model.events import CaughtUp, ConfigRead, StatusRead, Trouble
 from penstock.core.model.records import ConfigRecord, ConfigTopicRecord, StatusRecord, StatusTopicRecord
-from penstock.kafka.group import GroupMember
-from penstock.kafka.offset_topic import OffsetTopic, worker_offsets
-from penstock.kafka.privileged import PrivilegedWriteError
-from penstock.kafka.stores import ConfigStore, StatusStore
-from penstock.kafka.trouble import Troubles
+from penstock.kafka.group.member import GroupMember
+from penstock.kafka.log.degraded import Troubles
+from penstock.kafka.log.fenced_writer import PrivilegedWriteError
+from penstock.kafka.offsets.topic import OffsetTopic, worker_offsets
+from penstock.kafka.storage.stores import ConfigStore, StatusStore
 from penstock.settings import WorkerSettings
 
 log = logging.getLogger(__name__)

@@ -15,10 +15,10 @@ from penstock.api.connector import SinkConnector, SourceConnector
 from penstock.api.errors import ConnectError
 from penstock.core.model.messages import Refused
 from penstock.core.model.tasks import OffsetsReported
-from penstock.kafka.offset_entries import StoredOffset
-from penstock.kafka.offset_topic import OffsetStore, own_offsets_topic
-from penstock.kafka.offsets import ConnectorOffsets
-from penstock.kafka.sink_offsets import SinkOffsetError, SinkOffsets, as_json, parse
+from penstock.kafka.offsets.entries import StoredOffset
+from penstock.kafka.offsets.sink_offsets import SinkOffsetError, SinkOffsets, as_json, parse
+from penstock.kafka.offsets.source_offsets import ConnectorOffsets
+from penstock.kafka.offsets.topic import OffsetStore, own_offsets_topic
 from penstock.plugins import Plugins
 from penstock.worker.specs import SourceOffsets
 

@@ -13,7 +13,7 @@ from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Jo
 from penstock.core.model.events import CaughtUp, ConfigRead, StatusRead
 from penstock.core.model.records import ConfigRecord, ConfigTopicRecord, StatusTopicRecord
 from penstock.core.model.tasks import TaskId
-from penstock.kafka.offset_file import OffsetFile
+from penstock.kafka.offsets.file import OffsetFile
 from penstock.settings import WorkerSettings
 
 Done = Callable[[BaseException | None], None]

@@ -20,7 +20,7 @@ from penstock.connectors.mirror.records import Place
 from penstock.connectors.mirror.settings import Settings
 from penstock.kafka.client_settings import with_prefix
 from penstock.kafka.clients import check_resolvable, new_admin
-from penstock.kafka.security import SECURITY
+from penstock.kafka.security.settings import SECURITY
 
 # These begin like settings of clients, but are the connector's own.
 _NOT_CLIENTS = {"consumer.poll.timeout.ms", "admin.timeout.ms"}

@@ -22,7 +22,7 @@ from penstock.kafka.admin import code_of, sentence
 from penstock.kafka.background import OnAnswer, in_background
 from penstock.kafka.client_settings import connector_admin, consumer_group
 from penstock.kafka.clients import new_admin
-from penstock.kafka.group_client import client_arguments
+from penstock.kafka.group.client import client_arguments
 
 log = logging.getLogger(__name__)
 

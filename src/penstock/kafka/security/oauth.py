@@ -18,7 +18,7 @@ import orjson
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from penstock.api.errors import ConnectError
-from penstock.kafka.security import Login
+from penstock.kafka.security.settings import Login
 
 _LIFE = 3600.0
 _TIMEOUT = 10.0

@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 from penstock.api.config_types import Type, parse_type
 from penstock.core.model.records import ConfigRecord, ConfigTopicRecord, StatusRecord, StatusTopicRecord
-from penstock.kafka import config_records, status_records
 from penstock.kafka.admin import TopicSpec
 from penstock.kafka.client_settings import internal, with_prefix
-from penstock.kafka.log import TopicLog
-from penstock.kafka.log_reader import LogClients, LogRecord
-from penstock.kafka.log_reads import Ends, OnDone
-from penstock.kafka.log_topic import LogTopic
-from penstock.kafka.privileged import PrivilegedWriter
-from penstock.kafka.trouble import Troubles
+from penstock.kafka.log.degraded import Troubles
+from penstock.kafka.log.fenced_writer import PrivilegedWriter
+from penstock.kafka.log.reader import LogClients, LogRecord
+from penstock.kafka.log.reads import Ends, OnDone
+from penstock.kafka.log.topic import LogTopic
+from penstock.kafka.log.topic_log import TopicLog
+from penstock.kafka.storage import config_records, status_records
 
 Settings = Mapping[str, str]
 

@@ -19,10 +19,10 @@ from confluent_kafka import KafkaException, Producer
 from penstock.api.errors import ConnectError
 from penstock.kafka.admin import code_of, sentence
 from penstock.kafka.clients import SILENT, init_transactions, new_producer
-from penstock.kafka.log_reads import OnDone
-from penstock.kafka.log_writer import LogClosedError, OnWritten, Pair
-from penstock.kafka.rights import missing_right
-from penstock.kafka.security import Security
+from penstock.kafka.log.reads import OnDone
+from penstock.kafka.log.writer import LogClosedError, OnWritten, Pair
+from penstock.kafka.security.authorization import missing_right
+from penstock.kafka.security.settings import Security
 
 log = logging.getLogger(__name__)
 

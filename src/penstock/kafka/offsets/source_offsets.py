@@ -10,10 +10,10 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from penstock.api.errors import ConnectError
-from penstock.kafka import offset_records
 from penstock.kafka.background import OnAnswer, await_done, in_background
-from penstock.kafka.offset_entries import Change, StoredOffset
-from penstock.kafka.offset_topic import OffsetStore, OffsetTopic, connector_offsets, own_offsets_topic
+from penstock.kafka.offsets import records
+from penstock.kafka.offsets.entries import Change, StoredOffset
+from penstock.kafka.offsets.topic import OffsetStore, OffsetTopic, connector_offsets, own_offsets_topic
 
 log = logging.getLogger(__name__)
 
@@ -116,8 +116,8 @@ class ConnectorOffsets:
 
 def merged(shared: Sequence[StoredOffset], own: Sequence[StoredOffset]) -> list[StoredOffset]:
     """One offset for each source partition; its own topic's counts first."""
-    by_partition = {offset_records.canonical(s.partition): s for s in shared}
-    by_partition.update((offset_records.canonical(s.partition), s) for s in own)
+    by_partition = {records.canonical(s.partition): s for s in shared}
+    by_partition.update((records.canonical(s.partition), s) for s in own)
     return list(by_partition.values())
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from penstock.kafka import offset_records
+from penstock.kafka.offsets import records
 
 Change = tuple[Mapping[str, Any], Mapping[str, Any] | None]
 """A source partition and its new offset; None: forget it."""
@@ -39,15 +39,15 @@ class OffsetEntries:
         """Take in keys and values in their order; a value of None, or ``null``, takes the key away."""
         with self._lock:
             for key, value in pairs:
-                decoded = offset_records.decode_key(key)
+                decoded = records.decode_key(key)
                 if decoded is None or key is None:
                     continue
                 connector, partition = decoded
                 entries = self._entries.setdefault(connector, {})
                 if value is None or value == b"null":
-                    entries.pop(offset_records.canonical(partition), None)
+                    entries.pop(records.canonical(partition), None)
                 else:
-                    entries[offset_records.canonical(partition)] = _Entry(partition, value, key)
+                    entries[records.canonical(partition)] = _Entry(partition, value, key)
 
     def knows(self, connector: str) -> bool:
         """Whether there ever was anything about this connector, be it gone by now."""
@@ -60,7 +60,7 @@ class OffsetEntries:
         return [
             StoredOffset(e.partition, offset, base64.b64encode(e.key).decode())
             for e in entries
-            if (offset := offset_records.decode_value(e.value)) is not None
+            if (offset := records.decode_value(e.value)) is not None
         ]
 
     def encode(self, connector: str, changes: Sequence[Change]) -> list[tuple[bytes, bytes | None]]:
@@ -69,7 +69,7 @@ class OffsetEntries:
             stored = dict(self._entries.get(connector, {}))
         pairs = []
         for partition, offset in changes:
-            entry = stored.get(offset_records.canonical(partition))
-            key = offset_records.encode_key(connector, partition) if entry is None else entry.key
-            pairs.append((key, offset_records.encode_value(offset)))
+            entry = stored.get(records.canonical(partition))
+            key = records.encode_key(connector, partition) if entry is None else entry.key
+            pairs.append((key, records.encode_value(offset)))
         return pairs

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock.api.errors import ConfigError
-from penstock.kafka.oauth import Tokens
-from penstock.kafka.security import Login, Security, Tls
+from penstock.kafka.security.oauth import Tokens
+from penstock.kafka.security.settings import Login, Security, Tls
 
 # -- librdkafka
 

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.kafka.admin import Creation, TopicSpec, code_of, create_topic, partition_counts, verify_only_compact
-from penstock.kafka.rights import NotAllowedError, missing_right
+from penstock.kafka.security.authorization import NotAllowedError, missing_right
 
 _TIMEOUT = 15.0
 """Seconds for each question; it is asked again."""

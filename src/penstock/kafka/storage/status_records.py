@@ -11,7 +11,7 @@ from typing import Any
 
 from penstock.core.model.records import ConnectorStatus, StatusTopicRecord, TaskStatus, TopicStatus
 from penstock.java.jackson import compact
-from penstock.kafka.config_records import task_id
+from penstock.kafka.storage.config_records import task_id
 
 log = logging.getLogger(__name__)
 

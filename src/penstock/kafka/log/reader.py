@@ -16,11 +16,11 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
 
 from penstock.kafka.clients import SILENT, new_consumer
-from penstock.kafka.log_reads import Reads
-from penstock.kafka.messages import Placed
-from penstock.kafka.rights import NotAllowedError, missing_right
-from penstock.kafka.security import Security
-from penstock.kafka.trouble import Trouble
+from penstock.kafka.log.degraded import Trouble
+from penstock.kafka.log.messages import Placed
+from penstock.kafka.log.reads import Reads
+from penstock.kafka.security.authorization import NotAllowedError, missing_right
+from penstock.kafka.security.settings import Security
 
 log = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from kafka.structs import MemberState
 from kafka import errors
 from penstock.core.group.assignment import AssignorMemory, Rebalance, assign
 from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Owners
-from penstock.kafka.group_protocol import VERSIONS, decode_assignment, decode_metadata, encode_assignment, offers
+from penstock.kafka.group.protocol import VERSIONS, decode_assignment, decode_metadata, encode_assignment, offers
 
 log = logging.getLogger(__name__)
 # Each of its attempts to connect is a line; what a person must know is said by `kafka.group`, once per change.

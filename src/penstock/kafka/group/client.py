@@ -9,7 +9,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.kafka.security_clients import for_kafka_python
+from penstock.kafka.security.clients import for_kafka_python
 
 NUMBERS = {
     "session.timeout.ms": ("session_timeout_ms", 10_000),

@@ -30,10 +30,10 @@ from penstock.core.group.membership import (
 )
 from penstock.core.group.reachability import Reachability
 from penstock.core.model.tasks import TaskId
-from penstock.kafka.group_client import client_arguments
-from penstock.kafka.group_connection import GroupConnection, Membership, Refused
-from penstock.kafka.group_protocol import OFFERED, VERSIONS
-from penstock.kafka.security import Security
+from penstock.kafka.group.client import client_arguments
+from penstock.kafka.group.connection import GroupConnection, Membership, Refused
+from penstock.kafka.group.protocol import OFFERED, VERSIONS
+from penstock.kafka.security.settings import Security
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from penstock.kafka.log_reads import OnDone, Reads
+from penstock.kafka.log.reads import OnDone, Reads
 
 
 class LogEnds:

@@ -18,7 +18,7 @@ from penstock.api.errors import ConfigError
 from penstock.api.validators import CaseInsensitiveValidString
 from penstock.java import key_stores
 from penstock.java.jaas import parse_jaas
-from penstock.kafka.settings_map import IGNORED, NO_EFFECT, Setting, flag, number, refused, text
+from penstock.kafka.librdkafka_config import IGNORED, NO_EFFECT, Setting, flag, number, refused, text
 
 _PROTOCOL = CaseInsensitiveValidString("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _NO_CLASSES = "This is a Java class, which can't be run here; leave this setting out"

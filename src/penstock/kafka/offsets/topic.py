@@ -21,14 +21,14 @@ from penstock.kafka.client_settings import (
     internal,
 )
 from penstock.kafka.clients import new_admin
-from penstock.kafka.log import TopicLog
-from penstock.kafka.log_reader import LogClients, LogRecord
-from penstock.kafka.log_reads import OnDone
-from penstock.kafka.log_topic import LogTopic
-from penstock.kafka.offset_entries import Change, OffsetEntries, StoredOffset
-from penstock.kafka.security import Security
-from penstock.kafka.stores import exactly_once_support, internal_topic
-from penstock.kafka.trouble import Troubles
+from penstock.kafka.log.degraded import Troubles
+from penstock.kafka.log.reader import LogClients, LogRecord
+from penstock.kafka.log.reads import OnDone
+from penstock.kafka.log.topic import LogTopic
+from penstock.kafka.log.topic_log import TopicLog
+from penstock.kafka.offsets.entries import Change, OffsetEntries, StoredOffset
+from penstock.kafka.security.settings import Security
+from penstock.kafka.storage.stores import exactly_once_support, internal_topic
 
 log = logging.getLogger(__name__)
 

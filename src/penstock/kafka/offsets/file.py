@@ -14,8 +14,8 @@ from pathlib import Path
 
 from penstock.api.errors import ConnectError
 from penstock.java import serialization
-from penstock.kafka.log_reads import OnDone
-from penstock.kafka.offset_entries import Change, OffsetEntries, StoredOffset
+from penstock.kafka.log.reads import OnDone
+from penstock.kafka.offsets.entries import Change, OffsetEntries, StoredOffset
 
 
 class OffsetFile:

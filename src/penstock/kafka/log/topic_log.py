@@ -17,13 +17,13 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from penstock.api.errors import ConnectError
 from penstock.kafka.admin import TopicTimeoutError, offsets_at, partition_counts, sentence
 from penstock.kafka.clients import new_admin
-from penstock.kafka.log_ends import LogEnds
-from penstock.kafka.log_reader import LogClients, LogReader, LogRecord
-from penstock.kafka.log_reads import Ends, OnDone, Reads
-from penstock.kafka.log_topic import LogTopic
-from penstock.kafka.log_writer import LogClosedError, LogWriter, Pair
-from penstock.kafka.security import Security
-from penstock.kafka.trouble import RETRIES, Trouble, Troubles
+from penstock.kafka.log.degraded import RETRIES, Trouble, Troubles
+from penstock.kafka.log.ends import LogEnds
+from penstock.kafka.log.reader import LogClients, LogReader, LogRecord
+from penstock.kafka.log.reads import Ends, OnDone, Reads
+from penstock.kafka.log.topic import LogTopic
+from penstock.kafka.log.writer import LogClosedError, LogWriter, Pair
+from penstock.kafka.security.settings import Security
 
 log = logging.getLogger(__name__)
 

@@ -14,9 +14,9 @@ from confluent_kafka import KafkaException, Producer
 
 from penstock.api.errors import ConnectError
 from penstock.kafka.clients import SILENT, new_producer
-from penstock.kafka.log_reads import Ends
-from penstock.kafka.rights import missing_right
-from penstock.kafka.security import Security
+from penstock.kafka.log.reads import Ends
+from penstock.kafka.security.authorization import missing_right
+from penstock.kafka.security.settings import Security
 
 Pair = tuple[bytes, bytes | None]
 """A key and a value; None is a tombstone."""
