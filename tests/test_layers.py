@@ -115,7 +115,7 @@ def test_core_has_no_clock_no_chance_no_threads_no_files() -> None:
 
 
 def test_what_the_table_means() -> None:
-    assert allowed("spark", "penstock.pipeline.source")
+    assert allowed("spark", "penstock.pipeline.source.loop")
     assert allowed("http", "penstock.core.model.messages.Request")
     assert not allowed("http", "penstock.core.herder")
     assert not allowed("pipeline", "penstock.spark.task")

@@ -102,8 +102,8 @@ def test_packages_of_java_take_ours_with_them(levels: LogLevels, java: str) -> N
 
 def test_a_class_of_java_takes_its_counterpart_alone(levels: LogLevels) -> None:
     levels.set("org.apache.kafka.connect.runtime.WorkerSinkTask", "TRACE")
-    assert logging.getLogger("penstock.pipeline.sink").getEffectiveLevel() == 5
-    assert logging.getLogger("penstock.pipeline.source").getEffectiveLevel() > 5
+    assert logging.getLogger("penstock.pipeline.sink.task").getEffectiveLevel() == 5
+    assert logging.getLogger("penstock.pipeline.source.loop").getEffectiveLevel() > 5
 
 
 def test_our_names_are_no_part_of_the_answer(levels: LogLevels) -> None:

@@ -25,12 +25,12 @@ PATHS = ("source-string", "source-json", "sink-string", "sink-json")
 
 STAGES = {
     "poll": ("connectors/file_source.py", "connectors/lines.py"),
-    "fetch": ("pipeline/fetch.py",),
+    "fetch": ("pipeline/sink/fetch.py",),
     "transform": ("pipeline/chain.py", "pipeline/transforms/", "pipeline/predicates.py"),
     "convert": ("pipeline/conversion.py", "pipeline/converters/"),
-    "produce": ("pipeline/sender.py",),
+    "produce": ("pipeline/source/sender.py",),
     "put": ("connectors/file_sink.py",),
-    "commit": ("pipeline/transactions.py", "pipeline/offset_log.py", "pipeline/sink_offsets.py"),
+    "commit": ("pipeline/source/transactions.py", "pipeline/source/offset_log.py", "pipeline/sink/offsets.py"),
 }
 """By the innermost of these that a thread is in; what is in none of them is the loop's own."""
 OTHER = "the loop"

@@ -14,7 +14,7 @@ from penstock.api.record import SourceRecord
 from penstock.api.schema import STRING
 from penstock.api.source import SourceTask
 from penstock.api.topic_settings import CleanupPolicy, TopicSettings
-from penstock.pipeline import creation
+from penstock.pipeline.source import topic_creation
 from secured import Secured, secured_broker
 from support import Kafka
 from task_runs import TaskRun, eventually, new_name
@@ -231,7 +231,7 @@ def test_missing_rights_fail_the_task_which_names_topic_and_principal(secured: S
 
 def test_brokers_that_cannot_be_reached_are_waited_for(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
     """As Java does: a topic that can't be looked for yet does not end the task, and a stop is obeyed meanwhile."""
-    monkeypatch.setattr(creation, "WAIT_SECONDS", 1)
+    monkeypatch.setattr(topic_creation, "WAIT_SECONDS", 1)
     config = {**ALL, "admin.override.bootstrap.servers": "127.0.0.1:1"}
     task = sending(new_name("waiting"))
     run = TaskRun(task, kafka.bootstrap, config).started()

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from penstock.api.batch import Batch, SourceOrigin
-from penstock.pipeline.ledger import Ledger, SourceOffsetPair, Submitted
+from penstock.pipeline.source.ledger import Ledger, SourceOffsetPair, Submitted
 
 
 def submitted(ledger: Ledger, *places: tuple[int, int]) -> Submitted:

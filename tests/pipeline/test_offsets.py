@@ -9,7 +9,7 @@ import pytest
 
 from penstock.api.batch import SourceOrigin
 from penstock.api.errors import DataError
-from penstock.pipeline.offsets import SourceOffset, SourceOffsets
+from penstock.pipeline.source.offsets import SourceOffset, SourceOffsets
 from penstock.pipeline.task import TaskSpec
 
 

@@ -14,11 +14,11 @@ from penstock.api.record import Header, SourceRecord
 from penstock.api.schema import INT32, STRING
 from penstock.connectors.file_source import FileStreamSourceTask
 from penstock.core.model.tasks import TaskId
-from penstock.pipeline.commit import tracked
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.source_letters import SourceLetters
+from penstock.pipeline.source.commit import tracked
+from penstock.pipeline.source.dead_letters import SourceLetters
 from support import Kafka
 from task_runs import JSON, TaskRun, eventually, new_name, resolve
 from task_runs import STRING as STRINGS

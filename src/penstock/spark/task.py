@@ -29,8 +29,8 @@ from penstock.spark.channel import Message, RefusedError, TaskChannel
 log = logging.getLogger(__name__)
 
 LOOPS = {
-    "source": "penstock.pipeline.source:run_source_task",
-    "sink": "penstock.pipeline.sink:run_sink_task",
+    "source": "penstock.pipeline.source.loop:run_source_task",
+    "sink": "penstock.pipeline.sink.task:run_sink_task",
 }
 """The loop for each kind of task; a kind that is not among them names its loop itself."""
 

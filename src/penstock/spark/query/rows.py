@@ -22,7 +22,7 @@ from penstock.kafka.client_settings import connector_producer
 from penstock.kafka.clients import new_producer
 from penstock.pipeline.chain import Chain
 from penstock.pipeline.conversion import Conversion
-from penstock.pipeline.deadletter import DeadLetterQueue, Letters, queue_of
+from penstock.pipeline.dead_letters import DeadLetterQueue, Letters, queue_of
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, LogReporter, Reporter, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskSpec

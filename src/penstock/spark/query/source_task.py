@@ -23,8 +23,8 @@ from penstock.api.errors import ConnectError
 from penstock.api.source import SourceTask
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.chain import Resolve
-from penstock.pipeline.offsets import SourceOffsets
-from penstock.pipeline.source import run_source_task
+from penstock.pipeline.source.loop import run_source_task
+from penstock.pipeline.source.offsets import SourceOffsets
 from penstock.pipeline.task import TaskHost, TaskSpec
 from penstock.spark.query.checkpoint import Checkpoint
 from penstock.spark.query.frames import VIEW, declared, mapped, narrowed, root_cause

@@ -24,10 +24,10 @@ from penstock.kafka.client_settings import connector_consumer, transactional_pro
 from penstock.kafka.clients import consumer_config, make_admin, new_consumer, new_producer
 from penstock.pipeline.chain import Chain, Resolve
 from penstock.pipeline.conversion import Conversion
-from penstock.pipeline.deadletter import make_queue, queue_of
+from penstock.pipeline.dead_letters import make_queue, queue_of
 from penstock.pipeline.errors import ErrorSettings
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.sink import TOTALS
+from penstock.pipeline.sink.task import TOTALS
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
 from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.frames import FailedRecords, Frames, NotWrittenError, full_text

@@ -19,9 +19,9 @@ import confluent_kafka as ck
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, DataError
 from penstock.core.model.tasks import TaskId
-from penstock.pipeline.batch_limits import BatchLimits, serialized_sizes
 from penstock.pipeline.broker_errors import broker_error
 from penstock.pipeline.errors import ErrorHandler, Failure, Stage
+from penstock.pipeline.source.batch_limits import BatchLimits, serialized_sizes
 from penstock.pipeline.task import TaskControl
 
 log = logging.getLogger(__name__)

@@ -18,15 +18,15 @@ from confluent_kafka import TopicPartition as Place
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.sink import SinkTask, TopicPartition
-from penstock.pipeline.deadletter import DeadLetterQueue, Letters
+from penstock.pipeline.dead_letters import DeadLetterQueue, Letters
 from penstock.pipeline.errors import ErrorHandler, Step
-from penstock.pipeline.fetch import fetch, raw_batch
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.positions import positions
-from penstock.pipeline.sink_context import Reporter as ErrantReporter
-from penstock.pipeline.sink_context import SinkContext, names, pause, resume
-from penstock.pipeline.sink_offsets import SinkOffsets
-from penstock.pipeline.subscription import Subscription
+from penstock.pipeline.sink.context import Reporter as ErrantReporter
+from penstock.pipeline.sink.context import SinkContext, names, pause, resume
+from penstock.pipeline.sink.fetch import fetch, raw_batch
+from penstock.pipeline.sink.offsets import SinkOffsets
+from penstock.pipeline.sink.positions import positions
+from penstock.pipeline.sink.subscription import Subscription
 from penstock.pipeline.task import TaskControl, TaskHost
 
 log = logging.getLogger(__name__)

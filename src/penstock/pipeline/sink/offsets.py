@@ -14,7 +14,7 @@ from confluent_kafka import TopicPartition as Place
 
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.sink_context import names, places
+from penstock.pipeline.sink.context import names, places
 
 log = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ import confluent_kafka as ck
 
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.source import SourceTask
-from penstock.pipeline.ledger import Submitted
-from penstock.pipeline.sender import Delivered, Sender
+from penstock.pipeline.source.ledger import Submitted
+from penstock.pipeline.source.sender import Delivered, Sender
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from confluent_kafka import TopicPartition as Place
 
 from penstock.api.errors import KafkaError
 from penstock.api.sink import TopicPartition
-from penstock.pipeline.sink_context import names
+from penstock.pipeline.sink.context import names
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ import confluent_kafka as ck
 
 from penstock.api.errors import ConnectError
 from penstock.pipeline.broker_errors import broker_error
-from penstock.pipeline.offsets import SourceOffset
+from penstock.pipeline.source.offsets import SourceOffset
 from penstock.pipeline.task import TaskHost
 
 log = logging.getLogger(__name__)

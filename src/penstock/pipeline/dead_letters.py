@@ -21,9 +21,9 @@ from penstock.core.model.tasks import TaskId
 from penstock.kafka.dead_letters import PREFIX, QUEUE_SETTINGS, queue_setting
 from penstock.pipeline.broker_errors import broker_error
 from penstock.pipeline.conversion import Conversion
-from penstock.pipeline.creation import create, exists
 from penstock.pipeline.errors import Failure
 from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.source.topic_creation import create, exists
 from penstock.pipeline.trace import trace
 
 log = logging.getLogger(__name__)

@@ -12,15 +12,15 @@ from penstock.kafka.client_settings import connector_consumer, connector_produce
 from penstock.kafka.clients import consumer_config, make_admin, new_consumer, new_producer
 from penstock.pipeline.chain import Chain, Resolve
 from penstock.pipeline.conversion import Conversion
-from penstock.pipeline.deadletter import DeadLetterQueue, Letters, make_queue, queue_of
+from penstock.pipeline.dead_letters import DeadLetterQueue, Letters, make_queue, queue_of
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, LogReporter, Reporter, StoppedError
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.sink_context import Reporter as ErrantReporter
-from penstock.pipeline.sink_context import SinkContext
-from penstock.pipeline.sink_loop import SinkLoop
-from penstock.pipeline.sink_offsets import SinkOffsets
-from penstock.pipeline.source import Stopper
-from penstock.pipeline.subscription import Subscription
+from penstock.pipeline.sink.context import Reporter as ErrantReporter
+from penstock.pipeline.sink.context import SinkContext
+from penstock.pipeline.sink.loop import SinkLoop
+from penstock.pipeline.sink.offsets import SinkOffsets
+from penstock.pipeline.sink.subscription import Subscription
+from penstock.pipeline.source.loop import Stopper
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start, seconds_of
 from penstock.pipeline.topics import ActiveTopics
 

@@ -16,13 +16,13 @@ from penstock.api.errors import ConnectError
 from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
 from penstock.kafka.offsets.records import canonical
-from penstock.pipeline.ledger import Ledger
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.offset_log import OffsetLog
-from penstock.pipeline.offsets import SourceOffset, SourceOffsets
-from penstock.pipeline.sender import Sender
+from penstock.pipeline.source.delivery_tracking import Told, tracked
+from penstock.pipeline.source.ledger import Ledger
+from penstock.pipeline.source.offset_log import OffsetLog
+from penstock.pipeline.source.offsets import SourceOffset, SourceOffsets
+from penstock.pipeline.source.sender import Sender
 from penstock.pipeline.task import TaskControl
-from penstock.pipeline.telling import Told, tracked
 
 log = logging.getLogger(__name__)
 

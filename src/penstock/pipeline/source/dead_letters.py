@@ -17,7 +17,7 @@ from penstock.api.record import Header
 from penstock.api.schema import Schema
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.converters import JsonConverter, SimpleHeaderConverter
-from penstock.pipeline.deadletter import context_headers, has_context, queue_of
+from penstock.pipeline.dead_letters import context_headers, has_context, queue_of
 from penstock.pipeline.errors import Failure, Stage
 from penstock.pipeline.metrics import Metrics
 

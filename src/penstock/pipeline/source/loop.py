@@ -27,23 +27,23 @@ from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import connector_admin, connector_producer, internal, transactional_producer
 from penstock.kafka.clients import admin_like, make_admin, new_producer, producer_config
 from penstock.kafka.security.settings import Security
-from penstock.pipeline.batch_limits import BatchLimits
-from penstock.pipeline.boundaries import Boundaries
 from penstock.pipeline.chain import Chain, Resolve
-from penstock.pipeline.commit import AtLeastOnce, Commit, RecordByRecord
 from penstock.pipeline.conversion import Conversion
-from penstock.pipeline.creation import TopicCreator
-from penstock.pipeline.deadletter import make_queue, queue_of
+from penstock.pipeline.dead_letters import make_queue, queue_of
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, LogReporter, Reporter, Step, StoppedError
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.offset_log import HostOffsetLog, OffsetCopies, OffsetLog, TopicOffsetLog
-from penstock.pipeline.offsets import SourceOffsets
-from penstock.pipeline.sender import STATISTICS_SECONDS, Sender
-from penstock.pipeline.source_letters import SourceLetters
+from penstock.pipeline.source.batch_limits import BatchLimits
+from penstock.pipeline.source.boundaries import Boundaries
+from penstock.pipeline.source.commit import AtLeastOnce, Commit, RecordByRecord
+from penstock.pipeline.source.dead_letters import SourceLetters
+from penstock.pipeline.source.delivery_tracking import tells_records, tracked
+from penstock.pipeline.source.offset_log import HostOffsetLog, OffsetCopies, OffsetLog, TopicOffsetLog
+from penstock.pipeline.source.offsets import SourceOffsets
+from penstock.pipeline.source.sender import STATISTICS_SECONDS, Sender
+from penstock.pipeline.source.topic_creation import TopicCreator
+from penstock.pipeline.source.transactions import ExactlyOnce, unsent
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start, seconds_of
-from penstock.pipeline.telling import tells_records, tracked
 from penstock.pipeline.topics import ActiveTopics
-from penstock.pipeline.transactions import ExactlyOnce, unsent
 
 log = logging.getLogger(__name__)
 

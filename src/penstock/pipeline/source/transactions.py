@@ -21,15 +21,15 @@ from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
 from penstock.core.model.tasks import TaskId
 from penstock.kafka.clients import init_transactions
-from penstock.pipeline.boundaries import Boundaries
 from penstock.pipeline.broker_errors import broker_error, is_fenced
-from penstock.pipeline.commit import Piece
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.offset_log import OffsetCopies
-from penstock.pipeline.offsets import SourceOffset, SourceOffsets
-from penstock.pipeline.sender import ContactLostError, Delivered, Sender
+from penstock.pipeline.source.boundaries import Boundaries
+from penstock.pipeline.source.commit import Piece
+from penstock.pipeline.source.delivery_tracking import Told, tells_records, tracked
+from penstock.pipeline.source.offset_log import OffsetCopies
+from penstock.pipeline.source.offsets import SourceOffset, SourceOffsets
+from penstock.pipeline.source.sender import ContactLostError, Delivered, Sender
 from penstock.pipeline.task import TaskControl
-from penstock.pipeline.telling import Told, tells_records, tracked
 
 log = logging.getLogger(__name__)
 
