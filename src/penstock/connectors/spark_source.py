@@ -12,7 +12,7 @@ from typing import Any
 from penstock.api.connector import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from penstock.api.source import SourceTask
 from penstock.connectors.spark_query import Query, QueryConnector
-from penstock.spark.query.source_settings import SOURCE_CONFIG, check_offset, problems
+from penstock.spark.query.source.settings import SOURCE_CONFIG, check_offset, problems
 
 FLEETING = frozenset({"socket"})
 """Formats that can't be read a second time."""

@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from penstock.api import schema as s
 from penstock.api.errors import ConfigError, DataError
 from penstock.pipeline.converters import JsonConverter
-from penstock.spark.query.schemas import Records
+from penstock.spark.query.source.schemas import Records
 
 COLUMNS = (
     t.StructType()

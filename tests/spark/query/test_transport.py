@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.api.errors import ConnectError
-from penstock.spark.query.transport import NUMBER_BYTES, Receiver, Send
+from penstock.spark.query.source.transport import NUMBER_BYTES, Receiver, Send
 
 ROWS = pa.record_batch({"id": [1, 2, 3]})
 

@@ -18,12 +18,12 @@ from pyspark.sql import types as t
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.query.columns import merged
-from penstock.spark.query.evolution import Evolution
 from penstock.spark.query.plan import EXTRAS, SCHEMA_COLUMN, Plan, said
-from penstock.spark.query.progress import Version
 from penstock.spark.query.rows import Rows, Totals
 from penstock.spark.query.settings import SinkSettings
-from penstock.spark.query.target import Target
+from penstock.spark.query.sink.evolution import Evolution
+from penstock.spark.query.sink.progress import Version
+from penstock.spark.query.sink.target import Target
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,7 +48,7 @@ PROBED = 100
 FORK_WITH = "PENSTOCK_FORK_WITH"
 MODULES = (
     "pandas,pyarrow.compute,pyarrow.pandas_compat,pyspark.sql.pandas.serializers,penstock.spark.query.rows,"
-    "penstock.spark.query.transport"
+    "penstock.spark.query.source.transport"
 )
 """What a query's processes are forked with. PyArrow imports pandas when it makes its first array, if pandas is there:
 half a second for each process, and there is one for each partition of each batch.

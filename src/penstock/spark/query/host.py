@@ -101,8 +101,8 @@ class Queries:
 
     def _run(self, group: str, document: dict[str, Any], channel: TaskChannel, control: BetweenBatches) -> str | None:
         from penstock.spark.query.frames import FailedRecords
-        from penstock.spark.query.source_task import run_source_query
-        from penstock.spark.query.task import run_query
+        from penstock.spark.query.sink.task import run_query
+        from penstock.spark.query.source.task import run_source_query
 
         spec = TaskSpec.from_json(document)
         try:

@@ -26,12 +26,12 @@ from penstock.pipeline.chain import Resolve
 from penstock.pipeline.source.loop import run_source_task
 from penstock.pipeline.source.offsets import SourceOffsets
 from penstock.pipeline.task import TaskHost, TaskSpec
-from penstock.spark.query.checkpoint import Checkpoint
 from penstock.spark.query.frames import VIEW, declared, mapped, narrowed, root_cause
 from penstock.spark.query.pausing import BetweenBatches
-from penstock.spark.query.schemas import Records
-from penstock.spark.query.source_settings import BATCH, BOUNDARY, SourceSettings, batch_of, source_partition
-from penstock.spark.query.transport import LOOK_SECONDS, SENT, Receiver
+from penstock.spark.query.source.checkpoint import Checkpoint
+from penstock.spark.query.source.schemas import Records
+from penstock.spark.query.source.settings import BATCH, BOUNDARY, SourceSettings, batch_of, source_partition
+from penstock.spark.query.source.transport import LOOK_SECONDS, SENT, Receiver
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

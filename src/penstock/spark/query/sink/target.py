@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from penstock.spark.query.files import Files
-from penstock.spark.query.progress import Version
 from penstock.spark.query.settings import IN_FOLDERS, SinkSettings
+from penstock.spark.query.sink.files import Files
+from penstock.spark.query.sink.progress import Version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -31,13 +31,13 @@ from penstock.pipeline.sink.task import TOTALS
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
 from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.frames import FailedRecords, Frames, NotWrittenError, full_text
-from penstock.spark.query.lag import RECORD_TIME, measure
-from penstock.spark.query.progress import Group, Place, Span, Version
-from penstock.spark.query.retries import Retries
 from penstock.spark.query.rows import TOPIC
 from penstock.spark.query.settings import SinkSettings
-from penstock.spark.query.source import Topics, as_json, assignment, from_json, kafka_options
-from penstock.spark.query.target import target_of
+from penstock.spark.query.sink.lag import RECORD_TIME, measure
+from penstock.spark.query.sink.progress import Group, Place, Span, Version
+from penstock.spark.query.sink.retries import Retries
+from penstock.spark.query.sink.target import target_of
+from penstock.spark.query.sink.topics import Topics, as_json, assignment, from_json, kafka_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
