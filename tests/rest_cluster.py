@@ -13,8 +13,8 @@ from penstock.core.model import actions as a
 from penstock.core.model import events as e
 from penstock.core.model import messages as m
 from penstock.http.app import make_router
-from penstock.http.health import Figures, Health
 from penstock.http.router import Router
+from penstock.http.routes.health import Figures, Health
 from penstock.observe import LogLevels
 from penstock.plugins import Plugins
 from penstock.worker.local import LocalAnswers

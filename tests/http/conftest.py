@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from penstock.core.model import messages as m
+from penstock.http.access.cross_origin import CrossOrigin, Origins
+from penstock.http.access.response_headers import ResponseHeaders, header_rules
 from penstock.http.app import make_router
-from penstock.http.cross_origin import CrossOrigin, Origins
-from penstock.http.response_headers import ResponseHeaders, header_rules
 from penstock.http.router import Guard
 from penstock.observe import LogLevels
 from rest_cluster import RestCluster

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from penstock.http.basic_auth import EXTENSION, JAAS_FILE, LOGIN_MODULE, BasicAuth
-from penstock.http.listeners import RestSettingError
+from penstock.http.access.basic_auth import EXTENSION, JAAS_FILE, LOGIN_MODULE, BasicAuth
+from penstock.http.access.listeners import RestSettingError
 
 NAMED = {"rest.extension.classes": EXTENSION}
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from penstock.http.cross_origin import Origins
-from penstock.http.listeners import RestSettingError
+from penstock.http.access.cross_origin import Origins
+from penstock.http.access.listeners import RestSettingError
 
 ALLOWED = {
     "access.control.allow.origin": "http://a.example,http://b.example",

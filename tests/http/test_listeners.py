@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from penstock.http.listeners import Listener, RestSettingError, admin_listeners, advertised_url, listeners
+from penstock.http.access.listeners import Listener, RestSettingError, admin_listeners, advertised_url, listeners
 
 LOCAL = socket.gethostbyname(socket.gethostname())
 

@@ -14,7 +14,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from penstock.core.model import messages as m
 from penstock.http.app import make_router
-from penstock.http.openapi import INTERNAL, OPERATIONS, document
+from penstock.http.openapi.document import INTERNAL, OPERATIONS, document
 
 
 def router(**which: bool) -> Any:

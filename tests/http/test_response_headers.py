@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from penstock.http.listeners import RestSettingError
-from penstock.http.response_headers import header_rules
+from penstock.http.access.listeners import RestSettingError
+from penstock.http.access.response_headers import header_rules
 
 
 def rules(text: str) -> Any:

@@ -16,9 +16,9 @@ import pytest
 
 from certificates import PASSWORD, Authority, Identity, pkcs12_key_store
 from penstock.core.model import messages as m
-from penstock.http.listeners import RestSettingError
+from penstock.http.access.listeners import RestSettingError
+from penstock.http.access.tls import client_context
 from penstock.http.server import ListenError, RestServer
-from penstock.http.tls import client_context
 from penstock.java import key_stores
 
 Serve = Callable[..., RestServer]

@@ -113,7 +113,7 @@ def _check(worker: Client, wanted: CreateConnector) -> int:
 
 
 def _create(worker: Client, wanted: CreateConnector) -> None:
-    from penstock.http.connectors import INITIAL_STATES
+    from penstock.http.routes.connectors import INITIAL_STATES
 
     names = {state: name for name, state in INITIAL_STATES.items()}
     pairs = wanted.initial_offsets

@@ -15,10 +15,12 @@ import httpx
 from starlette.responses import Response
 
 from penstock.core.model import messages as m
-from penstock.http import bodies, connectors, loggers, openapi
+from penstock.http import bodies
 from penstock.http.forwarding import Forwarding
-from penstock.http.health import Health
+from penstock.http.openapi import document
 from penstock.http.router import Call, Guard, Router
+from penstock.http.routes import connectors, loggers
+from penstock.http.routes.health import Health
 
 Submit = Callable[[m.Request], Future[m.Reply | m.Elsewhere]]
 Metrics = Callable[[], bytes]
@@ -82,7 +84,7 @@ def make_router(
             _add_metrics(router, metrics)
     if admin:
         loggers.add_routes(router, ask)
-    openapi.add_route(router)
+    document.add_route(router)
     return router
 
 

@@ -17,13 +17,13 @@ import httpx
 import uvicorn
 from starlette.types import ASGIApp
 
-from penstock.http import tls
+from penstock.http.access import tls
+from penstock.http.access.basic_auth import BasicAuth
+from penstock.http.access.cross_origin import CrossOrigin, Origins
+from penstock.http.access.listeners import Listener, admin_listeners, advertised_url, listeners
+from penstock.http.access.response_headers import ResponseHeaders, header_rules
 from penstock.http.app import Metrics, Submit, Timeouts, make_router
-from penstock.http.basic_auth import BasicAuth
-from penstock.http.cross_origin import CrossOrigin, Origins
-from penstock.http.health import Figures, Health
-from penstock.http.listeners import Listener, admin_listeners, advertised_url, listeners
-from penstock.http.response_headers import ResponseHeaders, header_rules
+from penstock.http.routes.health import Figures, Health
 
 log = logging.getLogger(__name__)
 

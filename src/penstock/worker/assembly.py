@@ -22,9 +22,9 @@ from penstock.core.config.rules import WorkerRules
 from penstock.core.herder import Herder, HerderSettings
 from penstock.core.model.messages import Elsewhere, Refused, Reply, Request
 from penstock.core.topic_creation.groups import TopicCreation
-from penstock.http.listeners import RestSettingError
+from penstock.http.access.listeners import RestSettingError
+from penstock.http.access.tls import client_context
 from penstock.http.server import ListenError, RestServer
-from penstock.http.tls import client_context
 from penstock.java import key_stores
 from penstock.java.regex import compile_regex
 from penstock.kafka import admin

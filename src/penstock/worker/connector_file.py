@@ -8,7 +8,7 @@ from typing import Any
 from penstock.api.errors import ConfigError
 from penstock.core.model import messages as m
 from penstock.http import bodies
-from penstock.http.connectors import creation
+from penstock.http.routes.connectors import creation
 from penstock.java.properties import parse_properties
 
 

@@ -22,7 +22,7 @@ from typing import Self
 from starlette.requests import Request
 
 from penstock.core.model.messages import Refused, Reply
-from penstock.http.listeners import RestSettingError
+from penstock.http.access.listeners import RestSettingError
 from penstock.settings import parse_properties
 
 PACKAGE = "org.apache.kafka.connect.rest.basic.auth.extension"

@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from penstock.core.model.messages import Reply
-from penstock.http.openapi_schemas import EXAMPLE_CONFIG, SCHEMAS, ref
+from penstock.http.openapi.schemas import EXAMPLE_CONFIG, SCHEMAS, ref
 from penstock.http.router import Call, Router
 
 Json = dict[str, Any]

@@ -9,9 +9,10 @@ from typing import Any
 from starlette.responses import Response
 
 from penstock.core.model import messages as m
-from penstock.http import bodies, internal
-from penstock.http.health import Health
+from penstock.http import bodies
 from penstock.http.router import Call, Router
+from penstock.http.routes import internal
+from penstock.http.routes.health import Health
 
 Ask = Callable[[Call, m.Request], Awaitable[m.Reply | Response]]
 INITIAL_STATES: dict[str, Any] = {"RUNNING": "STARTED", "PAUSED": "PAUSED", "STOPPED": "STOPPED"}

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from penstock.http.listeners import RestSettingError
+from penstock.http.access.listeners import RestSettingError
 
 Config = Mapping[str, str]
 

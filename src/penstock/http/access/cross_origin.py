@@ -15,7 +15,7 @@ from typing import Self
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from penstock.http.listeners import RestSettingError
+from penstock.http.access.listeners import RestSettingError
 
 DEFAULT_METHODS = ("GET", "POST", "HEAD")
 ALLOWED_HEADERS = "Content-Type"

@@ -15,7 +15,7 @@ from typing import Self
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from penstock.http.listeners import RestSettingError
+from penstock.http.access.listeners import RestSettingError
 
 ACTIONS = ("set", "add", "setDate", "addDate")
 Headers = list[tuple[bytes, bytes]]
