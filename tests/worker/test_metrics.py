@@ -13,8 +13,8 @@ from penstock.core.model import messages as m
 from penstock.core.model.actions import Action
 from penstock.core.model.records import TaskStatus
 from penstock.core.model.tasks import TaskId, TaskMetrics
-from penstock.worker.exposition import Exposition
 from penstock.worker.metrics import WorkerMetrics
+from penstock.worker.prometheus import Exposition
 from simulation import Cluster
 
 T0, T1 = TaskId("orders", 0), TaskId("orders", 1)

@@ -15,8 +15,8 @@ from penstock.api.errors import ConfigError
 from penstock.core.config.converter import CONVERTERS
 from penstock.java.properties import parse_properties
 from penstock.settings.definitions import distributed_config, standalone_config
-from penstock.settings.judgement import refuse_java_only, unknown_settings, without_effect
 from penstock.settings.providers import BUILT_IN, ConfigTransformer
+from penstock.settings.unsupported_settings import refuse_java_only, unknown_settings, without_effect
 
 log = logging.getLogger(__name__)
 

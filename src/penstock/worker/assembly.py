@@ -42,15 +42,15 @@ from penstock.spark.session import HostSettings
 from penstock.worker.background import Background
 from penstock.worker.connectors import Connectors, ConnectorSetup
 from penstock.worker.distributed import KafkaFoundation
-from penstock.worker.exposition import Exposition
 from penstock.worker.health import Health
 from penstock.worker.local import LocalAnswers
 from penstock.worker.loop import Loop, Parts
 from penstock.worker.metrics import WorkerMetrics
 from penstock.worker.offsets import Offsets
+from penstock.worker.prometheus import Exposition
 from penstock.worker.specs import Specs
 from penstock.worker.standalone import MemoryFoundation
-from penstock.worker.starts import TaskStarts
+from penstock.worker.task_launcher import TaskStarts
 from penstock.worker.threads import Threads
 
 log = logging.getLogger(__name__)

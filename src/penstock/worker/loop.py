@@ -26,7 +26,7 @@ from penstock.core.model.tasks import OffsetsReported, TaskMetrics
 from penstock.worker.background import Background
 from penstock.worker.connectors import Connectors
 from penstock.worker.local import LocalAnswers
-from penstock.worker.starts import TaskStarts
+from penstock.worker.task_launcher import TaskStarts
 
 log = logging.getLogger(__name__)
 
