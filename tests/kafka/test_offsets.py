@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from penstock.api.errors import ConfigError, DataError
-from penstock.kafka.log import topic
+from penstock.kafka.log import topic as log_topic
 from penstock.kafka.offsets.entries import OffsetEntries, StoredOffset
 from penstock.kafka.offsets.source_offsets import ConnectorOffsets, merged
 from penstock.kafka.offsets.topic import OffsetTopic, ensure_own_topic, own_offsets_topic, worker_offsets
@@ -151,7 +151,7 @@ def test_an_own_topic_is_made_and_must_be_compacted(worker: dict[str, str], kafk
 def test_an_own_topic_that_cannot_be_seen_for_the_moment_is_left_to_the_tasks(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(topic, "_TIMEOUT", 1.0)
+    monkeypatch.setattr(log_topic, "_TIMEOUT", 1.0)
     unreached = {**WORKER, "bootstrap.servers": "127.0.0.1:1"}
     ensure_own_topic(unreached, {"name": "c", "offsets.storage.topic": "own"})
     assert "Offsets topic `own` could not be checked yet" in caplog.text

@@ -47,7 +47,7 @@ def float_text(value: float) -> str:
 def float32(value: float) -> float:
     """The nearest number of 32 bits, infinite beyond their range, as Java's cast to ``float``."""
     try:
-        return _FLOAT32.unpack(_FLOAT32.pack(value))[0]  # type: ignore[no-any-return]
+        return _FLOAT32.unpack(_FLOAT32.pack(value))[0]
     except OverflowError:
         return _INFINITY if value > 0 else -_INFINITY
 
