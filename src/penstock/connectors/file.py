@@ -10,11 +10,12 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from penstock import KAFKA_VERSION
 from penstock.api.config import ConfigDef
 from penstock.api.connector import ExactlyOnceSupport, SinkConnector, SourceConnector
 from penstock.api.errors import ConnectError
 from penstock.connectors.file_sink import SINK_CONFIG, FileStreamSinkTask
-from penstock.connectors.file_source import SOURCE_CONFIG, VERSION, FileStreamSourceTask
+from penstock.connectors.file_source import SOURCE_CONFIG, FileStreamSourceTask
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ class FileStreamSourceConnector(SourceConnector):
 
     @classmethod
     def version(cls) -> str:
-        return VERSION
+        return KAFKA_VERSION
 
     @classmethod
     def config_def(cls) -> ConfigDef:
@@ -83,7 +84,7 @@ class FileStreamSinkConnector(SinkConnector):
 
     @classmethod
     def version(cls) -> str:
-        return VERSION
+        return KAFKA_VERSION
 
     @classmethod
     def config_def(cls) -> ConfigDef:

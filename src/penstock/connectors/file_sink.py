@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Mapping
 
+from penstock import KAFKA_VERSION
 from penstock.api.batch import Batch
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.errors import ConnectError
@@ -39,7 +40,7 @@ class FileStreamSinkTask(SinkTask):
 
     @classmethod
     def version(cls) -> str:
-        return "4.3.1"
+        return KAFKA_VERSION
 
     def start(self, config: Mapping[str, str]) -> None:
         self._filename: str | None = SINK_CONFIG.parse(config)["file"] or None

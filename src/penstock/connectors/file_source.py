@@ -24,6 +24,7 @@ import time
 from collections.abc import Mapping
 from typing import BinaryIO
 
+from penstock import KAFKA_VERSION
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.errors import ConnectError
@@ -34,7 +35,6 @@ from penstock.connectors.lines import LineReader
 
 log = logging.getLogger(__name__)
 
-VERSION = "4.3.1"
 
 SOURCE_CONFIG = (
     ConfigDef()
@@ -82,7 +82,7 @@ class FileStreamSourceTask(SourceTask):
 
     @classmethod
     def version(cls) -> str:
-        return VERSION
+        return KAFKA_VERSION
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from penstock import KAFKA_VERSION
 from penstock.api.config import ConfigDef, ConfigKeyInfo
 from penstock.api.connector import Connector, SinkConnector, SourceConnector
 from penstock.api.converter import Converter, HeaderConverter
@@ -17,7 +18,7 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.override_policy import ClientOverridePolicy
 from penstock.api.provider import ConfigProvider
 from penstock.api.transform import Predicate, Transformation
-from penstock.core.config.catalog import CONNECTORS, KAFKA_VERSION, Catalog, Kind, PluginClass
+from penstock.core.config.catalog import CONNECTORS, Catalog, Kind, PluginClass
 from penstock.core.config.connector import CONNECTOR_CLASS
 from penstock.core.config.infos import ConfigInfos
 from penstock.core.config.overrides import OverridePolicy, override_policy

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, overload
 
+from penstock import KAFKA_VERSION
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.errors import ConfigError
 from penstock.api.provider import ConfigProvider
@@ -34,7 +35,7 @@ class _PathProvider(ConfigProvider):
 
     @classmethod
     def version(cls) -> str:
-        return "4.3.1"
+        return KAFKA_VERSION
 
     @classmethod
     def config_def(cls) -> ConfigDef:
@@ -118,7 +119,7 @@ class EnvVarConfigProvider(ConfigProvider):
 
     @classmethod
     def version(cls) -> str:
-        return "4.3.1"
+        return KAFKA_VERSION
 
     @classmethod
     def config_def(cls) -> ConfigDef:

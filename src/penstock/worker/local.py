@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
 from typing import Any
 
-from penstock import __version__
+from penstock import KAFKA_VERSION, __version__
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.core.config.catalog import PluginClass
 from penstock.core.config.infos import ConfigInfos
@@ -14,9 +14,6 @@ from penstock.core.config.versions import VersionRange
 from penstock.core.model import messages as m
 from penstock.observe import LogLevels
 from penstock.plugins import Plugins
-
-KAFKA_VERSION = "4.3.1"
-"""What clients take us for: the release of Kafka Connect whose interface this is."""
 
 
 class LocalAnswers:

@@ -12,6 +12,7 @@ from typing import Any
 
 from confluent_kafka.admin import AdminClient
 
+from penstock import KAFKA_VERSION
 from penstock.api.config import ConfigDef, ConfigValue
 from penstock.api.connector import SourceConnector
 from penstock.api.errors import RetriableError
@@ -19,7 +20,7 @@ from penstock.connectors.mirror import cluster
 from penstock.connectors.mirror.checkpoint_task import MirrorCheckpointTask
 from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.scheduler import Scheduler
-from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS, VERSION, add_error
+from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS, add_error
 from penstock.connectors.mirror.source_offsets import check
 from penstock.connectors.mirror.topics import group_parts
 from penstock.java.text import hash_order
@@ -39,7 +40,7 @@ class MirrorCheckpointConnector(SourceConnector):
 
     @classmethod
     def version(cls) -> str:
-        return VERSION
+        return KAFKA_VERSION
 
     @classmethod
     def config_def(cls) -> ConfigDef:

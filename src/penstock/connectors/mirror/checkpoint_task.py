@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from confluent_kafka import KafkaException
 
+from penstock import KAFKA_VERSION
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import KafkaError
 from penstock.api.schema import BYTES
@@ -21,7 +22,7 @@ from penstock.connectors.mirror.cluster import Committed
 from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.records import Checkpoint, OffsetSync, Place
 from penstock.connectors.mirror.scheduler import Scheduler
-from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS, VERSION
+from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS
 from penstock.connectors.mirror.source_offsets import NO_OFFSET
 from penstock.connectors.mirror.topic_reader import TopicReader
 from penstock.connectors.mirror.translation import Translation
@@ -55,7 +56,7 @@ class MirrorCheckpointTask(SourceTask):
 
     @classmethod
     def version(cls) -> str:
-        return VERSION
+        return KAFKA_VERSION
 
     def __init__(self) -> None:
         self._stopping = False

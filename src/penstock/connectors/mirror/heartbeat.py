@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from penstock import KAFKA_VERSION
 from penstock.api.config import ConfigDef, ConfigValue
 from penstock.api.connector import SourceConnector
 from penstock.api.record import SourceRecord
@@ -17,7 +18,7 @@ from penstock.api.source import SourceTask
 from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.records import Heartbeat
 from penstock.connectors.mirror.scheduler import Scheduler
-from penstock.connectors.mirror.settings import HEARTBEAT_SETTINGS, VERSION
+from penstock.connectors.mirror.settings import HEARTBEAT_SETTINGS
 from penstock.connectors.mirror.source_offsets import NO_OFFSET, check
 from penstock.kafka.admin import TopicSpec, create_topic
 
@@ -29,7 +30,7 @@ class MirrorHeartbeatTask(SourceTask):
 
     @classmethod
     def version(cls) -> str:
-        return VERSION
+        return KAFKA_VERSION
 
     def start(self, config: Mapping[str, str]) -> None:
         c = MirrorConfig(HEARTBEAT_SETTINGS, config)
@@ -68,7 +69,7 @@ class MirrorHeartbeatConnector(SourceConnector):
 
     @classmethod
     def version(cls) -> str:
-        return VERSION
+        return KAFKA_VERSION
 
     @classmethod
     def config_def(cls) -> ConfigDef:

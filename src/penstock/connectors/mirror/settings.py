@@ -17,9 +17,6 @@ from penstock.connectors.mirror.classes import load
 from penstock.core.config.clients import SECURITY, define_table
 from penstock.core.config.connector import common_config
 
-VERSION = "4.3.1"
-"""Of the Kafka whose connectors these are."""
-
 # A definition a line, with its documentation below: name, type, importance, default; `!` is required, nothing is null.
 _BASE = """
 enabled BOOLEAN LOW true

@@ -13,6 +13,7 @@ from typing import Any
 
 from confluent_kafka.admin import NewTopic
 
+from penstock import KAFKA_VERSION
 from penstock.api.config import ConfigDef, ConfigValue
 from penstock.api.connector import ExactlyOnceSupport, SourceConnector
 from penstock.api.errors import ConnectError
@@ -20,7 +21,7 @@ from penstock.connectors.mirror import cluster
 from penstock.connectors.mirror.config import MirrorConfig, consumer_settings
 from penstock.connectors.mirror.records import Place
 from penstock.connectors.mirror.scheduler import Scheduler
-from penstock.connectors.mirror.settings import SOURCE_SETTINGS, VERSION, add_error
+from penstock.connectors.mirror.settings import SOURCE_SETTINGS, add_error
 from penstock.connectors.mirror.source_offsets import check
 from penstock.connectors.mirror.source_task import MirrorSourceTask
 from penstock.connectors.mirror.topics import Rules, places, round_robin
@@ -44,7 +45,7 @@ class MirrorSourceConnector(SourceConnector):
 
     @classmethod
     def version(cls) -> str:
-        return VERSION
+        return KAFKA_VERSION
 
     @classmethod
     def config_def(cls) -> ConfigDef:

@@ -23,6 +23,7 @@ from confluent_kafka import (
 )
 from confluent_kafka import KafkaError as BrokerError
 
+from penstock import KAFKA_VERSION
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.config_types import Type, parse_type
 from penstock.api.record import Header
@@ -31,7 +32,7 @@ from penstock.api.source import SourceTask
 from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.offset_syncs import OffsetSyncs
 from penstock.connectors.mirror.records import Place
-from penstock.connectors.mirror.settings import SOURCE_SETTINGS, VERSION
+from penstock.connectors.mirror.settings import SOURCE_SETTINGS
 from penstock.connectors.mirror.source_offsets import OFFSET, source_partition
 from penstock.kafka.clients import new_consumer
 
@@ -54,7 +55,7 @@ class MirrorSourceTask(SourceTask):
 
     @classmethod
     def version(cls) -> str:
-        return VERSION
+        return KAFKA_VERSION
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

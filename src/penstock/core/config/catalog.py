@@ -45,8 +45,6 @@ _INTERFACES = {
     Kind.CONFIG_PROVIDER: "ConfigProvider",
     Kind.OVERRIDE_POLICY: "ConnectorClientConfigOverridePolicy",
 }
-KAFKA_VERSION = "4.3.1"
-"""What classes that stand for Kafka's own report as their version."""
 CONNECTORS = (Kind.SINK, Kind.SOURCE)
 LISTED = (*CONNECTORS, Kind.TRANSFORMATION, Kind.PREDICATE, Kind.CONVERTER, Kind.HEADER_CONVERTER)
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from starlette.responses import Response
 
+from penstock import KAFKA_VERSION
 from penstock.core.model.messages import Reply
 from penstock.http.openapi.schemas import EXAMPLE_CONFIG, SCHEMAS, ref
 from penstock.http.router import Call, Router
 
 Json = dict[str, Any]
 
-API_VERSION = "4.3.1"
 CREATION = {"name": "lines", "config": EXAMPLE_CONFIG, "initial_state": "RUNNING"}
 OFFSETS = {"offsets": [{"partition": {"filename": "/tmp/lines.txt"}, "offset": {"position": 42}}]}
 
@@ -35,7 +35,7 @@ def document(paths: list[tuple[str, list[str]]]) -> Json:
         "openapi": "3.1.0",
         "info": {
             "title": "Kafka Connect REST interface",
-            "version": API_VERSION,
+            "version": KAFKA_VERSION,
             "description": "Connectors, their tasks, offsets and topics, as Kafka Connect has them.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },

@@ -7,13 +7,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from penstock import KAFKA_VERSION
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.converter import Converter, HeaderConverter, SchemaAndValue
 from penstock.api.schema import Schema
 from penstock.api.validators import ValidString
-
-VERSION = "4.3.1"
-"""Of the Kafka whose converters these are."""
 
 
 def converter_settings() -> ConfigDef:
@@ -34,7 +32,7 @@ class AnyConverter(Converter, HeaderConverter):
 
     @classmethod
     def version(cls) -> str:
-        return VERSION
+        return KAFKA_VERSION
 
     @classmethod
     def config_def(cls) -> ConfigDef:

@@ -6,10 +6,10 @@ import logging
 from functools import lru_cache
 from typing import Any
 
+from penstock import KAFKA_VERSION
 from penstock.api.config import ConfigDef
 from penstock.api.converter import HeaderConverter, SchemaAndValue
 from penstock.api.schema import BYTES, Schema
-from penstock.pipeline.converters.base import VERSION
 from penstock.pipeline.values import parse_string, to_text
 
 log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ class SimpleHeaderConverter(HeaderConverter):
 
     @classmethod
     def version(cls) -> str:
-        return VERSION
+        return KAFKA_VERSION
 
     @classmethod
     def config_def(cls) -> ConfigDef:
