@@ -115,9 +115,9 @@ def stop(herder: Herder, request: m.StopConnector) -> Flow:
 
 
 def reset_topics(herder: Herder, request: m.ResetTopics) -> Flow:
-    """KIP-558. Any worker writes the tombstones; also for a connector that is gone.
+    """200, as KIP-558 says (Java's standalone worker answers 202).
 
-    200 in a cluster, as the KIP says; a standalone worker, of which it says nothing, answers 202 as Java's does.
+    Any worker writes the tombstones, also for a connector that is gone.
     """
     check_allowed(herder.settings.topic_tracking, herder.settings.allow_topics_reset, reset=True)
     topics = herder.statuses.topics
@@ -128,7 +128,7 @@ def reset_topics(herder: Herder, request: m.ResetTopics) -> Flow:
             yield Until(lambda: not any(topics.is_active(r) for r in before), herder.settings.patience_ms, "")
         except TimeoutError:
             herder.log("WARNING", f"The active topics of {request.name} have not been reset yet; it was asked for")
-    return m.Reply(200 if herder.settings.distributed else 202)
+    return m.Reply(200)
 
 
 def set_cluster_logger(herder: Herder, request: m.SetClusterLogger) -> Flow:

@@ -39,7 +39,7 @@ def check_draft(config: Props, compile: Compile = re.compile) -> list[ConfigValu
     if RULES not in config:
         return [_problem(config, key, _draft_alone(key, config)) for key in config if _is_draft(key)]
     names = parse_type(RULES, config[RULES], Type.LIST) or []
-    problems = list(_checknames_in(config, names))
+    problems = list(_check_names(config, names))
     for name in dict.fromkeys(names):
         if name:
             problems.extend(_check_rule(config, f"{PREFIX}{name}.", compile))
@@ -57,7 +57,7 @@ def _draft_alone(key: str, config: Props) -> str:
     return f"'{key}' belongs to no rule: '{RULES}' is missing, which lists the names of the rules"
 
 
-def _checknames_in(config: Props, names: list[str]) -> Iterator[ConfigValue]:
+def _check_names(config: Props, names: list[str]) -> Iterator[ConfigValue]:
     if "" in names:
         yield _problem(config, RULES, f"Configuration '{RULES}' names a rule without a name; right is `first,second`")
     if len(set(names)) < len(names):
