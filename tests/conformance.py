@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from penstock.embedded import Broker
-from workers import WorkerProcess
+from support.worker_process import WorkerProcess
 
 
 def main(suite: Path, *arguments: str) -> int:

@@ -22,7 +22,7 @@ from bench.cases import CASES
 from bench.connect import CaseError, Connect
 from bench.setting import Setting
 from penstock.embedded import Broker
-from workers import SPARKS_JAVA, WorkerProcess
+from support.worker_process import SPARKS_JAVA, WorkerProcess
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 

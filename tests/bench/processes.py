@@ -7,7 +7,7 @@ from typing import Self
 
 import psutil
 
-from process_tree import descendants
+from support.process_tree import descendants
 
 
 def listening(port: int) -> int | None:

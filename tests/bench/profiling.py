@@ -19,7 +19,7 @@ from bench.tables import Table
 from penstock.connectors.file_sink import FileStreamSinkTask
 from penstock.connectors.file_source import FileStreamSourceTask
 from penstock.pipeline.trace import trace
-from task_runs import TaskRun
+from support.tasks.runs import TaskRun
 
 PATHS = ("source-string", "source-json", "sink-string", "sink-json")
 

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from penstock import cli
 from penstock.observe import LogLevels
-from rest_cluster import RestCluster
-from serving import serve
+from support.rest.cluster import RestCluster
+from support.rest.server import serve
 
 Run = Callable[..., Result]
 

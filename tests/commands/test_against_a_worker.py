@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock import cli
-from support import Kafka
-from waiting import until
-from workers import WorkerProcess
+from support.kafka.client import Kafka
+from support.waiting import until
+from support.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.integration
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.commands.apply import difference
-from rest_cluster import RestCluster
+from support.rest.cluster import RestCluster
 
 ORDERS = {"name": "orders", "connector.class": "FileStreamSource", "topic": "t", "file": "f"}
 NEW = """\

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from penstock import cli
 from penstock.commands import _kafka
-from support import Kafka, Record
-from task_runs import JSON, new_name
-from waiting import until
-from workers import STRING, WorkerProcess
+from support.kafka.client import Kafka, Record
+from support.tasks.runs import JSON, new_name
+from support.waiting import until
+from support.worker_process import STRING, WorkerProcess
 
 pytestmark = pytest.mark.integration
 

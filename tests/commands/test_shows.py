@@ -10,8 +10,8 @@ import pytest
 from penstock.commands._rest import complete_connector
 from penstock.core.model.tasks import TaskId
 from penstock.http.client import Client
-from rest_cluster import RestCluster
-from waiting import until
+from support.rest.cluster import RestCluster
+from support.waiting import until
 
 CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
 

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.core.model.tasks import TaskId
 from penstock.http.client import Client
-from rest_cluster import RestCluster
+from support.rest.cluster import RestCluster
 
 CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
 

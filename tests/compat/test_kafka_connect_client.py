@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from jar_lists import needed
-from kafka_connect_client import JARS, play
-from workers import WorkerProcess
+from compat.kafka_connect_client import JARS, play
+from support.jars import needed
+from support.worker_process import WorkerProcess
 
 GOLDEN = Path(__file__).parent / "golden" / "kafka-connect-client.json"
 

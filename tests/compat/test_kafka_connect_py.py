@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_connect_py import play
-from workers import WorkerProcess
+from compat.kafka_connect_py import play
+from support.worker_process import WorkerProcess
 
 GOLDEN = Path(__file__).parent / "golden" / "kafka-connect-py.json"
 

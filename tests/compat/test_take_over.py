@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from jar_lists import needed
-from java_worker import JARS, JavaWorker
-from support import Kafka
-from waiting import until
-from workers import WorkerProcess
+from support.jars import needed
+from support.java_worker import JARS, JavaWorker
+from support.kafka.client import Kafka
+from support.waiting import until
+from support.worker_process import WorkerProcess
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

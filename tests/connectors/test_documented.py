@@ -13,8 +13,8 @@ import pytest
 
 from penstock.api.connector import SinkConnector
 from penstock.plugins.path import find_classes
-from support import Kafka
-from task_runs import JSON, TaskRun, eventually, new_name
+from support.kafka.client import Kafka
+from support.tasks.runs import JSON, TaskRun, eventually, new_name
 
 PAGE = Path(__file__).parents[2] / "docs" / "sinks.md"
 

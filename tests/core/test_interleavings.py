@@ -29,8 +29,8 @@ from penstock.core.model.records import (
     TopicStatus,
 )
 from penstock.core.model.tasks import TaskId
-from simulated_worker import Worker
-from simulation import Cluster
+from simulation.cluster import Cluster
+from simulation.worker import Worker
 
 EXAMPLES = int(os.environ.get("PENSTOCK_INTERLEAVINGS", "120"))
 NAMES, WORKERS, TOPICS = ("c", "s"), ("w1", "w2", "w3"), ("t", "u")

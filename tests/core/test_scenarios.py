@@ -14,7 +14,7 @@ import pytest
 
 from penstock.core.model import messages as m
 from penstock.core.model.tasks import TaskId
-from simulation import Cluster
+from simulation.cluster import Cluster
 
 FOLDER = Path(__file__).parent / "scenarios"
 

@@ -18,8 +18,8 @@ import pytest
 
 from penstock.demo import flights
 from penstock.embedded.jars import jars
-from process_tree import alive, descendants
-from process_tree import command as command_of
+from support.process_tree import alive, descendants
+from support.process_tree import command as command_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

@@ -15,8 +15,8 @@ from confluent_kafka.admin import ConfigResource
 from penstock.embedded import Broker, EmbeddedError
 from penstock.embedded.broker import holds_lock
 from penstock.embedded.ports import answers, ports
-from support import Kafka
-from waiting import until
+from support.kafka.client import Kafka
+from support.waiting import until
 
 
 def test_a_free_port_is_found_and_a_taken_one_is_named() -> None:

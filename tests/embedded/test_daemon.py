@@ -10,7 +10,7 @@ import pytest
 from penstock.embedded import EmbeddedError
 from penstock.embedded.daemon import Running, down, status
 from penstock.embedded.ports import answers
-from waiting import until
+from support.waiting import until
 
 
 def penstock(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -16,7 +16,7 @@ from penstock.http.access.response_headers import ResponseHeaders, header_rules
 from penstock.http.app import make_router
 from penstock.http.router import Guard
 from penstock.observe import LogLevels
-from rest_cluster import RestCluster
+from support.rest.cluster import RestCluster
 
 
 @pytest.fixture(scope="session")

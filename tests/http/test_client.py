@@ -8,8 +8,8 @@ import orjson
 import pytest
 
 from penstock.http.client import Client, NotFoundError, UnreachableError, WorkerError
-from rest_cluster import RestCluster
-from serving import serve
+from support.rest.cluster import RestCluster
+from support.rest.server import serve
 
 CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
 

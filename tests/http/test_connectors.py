@@ -8,7 +8,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from answers import assert_refused
+from support.rest.errors import assert_refused
 
 CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
 

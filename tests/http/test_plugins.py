@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from answers import assert_refused
+from support.rest.errors import assert_refused
 
 SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import httpx
 import pytest
 
-from answers import assert_refused
+from support.rest.errors import assert_refused
 
 JSON = {"Content-Type": "application/json"}
 

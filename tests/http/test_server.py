@@ -14,12 +14,12 @@ from typing import Any
 import httpx
 import pytest
 
-from certificates import PASSWORD, Authority, Identity, pkcs12_key_store
 from penstock.core.model import messages as m
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.tls import client_context
 from penstock.http.server import ListenError, RestServer
 from penstock.java import key_stores
+from support.certificates import PASSWORD, Authority, Identity, pkcs12_key_store
 
 Serve = Callable[..., RestServer]
 get = partial(httpx.get, timeout=60)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from penstock.demo import connectors, flights
-from spark_cluster import SparkCluster
-from waiting import until
-from workers import WorkerProcess
+from support.spark.cluster import SparkCluster
+from support.waiting import until
+from support.worker_process import WorkerProcess
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

@@ -4,7 +4,6 @@ import logging
 
 import pytest
 
-from kafka_golden import Golden, golden
 from penstock.core.model.records import (
     ConnectorConfig,
     LoggerLevel,
@@ -17,6 +16,7 @@ from penstock.core.model.records import (
 )
 from penstock.core.model.tasks import TaskId
 from penstock.kafka.storage.config_records import decode, encode, task_id
+from support.kafka.golden import Golden, golden
 
 
 @pytest.mark.parametrize("record", golden("config"), ids=lambda r: r.key.decode())

@@ -6,8 +6,8 @@ from confluent_kafka import KafkaError, KafkaException
 from penstock.api.errors import ConnectError
 from penstock.kafka.clients import init_transactions, make_producer
 from penstock.kafka.fencing import fence, fence_task, transactional_id
-from support import Kafka
-from waiting import answer
+from support.kafka.client import Kafka
+from support.waiting import answer
 
 pytestmark = pytest.mark.integration
 

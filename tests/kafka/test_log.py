@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from kafka_golden import golden
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.kafka.admin import TopicSpec
 from penstock.kafka.client_settings import internal
@@ -16,8 +15,9 @@ from penstock.kafka.log.reader import LogClients
 from penstock.kafka.log.topic import LogTopic
 from penstock.kafka.log.topic_log import TopicLog
 from penstock.kafka.log.writer import LogClosedError
-from support import Kafka
-from waiting import Inbox, answer
+from support.kafka.client import Kafka
+from support.kafka.golden import golden
+from support.waiting import Inbox, answer
 
 pytestmark = pytest.mark.integration
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_golden import Golden, golden
 from penstock.api.errors import DataError
 from penstock.kafka.offsets.records import canonical, decode_key, decode_value, encode_key, encode_value
+from support.kafka.golden import Golden, golden
 
 
 @pytest.mark.parametrize("record", golden("offset"), ids=lambda r: r.key.decode())

@@ -10,8 +10,8 @@ from penstock.kafka.log import topic as log_topic
 from penstock.kafka.offsets.entries import OffsetEntries, StoredOffset
 from penstock.kafka.offsets.source_offsets import ConnectorOffsets, merged
 from penstock.kafka.offsets.topic import OffsetTopic, ensure_own_topic, own_offsets_topic, worker_offsets
-from support import Kafka
-from waiting import Inbox, answer
+from support.kafka.client import Kafka
+from support.waiting import Inbox, answer
 
 
 def test_records_add_up():

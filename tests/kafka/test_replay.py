@@ -12,8 +12,8 @@ from penstock.api.errors import ConnectError
 from penstock.kafka.clients import new_consumer, new_producer
 from penstock.kafka.dead_letters import Letter, letter_at, letters
 from penstock.kafka.replay import Done, Replay, done_of, group_of
-from support import Kafka, Record
-from task_runs import eventually, new_name
+from support.kafka.client import Kafka, Record
+from support.tasks.runs import eventually, new_name
 
 
 def test_what_is_done() -> None:

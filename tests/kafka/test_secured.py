@@ -22,8 +22,8 @@ from penstock.kafka.offsets.source_offsets import ConnectorOffsets
 from penstock.kafka.offsets.topic import worker_offsets
 from penstock.kafka.security.authorization import NotAllowedError
 from penstock.kafka.storage.stores import ConfigStore, StatusStore
-from secured import Secured, secured_broker
-from waiting import Inbox, answer
+from support.kafka.secured_broker import Secured, secured_broker
+from support.waiting import Inbox, answer
 
 pytestmark = pytest.mark.integration
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from certificates import PASSWORD, Authority, jks_trust_store, pkcs12_key_store, pkcs12_trust_store
 from penstock.api.errors import ConfigError
 from penstock.kafka.clients import producer_config
 from penstock.kafka.security.settings import Security
+from support.certificates import PASSWORD, Authority, jks_trust_store, pkcs12_key_store, pkcs12_trust_store
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from certificates import PASSWORD, Authority
 from penstock.api.errors import ConfigError
 from penstock.kafka.security.clients import chain_in_file, for_kafka_python, for_librdkafka, ssl_context
 from penstock.kafka.security.settings import Security, Tls
+from support.certificates import PASSWORD, Authority
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"

@@ -7,8 +7,8 @@ import pytest
 from penstock.api.errors import ConnectError
 from penstock.kafka.clients import make_consumer
 from penstock.kafka.offsets.sink_offsets import Place, SinkOffsetError, SinkOffsets, as_json, parse
-from support import Kafka
-from waiting import answer
+from support.kafka.client import Kafka
+from support.waiting import answer
 
 
 def test_parse():

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_golden import Golden, golden
 from penstock.core.model.records import ConnectorStatus, TaskStatus, TopicStatus
 from penstock.core.model.tasks import TaskId
 from penstock.kafka.storage.status_records import decode, encode
+from support.kafka.golden import Golden, golden
 
 
 @pytest.mark.parametrize("record", golden("status"), ids=lambda r: r.key.decode())

@@ -16,8 +16,8 @@ from penstock.core.model.records import (
 )
 from penstock.kafka.log.fenced_writer import FencedError, PrivilegedWriteError
 from penstock.kafka.storage.stores import ConfigStore, StatusStore, exactly_once_support, internal_topic
-from support import Kafka, Record
-from waiting import Inbox, answer
+from support.kafka.client import Kafka, Record
+from support.waiting import Inbox, answer
 
 WORKER = {
     "group.id": "g",

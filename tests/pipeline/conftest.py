@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support import Kafka
+from support.kafka.client import Kafka
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from giving import Giving, Telling, giving, record
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.embedded import Broker
-from support import Kafka
-from task_runs import TaskRun, eventually, new_name
+from support.kafka.client import Kafka
+from support.tasks.runs import TaskRun, eventually, new_name
+from support.tasks.scripted_source import AcknowledgedSource, ScriptedSource, record, scripted
 
 pytestmark = pytest.mark.integration
 
@@ -37,11 +37,11 @@ def stored(run: TaskRun) -> list[tuple[Any, Any]]:
     return [(partition["p"], offset["o"]) for partition, offset in run.host.stored]
 
 
-@pytest.mark.parametrize("base", [Giving, Telling])
+@pytest.mark.parametrize("base", [ScriptedSource, AcknowledgedSource])
 def test_source_partitions_do_not_wait_for_another_ones_topic(
-    kafka: Kafka, topic: str, missing: str, base: type[Giving]
+    kafka: Kafka, topic: str, missing: str, base: type[ScriptedSource]
 ) -> None:
-    task = giving([record(topic, "a", 1), record(missing, "b", 1), record(topic, "a", 2)], base=base)
+    task = scripted([record(topic, "a", 1), record(missing, "b", 1), record(topic, "a", 2)], base=base)
     with TaskRun(task, kafka.bootstrap, {}, worker=IMPATIENT) as run:
         eventually(lambda: stored(run)[-1:] == [("a", 2)])
         assert run.host.topics == [] or run.host.topics == [topic]
@@ -55,22 +55,22 @@ def test_source_partitions_do_not_wait_for_another_ones_topic(
 def test_nothing_is_committed_beyond_the_first_record_that_did_not_arrive(
     kafka: Kafka, topic: str, missing: str
 ) -> None:
-    task = giving([record(topic, "a", 1), record(missing, "a", 2), record(topic, "a", 3)], base=Telling)
+    task = scripted([record(topic, "a", 1), record(missing, "a", 2), record(topic, "a", 3)], base=AcknowledgedSource)
     with TaskRun(task, kafka.bootstrap, {}, worker=IMPATIENT) as run:
         eventually(lambda: stored(run) == [("a", 1)])
-        eventually(lambda: sorted(task.told) == [("v", 0), ("v", 1)])
+        eventually(lambda: sorted(task.acknowledged) == [("v", 0), ("v", 1)])
     assert stored(run) == [("a", 1)]
 
 
 def test_where_a_record_went_that_nobody_acknowledges_is_not_known(kafka: Kafka, topic: str) -> None:
-    task = giving([record(topic, "a", 1)], base=Telling)
+    task = scripted([record(topic, "a", 1)], base=AcknowledgedSource)
     with TaskRun(task, kafka.bootstrap, {"producer.override.acks": "0"}, worker=IMPATIENT):
-        eventually(lambda: task.told)
-    assert task.told == [("v", -1)]
+        eventually(lambda: task.acknowledged)
+    assert task.acknowledged == [("v", -1)]
 
 
 def test_a_flush_that_takes_too_long_is_told(kafka: Kafka, missing: str, caplog: pytest.LogCaptureFixture) -> None:
-    with TaskRun(giving([record(missing, "a", 1)]), kafka.bootstrap, {}, worker=IMPATIENT) as run:
+    with TaskRun(scripted([record(missing, "a", 1)]), kafka.bootstrap, {}, worker=IMPATIENT) as run:
         eventually(lambda: "timed out while waiting for producer to flush outstanding 1 messages" in caplog.text)
         assert f"Offsets of source partitions that send to {missing} are not committed yet" in caplog.text
     assert run.host.stored == []
@@ -84,7 +84,7 @@ def test_a_task_waits_while_its_producer_is_full(kafka: Kafka, missing: str, top
         polled.append(len(polled))
         return [record(missing, "a", polled[-1], "x" * 10_000)] if len(polled) <= 300 else None
 
-    task = giving(poll=poll)
+    task = scripted(poll=poll)
     config = {"producer.override.buffer.memory": str(1 << 20)}
     run = TaskRun(task, kafka.bootstrap, config, worker=IMPATIENT).started()
     eventually(lambda: len(polled) >= 100)
@@ -97,7 +97,7 @@ def test_a_task_waits_while_its_producer_is_full(kafka: Kafka, missing: str, top
 
 
 def test_what_arrived_before_a_failure_is_committed(kafka: Kafka, topic: str) -> None:
-    task = giving([record(topic, "a", 1)], [record(topic, "a", 2)], ConnectError("broken"))
+    task = scripted([record(topic, "a", 1)], [record(topic, "a", 2)], ConnectError("broken"))
     run = TaskRun(task, kafka.bootstrap, {}, worker={"offset.flush.interval.ms": "600000"})
     assert "broken" in run.failure()
     assert stored(run) == [("a", 2)]
@@ -105,7 +105,7 @@ def test_what_arrived_before_a_failure_is_committed(kafka: Kafka, topic: str) ->
 
 def test_a_record_that_is_refused_holds_back_its_own_source_partition_only(kafka: Kafka, topic: str) -> None:
     small = kafka.create_topic(config={"max.message.bytes": "200"})
-    task = giving([record(topic, "a", 1), record(small, "b", 1, "x" * 2000)], [record(topic, "a", 2)])
+    task = scripted([record(topic, "a", 1), record(small, "b", 1, "x" * 2000)], [record(topic, "a", 2)])
     run = TaskRun(task, kafka.bootstrap, {}, worker={"offset.flush.interval.ms": "600000"})
     trace = run.failure()
     assert trace.startswith(
@@ -116,10 +116,12 @@ def test_a_record_that_is_refused_holds_back_its_own_source_partition_only(kafka
     assert {name for name, _ in stored(run)} == {"a"}
 
 
-@pytest.mark.parametrize("base", [Giving, Telling])
-def test_tolerated_losses_are_committed(kafka: Kafka, base: type[Giving], caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("base", [ScriptedSource, AcknowledgedSource])
+def test_tolerated_losses_are_committed(
+    kafka: Kafka, base: type[ScriptedSource], caplog: pytest.LogCaptureFixture
+) -> None:
     small = kafka.create_topic(config={"max.message.bytes": "200"})
-    task = giving([record(small, "a", 1), record(small, "a", 2, "x" * 2000), record(small, "a", 3)], base=base)
+    task = scripted([record(small, "a", 1), record(small, "a", 2, "x" * 2000), record(small, "a", 3)], base=base)
     config = {"errors.tolerance": "all", "errors.log.enable": "true"}
     with TaskRun(task, kafka.bootstrap, config) as run:
         eventually(lambda: stored(run)[-1:] == [("a", 3)])
@@ -127,7 +129,10 @@ def test_tolerated_losses_are_committed(kafka: Kafka, base: type[Giving], caplog
     assert kafka.values(small) == [b"v", b"v"]
     words = "Executing stage 'KAFKA_PRODUCE' with class 'org.apache.kafka.connect.runtime.WorkerSourceTask'"
     assert words in caplog.text
-    assert task.told == ([("v", 0), ("v", 1)] if base is Telling else []) or ("x" * 2000, -1) in task.told
+    assert (
+        task.acknowledged == ([("v", 0), ("v", 1)] if base is AcknowledgedSource else [])
+        or ("x" * 2000, -1) in task.acknowledged
+    )
 
 
 @pytest.mark.parametrize("exactly_once", [False, True])
@@ -136,7 +141,7 @@ def test_a_batch_that_is_too_large_for_its_topic_is_parted(kafka: Kafka, topic: 
     lines = [f"{i:0100}" for i in range(2000)]
     batch = [record(topic if i % 10 == 0 else small, "a", i, line) for i, line in enumerate(lines)]
     spec: dict[str, Any] = {"exactly_once": True, "offsets_topic": offsets} if exactly_once else {}
-    with TaskRun(giving(batch, [record(small, "a", 2000, "the end")]), kafka.bootstrap, {}, **spec):
+    with TaskRun(scripted(batch, [record(small, "a", 2000, "the end")]), kafka.bootstrap, {}, **spec):
         eventually(lambda: kafka.values(small)[-1:] == [b"the end"])
     assert [int(value or b"") for value in kafka.values(small)[:-1]] == [i for i in range(2000) if i % 10]
     assert [int(value or b"") for value in kafka.values(topic)] == list(range(0, 2000, 10))
@@ -144,7 +149,7 @@ def test_a_batch_that_is_too_large_for_its_topic_is_parted(kafka: Kafka, topic: 
 
 def test_what_comes_before_a_record_that_is_too_large_is_committed(kafka: Kafka, topic: str) -> None:
     values = ["v", "v", "x" * 2_000_000, "v"]
-    run = TaskRun(giving([record(topic, "a", i, v) for i, v in enumerate(values, 1)]), kafka.bootstrap, {})
+    run = TaskRun(scripted([record(topic, "a", i, v) for i, v in enumerate(values, 1)]), kafka.bootstrap, {})
     assert "which is the value of the max.request.size configuration" in run.failure()
     assert kafka.values(topic) == [b"v", b"v"]
     assert stored(run) == [("a", 2)]
@@ -152,14 +157,14 @@ def test_what_comes_before_a_record_that_is_too_large_is_committed(kafka: Kafka,
 
 def test_a_missing_topic_is_waited_for_as_long_as_was_said(kafka: Kafka, missing: str) -> None:
     config = {"producer.override.max.block.ms": "2000"}
-    run = TaskRun(giving([record(missing, "a", 1)]), kafka.bootstrap, config)
+    run = TaskRun(scripted([record(missing, "a", 1)]), kafka.bootstrap, config)
     assert "Caused by: org.apache.kafka.common.errors.UnknownTopicOrPartitionException" in run.failure()
     assert stored(run) == []
 
 
 def test_records_before_one_that_cannot_be_converted_are_sent(kafka: Kafka, topic: str) -> None:
     cast = {"transforms": "c", "transforms.c.type": "org.apache.kafka.connect.transforms.Cast$Value"}
-    task = giving([record(topic, "a", i, value) for i, value in enumerate(["1", "2", "x", "4"], 1)])
+    task = scripted([record(topic, "a", i, value) for i, value in enumerate(["1", "2", "x", "4"], 1)])
     run = TaskRun(task, kafka.bootstrap, {**cast, "transforms.c.spec": "int32"})
     trace = run.failure()
     assert trace.startswith("org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler\n")
@@ -169,7 +174,7 @@ def test_records_before_one_that_cannot_be_converted_are_sent(kafka: Kafka, topi
 
 
 def test_a_pause_commits_and_what_arrives_later_is_committed_meanwhile(kafka: Kafka, topic: str, missing: str) -> None:
-    task = giving([record(topic, "a", 1), record(missing, "b", 1)])
+    task = scripted([record(topic, "a", 1), record(missing, "b", 1)])
     with TaskRun(task, kafka.bootstrap, {}, worker=IMPATIENT) as run:
         eventually(lambda: not task.batches)
         run.control.pause()
@@ -182,7 +187,7 @@ def test_a_pause_commits_and_what_arrives_later_is_committed_meanwhile(kafka: Ka
 def test_offsets_that_cannot_be_written_are_written_later(
     kafka: Kafka, topic: str, missing: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    task = giving([record(topic, "a", 1)])
+    task = scripted([record(topic, "a", 1)])
     with TaskRun(task, kafka.bootstrap, {}, worker=IMPATIENT, offsets_topic=missing):
         eventually(lambda: "Failed to commit offsets" in caplog.text)
         assert f"Timed out after 0.3 s while writing offsets to topic {missing}" in caplog.text
@@ -191,7 +196,9 @@ def test_offsets_that_cannot_be_written_are_written_later(
 
 
 def test_polls_that_may_be_tried_again_lose_nothing(kafka: Kafka, topic: str, caplog: pytest.LogCaptureFixture) -> None:
-    task = giving(RetriableError("not now"), [record(topic, "a", 1)], RetriableError("again"), [record(topic, "a", 2)])
+    task = scripted(
+        RetriableError("not now"), [record(topic, "a", 1)], RetriableError("again"), [record(topic, "a", 2)]
+    )
     with caplog.at_level(logging.WARNING), TaskRun(task, kafka.bootstrap, {}) as run:
         eventually(lambda: kafka.values(topic) == [b"v", b"v"])
         eventually(lambda: stored(run)[-1:] == [("a", 2)])

@@ -15,9 +15,9 @@ from penstock.api.schema import STRING
 from penstock.api.source import SourceTask
 from penstock.api.topic_settings import CleanupPolicy, TopicSettings
 from penstock.pipeline.source import topic_creation
-from secured import Secured, secured_broker
-from support import Kafka
-from task_runs import TaskRun, eventually, new_name
+from support.kafka.client import Kafka
+from support.kafka.secured_broker import Secured, secured_broker
+from support.tasks.runs import TaskRun, eventually, new_name
 
 pytestmark = pytest.mark.integration
 

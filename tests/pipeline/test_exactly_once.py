@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from giving import giving, records
 from penstock.api.errors import ConnectError
 from penstock.api.record import SourceRecord
 from penstock.connectors.file_source import FileStreamSourceTask
-from support import Kafka
-from task_runs import TaskRun, eventually, new_name
+from support.kafka.client import Kafka
+from support.tasks.runs import TaskRun, eventually, new_name
+from support.tasks.scripted_source import records, scripted
 
 pytestmark = pytest.mark.integration
 
@@ -46,7 +46,7 @@ def test_records_and_offsets_in_one_transaction(
 
 def test_own_offsets_are_copied_after_the_commit(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
     copies = kafka.create_topic()
-    task = giving(records(topic, "a"))
+    task = scripted(records(topic, "a"))
     with TaskRun(task, bootstrap, {}, **once(offsets_topic, global_offsets_topic=copies)) as run:
         eventually(lambda: stored(kafka, copies, run.connector))
         # A commit is answered before it is visible; the copy is no part of it.
@@ -57,7 +57,7 @@ def test_own_offsets_are_copied_after_the_commit(kafka: Kafka, bootstrap: str, t
 
 def test_an_interval_holds_records_back(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
     config = {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "3000"}
-    task = giving()
+    task = scripted()
     with TaskRun(task, bootstrap, config, **once(offsets_topic)) as run:
         # An interval begins with the end of a pause.
         run.control.pause()
@@ -71,7 +71,7 @@ def test_an_interval_holds_records_back(kafka: Kafka, bootstrap: str, topic: str
 
 def test_a_pause_and_a_stop_end_the_transaction(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
     config = {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "600000"}
-    task = giving(records(topic, "a"))
+    task = scripted(records(topic, "a"))
     with TaskRun(task, bootstrap, config, **once(offsets_topic)) as run:
         eventually(lambda: kafka.values(topic, "read_uncommitted") == [b"a"])
         run.control.pause()
@@ -97,7 +97,7 @@ def test_the_connector_defines_transactions(kafka: Kafka, bootstrap: str, topic:
         return self.batches.pop()
 
     config = {"transaction.boundary": "connector"}
-    with TaskRun(giving(batch, poll=poll), bootstrap, config, **once(offsets_topic)) as run:
+    with TaskRun(scripted(batch, poll=poll), bootstrap, config, **once(offsets_topic)) as run:
         eventually(lambda: kafka.values(topic) == [b"kept 1", b"kept 2", b"kept 3"])
         eventually(lambda: len(stored(kafka, offsets_topic, run.connector)) > 2)
     assert stored(kafka, offsets_topic, run.connector) == [b'{"o":2}', b'{"o":3}', b'{"o":4}']
@@ -124,7 +124,7 @@ def test_transactions_may_be_aborted_as_soon_as_others_end(
         self.context.transaction.abort_transaction()
         return None
 
-    with TaskRun(giving(poll=poll), bootstrap, {"transaction.boundary": "connector"}, **once(offsets_topic)) as run:
+    with TaskRun(scripted(poll=poll), bootstrap, {"transaction.boundary": "connector"}, **once(offsets_topic)) as run:
         eventually(lambda: run.error or b"kept 39" in kafka.values(topic))
     assert kafka.values(topic) == [b"kept %d" % i for i in range(40)]
 
@@ -132,7 +132,9 @@ def test_transactions_may_be_aborted_as_soon_as_others_end(
 def test_what_the_connector_did_not_commit_is_aborted_at_the_end(
     kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str
 ) -> None:
-    run = TaskRun(giving(records(topic, "a")), bootstrap, {"transaction.boundary": "connector"}, **once(offsets_topic))
+    run = TaskRun(
+        scripted(records(topic, "a")), bootstrap, {"transaction.boundary": "connector"}, **once(offsets_topic)
+    )
     with run:
         eventually(lambda: kafka.values(topic, "read_uncommitted") == [b"a"])
     assert kafka.values(topic) == []
@@ -141,7 +143,7 @@ def test_what_the_connector_did_not_commit_is_aborted_at_the_end(
 
 def test_a_failure_aborts(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
     config = {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "600000"}
-    task = giving(records(topic, "a"), ConnectError("gone"))
+    task = scripted(records(topic, "a"), ConnectError("gone"))
     run = TaskRun(task, bootstrap, config, **once(offsets_topic))
     assert "gone" in run.failure()
     assert kafka.values(topic) == []
@@ -153,7 +155,7 @@ def test_a_record_that_cannot_be_converted_aborts_its_transaction(
     kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str
 ) -> None:
     cast = {"transforms": "c", "transforms.c.type": "org.apache.kafka.connect.transforms.Cast$Value"}
-    task = giving(records(topic, "1", "2"), records(topic, "3", "no number", start=2))
+    task = scripted(records(topic, "1", "2"), records(topic, "3", "no number", start=2))
     run = TaskRun(task, bootstrap, {**cast, "transforms.c.spec": "int32"}, **once(offsets_topic))
     assert "source offset {'o': 4}" in run.failure()
     eventually(lambda: kafka.values(topic) == [b"1", b"2"])
@@ -161,7 +163,7 @@ def test_a_record_that_cannot_be_converted_aborts_its_transaction(
 
 
 def test_a_newer_run_shuts_out_an_older_one(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
-    older, newer = giving(records(topic, "a")), giving()
+    older, newer = scripted(records(topic, "a")), scripted()
     spec = once(offsets_topic)
     run = TaskRun(older, bootstrap, {}, connector="c", **spec).started()
     eventually(lambda: kafka.values(topic) == [b"a"])
@@ -180,19 +182,19 @@ def test_commits_are_told_after_the_transaction(kafka: Kafka, bootstrap: str, to
         # A broker answers to a commit a little before readers see it.
         told.append((record.value, offset, eventually(lambda: [v.decode() for v in kafka.values(topic) if v])))
 
-    with TaskRun(giving(records(topic, "a", "b"), commit_record=commit_record), bootstrap, {}, **once(offsets_topic)):
+    with TaskRun(scripted(records(topic, "a", "b"), commit_record=commit_record), bootstrap, {}, **once(offsets_topic)):
         eventually(lambda: len(told) == 2)
     assert told == [("a", 0, ["a", "b"]), ("b", 1, ["a", "b"])]
 
 
 def test_a_source_may_not_write_to_its_offsets_topic(bootstrap: str, offsets_topic: str) -> None:
-    run = TaskRun(giving(records(offsets_topic, "a")), bootstrap, {}, **once(offsets_topic))
+    run = TaskRun(scripted(records(offsets_topic, "a")), bootstrap, {}, **once(offsets_topic))
     assert "Source tasks may not produce to their own offsets topics" in run.failure()
 
 
 def test_lost_contact_ends_it_without_a_commit(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
     config = {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "600000"}
-    run = TaskRun(giving(records(topic, "a")), bootstrap, config, **once(offsets_topic)).started()
+    run = TaskRun(scripted(records(topic, "a")), bootstrap, config, **once(offsets_topic)).started()
     eventually(lambda: kafka.values(topic, "read_uncommitted") == [b"a"])
     run.control.abort()
     run.join()

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from keeping import keeping, values
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.record import SinkRecord
 from penstock.api.sink import TopicPartition
 from penstock.connectors.file_sink import FileStreamSinkTask
-from support import Kafka, Record
-from task_runs import TaskRun, eventually, new_name
+from support.kafka.client import Kafka, Record
+from support.tasks.recording_sink import recording, values
+from support.tasks.runs import TaskRun, eventually, new_name
 
 pytestmark = pytest.mark.integration
 
@@ -35,7 +35,7 @@ def test_records_to_a_file_and_their_offsets(kafka: Kafka, bootstrap: str, topic
 
 def test_the_life_of_a_task(kafka: Kafka, bootstrap: str, topic: str) -> None:
     kafka.produce(topic, ["a"])
-    task = keeping()
+    task = recording()
     with TaskRun(task, bootstrap, {"topics": topic}) as run:
         eventually(lambda: values(task))
     assert task.log == [("open", [0]), "a", ("close", [0]), "stop"]
@@ -45,7 +45,7 @@ def test_the_life_of_a_task(kafka: Kafka, bootstrap: str, topic: str) -> None:
 def test_records_have_all_that_was_read(kafka: Kafka, bootstrap: str, topic: str) -> None:
     kafka.produce(topic, [Record("v", "k", 0, (("h", b"1"), ("h", None)), 1234)])
     found: list[SinkRecord] = []
-    with TaskRun(keeping(put=lambda self, records: found.extend(records)), bootstrap, {"topics": topic}):
+    with TaskRun(recording(put=lambda self, records: found.extend(records)), bootstrap, {"topics": topic}):
         eventually(lambda: found)
     (record,) = found
     assert (record.topic, record.partition, record.offset, record.key, record.value) == (topic, 0, 0, "k", "v")
@@ -60,7 +60,7 @@ def test_topics_by_a_regular_expression_as_they_come(kafka: Kafka, bootstrap: st
     kafka.create_topic(f"other-{prefix}-a")
     kafka.produce(f"{prefix}-a", ["a"])
     kafka.produce(f"other-{prefix}-a", ["other"])
-    task = keeping()
+    task = recording()
     config = {"topics.regex": f"{prefix}-\\p{{Lower}}", "consumer.override.metadata.max.age.ms": "500"}
     with TaskRun(task, bootstrap, config) as run:
         eventually(lambda: values(task) == ["a"])
@@ -73,7 +73,7 @@ def test_topics_by_a_regular_expression_as_they_come(kafka: Kafka, bootstrap: st
 def test_no_put_has_more_records_than_asked_for(kafka: Kafka, bootstrap: str, topic: str) -> None:
     kafka.produce(topic, [str(i) for i in range(20)])
     sizes: list[int] = []
-    task = keeping(put=lambda self, records: sizes.append(len(records)))
+    task = recording(put=lambda self, records: sizes.append(len(records)))
     with TaskRun(task, bootstrap, {"topics": topic, "consumer.override.max.poll.records": "3"}):
         eventually(lambda: sum(sizes) == 20)
     assert max(sizes) <= 3
@@ -90,7 +90,7 @@ def test_a_put_that_may_be_tried_again_gets_the_same_records(kafka: Kafka, boots
                 self.context.timeout(20)
                 raise RetriableError("not yet")
 
-    with TaskRun(keeping(put=put), bootstrap, {"topics": topic}) as run:
+    with TaskRun(recording(put=put), bootstrap, {"topics": topic}) as run:
         eventually(lambda: len(tries) >= 3)
         kafka.produce(topic, ["c"])
         eventually(lambda: tries[3:] == [["c"]])
@@ -107,7 +107,7 @@ def test_a_failing_put_fails_the_task_and_its_records_are_not_committed(
         if any(record.value == "bad" for record in records):
             raise ValueError("no room")
 
-    run = TaskRun(keeping(put=put), bootstrap, {"topics": topic}).started()
+    run = TaskRun(recording(put=put), bootstrap, {"topics": topic}).started()
     eventually(lambda: kafka.committed(f"connect-{run.connector}") == {(topic, 0): 1})
     kafka.produce(topic, ["bad"])
     trace = run.failure()
@@ -126,7 +126,7 @@ def test_the_task_says_what_may_be_committed(kafka: Kafka, bootstrap: str, topic
         asked.append(offsets)
         return {p: min(offset, 2) for p, offset in offsets.items()} | {TopicPartition("foreign", 7): 1}
 
-    with TaskRun(keeping(pre_commit=pre_commit), bootstrap, {"topics": topic}) as run:
+    with TaskRun(recording(pre_commit=pre_commit), bootstrap, {"topics": topic}) as run:
         eventually(lambda: kafka.committed(f"connect-{run.connector}") == {(topic, 0): 2})
     assert asked[-1] == {TopicPartition(topic, 0): 3}
     assert kafka.committed(f"connect-{run.connector}") == {(topic, 0): 2}
@@ -141,7 +141,7 @@ def test_a_failing_pre_commit_goes_back_to_what_is_committed(kafka: Kafka, boots
             raise failures.pop()
         return offsets
 
-    task = keeping(pre_commit=pre_commit)
+    task = recording(pre_commit=pre_commit)
     with TaskRun(task, bootstrap, {"topics": topic}) as run:
         eventually(lambda: kafka.committed(f"connect-{run.connector}") == {(topic, 0): 1})
         kafka.produce(topic, ["b"])
@@ -159,14 +159,14 @@ def test_the_task_may_ask_for_a_commit(kafka: Kafka, bootstrap: str, topic: str)
             self.context.request_commit()
 
     worker = {"offset.flush.interval.ms": "600000"}
-    with TaskRun(keeping(put=put), bootstrap, {"topics": topic}, worker) as run:
+    with TaskRun(recording(put=put), bootstrap, {"topics": topic}, worker) as run:
         eventually(lambda: kafka.committed(f"connect-{run.connector}"))
         assert kafka.committed(f"connect-{run.connector}") == {(topic, 0): 1}
 
 
 def test_the_task_may_begin_where_it_wants(kafka: Kafka, bootstrap: str, topic: str) -> None:
     kafka.produce(topic, ["a", "b", "c"])
-    task = keeping(open=lambda self, partitions: self.context.offset(dict.fromkeys(partitions, 2)))
+    task = recording(open=lambda self, partitions: self.context.offset(dict.fromkeys(partitions, 2)))
     with TaskRun(task, bootstrap, {"topics": topic}) as run:
         eventually(lambda: values(task))
     assert values(task) == ["c"]
@@ -182,7 +182,7 @@ def test_the_task_may_go_back(kafka: Kafka, bootstrap: str, topic: str) -> None:
         if "b" in self.log and wishes:
             self.context.offset({TopicPartition(topic, 0): wishes.pop()})
 
-    task = keeping(put=put)
+    task = recording(put=put)
     with TaskRun(task, bootstrap, {"topics": topic}) as run:
         eventually(lambda: len(values(task)) == 4)
     assert values(task) == ["a", "b", "a", "b"]
@@ -194,7 +194,7 @@ def test_the_task_may_pause_partitions(kafka: Kafka, bootstrap: str, topic: str)
         self.context.pause(*partitions)
         self.log.append(self)
 
-    task = keeping(open=pause)
+    task = recording(open=pause)
     with TaskRun(task, bootstrap, {"topics": topic}) as run:
         eventually(lambda: task.log)
         context = task.log[0].context
@@ -213,7 +213,7 @@ def test_the_task_may_pause_partitions(kafka: Kafka, bootstrap: str, topic: str)
 
 
 def test_pause_and_resume(kafka: Kafka, bootstrap: str, topic: str) -> None:
-    task = keeping()
+    task = recording()
     with TaskRun(task, bootstrap, {"topics": topic}) as run:
         kafka.produce(topic, ["a"])
         eventually(lambda: values(task) == ["a"])
@@ -229,14 +229,14 @@ def test_pause_and_resume(kafka: Kafka, bootstrap: str, topic: str) -> None:
 
 def test_idle_tasks_are_put_nothing_now_and_then(bootstrap: str, topic: str) -> None:
     puts: list[int] = []
-    with TaskRun(keeping(put=lambda self, records: puts.append(len(records))), bootstrap, {"topics": topic}):
+    with TaskRun(recording(put=lambda self, records: puts.append(len(records))), bootstrap, {"topics": topic}):
         eventually(lambda: len(puts) >= 2)
     assert set(puts) == {0}
 
 
 def test_partitions_move_between_two_tasks_and_no_record_is_lost_or_doubled(kafka: Kafka, bootstrap: str) -> None:
     topic, connector = kafka.create_topic(partitions=4), new_name()
-    first, second = keeping(), keeping()
+    first, second = recording(), recording()
     config = {"topics": topic}
 
     def write(word: str) -> None:
@@ -265,7 +265,7 @@ def test_partitions_move_between_two_tasks_and_no_record_is_lost_or_doubled(kafk
 
 def test_partitions_move_a_few_at_a_time_where_that_is_asked_for(kafka: Kafka, bootstrap: str) -> None:
     topic, connector = kafka.create_topic(partitions=2), new_name()
-    first, second = keeping(), keeping()
+    first, second = recording(), recording()
     assignor = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
     config = {"topics": topic, "consumer.override.partition.assignment.strategy": assignor}
     with TaskRun(first, bootstrap, config, connector=connector):
@@ -289,7 +289,7 @@ def test_records_that_wait_are_dropped_with_their_partition(kafka: Kafka, bootst
             self.context.timeout(50)
             raise RetriableError("never")
 
-    first, second = keeping(put=put), keeping()
+    first, second = recording(put=put), recording()
     with TaskRun(first, bootstrap, {"topics": topic}, connector=connector):
         eventually(lambda: any(each[0] == "put" for each in first.log))
         with TaskRun(second, bootstrap, {"topics": topic}, connector=connector, task=1):
@@ -303,12 +303,12 @@ def test_a_failing_open_fails_the_task(bootstrap: str, topic: str) -> None:
     def fail(self: Any, partitions: Any) -> None:
         raise ConnectError("no such table")
 
-    assert "ConnectException: no such table" in TaskRun(keeping(open=fail), bootstrap, {"topics": topic}).failure()
+    assert "ConnectException: no such table" in TaskRun(recording(open=fail), bootstrap, {"topics": topic}).failure()
 
 
 def test_other_groups_and_starts(kafka: Kafka, bootstrap: str, topic: str) -> None:
     kafka.produce(topic, ["old"])
-    group, task = new_name("group"), keeping()
+    group, task = new_name("group"), recording()
     config = {
         "topics": topic,
         "consumer.override.group.id": group,
@@ -326,7 +326,7 @@ def test_other_groups_and_starts(kafka: Kafka, bootstrap: str, topic: str) -> No
 def test_partitions_without_records_are_committed_with_the_first_that_has_some(kafka: Kafka, bootstrap: str) -> None:
     topic = kafka.create_topic(partitions=3)
     kafka.produce(topic, [Record("a", partition=1), Record("b", partition=1)])
-    with TaskRun(keeping(), bootstrap, {"topics": topic}) as run:
+    with TaskRun(recording(), bootstrap, {"topics": topic}) as run:
         eventually(lambda: kafka.committed(f"connect-{run.connector}").get((topic, 1)) == 2)
         assert kafka.committed(f"connect-{run.connector}") == {(topic, 0): 0, (topic, 1): 2, (topic, 2): 0}
 
@@ -336,7 +336,7 @@ def test_without_a_start_the_task_fails(bootstrap: str, topic: str) -> None:
     assert (
         "org.apache.kafka.clients.consumer.NoOffsetForPartitionException: "
         f"Undefined offset with no reset policy for partitions: [{topic}-0]"
-    ) in TaskRun(keeping(), bootstrap, config).failure()
+    ) in TaskRun(recording(), bootstrap, config).failure()
 
 
 def told(run: TaskRun, *names: str) -> list[Any]:
@@ -346,7 +346,7 @@ def told(run: TaskRun, *names: str) -> list[Any]:
 
 def test_metrics_have_javas_names(kafka: Kafka, bootstrap: str, topic: str) -> None:
     kafka.produce(topic, ["a", "b"])
-    with TaskRun(keeping(), bootstrap, {"topics": topic}) as run:
+    with TaskRun(recording(), bootstrap, {"topics": topic}) as run:
         # A commit of nothing is one too, and a report may come between two records.
         eventually(lambda: told(run, "sink-record-read-total", "sink-record-active-count") == [2, 0])
         assert told(run, "sink-record-send-total", "partition-count") == [2, 1]
@@ -355,7 +355,7 @@ def test_metrics_have_javas_names(kafka: Kafka, bootstrap: str, topic: str) -> N
 
 def test_lost_contact_commits_nothing(kafka: Kafka, bootstrap: str, topic: str) -> None:
     kafka.produce(topic, ["a"])
-    task = keeping()
+    task = recording()
     run = TaskRun(task, bootstrap, {"topics": topic}, {"offset.flush.interval.ms": "600000"}).started()
     eventually(lambda: values(task))
     run.control.abort()
@@ -372,7 +372,7 @@ def test_how_far_it_is_behind_and_why_it_waits(kafka: Kafka, bootstrap: str, top
         if records and away:
             raise RetriableError("the database is away")
 
-    with TaskRun(keeping(put=put), bootstrap, {"topics": topic}) as run:
+    with TaskRun(recording(put=put), bootstrap, {"topics": topic}) as run:
         eventually(lambda: told(run, "penstock-records-behind", "penstock-retrying") == [3, 1])
         (error,) = told(run, "penstock-last-error")
         assert error == "org.apache.kafka.connect.errors.RetriableException: the database is away"

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from keeping import keeping
 from penstock.api.errors import ConnectError
 from penstock.api.record import SinkRecord
-from support import Kafka, Record
-from task_runs import JSON, TaskRun, eventually, new_name
+from support.kafka.client import Kafka, Record
+from support.tasks.recording_sink import recording
+from support.tasks.runs import JSON, TaskRun, eventually, new_name
 
 pytestmark = pytest.mark.integration
 
@@ -31,7 +31,7 @@ def chain(*transforms: tuple[str, dict[str, str]], **predicates: str) -> dict[st
 
 def test_a_broken_record_fails_the_task_and_nothing_is_committed(kafka: Kafka, bootstrap: str, topic: str) -> None:
     kafka.produce(topic, ["{broken", "2"])
-    run = TaskRun(keeping(), bootstrap, {"topics": topic, **PLAIN_JSON})
+    run = TaskRun(recording(), bootstrap, {"topics": topic, **PLAIN_JSON})
     lines = run.failure().splitlines()
     assert lines[0] == "org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler"
     assert lines[1].startswith("Caused by: org.apache.kafka.connect.errors.DataException: ")
@@ -46,7 +46,7 @@ def test_filtered_and_skipped_records_are_committed_and_their_topic_counts(
     kafka.produce(topic, [None, "{broken"])
     config = chain(("Filter", {"predicate": "p"}), p="RecordIsTombstone")
     config |= {"topics": topic, "errors.tolerance": "all", **PLAIN_JSON}
-    with TaskRun(keeping(), bootstrap, config) as run:
+    with TaskRun(recording(), bootstrap, config) as run:
         eventually(lambda: kafka.committed(f"connect-{run.connector}") == {(topic, 0): 2})
         assert run.host.topics == [topic]
 
@@ -60,7 +60,7 @@ def dead(kafka: Kafka, bootstrap: str, topic: str) -> Dead:
 
     def run(given: list[Any], letters: int = 1, task: Any = None, **config: str) -> Any:
         kafka.produce(topic, given)
-        queue, task = new_name("dlq"), task or keeping()
+        queue, task = new_name("dlq"), task or recording()
         config = {key.replace("_", "."): value for key, value in config.items()}
         settings = {
             "topics": topic,
@@ -125,7 +125,7 @@ def test_a_dead_letter_that_does_not_arrive_fails_the_task(kafka: Kafka, bootstr
     kafka.produce(topic, ["{broken" + "x" * 2000, "2"])
     queue = kafka.create_topic(config={"max.message.bytes": "500"})
     config = {"topics": topic, "errors.tolerance": "all", "errors.deadletterqueue.topic.name": queue, **PLAIN_JSON}
-    run = TaskRun(keeping(), bootstrap, config)
+    run = TaskRun(recording(), bootstrap, config)
     assert f"A record could not be written to the dead letter queue {queue}" in run.failure()
     assert kafka.committed(f"connect-{run.connector}") == {}
 
@@ -136,7 +136,7 @@ def test_tasks_can_report_records_themselves(dead: Dead) -> None:
             if record.value == "odd":
                 self.context.errant_record_reporter.report(record, ValueError("odd one"))
 
-    _, letters, _ = dead(["even", "odd"], task=keeping(put=put), errors_deadletterqueue_context_headers_enable="true")
+    _, letters, _ = dead(["even", "odd"], task=recording(put=put), errors_deadletterqueue_context_headers_enable="true")
     headers = dict(letters[0].headers)
     assert letters[0].value == b"odd"
     assert headers["__connect.errors.stage"] == b"TASK_PUT"
@@ -156,14 +156,14 @@ def test_a_reported_record_that_is_not_tolerated_fails_the_task_even_if_it_hides
             except ConnectError:
                 pass
 
-    run = TaskRun(keeping(put=put), bootstrap, {"topics": topic, "errors.log.enable": "true"})
+    run = TaskRun(recording(put=put), bootstrap, {"topics": topic, "errors.log.enable": "true"})
     assert "Tolerance exceeded in error handler" in run.failure()
     assert kafka.committed(f"connect-{run.connector}") == {}
 
 
 def test_without_anything_to_report_to_there_is_no_reporter(kafka: Kafka, bootstrap: str, topic: str) -> None:
     seen: list[Any] = []
-    task = keeping(open=lambda self, partitions: seen.append(self.context.errant_record_reporter))
+    task = recording(open=lambda self, partitions: seen.append(self.context.errant_record_reporter))
     with TaskRun(task, bootstrap, {"topics": topic}):
         eventually(lambda: seen)
     assert seen == [None]

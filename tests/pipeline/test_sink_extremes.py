@@ -15,15 +15,15 @@ from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartiti
 from penstock.api.batch import Batch
 from penstock.api.record import SinkRecord
 from penstock.api.sink import SinkTask
-from support import Kafka, Record
-from task_runs import TaskRun, eventually, new_name
+from support.kafka.client import Kafka, Record
+from support.tasks.runs import TaskRun, eventually, new_name
 
 pytestmark = pytest.mark.integration
 
 QUICK = {"consumer.override.metadata.max.age.ms": "500"}
 
 
-class Keeping(SinkTask):
+class RecordListSink(SinkTask):
     """Keeps the records it is given in ``records`` of its own subclass."""
 
     records: list[SinkRecord]
@@ -32,8 +32,8 @@ class Keeping(SinkTask):
         self.records += records
 
 
-def keeping(**members: Any) -> Any:
-    return type("Task", (Keeping,), {"records": [], "__module__": __name__, **members})
+def recording(**members: Any) -> Any:
+    return type("Task", (RecordListSink,), {"records": [], "__module__": __name__, **members})
 
 
 def values(task: Any) -> list[Any]:
@@ -46,7 +46,7 @@ def commit(kafka: Kafka, group: str, topic: str, offset: int) -> None:
 
 
 def test_a_record_with_only_headers(kafka: Kafka, bootstrap: str) -> None:
-    topic, task = kafka.create_topic(), keeping()
+    topic, task = kafka.create_topic(), recording()
     kafka.produce(topic, [Record(headers=(("a", b"1"), ("b", None)))])
     with TaskRun(task, bootstrap, {"topics": topic}):
         eventually(lambda: task.records)
@@ -56,7 +56,7 @@ def test_a_record_with_only_headers(kafka: Kafka, bootstrap: str) -> None:
 
 
 def test_a_record_of_20_megabytes(kafka: Kafka, bootstrap: str) -> None:
-    topic, task = kafka.create_topic(config={"max.message.bytes": str(21 << 20)}), keeping()
+    topic, task = kafka.create_topic(config={"max.message.bytes": str(21 << 20)}), recording()
     producer = Producer({"bootstrap.servers": bootstrap, "message.max.bytes": 21 << 20})
     producer.produce(topic, b"x" * (20 << 20))
     producer.produce(topic, b"after")
@@ -81,7 +81,7 @@ def test_a_million_tiny_records_in_bounded_memory(kafka: Kafka, bootstrap: str) 
             go_on.wait(60)
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with TaskRun(keeping(put_batch=put_batch), bootstrap, {"topics": topic}) as run:
+    with TaskRun(recording(put_batch=put_batch), bootstrap, {"topics": topic}) as run:
         eventually(lambda: any(sizes))
         go_on.set()
         eventually(lambda: sum(sizes) == 1_000_000, 300)
@@ -91,7 +91,7 @@ def test_a_million_tiny_records_in_bounded_memory(kafka: Kafka, bootstrap: str) 
 
 
 def test_a_topic_that_is_deleted_and_created_again(kafka: Kafka, bootstrap: str) -> None:
-    topic, task = kafka.create_topic(), keeping()
+    topic, task = kafka.create_topic(), recording()
     kafka.produce(topic, ["a", "b", "c"])
     with TaskRun(task, bootstrap, {"topics": topic, **QUICK}):
         eventually(lambda: values(task) == ["a", "b", "c"])
@@ -112,7 +112,7 @@ def _created(kafka: Kafka, topic: str) -> bool:
 
 
 def test_offsets_out_of_range(kafka: Kafka, bootstrap: str) -> None:
-    topic, task, name = kafka.create_topic(), keeping(), new_name()
+    topic, task, name = kafka.create_topic(), recording(), new_name()
     kafka.produce(topic, ["a", "b"])
     commit(kafka, f"connect-{name}", topic, 100)
     with TaskRun(task, bootstrap, {"topics": topic}, connector=name):
@@ -126,7 +126,7 @@ def test_offsets_out_of_range_without_a_start(kafka: Kafka, bootstrap: str) -> N
     kafka.produce(topic, ["a"])
     commit(kafka, f"connect-{name}", topic, 100)
     config = {"topics": topic, "consumer.override.auto.offset.reset": "none"}
-    run = TaskRun(keeping(), bootstrap, config, connector=name)
+    run = TaskRun(recording(), bootstrap, config, connector=name)
     assert "out of range" in run.failure()
     assert kafka.committed(f"connect-{name}") == {(topic, 0): 100}
 
@@ -142,8 +142,8 @@ def test_partitions_of_a_put_that_hangs_go_to_others(kafka: Kafka, bootstrap: st
             released.wait(120)
 
     config = {"topics": topic, "consumer.override.max.poll.interval.ms": "6000"}
-    closed, other = threading.Event(), keeping()
-    first = keeping(put=put, close=lambda self, partitions: closed.set())
+    closed, other = threading.Event(), recording()
+    first = recording(put=put, close=lambda self, partitions: closed.set())
     with TaskRun(first, bootstrap, config, connector=name):
         eventually(hung.is_set)
         with TaskRun(other, bootstrap, config, connector=name, task=1):

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from giving import giving, records
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.record import Header, SourceRecord
 from penstock.api.schema import STRING
 from penstock.api.topic_settings import TopicSettings
 from penstock.connectors.file_source import FileStreamSourceTask
-from support import Kafka
-from task_runs import TaskRun, eventually, new_name
+from support.kafka.client import Kafka
+from support.tasks.runs import TaskRun, eventually, new_name
+from support.tasks.scripted_source import records, scripted
 
 pytestmark = pytest.mark.integration
 
@@ -65,7 +65,7 @@ def test_reading_goes_on_at_the_offset_given(kafka: Kafka, bootstrap: str, tmp_p
 def test_offsets_of_an_own_topic_are_copied(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
     copies = kafka.create_topic()
     topics = {"offsets_topic": offsets_topic, "global_offsets_topic": copies}
-    with TaskRun(giving(records(topic, "a")), bootstrap, {}, **topics) as run:
+    with TaskRun(scripted(records(topic, "a")), bootstrap, {}, **topics) as run:
         eventually(lambda: stored(kafka, copies, run.connector) == [b'{"o":1}'])
         assert stored(kafka, offsets_topic, run.connector) == [b'{"o":1}']
 
@@ -92,7 +92,7 @@ def test_a_pause_stops_polling_and_a_stop_commits(
 
 def test_a_task_that_begins_paused_is_not_started(bootstrap: str, topic: str) -> None:
     started: list[int] = []
-    task = giving(start=lambda self, config: started.append(1))
+    task = scripted(start=lambda self, config: started.append(1))
     with TaskRun(task, bootstrap, {}, paused=True) as run:
         assert (run.host.states, started) == (["paused"], [])
         run.control.resume()
@@ -106,7 +106,7 @@ def test_stop_ends_a_poll_that_blocks(bootstrap: str) -> None:
     def poll(self: Any) -> None:
         ended.wait(30)
 
-    run = TaskRun(giving(poll=poll, stop=lambda self: ended.set()), bootstrap, {}).started()
+    run = TaskRun(scripted(poll=poll, stop=lambda self: ended.set()), bootstrap, {}).started()
     run.stop()
     run.check()
 
@@ -114,7 +114,7 @@ def test_stop_ends_a_poll_that_blocks(bootstrap: str) -> None:
 def test_a_failing_poll_fails_the_task_and_what_was_sent_is_committed(
     kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str
 ) -> None:
-    task = giving(records(topic, "a"), ConnectError("the source is gone"))
+    task = scripted(records(topic, "a"), ConnectError("the source is gone"))
     run = TaskRun(task, bootstrap, {}, {"offset.flush.interval.ms": "600000"}, offsets_topic=offsets_topic)
     assert run.failure().startswith("org.apache.kafka.connect.errors.ConnectException: the source is gone\n")
     assert kafka.values(topic) == [b"a"]
@@ -122,7 +122,7 @@ def test_a_failing_poll_fails_the_task_and_what_was_sent_is_committed(
 
 
 def test_a_poll_that_may_be_tried_again_is(kafka: Kafka, bootstrap: str, topic: str) -> None:
-    with TaskRun(giving(RetriableError("not yet"), records(topic, "a")), bootstrap, {}) as run:
+    with TaskRun(scripted(RetriableError("not yet"), records(topic, "a")), bootstrap, {}) as run:
         eventually(lambda: kafka.values(topic))
     assert kafka.values(topic) == [b"a"]
     assert run.host.states == ["running"]
@@ -134,7 +134,7 @@ def test_a_failing_start_fails_the_task_which_is_stopped(bootstrap: str) -> None
     def start(self: Any, config: Any) -> None:
         raise ConnectError("no such database")
 
-    run = TaskRun(giving(start=start, stop=lambda self: stopped.append(1)), bootstrap, {})
+    run = TaskRun(scripted(start=start, stop=lambda self: stopped.append(1)), bootstrap, {})
     assert "no such database" in run.failure()
     assert (stopped, run.host.states) == ([1], [])
 
@@ -150,7 +150,7 @@ def test_records_with_everything(kafka: Kafka, bootstrap: str) -> None:
         timestamp=1234,
         headers=(Header("h", STRING, "x"), Header("h", None, None)),
     )
-    with TaskRun(giving([record]), bootstrap, {}):
+    with TaskRun(scripted([record]), bootstrap, {}):
         found = eventually(lambda: kafka.read_all(topic))[0]
     assert (found.partition, found.key, found.value, found.timestamp) == (2, b"k", b"v", 1234)
     assert found.headers == (("h", b"x"), ("h", None))
@@ -158,7 +158,7 @@ def test_records_with_everything(kafka: Kafka, bootstrap: str) -> None:
 
 def test_a_record_that_is_too_large_fails_the_task(bootstrap: str, topic: str, offsets_topic: str) -> None:
     config = {"producer.override.max.request.size": "2000"}
-    run = TaskRun(giving(records(topic, "x" * 3000)), bootstrap, config, offsets_topic=offsets_topic)
+    run = TaskRun(scripted(records(topic, "x" * 3000)), bootstrap, config, offsets_topic=offsets_topic)
     trace = run.failure()
     assert "RecordTooLargeException" in trace
     assert "The message is 3086 bytes when serialized which is larger than 2000" in trace
@@ -166,7 +166,7 @@ def test_a_record_that_is_too_large_fails_the_task(bootstrap: str, topic: str, o
 
 
 def test_limits_may_be_as_low_as_in_java(bootstrap: str, topic: str) -> None:
-    run = TaskRun(giving(records(topic, "a")), bootstrap, {"producer.override.max.request.size": "1"})
+    run = TaskRun(scripted(records(topic, "a")), bootstrap, {"producer.override.max.request.size": "1"})
     assert "The message is 86 bytes when serialized which is larger than 1, which is the value of the" in run.failure()
 
 
@@ -174,7 +174,7 @@ def test_a_record_that_is_too_large_is_skipped_if_tolerated(
     kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str
 ) -> None:
     config = {"producer.override.max.request.size": "2000", "errors.tolerance": "all"}
-    task = giving(records(topic, "a", "x" * 3000, "c"))
+    task = scripted(records(topic, "a", "x" * 3000, "c"))
     with TaskRun(task, bootstrap, config, offsets_topic=offsets_topic) as run:
         eventually(lambda: stored(kafka, offsets_topic, run.connector))
     assert kafka.values(topic) == [b"a", b"c"]
@@ -183,7 +183,7 @@ def test_a_record_that_is_too_large_is_skipped_if_tolerated(
 
 def test_a_record_that_the_broker_refuses_fails_the_task(kafka: Kafka, bootstrap: str, offsets_topic: str) -> None:
     topic = kafka.create_topic(config={"max.message.bytes": "2000"})
-    run = TaskRun(giving(records(topic, "x" * 3000)), bootstrap, {}, offsets_topic=offsets_topic)
+    run = TaskRun(scripted(records(topic, "x" * 3000)), bootstrap, {}, offsets_topic=offsets_topic)
     assert "RecordTooLargeException" in run.failure()
     assert stored(kafka, offsets_topic, run.connector) == []
     assert run.host.topics == []
@@ -191,7 +191,7 @@ def test_a_record_that_the_broker_refuses_fails_the_task(kafka: Kafka, bootstrap
 
 def test_each_topic_is_reported_once_until_a_reset(kafka: Kafka, bootstrap: str) -> None:
     a, b = kafka.create_topic(), kafka.create_topic()
-    task = giving(records(a, "1"), records(b, "2"), records(a, "3"))
+    task = scripted(records(a, "1"), records(b, "2"), records(a, "3"))
     with TaskRun(task, bootstrap, {}, known_topics=(b,)) as run:
         eventually(lambda: len(kafka.values(a)) == 2 and run.host.topics == [a])
         run.control.reset_topics()
@@ -201,7 +201,7 @@ def test_each_topic_is_reported_once_until_a_reset(kafka: Kafka, bootstrap: str)
 
 
 def test_no_topic_is_reported_without_tracking(kafka: Kafka, bootstrap: str, topic: str) -> None:
-    with TaskRun(giving(records(topic, "1")), bootstrap, {}, track_topics=False) as run:
+    with TaskRun(scripted(records(topic, "1")), bootstrap, {}, track_topics=False) as run:
         eventually(lambda: kafka.values(topic))
     assert run.host.topics == []
 
@@ -215,7 +215,7 @@ def test_topics_are_created_by_the_rules_which_the_task_may_change(kafka: Kafka,
         return settings.with_partitions(4) if settings.name == changed else settings
 
     config = {"topic.creation.default.partitions": "2", "topic.creation.default.replication.factor": "1"}
-    task = giving(records(ruled, "1") + records(changed, "2") + records(vetoed, "3"), settings_for_new_topic=settings)
+    task = scripted(records(ruled, "1") + records(changed, "2") + records(vetoed, "3"), settings_for_new_topic=settings)
     with TaskRun(task, bootstrap, config):
         eventually(lambda: {ruled, changed, vetoed} <= kafka.topics())
         eventually(lambda: kafka.values(vetoed) == [b"3"])
@@ -234,7 +234,7 @@ def test_topics_are_created_by_the_rules_which_the_task_may_change(kafka: Kafka,
 def test_a_topic_that_cannot_be_created_fails_the_task(bootstrap: str, settings: dict[str, str], problem: str) -> None:
     topic, given = new_name("t"), {"partitions": "1", "replication.factor": "1", **settings}
     config = {f"topic.creation.default.{name}": value for name, value in given.items()}
-    run = TaskRun(giving(records(topic, "1")), bootstrap, config)
+    run = TaskRun(scripted(records(topic, "1")), bootstrap, config)
     assert problem.format(topic) in run.failure()
 
 
@@ -254,7 +254,7 @@ def test_commit_and_commit_record_are_told(kafka: Kafka, bootstrap: str, topic: 
     }
     batch = records(topic, "a", "b")
     batch.insert(1, batch[0].with_(value=None, source_offset={"o": 9}))
-    task = giving(batch, commit_record=commit_record, commit=lambda self: commits.append(1))
+    task = scripted(batch, commit_record=commit_record, commit=lambda self: commits.append(1))
     with TaskRun(task, bootstrap, drop, offsets_topic=offsets_topic) as run:
         eventually(lambda: len(told) == 3)
         eventually(lambda: stored(kafka, offsets_topic, run.connector) == [b'{"o":2}'])
@@ -264,7 +264,7 @@ def test_commit_and_commit_record_are_told(kafka: Kafka, bootstrap: str, topic: 
 
 def test_lost_contact_stores_no_more_offsets(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
     worker = {"offset.flush.interval.ms": "600000"}
-    run = TaskRun(giving(records(topic, "a")), bootstrap, {}, worker, offsets_topic=offsets_topic).started()
+    run = TaskRun(scripted(records(topic, "a")), bootstrap, {}, worker, offsets_topic=offsets_topic).started()
     eventually(lambda: kafka.values(topic) == [b"a"])
     run.control.abort()
     run.join()
@@ -272,7 +272,7 @@ def test_lost_contact_stores_no_more_offsets(kafka: Kafka, bootstrap: str, topic
 
 
 def test_metrics_have_javas_names(bootstrap: str, topic: str) -> None:
-    with TaskRun(giving(records(topic, "a", "b")), bootstrap, {}) as run:
+    with TaskRun(scripted(records(topic, "a", "b")), bootstrap, {}) as run:
         eventually(lambda: run.host.reported.get("source-record-poll-total") == 2)
     assert run.host.reported["source-record-write-total"] == 2
     assert run.host.reported["batch-size-max"] == 2

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from giving import Giving, Telling, giving, record
 from penstock.api.batch import Batch
 from penstock.api.record import Header, SourceRecord
 from penstock.api.schema import INT32, STRING
@@ -19,9 +18,10 @@ from penstock.pipeline.errors import ErrorHandler, ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.commit import tracked
 from penstock.pipeline.source.dead_letters import SourceLetters
-from support import Kafka
-from task_runs import JSON, TaskRun, eventually, new_name, resolve
-from task_runs import STRING as STRINGS
+from support.kafka.client import Kafka
+from support.tasks.runs import JSON, TaskRun, eventually, new_name, resolve
+from support.tasks.runs import STRING as STRINGS
+from support.tasks.scripted_source import AcknowledgedSource, ScriptedSource, record, scripted
 
 OWN = "penstock.errors.deadletterqueue."
 CAST = {
@@ -97,18 +97,18 @@ def test_headers_tell_where_it_came_from() -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("base", [Giving, Telling])
+@pytest.mark.parametrize("base", [ScriptedSource, AcknowledgedSource])
 def test_letters_arrive_before_offsets_are_stored(kafka: Kafka, bootstrap: str, topic: str, base: Any) -> None:
     queue = new_name("dead")
-    task = giving([record(topic, "a", i, text) for i, text in enumerate(["1", "bad", "3", "worse"], 1)], base=base)
+    task = scripted([record(topic, "a", i, text) for i, text in enumerate(["1", "bad", "3", "worse"], 1)], base=base)
     with TaskRun(task, bootstrap, queueing(queue)) as run:
         eventually(lambda: run.host.stored[-1:] == [({"p": "a"}, {"o": 4})])
         eventually(lambda: run.host.topics == [topic])
     assert kafka.values(topic) == [b"1", b"3"]
     shown = [json.loads(value)["payload"] for value in kafka.values(queue) if value]
     assert shown == ["bad", "worse"]
-    if base is Telling:
-        assert sorted(value for value, _ in task.told) == ["1", "3", "bad", "worse"]
+    if base is AcknowledgedSource:
+        assert sorted(value for value, _ in task.acknowledged) == ["1", "3", "bad", "worse"]
 
 
 @pytest.mark.integration
@@ -117,12 +117,12 @@ def test_letters_are_in_the_transaction_of_their_batch(kafka: Kafka, bootstrap: 
     bad = [record(topic, "a", 1, "bad")]
     config = queueing(queue, **{"transaction.boundary": "interval", "transaction.boundary.interval.ms": "600000"})
     spec: dict[str, Any] = {"exactly_once": True, "offsets_topic": offsets, "group_id": new_name("g")}
-    with TaskRun(giving(bad), bootstrap, config, **spec):
+    with TaskRun(scripted(bad), bootstrap, config, **spec):
         eventually(lambda: queue in kafka.topics() and kafka.values(queue, "read_uncommitted"))
         assert kafka.values(queue) == []
     eventually(lambda: len(kafka.values(queue)) == 1)
     eventually(lambda: kafka.values(offsets) == [b'{"o":1}'])
-    broken = giving([record(topic, "a", 2, "worse")], ValueError("the end"))
+    broken = scripted([record(topic, "a", 2, "worse")], ValueError("the end"))
     assert "the end" in TaskRun(broken, bootstrap, config, **spec).failure()
     assert len(kafka.values(queue)) == 1
 
@@ -130,7 +130,7 @@ def test_letters_are_in_the_transaction_of_their_batch(kafka: Kafka, bootstrap: 
 @pytest.mark.integration
 def test_a_letter_that_does_not_arrive_fails_the_task(kafka: Kafka, bootstrap: str, topic: str) -> None:
     queue = kafka.create_topic(config={"max.message.bytes": "300"})
-    task = giving([record(topic, "a", 1, "1")], [record(topic, "a", 2, "bad" * 1000)], base=Telling)
+    task = scripted([record(topic, "a", 1, "1")], [record(topic, "a", 2, "bad" * 1000)], base=AcknowledgedSource)
     run = TaskRun(task, bootstrap, queueing(queue))
     assert "Unrecoverable exception from producer send callback" in run.failure()
     assert run.host.stored in ([({"p": "a"}, {"o": 1})], [])

@@ -11,8 +11,8 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
 from penstock.embedded import Broker
-from support import Kafka
-from task_runs import TaskRun, eventually, new_name
+from support.kafka.client import Kafka
+from support.tasks.runs import TaskRun, eventually, new_name
 
 pytestmark = pytest.mark.integration
 

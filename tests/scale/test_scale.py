@@ -13,8 +13,8 @@ from penstock.core.model.records import ConfigRecord, ConnectorConfig, TargetSta
 from scale import assigning, topics
 from scale.group import Group, moved
 from scale.herding import config_topic, connector_config, leader, status_topic
-from support import Kafka
-from waiting import until
+from support.kafka.client import Kafka
+from support.waiting import until
 
 
 def group(connectors: int = 400, tasks: int = 4000, workers: int = 40) -> Group:

@@ -12,7 +12,7 @@ from typing import Any
 
 from soak.beats import Runs
 from soak.cluster import Cluster
-from workers import PLAIN, WorkerProcess
+from support.worker_process import PLAIN, WorkerProcess
 
 MOST_TASKS = 2
 

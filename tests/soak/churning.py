@@ -18,8 +18,8 @@ from soak.beats import BeatReader
 from soak.churn import Operator, Wanted, beats_amiss, differences, milliseconds
 from soak.cluster import Cluster
 from soak.report import Clock, Outcome
-from support import Kafka
-from workers import WorkerProcess
+from support.kafka.client import Kafka
+from support.worker_process import WorkerProcess
 
 CONNECTORS = 30
 OPERATORS = 3

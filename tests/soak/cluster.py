@@ -14,8 +14,8 @@ from typing import Any, Self
 import httpx
 import psutil
 
-from process_tree import alive, command
-from workers import WorkerProcess
+from support.process_tree import alive, command
+from support.worker_process import WorkerProcess
 
 WORKERS = 3
 PATIENCE = 120.0

@@ -17,9 +17,9 @@ from soak.cluster import Cluster
 from soak.report import Clock, Outcome
 from soak.tally import amiss, read
 from soak.victims import below, kill_many
-from support import Kafka
-from waiting import until
-from workers import PLAIN
+from support.kafka.client import Kafka
+from support.waiting import until
+from support.worker_process import PLAIN
 
 BOUNDARIES = ("poll", "interval")
 """A connector for each, so that transactions are short and long."""

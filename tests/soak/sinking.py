@@ -16,15 +16,15 @@ from pathlib import Path
 import pyarrow.dataset as ds
 from confluent_kafka import Producer
 
-import delta
 from soak.cluster import Cluster
 from soak.killing import TO_SETTLE, Restarter, states, status
 from soak.report import Clock, Outcome
 from soak.tally import Tally
 from soak.victims import kill_many
-from support import Kafka
-from waiting import until
-from workers import PLAIN, SPARKS_JAVA
+from support.kafka.client import Kafka
+from support.spark import delta
+from support.waiting import until
+from support.worker_process import PLAIN, SPARKS_JAVA
 
 PARTITIONS = 8
 FILE, TABLE, DELTA = "lines", "rows", "delta"

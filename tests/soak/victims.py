@@ -10,11 +10,11 @@ from contextlib import suppress
 
 import psutil
 
-from process_tree import command
 from soak.cluster import Cluster
 from soak.cluster import kill as kill_process
-from waiting import until
-from workers import WorkerProcess
+from support.process_tree import command
+from support.waiting import until
+from support.worker_process import WorkerProcess
 
 TO_APPEAR = 180.0
 """Seconds to wait for somebody to kill, while all of a kind are being started anew."""

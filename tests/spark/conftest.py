@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from hosting import Hosted, make_spec
 from penstock.core.model.tasks import SparkReady, TaskEnded, TaskId
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.session import HostSettings
+from support.spark.host import Hosted, make_spec
 
 
 @pytest.fixture(scope="session")

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from hosting import Hosted
 from penstock.core.model.tasks import SparkReady, TaskEnded, TaskId, TaskRunning, TaskWaiting
 from penstock.embedded.ports import free_port
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.session import HostSettings
+from support.spark.host import Hosted
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

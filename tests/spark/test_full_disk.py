@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hosting import Hosted
 from penstock.core.model.tasks import SparkDied, TaskId, TaskRunning, TaskWaiting
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.session import HostSettings
+from support.spark.host import Hosted
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

@@ -29,9 +29,9 @@ from penstock.core.model.tasks import (
 )
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.channel import RefusedError, TaskChannel
-from process_tree import alive, descendants
-from support import Kafka
-from waiting import until
+from support.kafka.client import Kafka
+from support.process_tree import alive, descendants
+from support.waiting import until
 
 pytestmark = pytest.mark.integration
 
@@ -281,7 +281,7 @@ def test_a_file_source_runs_on_spark(hosted: Any, spec: Spec, kafka: Kafka, tmp_
 WORKER = """
 import sys, time
 sys.path.insert(0, {tests!r})
-from hosting import Hosted, make_spec
+from support.spark.host import Hosted, make_spec
 from penstock.core.tasks import TaskRunning
 from penstock.spark.session import HostSettings
 hosted = Hosted(HostSettings())

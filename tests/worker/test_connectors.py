@@ -23,7 +23,7 @@ from penstock.core.model.events import (
 from penstock.core.model.state import PAUSED, STARTED, STOPPED
 from penstock.worker import connectors
 from penstock.worker.connectors import Connectors, ConnectorSetup
-from waiting import until
+from support.waiting import until
 
 WAIT_S = 1.0
 

@@ -11,10 +11,10 @@ import orjson
 import psutil
 import pytest
 
-from process_tree import alive
-from support import Kafka
-from waiting import until
-from workers import WorkerProcess
+from support.kafka.client import Kafka
+from support.process_tree import alive
+from support.waiting import until
+from support.worker_process import WorkerProcess
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

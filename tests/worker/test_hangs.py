@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from waiting import until
-from workers import WorkerProcess
+from support.waiting import until
+from support.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.integration
 

@@ -15,7 +15,7 @@ from penstock.core.model.records import TaskStatus
 from penstock.core.model.tasks import TaskId, TaskMetrics
 from penstock.worker.metrics import WorkerMetrics
 from penstock.worker.prometheus import Exposition
-from simulation import Cluster
+from simulation.cluster import Cluster
 
 T0, T1 = TaskId("orders", 0), TaskId("orders", 1)
 

@@ -11,9 +11,9 @@ import pytest
 
 from penstock.embedded import Broker
 from penstock.embedded.ports import ports
-from support import Kafka
-from waiting import until
-from workers import WorkerProcess
+from support.kafka.client import Kafka
+from support.waiting import until
+from support.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.integration
 

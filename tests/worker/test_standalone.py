@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from workers import PLAIN
+from support.worker_process import PLAIN
 
 pytestmark = pytest.mark.integration
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from process_tree import alive
-from support import Kafka
-from waiting import until
-from workers import WorkerProcess
+from support.kafka.client import Kafka
+from support.process_tree import alive
+from support.waiting import until
+from support.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.integration
 

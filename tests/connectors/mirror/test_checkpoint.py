@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
 
-from mirroring import aliases, mirror_config, started
 from penstock.api.errors import RetriableError
 from penstock.connectors.mirror import MirrorCheckpointConnector
 from penstock.connectors.mirror.checkpoint_task import MirrorCheckpointTask, is_news, to_commit
 from penstock.connectors.mirror.records import Checkpoint, OffsetSync, Place
-from support import Kafka, Record
-from task_runs import TaskRun, eventually
+from support.kafka.client import Kafka, Record
+from support.mirror.setup import aliases, mirror_config, started
+from support.tasks.runs import TaskRun, eventually
 
 PLACE = Place("a.t", 0)
 

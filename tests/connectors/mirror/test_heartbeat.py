@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from mirroring import aliases, mirror_config, started
 from penstock.connectors.mirror import MirrorHeartbeatConnector
 from penstock.connectors.mirror.heartbeat import MirrorHeartbeatTask
 from penstock.connectors.mirror.records import Heartbeat
-from support import Kafka
-from task_runs import TaskRun, eventually
+from support.kafka.client import Kafka
+from support.mirror.setup import aliases, mirror_config, started
+from support.tasks.runs import TaskRun, eventually
 
 
 def test_a_task_beats_when_it_is_time() -> None:

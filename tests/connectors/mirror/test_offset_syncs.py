@@ -6,11 +6,11 @@ from collections import defaultdict
 
 import pytest
 
-from mirror_golden import golden
 from penstock.connectors.mirror.offset_syncs import OffsetSyncs, Progress
 from penstock.connectors.mirror.records import OffsetSync, Place
-from support import Kafka
-from task_runs import eventually
+from support.kafka.client import Kafka
+from support.mirror.golden import golden
+from support.tasks.runs import eventually
 
 PROGRESS: dict[str, list[list[str]]] = defaultdict(list)
 for each in golden("progress"):

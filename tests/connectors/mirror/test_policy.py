@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mirror_golden import golden
 from penstock.connectors.mirror.classes import load
 from penstock.connectors.mirror.policy import DefaultReplicationPolicy
+from support.mirror.golden import golden
 
 
 def policy(name: str, separator: str, internal: str) -> DefaultReplicationPolicy:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mirror_golden import golden
 from penstock.api.errors import DataError
 from penstock.connectors.mirror.records import Checkpoint, Heartbeat, OffsetSync, Place
 from penstock.connectors.mirror.source_offsets import source_partition
 from penstock.java.text import java_text
+from support.mirror.golden import golden
 
 
 @pytest.mark.parametrize("row", golden("sync"), ids=lambda row: row[0])

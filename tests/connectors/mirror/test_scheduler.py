@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from penstock.connectors.mirror.scheduler import Scheduler
-from task_runs import eventually
+from support.tasks.runs import eventually
 
 
 @pytest.fixture

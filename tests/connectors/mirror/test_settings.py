@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from mirror_golden import golden
 from penstock.api.config import to_text
 from penstock.api.connector import ExactlyOnceSupport
 from penstock.api.errors import ConfigError
 from penstock.connectors.mirror import MirrorCheckpointConnector, MirrorHeartbeatConnector, MirrorSourceConnector
 from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.settings import HEARTBEAT_SETTINGS
+from support.mirror.golden import golden
 
 CONNECTORS: dict[str, Any] = {
     "source": MirrorSourceConnector,

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions
 
-from mirroring import aliases, mirror_config, started
 from penstock.api.connector import SourceConnector
 from penstock.api.errors import ConfigError, KafkaError
 from penstock.connectors.mirror import MirrorCheckpointConnector, MirrorHeartbeatConnector, MirrorSourceConnector
 from penstock.connectors.mirror.records import OffsetSync, Place
 from penstock.connectors.mirror.source_task import MirrorSourceTask
 from penstock.pipeline.trace import causes
-from support import Kafka, Record
-from task_runs import TaskRun, eventually
+from support.kafka.client import Kafka, Record
+from support.mirror.setup import aliases, mirror_config, started
+from support.tasks.runs import TaskRun, eventually
 
 pytestmark = pytest.mark.integration
 

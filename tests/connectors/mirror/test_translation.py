@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mirror_golden import section
 from penstock.connectors.mirror.records import OffsetSync, Place
 from penstock.connectors.mirror.translation import TOO_OLD, Translation
+from support.mirror.golden import section
 
 PLACE = Place("t", 0)
 

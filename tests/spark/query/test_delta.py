@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
-import delta
-from hosting import Hosted, started
-from jar_lists import needed
 from penstock.spark.session import HostSettings
-from query_runs import COLUMNS, Sink, ids, make
-from support import Kafka
-from workers import SPARKS_JAVA
+from support.jars import needed
+from support.kafka.client import Kafka
+from support.spark import delta
+from support.spark.host import Hosted, started
+from support.spark.queries import COLUMNS, Sink, ids, make
+from support.worker_process import SPARKS_JAVA
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

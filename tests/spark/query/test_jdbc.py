@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from hosting import Hosted, started
 from penstock.core.model.tasks import TaskRunning
 from penstock.embedded.home import home
 from penstock.embedded.jars import Jar, ensure
 from penstock.spark.session import HostSettings
-from postgres import Postgres, binaries
-from query_runs import SECONDS, Sink
-from support import Kafka
-from task_runs import eventually
+from support.kafka.client import Kafka
+from support.postgres import Postgres, binaries
+from support.spark.host import Hosted, started
+from support.spark.queries import SECONDS, Sink
+from support.tasks.runs import eventually
 
 pytestmark = [
     pytest.mark.integration,

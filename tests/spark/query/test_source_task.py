@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from hosting import Hosted
 from penstock.connectors import SparkSource
 from penstock.core.model.tasks import SparkDied, SparkReady, TaskEnded, TaskFailed, TaskPaused, TopicSeen
-from query_runs import COLUMNS, Source, ids, make
-from support import Kafka
-from task_runs import eventually
+from support.kafka.client import Kafka
+from support.spark.host import Hosted
+from support.spark.queries import COLUMNS, Source, ids, make
+from support.tasks.runs import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

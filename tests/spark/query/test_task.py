@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from hosting import Hosted
 from penstock.core.model.tasks import SparkDied, SparkReady, TaskEnded, TaskFailed, TaskPaused, TaskRunning, TopicSeen
-from query_runs import COLUMNS, Sink, ids, make
-from support import Kafka
-from task_runs import eventually, new_name
+from support.kafka.client import Kafka
+from support.spark.host import Hosted
+from support.spark.queries import COLUMNS, Sink, ids, make
+from support.tasks.runs import eventually, new_name
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from jar_lists import listed
+from support.jars import listed
 
 JARS = Path(__file__).with_name("delta.jars")
 

@@ -18,7 +18,7 @@ from penstock.pipeline.task import TaskSpec
 from penstock.spark.hosted import HostedTasks
 from penstock.spark.session import HostSettings
 
-LOOPS = str(Path(__file__).parent / "spark")
+LOOPS = str(Path(__file__).parents[2] / "spark")
 
 
 class Events:

@@ -18,7 +18,7 @@ from penstock.http.routes.health import Figures, Health
 from penstock.observe import LogLevels
 from penstock.plugins import Plugins
 from penstock.worker.local import LocalAnswers
-from simulation import Cluster, Worker
+from simulation.cluster import Cluster, Worker
 
 Submitted = Future[m.Reply | m.Elsewhere]
 

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from confluent_kafka import Consumer, TopicPartition
 
-from hosting import Hosted
 from penstock.core.model.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, TaskMetrics, TaskRunning
 from penstock.pipeline.task import TaskSpec
-from support import Kafka, Record
-from task_runs import JSON, STRING, eventually, new_name
+from support.kafka.client import Kafka, Record
+from support.spark.host import Hosted
+from support.tasks.runs import JSON, STRING, eventually, new_name
 
 PLAIN_JSON = {"value.converter": JSON, "value.converter.schemas.enable": "false", "key.converter": STRING}
 SECONDS = 180

@@ -23,11 +23,11 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from certificates import PASSWORD, Authority, jks_trust_store, pkcs12_key_store, pkcs12_trust_store
 from penstock.embedded import Broker
 from penstock.embedded.ports import free_port
-from support import READ_SECONDS, Kafka
-from waiting import until
+from support.certificates import PASSWORD, Authority, jks_trust_store, pkcs12_key_store, pkcs12_trust_store
+from support.kafka.client import READ_SECONDS, Kafka
+from support.waiting import until
 
 SECURITY = "org.apache.kafka.common.security"
 PLAIN_USERS = ("plain", "nobody")

@@ -1,6 +1,7 @@
 """Every verb of kafka-connect-py's command ``kc``, played against a Connect worker: what it prints, made comparable.
 
-``python tests/kafka_connect_py.py URL > tests/compat/golden/kafka-connect-py.json`` records what a Java worker answers.
+What a Java worker answers is recorded from the folder ``tests`` by
+``python -m compat.kafka_connect_py URL > compat/golden/kafka-connect-py.json``.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, NewTopic, TopicDescription
 
-from waiting import until
+from support.waiting import until
 
 READ_SECONDS = 30
 

@@ -1,4 +1,4 @@
-"""What a worker's REST interface has answered."""
+"""Assertions on error responses of the REST API."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import httpx
 
 
 def assert_refused(answer: httpx.Response, status: int, message: str) -> None:
-    """Errors are JSON of this form, whoever makes them."""
+    """Every error response has this body, wherever in the worker it was made."""
     assert (answer.status_code, answer.json()) == (status, {"error_code": status, "message": message})
     assert answer.headers["content-type"] == "application/json"

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import httpx
 
-from jar_lists import listed
 from penstock.embedded.jars import jars
 from penstock.embedded.java import java
 from penstock.embedded.ports import ports
-from workers import WorkerProcess
+from support.jars import listed
+from support.worker_process import WorkerProcess
 
-JARS = Path(__file__).parent / "compat" / "connect.jars"
+JARS = Path(__file__).parents[1] / "compat" / "connect.jars"
 LOGGING = """\
 rootLogger.level=WARN
 rootLogger.appenderRef.c.ref=C

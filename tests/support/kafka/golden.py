@@ -23,7 +23,7 @@ class Golden:
 
 def golden(topic: str) -> list[Golden]:
     """The records of the ``config``, ``status`` or ``offset`` topic, in the order of their partition."""
-    lines = (Path(__file__).parent / "kafka" / "golden" / "java-4.3.1.jsonl").read_text().splitlines()
+    lines = (Path(__file__).parents[2] / "kafka" / "golden" / "java-4.3.1.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     return [
         Golden(

@@ -1,7 +1,7 @@
 import pytest
 from confluent_kafka import Producer
 
-from support import Kafka, Record
+from support.kafka.client import Kafka, Record
 
 pytestmark = pytest.mark.integration
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import telling
 from penstock.core.group.leadership import Fenced
 from penstock.core.herder import Herder, HerderSettings
 from penstock.core.model import actions as a
@@ -31,8 +30,9 @@ from penstock.core.model.tasks import (
     TopicSeen,
 )
 from penstock.core.session_keys import key_bytes, sign
-from simulated_group import Group
-from simulated_worker import Facts, Task, Worker
+from simulation import descriptions
+from simulation.group import Group
+from simulation.worker import Facts, Task, Worker
 
 Effect = Callable[[], None]
 
@@ -344,11 +344,11 @@ class Cluster:
         assert number not in self.answered, f"request {number} was answered twice"
         self.answered[number] = reply
         self.replies.append(reply)
-        self.trace(f"{worker.id}: {telling.reply(reply)}")
+        self.trace(f"{worker.id}: {descriptions.reply(reply)}")
         if number in self.calls:
             caller, _, token = self.calls.pop(number)
             refused = isinstance(reply, m.Elsewhere) or reply.status >= 400
-            error = ConnectionError(f"the leader answered {telling.reply(reply)}") if refused else None
+            error = ConnectionError(f"the leader answered {descriptions.reply(reply)}") if refused else None
             self.post(caller, f"ask {token}", e.Completed(token, error=error))
 
     def _append(self, worker: Worker, action: a.AppendConfig) -> None:
@@ -368,7 +368,7 @@ class Cluster:
 
     def _append_status(self, records: tuple[StatusTopicRecord, ...]) -> None:
         for record in records:
-            self.trace(f"status: {telling.status(record)}")
+            self.trace(f"status: {descriptions.status(record)}")
             self.status.append(record)
             for each in self.workers.values():
                 self.post(each, "status", e.StatusRead((record,)))

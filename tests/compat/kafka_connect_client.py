@@ -2,8 +2,8 @@
 
 Its classes are called over py4j in a Java of their own; what they return is what Jackson makes of it, comparable.
 
-``python tests/kafka_connect_client.py URL > tests/compat/golden/kafka-connect-client.json`` records what a Java worker
-answers.
+What a Java worker answers is recorded from the folder ``tests`` by
+``python -m compat.kafka_connect_client URL > compat/golden/kafka-connect-client.json``.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import Any
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
-from jar_lists import listed
-from kafka_connect_py import STRING, comparable
+from compat.kafka_connect_py import STRING, comparable
 from penstock.embedded.java import java
-from waiting import until
+from support.jars import listed
+from support.waiting import until
 
 NAME, TOPIC = "sc-source", "sc-topic"
 FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
-JARS = Path(__file__).parent / "compat" / "client.jars"
+JARS = Path(__file__).with_name("client.jars")
 WITH_SPARK = ("py4j-", "httpclient-", "httpcore-", "commons-codec-", "slf4j-api-", "jcl-over-slf4j-")
 OURS = ("value.format",)
 PATIENCE = 180.0

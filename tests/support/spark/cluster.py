@@ -14,8 +14,8 @@ import pyspark
 
 from penstock.embedded import java_home
 from penstock.embedded.leash import leashed
-from process_tree import command, descendants
-from waiting import until
+from support.process_tree import command, descendants
+from support.waiting import until
 
 SECONDS = 120
 _SMALL_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k"

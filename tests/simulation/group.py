@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import telling
 from penstock.core.group.assignment import AssignorMemory, Rebalance, assign
 from penstock.core.group.membership import Assignment, Joined, Lost, Member, Revoked
-from simulated_worker import Worker
+from simulation import descriptions
+from simulation.worker import Worker
 
 
 class Group:
@@ -74,7 +74,7 @@ class Group:
             owners = decision.owners if worker is leader else None
             whole = given if given.failed else worker.runs
             assert whole is not None
-            self._trace(f"{worker.id}: assigned {telling.work(whole)}" + (" (failed)" if given.failed else ""))
+            self._trace(f"{worker.id}: assigned {descriptions.work(whole)}" + (" (failed)" if given.failed else ""))
             joined = Joined(self.generation, worker.id, self.version, whole, worker is leader, owners)
             self._arrive(worker, joined, given)
 

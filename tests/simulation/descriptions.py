@@ -1,4 +1,4 @@
-"""How traces tell of assignments, statuses and answers."""
+"""Assignments, statuses and answers as text, for the traces of scenarios."""
 
 from __future__ import annotations
 

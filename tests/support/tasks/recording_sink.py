@@ -1,4 +1,4 @@
-"""Sink tasks that keep what they are given."""
+"""Sink tasks that record their calls."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from penstock.api.record import SinkRecord
 from penstock.api.sink import SinkTask, TopicPartition
 
 
-class Keeping(SinkTask):
-    """Keeps what it is given in ``log`` of its own subclass; members of that subclass say what else it does."""
+class RecordingSink(SinkTask):
+    """Records values and calls in the class's ``log``."""
 
     log: list[Any]
 
@@ -27,9 +27,10 @@ class Keeping(SinkTask):
         self.log.append("stop")
 
 
-def keeping(**members: Any) -> type[Keeping]:
-    return type("Task", (Keeping,), {"log": [], "__module__": __name__, **members})
+def recording(**members: Any) -> type[RecordingSink]:
+    """A new task class; ``members`` are its further attributes and methods."""
+    return type("Task", (RecordingSink,), {"log": [], "__module__": __name__, **members})
 
 
-def values(task: type[Keeping]) -> list[Any]:
+def values(task: type[RecordingSink]) -> list[Any]:
     return [each for each in task.log if isinstance(each, str) and each != "stop"]

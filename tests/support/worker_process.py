@@ -12,8 +12,8 @@ from typing import Any, Self
 import httpx
 import psutil
 
-from process_tree import descendants
-from waiting import until
+from support.process_tree import descendants
+from support.waiting import until
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 SPARKS_JAVA = "spark.driver.extraJavaOptions"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-_LINES = (Path(__file__).parent / "connectors" / "mirror" / "golden" / "mirror.txt").read_text("utf-8").split("\n")
+_LINES = (Path(__file__).parents[2] / "connectors" / "mirror" / "golden" / "mirror.txt").read_text("utf-8").split("\n")
 
 
 def golden(kind: str) -> list[list[str]]:

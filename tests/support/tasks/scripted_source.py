@@ -1,4 +1,4 @@
-"""Source tasks that give what a test has put into them."""
+"""Source tasks whose batches a test has written down."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
 
 
-class Giving(SourceTask):
-    """Gives the batches of its own subclass; an exception among them is raised."""
+class ScriptedSource(SourceTask):
+    """``poll`` returns the class's ``batches`` one after another; an exception among them is raised."""
 
     batches: list[Any]
 
@@ -23,18 +23,18 @@ class Giving(SourceTask):
         return 0.02
 
 
-class Telling(Giving):
-    """Keeps what it hears of each record in ``told`` of its own subclass: value and offset."""
+class AcknowledgedSource(ScriptedSource):
+    """Records each call of ``commit_record`` in the class's ``acknowledged``: value and offset."""
 
-    told: list[Any]
+    acknowledged: list[Any]
 
     def commit_record(self, record: SourceRecord, topic: str, partition: int, offset: int) -> None:
-        self.told.append((record.value, offset))
+        self.acknowledged.append((record.value, offset))
 
 
-def giving(*batches: Any, base: type[Giving] = Giving, **members: Any) -> Any:
-    """A class of a task; ``members`` are further ones of its class."""
-    return type("Task", (base,), {"batches": list(batches), "told": [], "__module__": __name__, **members})
+def scripted(*batches: Any, base: type[ScriptedSource] = ScriptedSource, **members: Any) -> Any:
+    """A new task class with these batches; ``members`` are its further attributes and methods."""
+    return type("Task", (base,), {"batches": list(batches), "acknowledged": [], "__module__": __name__, **members})
 
 
 def record(topic: str, partition: str, offset: int, value: str = "v") -> SourceRecord:
@@ -42,5 +42,5 @@ def record(topic: str, partition: str, offset: int, value: str = "v") -> SourceR
 
 
 def records(topic: str, *values: str, partition: str = "p", start: int = 0) -> list[SourceRecord]:
-    """Of one source partition, with offsets that follow each other after ``start``."""
+    """Records of one source partition, with consecutive offsets after ``start``."""
     return [record(topic, partition, start + i, value) for i, value in enumerate(values, 1)]
