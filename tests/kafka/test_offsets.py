@@ -8,7 +8,7 @@ import pytest
 from penstock.api.errors import ConfigError, DataError
 from penstock.kafka.log import topic as log_topic
 from penstock.kafka.offsets.entries import OffsetEntries, StoredOffset
-from penstock.kafka.offsets.source_offsets import ConnectorOffsets, merged
+from penstock.kafka.offsets.source_connectors import SourceConnectorOffsets, merged
 from penstock.kafka.offsets.topic import OffsetTopic, ensure_own_topic, own_offsets_topic, worker_offsets
 from support.kafka.client import Kafka
 from support.waiting import Inbox, answer
@@ -108,7 +108,7 @@ A, B = {"f": "a"}, {"f": "b"}
 
 @pytest.mark.integration
 def test_offsets_in_the_workers_topic(worker: dict[str, str], shared: OffsetTopic):
-    offsets, connector = ConnectorOffsets(worker, shared), {"name": "c"}
+    offsets, connector = SourceConnectorOffsets(worker, shared), {"name": "c"}
     assert answer(offsets.read, connector) == []
     assert positions(answer(offsets.write, connector, [(A, {"p": 1}), (B, {"p": 2})])) == {"a": 1, "b": 2}
     assert positions(answer(offsets.write, connector, [(A, None)])) == {"b": 2}
@@ -122,7 +122,7 @@ def test_offsets_move_to_an_own_empty_topic_and_are_copied_back(
     worker: dict[str, str], shared: OffsetTopic, kafka: Kafka
 ):
     own = f"{worker['offset.storage.topic']}-own"
-    offsets, connector = ConnectorOffsets(worker, shared), {"name": "c", "offsets.storage.topic": own}
+    offsets, connector = SourceConnectorOffsets(worker, shared), {"name": "c", "offsets.storage.topic": own}
     answer(offsets.write, {"name": "c"}, [(A, {"p": 1})])
     assert positions(answer(offsets.read, connector)) == {"a": 1}
     assert kafka.read_all(own) == []

@@ -17,8 +17,8 @@ from penstock.kafka.client_settings import with_prefix
 from penstock.kafka.clients import init_transactions, make_consumer, make_producer
 from penstock.kafka.fencing import fence_task
 from penstock.kafka.group.member import GroupMember
-from penstock.kafka.offsets.sink_offsets import Place, SinkOffsets
-from penstock.kafka.offsets.source_offsets import ConnectorOffsets
+from penstock.kafka.offsets.sink_connectors import Place, SinkConnectorOffsets
+from penstock.kafka.offsets.source_connectors import SourceConnectorOffsets
 from penstock.kafka.offsets.topic import worker_offsets
 from penstock.kafka.security.authorization import NotAllowedError
 from penstock.kafka.storage.stores import ConfigStore, StatusStore
@@ -115,7 +115,7 @@ def test_a_worker_with_all_rights(secured: Secured, how: str):
         answer(status.append, [ConnectorStatus("c", "RUNNING", "w", 1)])
         source = {"name": f"{name}-c"}
         _tasks_work(settings, source, f"{name}-topic")
-        answer(lambda done: ConnectorOffsets(settings, offsets).write(source, [({"p": 1}, {"o": 1})], done))
+        answer(lambda done: SourceConnectorOffsets(settings, offsets).write(source, [({"p": 1}, {"o": 1})], done))
         assert [each.offset for each in offsets.snapshot(f"{name}-c")] == [{"o": 1}]
     finally:
         for each in (config, status, offsets):
@@ -125,7 +125,7 @@ def test_a_worker_with_all_rights(secured: Secured, how: str):
 def _tasks_work(settings: dict[str, str], source: dict[str, str], topic: str) -> None:
     """What a source writes exactly once a sink reads; its offsets are altered and forgotten."""
     sink = {"name": source["name"]}
-    await_done(lambda done: SinkOffsets(settings).read(sink, lambda _, error: done(error)), "see no offsets")
+    await_done(lambda done: SinkConnectorOffsets(settings).read(sink, lambda _, error: done(error)), "see no offsets")
     fence_task(settings, source, 0)
     make_topic(settings, topic)
     producer = make_producer(settings, source, client_id="p", transactional_id=f"{settings['group.id']}-c-0")
@@ -140,7 +140,7 @@ def _tasks_work(settings: dict[str, str], source: dict[str, str], topic: str) ->
     assert (message.error(), message.value()) == (None, b"value")
     consumer.commit(message, asynchronous=False)
     consumer.close()
-    offsets = SinkOffsets(settings)
+    offsets = SinkConnectorOffsets(settings)
     assert answer(lambda done: offsets.read(sink, done)) == {Place(topic, 0): 1}
     answer(lambda done: offsets.write(sink, {Place(topic, 0): None}, done))  # by kafka-python
     assert answer(lambda done: offsets.read(sink, done)) == {}

@@ -6,7 +6,7 @@ import pytest
 
 from penstock.api.errors import ConnectError
 from penstock.kafka.clients import make_consumer
-from penstock.kafka.offsets.sink_offsets import Place, SinkOffsetError, SinkOffsets, as_json, parse
+from penstock.kafka.offsets.sink_connectors import Place, SinkConnectorOffsets, SinkOffsetError, as_json, parse
 from support.kafka.client import Kafka
 from support.waiting import answer
 
@@ -72,7 +72,7 @@ def test_as_json():
 @pytest.mark.integration
 def test_offsets_of_a_group_are_altered_and_forgotten(kafka: Kafka):
     topic = kafka.create_topic(partitions=2)
-    offsets = SinkOffsets({"bootstrap.servers": kafka.bootstrap})
+    offsets = SinkConnectorOffsets({"bootstrap.servers": kafka.bootstrap})
     connector = {"name": topic}
     assert answer(offsets.read, connector) == {}
     answer(offsets.write, connector, {Place(topic, 0): 3, Place(topic, 1): 4})
@@ -85,7 +85,7 @@ def test_offsets_of_a_group_are_altered_and_forgotten(kafka: Kafka):
 
 @pytest.mark.integration
 def test_a_topic_that_does_not_exist_is_refused(kafka: Kafka):
-    offsets = SinkOffsets({"bootstrap.servers": kafka.bootstrap})
+    offsets = SinkConnectorOffsets({"bootstrap.servers": kafka.bootstrap})
     with pytest.raises(ConnectError, match=r"^Failed to alter consumer group offsets for connector c-nowhere$"):
         answer(offsets.write, {"name": "c-nowhere"}, {Place("no-such-topic-anywhere", 0): 1})
 
@@ -100,7 +100,7 @@ def test_a_topic_that_does_not_exist_is_refused(kafka: Kafka):
     ],
 )
 def test_places_and_offsets_that_there_can_not_be(kafka: Kafka, place: Place, offset: int, problem: str):
-    offsets = SinkOffsets({"bootstrap.servers": kafka.bootstrap})
+    offsets = SinkConnectorOffsets({"bootstrap.servers": kafka.bootstrap})
     with pytest.raises(ConnectError) as caught:
         answer(offsets.write, {"name": "c-odd"}, {place: offset})
     assert str(caught.value) == problem
@@ -111,7 +111,7 @@ def test_a_group_with_members_is_left_alone(kafka: Kafka):
     topic = kafka.create_topic()
     kafka.produce(topic, ["a"])
     worker, connector = {"bootstrap.servers": kafka.bootstrap}, {"name": topic}
-    offsets = SinkOffsets(worker)
+    offsets = SinkConnectorOffsets(worker)
     consumer = make_consumer(worker, connector, client_id="member")
     try:
         consumer.subscribe([topic])

@@ -14,7 +14,7 @@ from penstock.core.model.records import (
     TasksCommit,
     TopicStatus,
 )
-from penstock.kafka.log.fenced_writer import FencedError, PrivilegedWriteError
+from penstock.kafka.log.privileged_writer import FencedError, PrivilegedWriteError
 from penstock.kafka.storage.stores import ConfigStore, StatusStore, exactly_once_support, internal_topic
 from support.kafka.client import Kafka, Record
 from support.waiting import Inbox, answer

@@ -9,11 +9,11 @@ import pytest
 
 from penstock.api.batch import SourceOrigin
 from penstock.api.errors import DataError
-from penstock.pipeline.source.offsets import SourceOffset, SourceOffsets
+from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
 from penstock.pipeline.task import TaskSpec
 
 
-def offsets(*stored: tuple[dict[str, Any], dict[str, Any], str | None]) -> SourceOffsets:
+def offsets(*stored: tuple[dict[str, Any], dict[str, Any], str | None]) -> SourceTaskOffsets:
     spec = TaskSpec(
         connector="c",
         task=0,
@@ -25,7 +25,7 @@ def offsets(*stored: tuple[dict[str, Any], dict[str, Any], str | None]) -> Sourc
         worker_config={},
         offsets=stored,
     )
-    return SourceOffsets(spec)
+    return SourceTaskOffsets(spec)
 
 
 def records(found: list[SourceOffset]) -> list[tuple[bytes, bytes | None]]:

@@ -17,7 +17,7 @@ from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.commit import tracked
-from penstock.pipeline.source.dead_letters import SourceLetters
+from penstock.pipeline.source.dead_letters import SourceDeadLetters
 from support.kafka.client import Kafka
 from support.tasks.runs import JSON, TaskRun, eventually, new_name, resolve
 from support.tasks.runs import STRING as STRINGS
@@ -39,7 +39,7 @@ def queueing(queue: str, **more: str) -> dict[str, str]:
 def letters_of(*records: SourceRecord, **config: str) -> list[SourceRecord]:
     """What becomes of these where JsonConverter is used: their letters, the converted ones among them."""
     metrics = Metrics(lambda values: None, ())
-    letters = SourceLetters(TaskId("c", 0), {f"{OWN}topic.name": "dead", **config}, metrics)
+    letters = SourceDeadLetters(TaskId("c", 0), {f"{OWN}topic.name": "dead", **config}, metrics)
     conversion = Conversion.build({}, {"key.converter": JSON, "value.converter": JSON}, resolve)
     polled = tracked(Batch.of_source_records(records))
     handler = ErrorHandler(ErrorSettings(tolerate=True), metrics, lambda seconds: False, (letters,))

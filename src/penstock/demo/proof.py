@@ -16,7 +16,7 @@ from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
 
 from penstock.demo.problem import DemoError
 from penstock.kafka.clients import new_consumer
-from penstock.kafka.log.messages import Placed
+from penstock.kafka.log.reader import ConsumedMessage
 
 SECONDS = 30
 
@@ -89,7 +89,7 @@ def read_topic(bootstrap: str, topic: str) -> InTopic:
             first = consumer.poll(SECONDS)
             if first is None:
                 raise DemoError(f"Topic {topic} could not be read within {SECONDS} s.")
-            for message in cast("list[Placed]", [first, *consumer.consume(10_000, 0)]):
+            for message in cast("list[ConsumedMessage]", [first, *consumer.consume(10_000, 0)]):
                 if (error := message.error()) is not None:
                     if error.code() != KafkaError._PARTITION_EOF:
                         raise DemoError(f"Topic {topic} can't be read: {error.str()}.")

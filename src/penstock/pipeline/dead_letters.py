@@ -141,7 +141,7 @@ def context_headers(task: TaskId, failure: Failure, place: Sequence[tuple[str, s
 
 
 @dataclass(slots=True)
-class Letters:
+class OriginalRecords:
     """Finds records as they were read, for dead letters: among those of the last fetch, else by converting back."""
 
     raw: Batch | None = None

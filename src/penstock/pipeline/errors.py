@@ -77,7 +77,7 @@ class Failure:
                 return f"{what}, topic {self.record.topics[0]}"
 
 
-class Reporter(Protocol):
+class FailureReporter(Protocol):
     """Something that is told of every failure, tolerated or not."""
 
     def __call__(self, failure: Failure) -> None: ...
@@ -122,7 +122,7 @@ class ErrorHandler:
         settings: ErrorSettings,
         metrics: Metrics,
         wait: Callable[[float], bool],
-        reporters: tuple[Reporter, ...] = (),
+        reporters: tuple[FailureReporter, ...] = (),
     ) -> None:
         self.settings, self.metrics = settings, metrics
         self._wait, self._reporters = wait, reporters

@@ -12,8 +12,8 @@ from penstock.core.group.membership import ClusterConfigSnapshot
 from penstock.core.model.events import CaughtUp, ConfigRead, StatusRead, Trouble
 from penstock.core.model.records import ConfigRecord, ConfigTopicRecord, StatusRecord, StatusTopicRecord
 from penstock.kafka.group.member import GroupMember
-from penstock.kafka.log.degraded import Troubles
-from penstock.kafka.log.fenced_writer import PrivilegedWriteError
+from penstock.kafka.log.outages import Outages
+from penstock.kafka.log.privileged_writer import PrivilegedWriteError
 from penstock.kafka.offsets.topic import OffsetTopic, worker_offsets
 from penstock.kafka.storage.stores import ConfigStore, StatusStore
 from penstock.settings import WorkerSettings
@@ -46,7 +46,7 @@ class KafkaFoundation:
         of_topics: dict[str, Any] = {
             "on_caught_up": self._caught_up,
             "on_failed": failed,
-            "troubles": Troubles(self._trouble),
+            "outages": Outages(self._trouble),
         }
         self._config = ConfigStore(config, self._config_read, **of_topics)
         self._status = StatusStore(config, self._status_read, **of_topics)

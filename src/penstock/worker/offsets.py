@@ -16,8 +16,8 @@ from penstock.api.errors import ConnectError
 from penstock.core.model.messages import Refused
 from penstock.core.model.tasks import OffsetsReported
 from penstock.kafka.offsets.entries import StoredOffset
-from penstock.kafka.offsets.sink_offsets import SinkOffsetError, SinkOffsets, as_json, parse
-from penstock.kafka.offsets.source_offsets import ConnectorOffsets
+from penstock.kafka.offsets.sink_connectors import SinkConnectorOffsets, SinkOffsetError, as_json, parse
+from penstock.kafka.offsets.source_connectors import SourceConnectorOffsets
 from penstock.kafka.offsets.topic import OffsetStore, own_offsets_topic
 from penstock.plugins import Plugins
 from penstock.worker.specs import SourceOffsets
@@ -39,7 +39,11 @@ class Offsets:
         resolve: Callable[[Config], dict[str, str]],
     ) -> None:
         self._worker, self._plugins, self._resolve = worker, plugins, resolve
-        self._sources, self._sinks, self._store = ConnectorOffsets(worker, store), SinkOffsets(worker), store
+        self._sources, self._sinks, self._store = (
+            SourceConnectorOffsets(worker, store),
+            SinkConnectorOffsets(worker),
+            store,
+        )
 
     def read(self, connector: str, config: Config) -> list[dict[str, Any]]:
         """As ``GET /connectors/{name}/offsets`` shows them."""

@@ -43,7 +43,7 @@ REFUSALS = {
 }
 
 
-class Refused(Exception):
+class JoinRefusedError(Exception):
     """Kafka answers and says no; the message is a sentence."""
 
 
@@ -106,7 +106,10 @@ class GroupConnection:
         return generation.generation_id if generation else -1
 
     def open(self, timeout_ms: int) -> bool:
-        """Go on opening for at most this long; False if no bootstrap server has answered yet. Raises Refused."""
+        """Continue opening for at most this long; False if no bootstrap server has answered yet.
+
+        Raises JoinRefusedError.
+        """
         if self._coordinator is not None:
             return True
         if self._client is None:
@@ -172,7 +175,7 @@ class GroupConnection:
                 self._coordinator.request_rejoin()
 
     def join(self, timeout_ms: int) -> Membership | None:
-        """Join, or go on joining, for at most this long; None if there is more to wait for. Raises Refused."""
+        """Join, or go on joining, for at most this long; None if there is more to wait for. Raises JoinRefusedError."""
         coordinator = self._coordinator
         assert coordinator is not None
         self.completed = None
@@ -192,12 +195,12 @@ class GroupConnection:
             except Exception as failure:
                 log.info("Group %s was not told that this worker leaves it: %r", self.group_id, failure)
 
-    def _refused(self, failure: Exception) -> Refused:
+    def _refused(self, failure: Exception) -> JoinRefusedError:
         if sentence := REFUSALS.get(type(failure)):
             timeout = self.arguments["session_timeout_ms"]
             names = {"group": self.group_id, "session_timeout_ms": timeout, "principal": self.principal}
-            return Refused(sentence.format_map(names))
-        return Refused(f"Group {self.group_id} could not be joined: {type(failure).__name__}: {failure}")
+            return JoinRefusedError(sentence.format_map(names))
+        return JoinRefusedError(f"Group {self.group_id} could not be joined: {type(failure).__name__}: {failure}")
 
     # Called from the network's thread.
 

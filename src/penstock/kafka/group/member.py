@@ -31,7 +31,7 @@ from penstock.core.group.membership import (
 from penstock.core.group.reachability import Reachability
 from penstock.core.model.tasks import TaskId
 from penstock.kafka.group.client import client_arguments
-from penstock.kafka.group.connection import GroupConnection, Membership, Refused
+from penstock.kafka.group.connection import GroupConnection, JoinRefusedError, Membership
 from penstock.kafka.group.protocol import OFFERED, VERSIONS
 from penstock.kafka.security.settings import Security
 
@@ -267,7 +267,7 @@ class GroupMember:
 
     def _refused(self, failure: Exception) -> None:
         reason = str(failure)
-        if not isinstance(failure, Refused):
+        if not isinstance(failure, JoinRefusedError):
             log.exception("Membership in group %s failed", self.group_id)
             reason = f"Membership in group {self.group_id} failed: {failure!r}"
         if reason != self._refusal:

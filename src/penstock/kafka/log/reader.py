@@ -10,15 +10,14 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
 
 from penstock.kafka.clients import SILENT, new_consumer
-from penstock.kafka.log.degraded import Trouble
-from penstock.kafka.log.messages import Placed
-from penstock.kafka.log.reads import Reads
+from penstock.kafka.log.outages import Outage
+from penstock.kafka.log.progress import ReadProgress
 from penstock.kafka.security.authorization import NotAllowedError, missing_right
 from penstock.kafka.security.settings import Security
 
@@ -29,6 +28,20 @@ _IDLE_POLL = 0.3
 _PATIENCE = 5.0
 """Seconds that somebody may wait for records while none come."""
 _GONE = (BrokerError.UNKNOWN_TOPIC_OR_PART, BrokerError._UNKNOWN_TOPIC)
+
+
+class ConsumedMessage(Protocol):
+    """A record, or the news that a partition has no more (``enable.partition.eof``).
+
+    Both have a place. The client's own types leave it open, for other errors and for messages that nobody has sent.
+    """
+
+    def error(self) -> BrokerError | None: ...
+    def topic(self) -> str: ...
+    def partition(self) -> int: ...
+    def offset(self) -> int: ...
+    def key(self) -> bytes | None: ...
+    def value(self) -> bytes | None: ...
 
 
 class LogRecord(NamedTuple):
@@ -53,18 +66,18 @@ class LogClients:
 
 
 class LogReader:
-    """Made when reading begins (``Reads.begin`` has been called); ``close`` at the end."""
+    """Made when reading begins (``ReadProgress.begin`` has been called); ``close`` at the end."""
 
     def __init__(
         self,
         topic: str,
         clients: LogClients,
-        reads: Reads,
+        reads: ReadProgress,
         on_records: Callable[[list[LogRecord]], None],
-        trouble: Trouble,
+        outage: Outage,
     ) -> None:
         self._topic, self._clients, self._reads = topic, clients, reads
-        self._on_records, self._trouble = on_records, trouble
+        self._on_records, self._outage = on_records, outage
         self._moved = time.monotonic()
         self._consumer = self._new_consumer()
 
@@ -72,8 +85,8 @@ class LogReader:
         """Deliver what has come, waiting for it a moment; False if the topic is gone. Raises NotAllowedError."""
         first = self._consumer.poll(_IDLE_POLL)
         if first is not None:
-            return self._deliver(cast("list[Placed]", [first, *self._consumer.consume(_BATCH, 0)]))
-        if not self._reads.waited_for or self._trouble.present:
+            return self._deliver(cast("list[ConsumedMessage]", [first, *self._consumer.consume(_BATCH, 0)]))
+        if not self._reads.waited_for or self._outage.present:
             self._moved = time.monotonic()
         elif time.monotonic() - self._moved > _PATIENCE:
             log.info(
@@ -95,7 +108,7 @@ class LogReader:
             "enable.auto.commit": False,
             "isolation.level": "read_committed" if self._clients.read_committed else "read_uncommitted",
             "fetch.error.backoff.ms": 50,
-            "error_cb": self._trouble.heard,
+            "error_cb": self._outage.heard,
             "log_level": SILENT,
         }
         if self._clients.transactions or self._clients.read_committed:
@@ -104,7 +117,7 @@ class LogReader:
         consumer.assign([TopicPartition(self._topic, *position) for position in self._reads.positions().items()])
         return consumer
 
-    def _deliver(self, messages: list[Placed]) -> bool:
+    def _deliver(self, messages: list[ConsumedMessage]) -> bool:
         """Hand on the records and note how far they go."""
         records, positions, there = list[LogRecord](), dict[int, int](), True
         for message in messages:
@@ -123,7 +136,7 @@ class LogReader:
             self._on_records(records)
         if positions:
             self._moved = time.monotonic()
-            self._trouble.end()
+            self._outage.end()
             self._reads.passed(positions)
         return there
 
@@ -134,4 +147,4 @@ class LogReader:
         principal = Security.of(self._clients.consumer).principal
         if problem := missing_right(error.code(), principal, "READ", self._topic):
             raise NotAllowedError(problem)
-        self._trouble.begin(error.str())
+        self._outage.begin(error.str())

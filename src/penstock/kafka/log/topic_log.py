@@ -17,10 +17,9 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from penstock.api.errors import ConnectError
 from penstock.kafka.admin import TopicTimeoutError, offsets_at, partition_counts, sentence
 from penstock.kafka.clients import new_admin
-from penstock.kafka.log.degraded import RETRIES, Trouble, Troubles
-from penstock.kafka.log.ends import LogEnds
+from penstock.kafka.log.outages import RETRIES, Outage, Outages
+from penstock.kafka.log.progress import EndLookups, Ends, OnDone, ReadProgress
 from penstock.kafka.log.reader import LogClients, LogReader, LogRecord
-from penstock.kafka.log.reads import Ends, OnDone, Reads
 from penstock.kafka.log.topic import LogTopic
 from penstock.kafka.log.writer import LogClosedError, LogWriter, Pair
 from penstock.kafka.security.settings import Security
@@ -44,7 +43,7 @@ class TopicLog:
         *,
         on_caught_up: Callable[[], None] = lambda: None,
         on_failed: Callable[[Exception], None] = lambda error: None,
-        troubles: Troubles | None = None,
+        outages: Outages | None = None,
     ) -> None:
         """``on_records`` gets all records, in the order of their partitions, from the reader's thread.
 
@@ -57,11 +56,11 @@ class TopicLog:
         """How many there are; 0 until the topic is known."""
         self._on_records, self._on_caught_up, self._on_failed = on_records, on_caught_up, on_failed
         self._closing = threading.Event()
-        self._trouble = Trouble(f"Reading topic `{self.name}`", self._closing, troubles or Troubles())
+        self._outage = Outage(f"Reading topic `{self.name}`", self._closing, outages or Outages())
         self._principal = Security.of(clients.consumer).principal
         self._writer = LogWriter(self.name, clients.producer)
-        self._reads = Reads()
-        self._ends = LogEnds(self.name, self._reads, lambda: self._offsets(OffsetSpec.latest()))
+        self._reads = ReadProgress()
+        self._ends = EndLookups(self.name, self._reads, lambda: self._offsets(OffsetSpec.latest()))
         self._gone = False
         self._admin: AdminClient
         self._thread = threading.Thread(target=self._run, name=f"log-{self.name}", daemon=True)
@@ -78,7 +77,7 @@ class TopicLog:
             self._thread.join(3)
         self._writer.close()
         self._fail(LogClosedError(self.name))
-        self._trouble.end(goes_on=False)
+        self._outage.end(goes_on=False)
 
     def append(self, records: Sequence[Pair], on_done: OnDone = lambda error: None, *, read_back: bool = False) -> None:
         """Append keys and values; done when all replicas in sync have all of them, and, with ``read_back``, when
@@ -118,7 +117,7 @@ class TopicLog:
                 if attempt == len(RETRIES) and self._is_gone():
                     self._gone = True
                     return None
-                attempt = self._trouble.pause(attempt, f"its ends can't be looked up: {sentence(e)}")
+                attempt = self._outage.pause(attempt, f"its ends can't be looked up: {sentence(e)}")
                 # One that has seen a broker die may keep to its leaders of before for minutes.
                 self._admin = self._new_admin()
         return None
@@ -138,7 +137,7 @@ class TopicLog:
                 pass
         except Exception as e:
             log.error("The log of topic `%s` can't be read: %s", self.name, e)
-            self._trouble.end(goes_on=False)
+            self._outage.end(goes_on=False)
             self._on_failed(e)
             self._writer.fail(e)
             self._fail(e)
@@ -152,10 +151,10 @@ class TopicLog:
                 self.partitions = self.topic.ensure(self._admin, self._principal)
             except (TopicTimeoutError, TimeoutError, KafkaException) as e:
                 self._admin.poll(0)
-                attempt = self._trouble.pause(attempt, sentence(e), tell=True)
+                attempt = self._outage.pause(attempt, sentence(e), tell=True)
                 continue
             if self.partitions:
-                self._trouble.end()
+                self._outage.end()
                 return True
             self._closing.wait(RETRIES[1])
         return False
@@ -166,7 +165,7 @@ class TopicLog:
         if (starts := self._offsets(OffsetSpec.earliest())) is None:
             return self._gone
         waiting = self._reads.begin(starts)
-        reader = LogReader(self.name, self.clients, self._reads, self._on_records, self._trouble)
+        reader = LogReader(self.name, self.clients, self._reads, self._on_records, self._outage)
         try:
             self._writer.open()
             self._ends.begin([*waiting, self._caught_up])
@@ -175,7 +174,7 @@ class TopicLog:
                 if not reader.turn() or self._gone:
                     log.error("Topic `%s` with the %s was deleted; it is made anew", self.name, self.topic.purpose)
                     return True
-                if self._trouble.present:
+                if self._outage.present:
                     self._look_for_brokers()
                 elif time.monotonic() - looked > _LOOK_AGAIN:
                     looked = time.monotonic()
@@ -191,10 +190,10 @@ class TopicLog:
         except (KafkaException, TimeoutError):
             self._admin = self._new_admin()
             return
-        self._trouble.end()
+        self._outage.end()
 
     def _new_admin(self) -> AdminClient:
-        return new_admin(self.clients.admin, error_cb=self._trouble.heard)
+        return new_admin(self.clients.admin, error_cb=self._outage.heard)
 
     def _caught_up(self, error: Exception | None) -> None:
         if error is None:

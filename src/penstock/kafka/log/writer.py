@@ -14,7 +14,7 @@ from confluent_kafka import KafkaException, Producer
 
 from penstock.api.errors import ConnectError
 from penstock.kafka.clients import SILENT, new_producer
-from penstock.kafka.log.reads import Ends
+from penstock.kafka.log.progress import Ends
 from penstock.kafka.security.authorization import missing_right
 from penstock.kafka.security.settings import Security
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from penstock.api.errors import ConnectError
 from penstock.java import serialization
-from penstock.kafka.log.reads import OnDone
+from penstock.kafka.log.progress import OnDone
 from penstock.kafka.offsets.entries import Change, OffsetEntries, StoredOffset
 
 

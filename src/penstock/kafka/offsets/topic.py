@@ -21,9 +21,9 @@ from penstock.kafka.client_settings import (
     internal,
 )
 from penstock.kafka.clients import new_admin
-from penstock.kafka.log.degraded import Troubles
+from penstock.kafka.log.outages import Outages
+from penstock.kafka.log.progress import OnDone
 from penstock.kafka.log.reader import LogClients, LogRecord
-from penstock.kafka.log.reads import OnDone
 from penstock.kafka.log.topic import LogTopic
 from penstock.kafka.log.topic_log import TopicLog
 from penstock.kafka.offsets.entries import Change, OffsetEntries, StoredOffset
@@ -65,11 +65,11 @@ class OffsetTopic:
         *,
         on_caught_up: Callable[[], None] = lambda: None,
         on_failed: Callable[[Exception], None] = lambda error: None,
-        troubles: Troubles | None = None,
+        outages: Outages | None = None,
     ) -> None:
         self._entries = OffsetEntries()
         self._log = TopicLog(
-            topic, clients, self._read, on_caught_up=on_caught_up, on_failed=on_failed, troubles=troubles
+            topic, clients, self._read, on_caught_up=on_caught_up, on_failed=on_failed, outages=outages
         )
         self.name = topic.name
         self.start, self.close, self.read_to_end = self._log.start, self._log.close, self._log.read_to_end

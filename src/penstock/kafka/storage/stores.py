@@ -13,10 +13,10 @@ from penstock.api.config_types import Type, parse_type
 from penstock.core.model.records import ConfigRecord, ConfigTopicRecord, StatusRecord, StatusTopicRecord
 from penstock.kafka.admin import TopicSpec
 from penstock.kafka.client_settings import internal, with_prefix
-from penstock.kafka.log.degraded import Troubles
-from penstock.kafka.log.fenced_writer import PrivilegedWriter
+from penstock.kafka.log.outages import Outages
+from penstock.kafka.log.privileged_writer import PrivilegedWriter
+from penstock.kafka.log.progress import Ends, OnDone
 from penstock.kafka.log.reader import LogClients, LogRecord
-from penstock.kafka.log.reads import Ends, OnDone
 from penstock.kafka.log.topic import LogTopic
 from penstock.kafka.log.topic_log import TopicLog
 from penstock.kafka.storage import config_records, status_records
@@ -38,7 +38,7 @@ class ConfigStore:
         *,
         on_caught_up: Callable[[], None] = lambda: None,
         on_failed: Callable[[Exception], None] = lambda error: None,
-        troubles: Troubles | None = None,
+        outages: Outages | None = None,
         client_id: str = "connect-configs",
     ) -> None:
         """``worker``: its raw settings. ``on_caught_up``: once all records that were there at the start were
@@ -56,7 +56,7 @@ class ConfigStore:
         topic = internal_topic(worker, "config", "connector configurations", partitions=1)
         self._on_records = on_records
         self._log = TopicLog(
-            topic, clients, self._decode, on_caught_up=on_caught_up, on_failed=on_failed, troubles=troubles
+            topic, clients, self._decode, on_caught_up=on_caught_up, on_failed=on_failed, outages=outages
         )
         self._privileged: PrivilegedWriter | None = None
         if support != "disabled":
@@ -122,7 +122,7 @@ class StatusStore:
         *,
         on_caught_up: Callable[[], None] = lambda: None,
         on_failed: Callable[[Exception], None] = lambda error: None,
-        troubles: Troubles | None = None,
+        outages: Outages | None = None,
         client_id: str = "connect-statuses",
     ) -> None:
         clients = LogClients(
@@ -133,7 +133,7 @@ class StatusStore:
         topic = internal_topic(worker, "status", "connector and task statuses", partitions=5)
         self._on_records = on_records
         self._log = TopicLog(
-            topic, clients, self._decode, on_caught_up=on_caught_up, on_failed=on_failed, troubles=troubles
+            topic, clients, self._decode, on_caught_up=on_caught_up, on_failed=on_failed, outages=outages
         )
 
     def start(self) -> None:

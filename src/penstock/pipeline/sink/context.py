@@ -24,7 +24,7 @@ class SinkContext:
     they wait for ever.
     """
 
-    def __init__(self, configs: Mapping[str, str], reporter: Reporter | None) -> None:
+    def __init__(self, configs: Mapping[str, str], reporter: WorkerErrantRecordReporter | None) -> None:
         self.configs = configs
         self._reporter = reporter
         self.assigned: frozenset[TopicPartition] = frozenset()
@@ -71,7 +71,7 @@ class SinkContext:
         self.commit_requested = True
 
 
-class Reporter:
+class WorkerErrantRecordReporter:
     """The ``ErrantRecordReporter`` of a task whose connector has a dead letter queue or logs errors."""
 
     def __init__(self, errors: ErrorHandler) -> None:

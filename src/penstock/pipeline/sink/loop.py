@@ -18,13 +18,12 @@ from confluent_kafka import TopicPartition as Place
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.sink import SinkTask, TopicPartition
-from penstock.pipeline.dead_letters import DeadLetterQueue, Letters
+from penstock.pipeline.dead_letters import DeadLetterQueue, OriginalRecords
 from penstock.pipeline.errors import ErrorHandler, Step
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.sink.context import Reporter as ErrantReporter
-from penstock.pipeline.sink.context import SinkContext, names, pause, resume
+from penstock.pipeline.sink.context import SinkContext, WorkerErrantRecordReporter, names, pause, resume
 from penstock.pipeline.sink.fetch import fetch, raw_batch
-from penstock.pipeline.sink.offsets import SinkOffsets
+from penstock.pipeline.sink.offsets import SinkTaskOffsets
 from penstock.pipeline.sink.positions import positions
 from penstock.pipeline.sink.subscription import Subscription
 from penstock.pipeline.task import TaskControl, TaskHost
@@ -45,13 +44,13 @@ class SinkLoop:
     control: TaskControl
     host: TaskHost
     consumer: Consumer
-    offsets: SinkOffsets
+    offsets: SinkTaskOffsets
     context: SinkContext
-    reporter: ErrantReporter | None
+    reporter: WorkerErrantRecordReporter | None
     queue: DeadLetterQueue | None
     errors: ErrorHandler
     steps: list[Step]
-    letters: Letters
+    letters: OriginalRecords
     metrics: Metrics
     subscription: Subscription
     most: int

@@ -19,7 +19,7 @@ from penstock.pipeline.sink.context import names, places
 log = logging.getLogger(__name__)
 
 
-class SinkOffsets:
+class SinkTaskOffsets:
     """``current``: the next offset after what the task has taken, per partition. ``committed``: what the group has."""
 
     def __init__(self, metrics: Metrics, timeout: float) -> None:

@@ -12,13 +12,12 @@ from penstock.kafka.client_settings import connector_consumer, connector_produce
 from penstock.kafka.clients import consumer_config, make_admin, new_consumer, new_producer
 from penstock.pipeline.chain import Chain, Resolve
 from penstock.pipeline.conversion import Conversion
-from penstock.pipeline.dead_letters import DeadLetterQueue, Letters, make_queue, queue_of
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, LogReporter, Reporter, StoppedError
+from penstock.pipeline.dead_letters import DeadLetterQueue, OriginalRecords, make_queue, queue_of
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, FailureReporter, LogReporter, StoppedError
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.sink.context import Reporter as ErrantReporter
-from penstock.pipeline.sink.context import SinkContext
+from penstock.pipeline.sink.context import SinkContext, WorkerErrantRecordReporter
 from penstock.pipeline.sink.loop import SinkLoop
-from penstock.pipeline.sink.offsets import SinkOffsets
+from penstock.pipeline.sink.offsets import SinkTaskOffsets
 from penstock.pipeline.sink.subscription import Subscription
 from penstock.pipeline.source.loop import Stopper
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start, seconds_of
@@ -50,9 +49,9 @@ def run_sink_task(
     connector = {**spec.connector_config, "name": spec.connector}
     with contextlib.ExitStack() as stack:
         metrics = Metrics(host.metrics, TOTALS)
-        letters = Letters()
+        letters = OriginalRecords()
         settings = ErrorSettings.of(connector)
-        reporters: list[Reporter] = [LogReporter(id, settings, metrics)]
+        reporters: list[FailureReporter] = [LogReporter(id, settings, metrics)]
         queue = None
         if queue_of(connector) is not None:
             make_queue(
@@ -69,11 +68,11 @@ def run_sink_task(
         if not await_start(control, host):
             return
         task = task_class()
-        reporter = ErrantReporter(errors) if queue is not None or settings.log else None
+        reporter = WorkerErrantRecordReporter(errors) if queue is not None or settings.log else None
         context = SinkContext(dict(spec.config), reporter)
         task.context = context
         timeout = seconds_of(spec, "offset.flush.timeout.ms", "5000")
-        offsets = SinkOffsets(metrics, timeout)
+        offsets = SinkTaskOffsets(metrics, timeout)
         java_consumer = connector_consumer(spec.worker_config, connector, f"connector-consumer-{id}")
         native = consumer_config(java_consumer)
         consumer = new_consumer(java_consumer, on_commit=offsets.answered)

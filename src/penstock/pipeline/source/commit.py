@@ -17,10 +17,10 @@ from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
 from penstock.kafka.offsets.records import canonical
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.source.delivery_tracking import Told, tracked
+from penstock.pipeline.source.delivery_tracking import TrackedBatch, tracked
 from penstock.pipeline.source.ledger import Ledger
 from penstock.pipeline.source.offset_log import OffsetLog
-from penstock.pipeline.source.offsets import SourceOffset, SourceOffsets
+from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
 from penstock.pipeline.source.sender import Sender
 from penstock.pipeline.task import TaskControl
 
@@ -71,7 +71,7 @@ class AtLeastOnce:
     def __init__(
         self,
         sender: Sender,
-        offsets: SourceOffsets,
+        offsets: SourceTaskOffsets,
         offset_log: OffsetLog,
         metrics: Metrics,
         control: TaskControl,
@@ -194,13 +194,13 @@ class RecordByRecord(AtLeastOnce):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._ledger = Ledger()
-        self._open: list[Told] = []
+        self._open: list[TrackedBatch] = []
 
     def pieces(self, polled: Sequence[SourceRecord] | Batch, batch: Batch) -> Iterable[Piece]:
         return ((tracked(batch), None),)
 
     def send(self, before: Batch, ready: Batch) -> None:
-        told = Told(before, ready, self._sender)
+        told = TrackedBatch(before, ready, self._sender)
         self._ledger.submit(told)
         self._open.append(told)
         self._sender.send(ready, told.callbacks())

@@ -24,7 +24,7 @@ from penstock.pipeline.metrics import Metrics
 _STAGES = (Stage.TRANSFORMATION, Stage.KEY_CONVERTER, Stage.VALUE_CONVERTER, Stage.HEADER_CONVERTER)
 
 
-class SourceLetters:
+class SourceDeadLetters:
     """A reporter of failures, which are kept until ``among`` puts them where the records would be."""
 
     def __init__(self, task: TaskId, config: Mapping[str, str], metrics: Metrics) -> None:

@@ -21,7 +21,7 @@ from penstock.pipeline.source.sender import Delivered, Sender
 log = logging.getLogger(__name__)
 
 
-def tells_records(task: type[SourceTask]) -> bool:
+def wants_acknowledgements(task: type[SourceTask]) -> bool:
     """Whether this class wants to be told of its records."""
     return task.commit_record is not SourceTask.commit_record or task.commit_records is not SourceTask.commit_records
 
@@ -38,7 +38,7 @@ def tracked(batch: Batch) -> Batch:
     return batch.with_(origin=SourceOrigin(origin.partitions, offsets))
 
 
-class Told(Submitted):
+class TrackedBatch(Submitted):
     """A tracked batch under way, with what is to be told of it."""
 
     def __init__(self, before: Batch, ready: Batch, sender: Sender) -> None:

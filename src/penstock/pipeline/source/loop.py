@@ -30,17 +30,17 @@ from penstock.kafka.security.settings import Security
 from penstock.pipeline.chain import Chain, Resolve
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.dead_letters import make_queue, queue_of
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, LogReporter, Reporter, Step, StoppedError
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, FailureReporter, LogReporter, Step, StoppedError
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.source.batch_limits import BatchLimits
-from penstock.pipeline.source.boundaries import Boundaries
 from penstock.pipeline.source.commit import AtLeastOnce, Commit, RecordByRecord
-from penstock.pipeline.source.dead_letters import SourceLetters
-from penstock.pipeline.source.delivery_tracking import tells_records, tracked
+from penstock.pipeline.source.dead_letters import SourceDeadLetters
+from penstock.pipeline.source.delivery_tracking import tracked, wants_acknowledgements
 from penstock.pipeline.source.offset_log import HostOffsetLog, OffsetCopies, OffsetLog, TopicOffsetLog
-from penstock.pipeline.source.offsets import SourceOffsets
+from penstock.pipeline.source.offsets import SourceTaskOffsets
 from penstock.pipeline.source.sender import STATISTICS_SECONDS, Sender
 from penstock.pipeline.source.topic_creation import TopicCreator
+from penstock.pipeline.source.topic_limits import TopicLimits
+from penstock.pipeline.source.transaction_boundaries import Boundaries
 from penstock.pipeline.source.transactions import ExactlyOnce, unsent
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start, seconds_of
 from penstock.pipeline.topics import ActiveTopics
@@ -56,7 +56,7 @@ class SourceContext:
     """The ``SourceTaskContext`` that tasks get."""
 
     configs: Mapping[str, str]
-    offset_reader: SourceOffsets
+    offset_reader: SourceTaskOffsets
     transaction: TransactionContext | None
 
 
@@ -91,7 +91,7 @@ def run_source_task(
     with contextlib.ExitStack() as stack:
         metrics = Metrics(host.metrics, TOTALS)
         settings = ErrorSettings.of(spec.connector_config)
-        reporters: list[Reporter] = [LogReporter(id, settings, metrics)]
+        reporters: list[FailureReporter] = [LogReporter(id, settings, metrics)]
         letters = _letters(spec, id, metrics)
         if letters is not None:
             reporters.insert(0, letters)
@@ -100,7 +100,7 @@ def run_source_task(
         stack.callback(conversion.close)
         chain = Chain.build(spec.connector_config, resolve)
         stack.callback(chain.close)
-        offsets = SourceOffsets(spec)
+        offsets = SourceTaskOffsets(spec)
         if not await_start(control, host):
             return
         task = task_class()
@@ -156,7 +156,7 @@ class _Loop:
     topics: ActiveTopics
     creator: TopicCreator
     metrics: Metrics
-    letters: SourceLetters | None
+    letters: SourceDeadLetters | None
     awaited: set[str] = field(default_factory=set)
     """Topics that count as used as soon as a record has arrived in them."""
 
@@ -243,14 +243,14 @@ def _commit_policy(
     spec: TaskSpec,
     id: TaskId,
     task: SourceTask,
-    offsets: SourceOffsets,
+    offsets: SourceTaskOffsets,
     metrics: Metrics,
     control: TaskControl,
     host: TaskHost,
     errors: ErrorHandler,
 ) -> tuple[Commit, Sender]:
     interval = seconds_of(spec, "offset.flush.interval.ms", "60000")
-    tells = tells_records(type(task))
+    tells = wants_acknowledgements(type(task))
     client_id = f"connector-producer-{id}"
     copies = OffsetCopies(_worker_producer(spec, id), spec.global_offsets_topic)
     if spec.exactly_once:
@@ -285,21 +285,21 @@ def _commit_policy(
     return commit, sender
 
 
-def _letters(spec: TaskSpec, id: TaskId, metrics: Metrics) -> SourceLetters | None:
+def _letters(spec: TaskSpec, id: TaskId, metrics: Metrics) -> SourceDeadLetters | None:
     """The connector's dead letter queue, whose topic is there then."""
     if queue_of(spec.connector_config, "source") is None:
         return None
     admin = make_admin(spec.worker_config, spec.connector_config, client_id=f"connector-dlq-adminclient-{id}")
     make_queue(admin, spec.connector_config, "source")
-    return SourceLetters(id, spec.connector_config, metrics)
+    return SourceDeadLetters(id, spec.connector_config, metrics)
 
 
 def _largest(java: Mapping[str, str]) -> int:
     return int(java.get("max.request.size", 1_048_576))
 
 
-def _limits(java: Mapping[str, str]) -> BatchLimits:
-    return BatchLimits(lambda: admin_like(java), producer_config(java)["batch.size"])
+def _limits(java: Mapping[str, str]) -> TopicLimits:
+    return TopicLimits(lambda: admin_like(java), producer_config(java)["batch.size"])
 
 
 def _worker_producer(spec: TaskSpec, id: TaskId) -> Callable[[], Producer]:

@@ -25,7 +25,7 @@ class SourceOffset:
     value: bytes | None
 
 
-class SourceOffsets:
+class SourceTaskOffsets:
     """Both an ``OffsetReader`` for the task and the list of what is to be committed.
 
     A partition that was stored before is stored again under the same bytes, since Java's maps have no order of keys.

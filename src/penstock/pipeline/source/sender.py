@@ -21,7 +21,7 @@ from penstock.api.errors import ConnectError, DataError
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.broker_errors import broker_error
 from penstock.pipeline.errors import ErrorHandler, Failure, Stage
-from penstock.pipeline.source.batch_limits import BatchLimits, serialized_sizes
+from penstock.pipeline.source.topic_limits import TopicLimits, serialized_sizes
 from penstock.pipeline.task import TaskControl
 
 log = logging.getLogger(__name__)
@@ -64,12 +64,12 @@ class Sender:
         """Topics of records that did not arrive, and never will."""
         self.insists: str | None = None
         """A topic whose records must arrive even where losses are tolerated."""
-        self.limits: BatchLimits
+        self.limits: TopicLimits
         self.taken = 0
         """How many records of the last batch the producer has, from the first on."""
         self._statistics: tuple[float, str] = (0.0, "{}")
 
-    def attach(self, producer: ck.Producer, limit: int, limits: BatchLimits) -> None:
+    def attach(self, producer: ck.Producer, limit: int, limits: TopicLimits) -> None:
         """``producer`` was made with ``failed`` as its callback for deliveries; ``limit`` is ``max.request.size``,
         ``limits`` are those of the topics.
         """

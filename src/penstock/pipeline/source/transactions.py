@@ -23,12 +23,12 @@ from penstock.core.model.tasks import TaskId
 from penstock.kafka.clients import init_transactions
 from penstock.pipeline.broker_errors import broker_error, is_fenced
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.source.boundaries import Boundaries
 from penstock.pipeline.source.commit import Piece
-from penstock.pipeline.source.delivery_tracking import Told, tells_records, tracked
+from penstock.pipeline.source.delivery_tracking import TrackedBatch, tracked, wants_acknowledgements
 from penstock.pipeline.source.offset_log import OffsetCopies
-from penstock.pipeline.source.offsets import SourceOffset, SourceOffsets
+from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
 from penstock.pipeline.source.sender import ContactLostError, Delivered, Sender
+from penstock.pipeline.source.transaction_boundaries import Boundaries
 from penstock.pipeline.task import TaskControl
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class ExactlyOnce:
         self,
         id: TaskId,
         sender: Sender,
-        offsets: SourceOffsets,
+        offsets: SourceTaskOffsets,
         offsets_topic: str,
         copies: OffsetCopies,
         boundaries: Boundaries,
@@ -65,7 +65,7 @@ class ExactlyOnce:
         self._open = False
         self._size = 0
         self._awaited: set[str] = set()
-        self._told: list[Told] = []
+        self._told: list[TrackedBatch] = []
         self._thread = ThreadPoolExecutor(1, f"commit-{id}")
         self._running: Future[None] | None = None
         self._running_offsets: list[SourceOffset] = []
@@ -91,7 +91,7 @@ class ExactlyOnce:
         return self._boundaries if self._boundaries.kind == "connector" else None
 
     def _tells(self) -> bool:
-        return tells_records(type(self.task))
+        return wants_acknowledgements(type(self.task))
 
     def _overlaps(self) -> bool:
         return type(self.task).commit is SourceTask.commit and not self._tells()
@@ -113,7 +113,7 @@ class ExactlyOnce:
             )
         callbacks: list[Delivered] | None = None
         if self._tells():
-            told = Told(before, ready, self._sender)
+            told = TrackedBatch(before, ready, self._sender)
             self._told.append(told)
             callbacks = told.callbacks()
         if not len(ready):
@@ -129,7 +129,7 @@ class ExactlyOnce:
         self._awaited |= topics
 
     def arrived(self, seconds: float) -> set[str]:
-        """Told of by the emptiness of the producer: no record is reported by itself."""
+        """TrackedBatch of by the emptiness of the producer: no record is reported by itself."""
         if self._running is not None or not self._sender.flush(seconds):
             return set()
         self._sender.check()

@@ -22,8 +22,8 @@ from penstock.kafka.client_settings import connector_producer
 from penstock.kafka.clients import new_producer
 from penstock.pipeline.chain import Chain
 from penstock.pipeline.conversion import Conversion
-from penstock.pipeline.dead_letters import DeadLetterQueue, Letters, queue_of
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, LogReporter, Reporter, Step
+from penstock.pipeline.dead_letters import DeadLetterQueue, OriginalRecords, queue_of
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, FailureReporter, LogReporter, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.trace import trace
@@ -101,7 +101,7 @@ class Pipeline:
     errors: ErrorHandler
     converters: list[Step]
     transforms: list[Step]
-    letters: Letters
+    letters: OriginalRecords
     metrics: Metrics
     queue: LazyQueue | None
     topics: dict[str, int] = field(default_factory=dict)
@@ -121,10 +121,10 @@ class Pipeline:
         stack.callback(conversion.close)
         chain = Chain.build(connector, resolve)
         stack.callback(chain.close)
-        letters = Letters(conversion=conversion)
+        letters = OriginalRecords(conversion=conversion)
         settings = ErrorSettings.of(connector) if report else ErrorSettings(tolerate=True)
         queue = None
-        reporters: list[Reporter] = [LogReporter(id, settings, metrics)]
+        reporters: list[FailureReporter] = [LogReporter(id, settings, metrics)]
         if report and queue_of(connector) is not None:
             queue = LazyQueue(id, connector, spec, metrics, letters)
             reporters.insert(0, queue)
@@ -160,7 +160,7 @@ class LazyQueue:
     """The dead letter queue, whose producer is made when there is a first dead letter."""
 
     def __init__(
-        self, id: TaskId, connector: dict[str, str], spec: TaskSpec, metrics: Metrics, letters: Letters
+        self, id: TaskId, connector: dict[str, str], spec: TaskSpec, metrics: Metrics, letters: OriginalRecords
     ) -> None:
         self._id, self._connector, self._spec = id, connector, spec
         self._metrics, self._letters = metrics, letters

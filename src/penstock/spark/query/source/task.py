@@ -24,7 +24,7 @@ from penstock.api.source import SourceTask
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.source.loop import run_source_task
-from penstock.pipeline.source.offsets import SourceOffsets
+from penstock.pipeline.source.offsets import SourceTaskOffsets
 from penstock.pipeline.task import TaskHost, TaskSpec
 from penstock.spark.query.frames import VIEW, declared, mapped, narrowed, root_cause
 from penstock.spark.query.pausing import BetweenBatches
@@ -86,7 +86,7 @@ class QuerySource(SourceTask):
         self._settings = SourceSettings.of(config)
         self._partition = source_partition(self._id.connector)
         offsets = self.context.offset_reader
-        assert isinstance(offsets, SourceOffsets)
+        assert isinstance(offsets, SourceTaskOffsets)
         self._offsets = offsets
         known = batch_of(offsets.offset(self._partition))
         self._sent = self._committed = -1 if known is None else known

@@ -22,7 +22,7 @@ Settings = Mapping[str, str]
 _TIMEOUT = 90.0
 
 
-class ConnectorOffsets:
+class SourceConnectorOffsets:
     """The offsets of source connectors, over the worker's store and the topics that connectors have for themselves.
 
     What is in a connector's own topic counts first, what the worker's store knows beyond that counts as well. Changes

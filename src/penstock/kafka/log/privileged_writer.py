@@ -19,7 +19,7 @@ from confluent_kafka import KafkaException, Producer
 from penstock.api.errors import ConnectError
 from penstock.kafka.admin import code_of, sentence
 from penstock.kafka.clients import SILENT, init_transactions, new_producer
-from penstock.kafka.log.reads import OnDone
+from penstock.kafka.log.progress import OnDone
 from penstock.kafka.log.writer import LogClosedError, OnWritten, Pair
 from penstock.kafka.security.authorization import missing_right
 from penstock.kafka.security.settings import Security

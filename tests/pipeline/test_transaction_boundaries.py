@@ -8,7 +8,7 @@ import pytest
 
 from penstock.api.errors import ConnectError
 from penstock.api.record import SourceRecord
-from penstock.pipeline.source.boundaries import Boundaries
+from penstock.pipeline.source.transaction_boundaries import Boundaries
 
 RECORDS = [SourceRecord(topic="t", value=i) for i in range(4)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.kafka.log.reads import Reads
+from penstock.kafka.log.progress import ReadProgress
 
 
 class Told:
@@ -14,7 +14,7 @@ class Told:
 
 
 def test_who_waits_is_told_when_all_partitions_are_far_enough():
-    reads, told = Reads(), Told()
+    reads, told = ReadProgress(), Told()
     reads.begin({0: 0, 1: 5})
     reads.wait_for({0: 2, 1: 6}, told)
     reads.passed({0: 2})
@@ -24,7 +24,7 @@ def test_who_waits_is_told_when_all_partitions_are_far_enough():
 
 
 def test_what_has_been_passed_is_not_waited_for():
-    reads, told = Reads(), Told()
+    reads, told = ReadProgress(), Told()
     reads.begin({0: 3})
     reads.wait_for({0: 3}, told)
     reads.wait_for({}, told)
@@ -32,7 +32,7 @@ def test_what_has_been_passed_is_not_waited_for():
 
 
 def test_those_who_wait_are_given_back_when_reading_begins_anew():
-    reads, told = Reads(), Told()
+    reads, told = ReadProgress(), Told()
     reads.begin({0: 0})
     reads.wait_for({0: 9}, told)
     assert reads.begin({0: 0}) == [told]
@@ -41,7 +41,7 @@ def test_those_who_wait_are_given_back_when_reading_begins_anew():
 
 
 def test_nobody_waits_for_a_log_that_is_over():
-    reads, early, late = Reads(), Told(), Told()
+    reads, early, late = ReadProgress(), Told(), Told()
     reads.begin({0: 1})
     reads.wait_for({0: 2}, early)
     error = RuntimeError("over")
@@ -51,7 +51,7 @@ def test_nobody_waits_for_a_log_that_is_over():
 
 
 def test_the_marker_of_an_own_transaction_is_not_waited_for():
-    reads = Reads()
+    reads = ReadProgress()
     reads.begin({0: 0})
     reads.mark({0: 4})
     reads.passed({0: 4})
@@ -64,6 +64,6 @@ def test_the_marker_of_an_own_transaction_is_not_waited_for():
 
 
 def test_markers_of_others_are_waited_for():
-    reads = Reads()
+    reads = ReadProgress()
     reads.begin({0: 4})
     assert reads.without_markers({0: 5}, reads.positions()) == {0: 5}

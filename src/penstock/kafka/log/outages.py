@@ -23,11 +23,11 @@ _FRESH = 10.0
 _DETAILS = re.compile(r" \(after \d+ms in state .*\)$")
 
 
-class Troubles:
+class Outages:
     """What the subjects of one worker wait for. Used by any thread."""
 
     def __init__(self, tell: Callable[[str | None], None] = lambda sentence: None) -> None:
-        """``tell`` is given a sentence when trouble begins, and None when all of it is over; must return at once."""
+        """``tell`` is given a sentence when outage begins, and None when all of it is over; must return at once."""
         self._tell = tell
         self._lock = threading.Lock()
         self._subjects: set[str] = set()
@@ -51,11 +51,11 @@ class Troubles:
             self._tell(None)
 
 
-class Trouble:
+class Outage:
     """That of one subject, such as "Reading topic `x`"."""
 
-    def __init__(self, subject: str, closing: threading.Event, troubles: Troubles) -> None:
-        self._subject, self._closing, self._troubles = subject, closing, troubles
+    def __init__(self, subject: str, closing: threading.Event, outages: Outages) -> None:
+        self._subject, self._closing, self._troubles = subject, closing, outages
         self._hint, self._hinted = "", 0.0
         self._down = self.present = False
 

@@ -24,7 +24,7 @@ AGAIN_SECONDS = 1.0
 """After which a topic is looked for again that was not there."""
 
 
-class BatchLimits:
+class TopicLimits:
     """``full`` is the size of a full batch, in bytes."""
 
     def __init__(self, make_admin: Callable[[], AdminClient], full: int) -> None:

@@ -6,7 +6,7 @@ import threading
 import pytest
 from confluent_kafka import KafkaError
 
-from penstock.kafka.log.degraded import Trouble, Troubles
+from penstock.kafka.log.outages import Outage, Outages
 
 
 @pytest.fixture
@@ -15,8 +15,8 @@ def told() -> list[str | None]:
 
 
 def test_one_sentence_for_all_who_wait_and_one_when_all_go_on(told: list[str | None], caplog: pytest.LogCaptureFixture):
-    troubles = Troubles(told.append)
-    first, second = (Trouble(f"Reading topic `{name}`", threading.Event(), troubles) for name in "ab")
+    outages = Outages(told.append)
+    first, second = (Outage(f"Reading topic `{name}`", threading.Event(), outages) for name in "ab")
     with caplog.at_level(logging.INFO):
         first.begin("no route")
         first.begin("no route at all")
@@ -30,21 +30,21 @@ def test_one_sentence_for_all_who_wait_and_one_when_all_go_on(told: list[str | N
 
 
 def test_what_a_client_said_is_the_reason_rather_than_that_time_is_up(told: list[str | None]):
-    trouble = Trouble("Reading", threading.Event(), Troubles(told.append))
-    trouble.heard(KafkaError(KafkaError._TRANSPORT, "Connection refused"))
+    outage = Outage("Reading", threading.Event(), Outages(told.append))
+    outage.heard(KafkaError(KafkaError._TRANSPORT, "Connection refused"))
     assert told == []
-    trouble.heard(KafkaError(KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down"))
+    outage.heard(KafkaError(KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down"))
     assert told == ["Reading has to wait: Connection refused. It goes on by itself."]
 
 
 def test_the_first_failures_are_nothing_to_speak_of(told: list[str | None]):
     closing = threading.Event()
     closing.set()  # no waiting
-    trouble, attempt = Trouble("Reading", closing, Troubles(told.append)), 0
+    outage, attempt = Outage("Reading", closing, Outages(told.append)), 0
     for _ in range(4):
-        attempt = trouble.pause(attempt, "why")
+        attempt = outage.pause(attempt, "why")
     assert told == []
-    assert trouble.pause(attempt, "why") == 5
+    assert outage.pause(attempt, "why") == 5
     assert told == ["Reading has to wait: why. It goes on by itself."]
-    trouble.end(goes_on=False)
+    outage.end(goes_on=False)
     assert told[1:] == [None]

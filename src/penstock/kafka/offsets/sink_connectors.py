@@ -96,7 +96,7 @@ def as_json(offsets: Mapping[Place, int]) -> list[dict[str, Any]]:
     ]
 
 
-class SinkOffsets:
+class SinkConnectorOffsets:
     """Each request is worked on by a thread of its own, which calls ``on_done`` with a result or a ConnectError."""
 
     def __init__(self, worker: Settings) -> None:
