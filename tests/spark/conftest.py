@@ -8,7 +8,7 @@ import pytest
 
 from penstock.core.model.tasks import SparkReady, TaskEnded, TaskId
 from penstock.pipeline.task import TaskSpec
-from penstock.spark.session import HostSettings
+from penstock.spark.settings import HostSettings
 from support.spark.host import Hosted, make_spec
 
 

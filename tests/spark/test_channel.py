@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.spark.channel import Frames, Message, RefusedError, TaskChannel, encode, nonce, proof, proves
+from penstock.spark.channel import Message, MessageDecoder, RefusedError, TaskChannel, encode, nonce, proof, proves
 
 KEY = "ab" * 32
 WHO = {"connector": "c", "task": 0, "run": 1}
@@ -17,7 +17,7 @@ WHO = {"connector": "c", "task": 0, "run": 1}
 
 def test_messages_are_put_together_from_pieces() -> None:
     data = encode({"say": "a", "text": "ä" * 1000}) + encode({"say": "b"})
-    frames = Frames()
+    frames = MessageDecoder()
     got = [message for i in range(0, len(data), 7) for message in frames.feed(data[i : i + 7])]
     assert got == [{"say": "a", "text": "ä" * 1000}, {"say": "b"}]
 
@@ -25,12 +25,12 @@ def test_messages_are_put_together_from_pieces() -> None:
 @pytest.mark.parametrize("body", [b"[1]", b"{", b"\x80\x04K\x01."])
 def test_what_is_no_message_breaks_the_connection(body: bytes) -> None:
     with pytest.raises(ConnectionError, match="not a message"):
-        list(Frames().feed(len(body).to_bytes(4, "big") + body))
+        list(MessageDecoder().feed(len(body).to_bytes(4, "big") + body))
 
 
 def test_a_message_beyond_the_limit_is_not_waited_for() -> None:
     with pytest.raises(ConnectionError, match="5 bytes is announced, the limit is 4"):
-        list(Frames(limit=4).feed(b"\0\0\0\5"))
+        list(MessageDecoder(limit=4).feed(b"\0\0\0\5"))
 
 
 def test_a_proof_is_for_one_key_one_side_and_one_meeting() -> None:
@@ -50,7 +50,7 @@ class Worker:
     """The worker's end, spoken by hand."""
 
     def __init__(self, connection: socket.socket) -> None:
-        self.socket, self.frames = connection, Frames()
+        self.socket, self.frames = connection, MessageDecoder()
         self.messages: list[Message] = []
 
     def receive(self) -> Message:

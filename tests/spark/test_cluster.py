@@ -14,7 +14,7 @@ import pytest
 from penstock.core.model.tasks import SparkReady, TaskEnded, TaskId, TaskRunning, TaskWaiting
 from penstock.embedded.ports import free_port
 from penstock.pipeline.task import TaskSpec
-from penstock.spark.session import HostSettings
+from penstock.spark.settings import HostSettings
 from support.spark.host import Hosted
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock.spark import daemon
-from penstock.spark.session import PLUGIN_PATH
+from penstock.spark.settings import PLUGIN_PATH
 
 
 @contextmanager

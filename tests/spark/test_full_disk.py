@@ -10,7 +10,7 @@ import pytest
 
 from penstock.core.model.tasks import SparkDied, TaskId, TaskRunning, TaskWaiting
 from penstock.pipeline.task import TaskSpec
-from penstock.spark.session import HostSettings
+from penstock.spark.settings import HostSettings
 from support.spark.host import Hosted
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]

@@ -282,8 +282,8 @@ WORKER = """
 import sys, time
 sys.path.insert(0, {tests!r})
 from support.spark.host import Hosted, make_spec
-from penstock.core.tasks import TaskRunning
-from penstock.spark.session import HostSettings
+from penstock.core.model.tasks import TaskRunning
+from penstock.spark.settings import HostSettings
 hosted = Hosted(HostSettings())
 hosted.start()
 hosted.run(make_spec("deaf"))

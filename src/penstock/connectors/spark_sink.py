@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from penstock.api.connector import SinkConnector
 from penstock.api.sink import SinkTask
 from penstock.connectors.spark_query import Query, QueryConnector
-from penstock.spark.query.settings import SINK_CONFIG, problems
+from penstock.spark.query.sink.settings import SINK_CONFIG, problems
 
 
 class SparkSinkTask(Query, SinkTask):

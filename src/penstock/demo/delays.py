@@ -10,9 +10,9 @@ from rich.table import Table
 from penstock.demo import chart, connectors, flights
 from penstock.demo.chart import Carrier
 from penstock.demo.problem import DemoError
+from penstock.demo.spark_sql import ask
 from penstock.demo.stage import Stage
 from penstock.embedded import jars
-from penstock.spark.query.ask import ask
 
 QUESTION = """
     SELECT carrier, count(*) AS flights, count(arr_delay) AS arrived, avg(arr_delay) AS delay

@@ -47,7 +47,7 @@ def encode(message: Message) -> bytes:
     return len(body).to_bytes(4, "big") + body
 
 
-class Frames:
+class MessageDecoder:
     """Cuts a stream of bytes into messages."""
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -110,7 +110,7 @@ class TaskChannel:
 
     def __init__(self, connection: socket.socket, renewed: float) -> None:
         self._socket = connection
-        self._frames = Frames()
+        self._frames = MessageDecoder()
         self._sending = threading.Lock()
         self._renewed = renewed
 

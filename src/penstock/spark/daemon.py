@@ -71,7 +71,7 @@ def import_plugins() -> None:
     """The worker's plugins as well, unless one of them starts a thread when it is imported: then begin anew without."""
     if ALONE in os.environ:
         return
-    from penstock.spark.session import PLUGIN_PATH
+    from penstock.spark.settings import PLUGIN_PATH
     from penstock.spark.task import plugins
 
     plugins(tuple(path for path in os.environ.get(PLUGIN_PATH, "").split(",") if path))

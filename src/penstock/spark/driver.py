@@ -21,10 +21,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from penstock.spark import task
-from penstock.spark.channel import Frames, Message, encode
-from penstock.spark.counts import Counts
+from penstock.spark.channel import Message, MessageDecoder, encode
 from penstock.spark.query.host import Queries
-from penstock.spark.session import slots, start
+from penstock.spark.settings import slots, start
+from penstock.spark.stage_counts import StageCounts
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -100,7 +100,7 @@ class Driver:
         log4j = self.sc._jvm.org.apache.logging.log4j  # type: ignore[union-attr]
         for name in _TELL_TWICE:
             log4j.core.config.Configurator.setLevel(name, log4j.Level.OFF)
-        self.counts = Counts(self.sc) if conf["spark.ui.enabled"] == "true" else None
+        self.counts = StageCounts(self.sc) if conf["spark.ui.enabled"] == "true" else None
         self.queries = Queries(self.sc)
         self.one = self.sc.parallelize([0], 1)
         if conf["spark.master"].startswith("local["):
@@ -151,7 +151,7 @@ class Driver:
             self._say({"say": "ended", "group": command["group"], "error": error})
 
     def _listen(self) -> None:
-        frames = Frames()
+        frames = MessageDecoder()
         with suppress(OSError):
             while data := self._socket.recv(1 << 16):
                 for message in frames.feed(data):

@@ -1,9 +1,8 @@
-"""The tasks that this worker hosts on Spark: the worker's loop says run, pause, stop, and hears what became of it.
+"""The tasks that this worker hosts on Spark: the worker's loop starts, pauses and stops them, and gets their events.
 
-Java's ``Worker`` starts a thread for a task and knows that a thread is over. Here a task is a process, perhaps on
-another machine, and the end of its Spark job is not its end; ``run.Run`` is one such life. All of it happens in one
-thread with an event loop, so that nothing here needs a lock; the worker's loop only leaves messages and is left
-messages.
+In Java a task is a thread of its ``Worker``, which sees the thread end. Here a task is a process, perhaps on another
+machine, and the end of its Spark job is not its end; ``task_run.TaskRun`` is one run of a task. All of it happens in
+one thread with an event loop, so nothing here needs a lock; the worker's loop and this one only exchange messages.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from typing import Any
 
 from penstock.core.model.tasks import SparkDied, SparkReady, TaskEnded, TaskEvent, TaskId
 from penstock.pipeline.task import TaskSpec
+from penstock.spark.admission import Link, welcome
 from penstock.spark.channel import Message, RefusedError
-from penstock.spark.run import Run, Shared
-from penstock.spark.server import Link, welcome
-from penstock.spark.session import HostSettings, slots
-from penstock.spark.supervisor import Driver
+from penstock.spark.settings import HostSettings, slots
+from penstock.spark.supervisor import DriverSupervisor
+from penstock.spark.task_run import Shared, TaskRun
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +40,7 @@ class HostedTasks:
         self._deliver = deliver
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="hosted-tasks", daemon=True)
-        self._runs: dict[TaskId, Run] = {}
+        self._runs: dict[TaskId, TaskRun] = {}
         self._levels: dict[str, int | str] = {}
 
     def start(self) -> None:
@@ -64,14 +63,14 @@ class HostedTasks:
         self._call(self._run, spec, complete)
 
     def pause(self, id: TaskId) -> None:
-        self._call(self._steer, id, Run.pause)
+        self._call(self._steer, id, TaskRun.pause)
 
     def resume(self, id: TaskId) -> None:
-        self._call(self._steer, id, Run.resume)
+        self._call(self._steer, id, TaskRun.resume)
 
     def reset_topics(self, id: TaskId) -> None:
         """Forget the active topics: ``TopicSeen`` comes again for what is used from now on."""
-        self._call(self._steer, id, Run.reset_topics)
+        self._call(self._steer, id, TaskRun.reset_topics)
 
     def stop(self, id: TaskId, timeout: float | None = None) -> None:
         """Ask a task to end; after ``timeout`` seconds (``task.shutdown.graceful.timeout.ms`` if None) it is
@@ -101,7 +100,7 @@ class HostedTasks:
     # From here on everything runs in the thread of the event loop.
 
     def _begin(self, listening: socket.socket, address: tuple[str, int]) -> None:
-        self._driver = Driver(self._conf, self._deliver)
+        self._driver = DriverSupervisor(self._conf, self._deliver)
         self._driving = self._loop.create_task(self._driver.keep())
         capacity = slots(self._conf) - self.settings.query_slots
         self._shared = Shared(
@@ -130,10 +129,10 @@ class HostedTasks:
     def _run(self, spec: TaskSpec, complete: concurrent.futures.Future[TaskSpec] | None) -> None:
         id = TaskId(spec.connector, spec.task)
         before = self._runs.get(id)
-        run = self._runs[id] = Run(spec, self._shared, complete)
+        run = self._runs[id] = TaskRun(spec, self._shared, complete)
         run.living = self._loop.create_task(self._live(run, before))
 
-    async def _live(self, run: Run, before: Run | None) -> None:
+    async def _live(self, run: TaskRun, before: TaskRun | None) -> None:
         if before is not None:
             run.waiting(f"Run {before.spec.run} of the task has not ended yet")
             await asyncio.wait({before.living})
@@ -147,7 +146,7 @@ class HostedTasks:
                 del self._runs[run.id]
             self._deliver(TaskEnded(run.id, run.spec.run))
 
-    def _steer(self, id: TaskId, action: Callable[[Run], None]) -> None:
+    def _steer(self, id: TaskId, action: Callable[[TaskRun], None]) -> None:
         if (run := self._runs.get(id)) is not None:
             action(run)
 

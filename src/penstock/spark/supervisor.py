@@ -15,9 +15,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from penstock.core.model.tasks import SparkDied, SparkReady
+from penstock.spark.admission import receive
 from penstock.spark.channel import LIMIT, Message, encode
-from penstock.spark.server import Process, receive
-from penstock.spark.session import environment, slots
+from penstock.spark.process import Process
+from penstock.spark.settings import environment, slots
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ class JobEnd:
     driver_died: bool = False
 
 
-class Driver:
+class DriverSupervisor:
     """Keeps one driver running."""
 
     def __init__(self, conf: Mapping[str, str], deliver: Callable[[SparkReady | SparkDied], None]) -> None:

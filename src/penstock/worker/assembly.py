@@ -38,7 +38,7 @@ from penstock.plugins import Plugins
 from penstock.settings import ExactlyOnceSource, WorkerSettings
 from penstock.settings.providers import ConfigTransformer
 from penstock.spark.hosted import HostedTasks
-from penstock.spark.session import HostSettings
+from penstock.spark.settings import HostSettings
 from penstock.worker.background import Background
 from penstock.worker.connectors import Connectors, ConnectorSetup
 from penstock.worker.distributed import KafkaFoundation

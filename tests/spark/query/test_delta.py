@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
-from penstock.spark.session import HostSettings
+from penstock.spark.settings import HostSettings
 from support.jars import needed
 from support.kafka.client import Kafka
 from support.spark import delta

@@ -10,7 +10,7 @@ import pytest
 from penstock.core.model.tasks import TaskRunning
 from penstock.embedded.home import home
 from penstock.embedded.jars import Jar, ensure
-from penstock.spark.session import HostSettings
+from penstock.spark.settings import HostSettings
 from support.kafka.client import Kafka
 from support.postgres import Postgres, binaries
 from support.spark.host import Hosted, started

@@ -8,9 +8,9 @@ from pyspark.sql import types as t
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.columns import Table
 from penstock.api.schema import FLOAT64, INT64, STRING, struct
-from penstock.spark.query.columns import columns_of
-from penstock.spark.query.plan import Plan, RowsError
-from penstock.spark.query.row_maker import RowMaker
+from penstock.spark.query.sink.columns import columns_of
+from penstock.spark.query.sink.plan import Plan, RowsError
+from penstock.spark.query.sink.row_maker import RowMaker
 
 ROW = struct(("id", INT64), ("name", STRING.with_(optional=True)), ("amount", FLOAT64))
 TABLE = Table.of({"id": [1, 2], "name": ["a", None], "amount": [1.5, -2.0]})

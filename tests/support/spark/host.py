@@ -16,7 +16,7 @@ import pytest
 from penstock.core.model.tasks import SparkDied, SparkReady, TaskEvent, TaskId
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.hosted import HostedTasks
-from penstock.spark.session import HostSettings
+from penstock.spark.settings import HostSettings
 
 LOOPS = str(Path(__file__).parents[2] / "spark")
 

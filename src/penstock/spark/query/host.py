@@ -17,7 +17,7 @@ from penstock.api.source import SourceTask
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.trace import trace
 from penstock.spark.channel import Message, RefusedError, TaskChannel
-from penstock.spark.query.pausing import BetweenBatches
+from penstock.spark.query.source.pausing import BetweenBatches
 from penstock.spark.task import ChannelHost, LogRelay, Steering, named, plugins
 
 if TYPE_CHECKING:
@@ -100,8 +100,8 @@ class Queries:
         return steer is not None
 
     def _run(self, group: str, document: dict[str, Any], channel: TaskChannel, control: BetweenBatches) -> str | None:
-        from penstock.spark.query.frames import FailedRecords
         from penstock.spark.query.sink.task import run_query
+        from penstock.spark.query.sink.writer import FailedRecords
         from penstock.spark.query.source.task import run_source_query
 
         spec = TaskSpec.from_json(document)

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.api.errors import ConnectError
-from penstock.spark.query.settings import SinkSettings
-from penstock.spark.query.sink.progress import Version
+from penstock.spark.query.sink.offsets import Version
+from penstock.spark.query.sink.settings import SinkSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 
 from penstock.pipeline.metrics import Metrics
-from penstock.spark.query.sink.progress import Place
+from penstock.spark.query.sink.offsets import Place
 
 RECORD_TIME = "penstock-record-timestamp"
 """The latest of the timestamps of all records that were read, in milliseconds."""

@@ -30,14 +30,15 @@ from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink.task import TOTALS
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
 from penstock.pipeline.topics import ActiveTopics
-from penstock.spark.query.frames import FailedRecords, Frames, NotWrittenError, full_text
-from penstock.spark.query.rows import TOPIC
-from penstock.spark.query.settings import SinkSettings
+from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.sink.lag import RECORD_TIME, measure
-from penstock.spark.query.sink.progress import Group, Place, Span, Version
+from penstock.spark.query.sink.offsets import Group, Place, Span, Version
 from penstock.spark.query.sink.retries import Retries
+from penstock.spark.query.sink.rows import TOPIC
+from penstock.spark.query.sink.settings import SinkSettings
 from penstock.spark.query.sink.target import target_of
 from penstock.spark.query.sink.topics import Topics, as_json, assignment, from_json, kafka_options
+from penstock.spark.query.sink.writer import BatchWriter, FailedRecords, NotWrittenError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -104,7 +105,7 @@ def run_query(
             settings,
             session,
             control,
-            Frames(spec, settings, session, target_of(settings, spec.connector, session)),
+            BatchWriter(spec, settings, session, target_of(settings, spec.connector, session)),
             Group(consumer, producer),
             Topics(consumer, connector, java["auto.offset.reset"]),
             ActiveTopics(spec, control, host),
@@ -173,7 +174,7 @@ class _Query:
     settings: SinkSettings
     session: SparkSession
     control: TaskControl
-    frames: Frames
+    frames: BatchWriter
     group: Group
     topics: Topics
     active: ActiveTopics

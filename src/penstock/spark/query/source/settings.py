@@ -13,7 +13,7 @@ from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.errors import ConnectError
 from penstock.api.validators import NonEmptyString, at_least
 from penstock.pipeline.chain import prefixed
-from penstock.spark.query.settings import IN_FOLDERS, OPTION
+from penstock.spark.query.sink.settings import IN_FOLDERS, OPTION
 
 BATCH = "batch"
 """The one field of a source offset: the number of the last batch of the query that is in the topic."""

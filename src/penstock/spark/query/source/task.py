@@ -26,9 +26,9 @@ from penstock.pipeline.chain import Resolve
 from penstock.pipeline.source.loop import run_source_task
 from penstock.pipeline.source.offsets import SourceTaskOffsets
 from penstock.pipeline.task import TaskHost, TaskSpec
-from penstock.spark.query.frames import VIEW, declared, mapped, narrowed, root_cause
-from penstock.spark.query.pausing import BetweenBatches
+from penstock.spark.query.dataframes import VIEW, declared, mapped, narrowed, root_cause
 from penstock.spark.query.source.checkpoint import Checkpoint
+from penstock.spark.query.source.pausing import BetweenBatches
 from penstock.spark.query.source.schemas import Records
 from penstock.spark.query.source.settings import BATCH, BOUNDARY, SourceSettings, batch_of, source_partition
 from penstock.spark.query.source.transport import LOOK_SECONDS, SENT, Receiver

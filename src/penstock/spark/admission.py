@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import signal
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -19,8 +17,8 @@ import orjson
 from penstock.spark.channel import (
     LIMIT,
     STRANGER_LIMIT,
-    Frames,
     Message,
+    MessageDecoder,
     RefusedError,
     decode,
     encode,
@@ -37,38 +35,6 @@ PATIENCE = 10.0
 """Seconds a stranger gets to present itself."""
 GRACE = 0.5
 """Seconds for reading what a task has said before its lease was found to have run out."""
-
-
-class Process:
-    """A process of this machine, held by a descriptor: its number may belong to another by the time it is killed."""
-
-    def __init__(self, pid: int) -> None:
-        """Raises ProcessLookupError if there is none."""
-        self.pid = pid
-        self._descriptor = os.pidfd_open(pid)
-        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        asyncio.get_running_loop().add_reader(self._descriptor, self._end)
-
-    @classmethod
-    def open(cls, pid: int) -> Process | None:
-        """None where a process can't be held: it is gone, or this is not Linux."""
-        try:
-            return cls(pid)
-        except (AttributeError, OSError):
-            return None
-
-    async def ended(self, timeout: float) -> bool:
-        await asyncio.wait({self._ended}, timeout=timeout)
-        return self._ended.done()
-
-    def kill(self) -> None:
-        if not self._ended.done():
-            signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
-
-    def _end(self) -> None:
-        asyncio.get_running_loop().remove_reader(self._descriptor)
-        os.close(self._descriptor)
-        self._ended.set_result(None)
 
 
 class Link:
@@ -103,7 +69,7 @@ class Link:
 
     async def _read(self, coming: asyncio.Queue[Message | None]) -> None:
         # Ahead of the answers: one to a process that has ended breaks the connection, and what was not read is gone.
-        frames = Frames(LIMIT)
+        frames = MessageDecoder(LIMIT)
         try:
             while data := await self._reader.read(1 << 16):
                 for message in frames.feed(data):

@@ -1,4 +1,4 @@
-"""One run of a task, from being asked for to being certainly over: ``Run.live`` tells the whole story.
+"""One run of a task, from being asked for to being certainly over: ``TaskRun.live`` tells the whole story.
 
 It has ended when its process is known to be gone or its lease has run out, not when Spark says that its job is over (a
 cancelled job was seen to work on for seconds). Only then ``TaskEnded`` is said, and a successor can start.
@@ -28,10 +28,11 @@ from penstock.core.model.tasks import (
 )
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.trace import trace
+from penstock.spark.admission import Link
 from penstock.spark.channel import Message, RefusedError
-from penstock.spark.server import Link, Process
-from penstock.spark.session import HostSettings
-from penstock.spark.supervisor import Driver, JobEnd
+from penstock.spark.process import Process
+from penstock.spark.settings import HostSettings
+from penstock.spark.supervisor import DriverSupervisor, JobEnd
 
 log = logging.getLogger(__name__)
 
@@ -47,13 +48,13 @@ class Shared:
 
     settings: HostSettings
     address: tuple[str, int]
-    driver: Driver
+    driver: DriverSupervisor
     free: asyncio.Semaphore
     capacity: int
     deliver: Callable[[Any], None]
 
 
-class Run:
+class TaskRun:
     living: asyncio.Task[None]
 
     def __init__(

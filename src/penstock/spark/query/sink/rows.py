@@ -27,9 +27,9 @@ from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, Failu
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.trace import trace
-from penstock.spark.query.plan import SCHEMA_COLUMN, Plan, RowsError
-from penstock.spark.query.row_maker import RowMaker, columns_in, raw_batch
 from penstock.spark.query.sink.lag import RECORD_TIME
+from penstock.spark.query.sink.plan import SCHEMA_COLUMN, Plan, RowsError
+from penstock.spark.query.sink.row_maker import RowMaker, columns_in, raw_batch
 
 Counts = dict[str, Any]
 """Numbers by name, and texts."""

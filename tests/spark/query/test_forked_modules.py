@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 
-from penstock.spark.query.frames import FORK_WITH, MODULES
+from penstock.spark.daemon import FORK_WITH
+from penstock.spark.query.dataframes import MODULES
 
 BATCH = """
 import sys
@@ -15,9 +16,9 @@ daemon.import_everything()
 daemon.import_more()
 before = set(sys.modules)
 import pyarrow as pa
-from penstock.spark.query.columns import columns_of
-from penstock.spark.query.plan import Plan
-from penstock.spark.query.row_maker import RowMaker, raw_batch
+from penstock.spark.query.sink.columns import columns_of
+from penstock.spark.query.sink.plan import Plan
+from penstock.spark.query.sink.row_maker import RowMaker, raw_batch
 headers = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 arrow = pa.record_batch({
     "key": pa.array([None], pa.binary()), "value": pa.array([b"v"]), "topic": pa.array(["t"]),

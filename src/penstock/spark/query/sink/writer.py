@@ -9,21 +9,21 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException, ArithmeticException, DateTimeException, IllegalArgumentException
 from pyspark.sql import types as t
 
-from penstock.api.errors import ConfigError, ConnectError
+from penstock.api.errors import ConnectError
 from penstock.pipeline.task import TaskSpec
-from penstock.spark.query.columns import merged
-from penstock.spark.query.plan import EXTRAS, SCHEMA_COLUMN, Plan, said
-from penstock.spark.query.rows import Rows, Totals
-from penstock.spark.query.settings import SinkSettings
-from penstock.spark.query.sink.evolution import Evolution
-from penstock.spark.query.sink.progress import Version
-from penstock.spark.query.sink.target import Target
+from penstock.spark.query.dataframes import VIEW, declared, full_text, mapped, narrowed, root_cause
+from penstock.spark.query.sink.columns import merged
+from penstock.spark.query.sink.offsets import Version
+from penstock.spark.query.sink.plan import EXTRAS, SCHEMA_COLUMN, Plan, said
+from penstock.spark.query.sink.rows import Rows, Totals
+from penstock.spark.query.sink.settings import SinkSettings
+from penstock.spark.query.sink.target import Evolution, Target
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,10 +31,7 @@ if TYPE_CHECKING:
 NOTHING = t.StructType([t.StructField("value", t.StringType())])
 HOPELESS = (ConnectError, AnalysisException, ArithmeticException, DateTimeException, IllegalArgumentException)
 """What is about the rows or the statement, and will be the same the next time."""
-UNNAMED = ("java.net.ConnectException", "java.net.SocketTimeoutException", "java.io.EOFException")
-"""Java's errors of a connection that don't tell whose it was."""
 LACKING = re.compile("No suitable driver|ClassNotFoundException|NoClassDefFoundError")
-VIEW = "records"
 _HEADERS = "flatten(transform(headers, header -> array(CAST(header.key AS BINARY), header.value)))"
 _LISTED = f"ifnull({_HEADERS}, CAST(array() AS ARRAY<BINARY>)) AS headers"
 RECORDS = ("topic", "partition", "offset", "timestamp", "timestampType", "key", "value", _LISTED)
@@ -45,14 +42,6 @@ takes longer with each row of it; in the end most of the time.
 """
 PROBED = 100
 """Records that are looked at for their columns, unless none of them has a value."""
-FORK_WITH = "PENSTOCK_FORK_WITH"
-MODULES = (
-    "pandas,pyarrow.compute,pyarrow.pandas_compat,pyspark.sql.pandas.serializers,penstock.spark.query.rows,"
-    "penstock.spark.query.source.transport"
-)
-"""What a query's processes are forked with. PyArrow imports pandas when it makes its first array, if pandas is there:
-half a second for each process, and there is one for each partition of each batch.
-"""
 
 
 class FailedRecords(ConnectError):
@@ -71,7 +60,7 @@ class NotWrittenError(ConnectError):
         self.text = full_text(error)
 
 
-class Frames:
+class BatchWriter:
     """Writes batches of one run to ``target``."""
 
     def __init__(self, spec: TaskSpec, settings: SinkSettings, session: SparkSession, target: Target) -> None:
@@ -131,38 +120,6 @@ class Frames:
         return frame.sparkSession.sql(self._settings.sql)
 
 
-def mapped(frame: DataFrame, function: Callable[..., Any], schema: Any) -> DataFrame:
-    """``mapInArrow``, in processes that are forked with what queries need."""
-    environment = frame.sparkSession.sparkContext.environment
-    # Spark keeps a process to fork from for each environment: one for queries has imported what they need.
-    environment[FORK_WITH] = MODULES
-    try:
-        return frame.mapInArrow(function, schema)
-    finally:
-        environment.pop(FORK_WITH, None)
-
-
-def narrowed(frame: DataFrame) -> DataFrame:
-    """A local Spark has slots for hundreds of hosted tasks, not memory for so many that work on rows."""
-    context = frame.sparkSession.sparkContext
-    local = context.master.startswith("local")  # type: ignore[union-attr]
-    return frame.coalesce(context.defaultParallelism) if local else frame
-
-
-def declared(schema: str) -> t.StructType:
-    try:
-        columns = t.StructType.fromDDL(schema)
-    except Exception as error:
-        raise ConfigError(
-            "schema", schema, f"Spark can't read it as columns: {full_text(error).strip().splitlines()[0]}"
-        ) from None
-    if not isinstance(columns, t.StructType):
-        raise ConfigError(
-            "schema", schema, "it is a type without a name; columns have both, as in id BIGINT, name STRING"
-        )
-    return columns
-
-
 def _struct(text: str) -> t.StructType:
     return t.StructType.fromJson(json.loads(text))
 
@@ -170,25 +127,3 @@ def _struct(text: str) -> t.StructType:
 def is_away(error: BaseException) -> bool:
     """Whether Spark takes a database that it can't reach for a mistake in the statement."""
     return isinstance(error, AnalysisException) and (error.getCondition() or "").startswith("FAILED_JDBC.CONNECTION")
-
-
-def root_cause(error: BaseException) -> str:
-    """The one line that tells most: of a lost connection that which says to what."""
-    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    if java is None:
-        return str(error).split("\n", 1)[0]
-    while (cause := java.getCause()) is not None and not (
-        cause.getCause() is None and str(cause.getClass().getName()) in UNNAMED
-    ):
-        java = cause
-    return str(java.toString()).split("\n", 1)[0]
-
-
-def full_text(error: BaseException) -> str:
-    """All that Spark has to say of an error, Java's causes included."""
-    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    texts = [str(error)]
-    while java is not None and len(texts) < 20:
-        texts.append(str(java.getMessage()))
-        java = java.getCause()
-    return "\n".join(texts)

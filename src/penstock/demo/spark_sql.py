@@ -30,11 +30,11 @@ def ask(sql: str, *, format: str = "parquet", timeout: float = 120.0, **folders:
 
     Takes the seconds that Spark needs to start. Raises RuntimeError with what Spark says of the question.
     """
-    from penstock.spark.session import environment
+    from penstock.spark.settings import environment
 
     question = {"sql": sql, "format": format, "folders": folders}
     done = subprocess.run(
-        [sys.executable, "-m", "penstock.spark.query.ask"],
+        [sys.executable, "-m", "penstock.demo.spark_sql"],
         input=orjson.dumps(question),
         capture_output=True,
         env=environment(_CONF),

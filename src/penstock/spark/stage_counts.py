@@ -13,7 +13,7 @@ from typing import Any
 log = logging.getLogger(__name__)
 
 
-class Counts:
+class StageCounts:
     """Called by one thread, for jobs of one stage."""
 
     def __init__(self, context: Any) -> None:

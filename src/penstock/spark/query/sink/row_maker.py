@@ -13,11 +13,11 @@ from penstock.api.columns import Late, Table
 from penstock.api.errors import DataError
 from penstock.api.schema import Type
 from penstock.pipeline.errors import Stage, Step
-from penstock.spark.query.columns import VALUE, columns_of, fitting, has_moments, merged, text_of, texts
-from penstock.spark.query.plan import EXTRAS, Plan, RowsError
+from penstock.spark.query.sink.columns import VALUE, columns_of, fitting, has_moments, merged, text_of, texts
+from penstock.spark.query.sink.plan import EXTRAS, Plan, RowsError
 
 if TYPE_CHECKING:
-    from penstock.spark.query.rows import Pipeline
+    from penstock.spark.query.sink.rows import Pipeline
 
 SINK_CLASS = "penstock.connectors.SparkSink"
 _UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError)
