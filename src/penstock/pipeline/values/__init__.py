@@ -7,6 +7,7 @@ from __future__ import annotations
 from penstock.pipeline.values.convert import (
     convert,
     infer_schema,
+    parse_string,
     to_boolean,
     to_byte,
     to_date,
@@ -21,7 +22,6 @@ from penstock.pipeline.values.convert import (
     to_time,
     to_timestamp,
 )
-from penstock.pipeline.values.parser import parse_string
 from penstock.pipeline.values.text import to_text
 
 __all__ = [

@@ -31,6 +31,7 @@ from penstock.api.schema import decimal as decimal_schema
 from penstock.java.numbers import double_text, float32
 from penstock.pipeline.values.logical import bytes_of, day_of, days_since, decimal_of, millis_since, moment_of, time_of
 from penstock.pipeline.values.numeric import as_double, as_long, big_decimal, cannot, describe, wrapped
+from penstock.pipeline.values.parser import parse
 from penstock.pipeline.values.text import DAY, to_text
 
 _NO_NULL = "Unable to convert a null value to a schema that requires a value"
@@ -85,7 +86,7 @@ def to_map(schema: Schema | None, value: Any) -> dict[Any, Any]:
 def _container(schema: Schema | None, value: Any, kind: type, target: Schema) -> Any:
     if value is None:
         raise DataError(_NO_NULL)
-    schema, found = _parse(value) if isinstance(value, str) else (schema, value)
+    schema, found = parse_string(value) if isinstance(value, str) else (schema, value)
     if not isinstance(found, kind):
         raise cannot(schema, found, describe(target))
     return found
@@ -240,12 +241,10 @@ def _common(values: Any) -> Schema | None:
     return None if known is None else Schema(known, optional=optional)
 
 
+def parse_string(text: str | None) -> SchemaAndValue:
+    """Schema and value that a text stands for (``Values.parseString``); never raises."""
+    return parse(text, convert)
+
+
 def _parsed(text: str) -> Any:
-    return _parse(text)[1]
-
-
-def _parse(text: str) -> SchemaAndValue:
-    # The parser converts the elements of containers, so each of the two modules needs the other.
-    from penstock.pipeline.values.parser import parse_string
-
-    return parse_string(text)
+    return parse_string(text)[1]

@@ -8,6 +8,7 @@ then.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
@@ -34,7 +35,6 @@ from penstock.api.schema import (
 )
 from penstock.java.dates import DateFormat
 from penstock.java.numbers import float32
-from penstock.pipeline.values.convert import convert
 from penstock.pipeline.values.logical import day_of, moment_of, time_of
 from penstock.pipeline.values.numeric import big_decimal
 from penstock.pipeline.values.text import DATE_FORMAT, DAY, TIME_FORMAT, TIMESTAMP_FORMAT
@@ -51,15 +51,19 @@ _TEMPORAL: dict[int, tuple[Schema, DateFormat]] = {
 }
 
 
-def parse_string(text: str | None) -> SchemaAndValue:
+Convert = Callable[[Schema, Schema | None, Any], Any]
+"""Converts a value to the type of the first schema; the second is its own, if it has one."""
+
+
+def parse(text: str | None, convert: Convert) -> SchemaAndValue:
     """Schema and value that a text stands for; never raises. An array or map whose elements have no common type has
-    none in its schema.
+    none in its schema. ``convert`` brings elements to their common type.
     """
     if text is None:
         return None, None
     if not text:
         return STRING, text
-    return _ValueParser(text).parse(False) or (None, None)
+    return _ValueParser(text, convert).parse(False) or (None, None)
 
 
 class _Tokens:
@@ -150,9 +154,10 @@ def _merged(previous: Schema, new: Schema) -> Schema | None:
 
 
 class _ValueParser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, convert: Convert) -> None:
         self.text = text
         self.tokens = _Tokens(text)
+        self.convert = convert
 
     def parse(self, embedded: bool) -> SchemaAndValue | None:
         """The value that begins here, None for null. Raises DataError for an embedded one that is none."""
@@ -222,7 +227,7 @@ class _ValueParser:
             if tokens.take("]"):
                 if common.schema is None:
                     return Schema(Type.ARRAY), items
-                return array(common.schema), [convert(common.schema, None, item) for item in items]
+                return array(common.schema), [self.convert(common.schema, None, item) for item in items]
             if tokens.take(","):
                 raise DataError(f"Unable to parse an empty array element: {self.text}")
             item = self.parse(True)
@@ -242,7 +247,7 @@ class _ValueParser:
         entries: dict[Any, Any] = {}
         while tokens.has_next():
             if tokens.take("}"):
-                return _aligned(keys.schema, values.schema, entries)
+                return self._aligned(keys.schema, values.schema, entries)
             if tokens.take(","):
                 raise DataError(f"Unable to parse a map entry with no key or value: {self.text}")
             key = self.parse(True)
@@ -262,13 +267,13 @@ class _ValueParser:
             raise DataError(f"Map is missing element after ',': {self.text}")
         raise DataError(f"Map is missing terminating '}}': {self.text}")
 
-
-def _aligned(keys: Schema | None, values: Schema | None, entries: dict[Any, Any]) -> SchemaAndValue:
-    if keys is None:
-        return Schema(Type.MAP), entries
-    if values is None:
-        return Schema(Type.MAP, key_schema=keys), {convert(keys, None, k): v for k, v in entries.items()}
-    return map_of(keys, values), {convert(keys, None, k): convert(values, None, v) for k, v in entries.items()}
+    def _aligned(self, keys: Schema | None, values: Schema | None, entries: dict[Any, Any]) -> SchemaAndValue:
+        convert = self.convert
+        if keys is None:
+            return Schema(Type.MAP), entries
+        if values is None:
+            return Schema(Type.MAP, key_schema=keys), {convert(keys, None, k): v for k, v in entries.items()}
+        return map_of(keys, values), {convert(keys, None, k): convert(values, None, v) for k, v in entries.items()}
 
 
 def _number(token: str) -> SchemaAndValue:
