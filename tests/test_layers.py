@@ -1,67 +1,82 @@
-"""Imports point one way; the table is the one in docs/architecture.md."""
+"""Imports among the modules of ``penstock``: no circles, only what docs/architecture.md allows, and rooms of a size."""
 
 from __future__ import annotations
 
-import ast
+import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[1] / "src" / "penstock"
+from support.import_graph import (
+    FILES,
+    MODULES,
+    SOURCE,
+    circles,
+    import_graph,
+    imported_names,
+    module_name,
+    names_imported_by,
+    part,
+)
 
-FOUNDATION = {"java", "api", "core"}
-WIRE = {"kafka", "plugins", "settings", "observe", "embedded"}
-PIPELINE = FOUNDATION | WIRE | {"pipeline"}
-
-# What each part of penstock may import besides itself. A dotted name stands for that module alone.
-MAY_IMPORT = {
-    "java": {"api.errors"},
-    "api": {"java"},
-    "core": {"api", "java"},
-    **dict.fromkeys(WIRE, FOUNDATION),
-    "pipeline": FOUNDATION | WIRE,
-    "connectors": {"api", "core.config", "kafka", "java", "pipeline.values", "spark.query"},
-    "spark": PIPELINE,
-    "http": {"core.model.messages", "java", "settings", "observe"},
-    "worker": {"*"},
-    "cli": {"*"},
-    "commands": {"*"},
-    "demo": {"*"},
-}
-# The parts that nothing else may import.
-TOPS = {part for part, allowed in MAY_IMPORT.items() if "*" in allowed}
-
-FILES = sorted(SOURCE.rglob("*.py"))
+ARCHITECTURE = Path(__file__).parents[1] / "docs" / "architecture.md"
+EVERYTHING, NOTHING = "everything", "nothing of Penstock"
 
 
-def part(module: str) -> str:
-    """``penstock.core.model.state`` belongs to ``core``."""
-    return [*module.split("."), ""][1]
+def section_rows(title: str) -> list[list[str]]:
+    """The cells of the table under this heading of docs/architecture.md, without its first two lines."""
+    section = ARCHITECTURE.read_text("utf-8").split(f"\n## {title}\n")[1].split("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row] for row in rows[2:]]
 
 
-def module(file: Path) -> str:
-    names = ("penstock", *file.relative_to(SOURCE).with_suffix("").parts)
-    return ".".join(names[:-1] if names[-1] == "__init__" else names)
+def names(cell: str) -> list[str]:
+    return re.findall(r"`([\w.]+)`", cell)
 
 
-def imports(text: str, package: str) -> Iterator[str]:
-    """Every module that ``text``, a module of ``package``, imports anywhere in it, by its full name."""
-    for node in ast.walk(ast.parse(text)):
-        match node:
-            case ast.Import(names=names):
-                yield from (name.name for name in names)
-            case ast.ImportFrom(module=None, names=names, level=level):
-                yield from (f"{above(package, level)}.{name.name}" for name in names)
-            case ast.ImportFrom(module=str(target), names=names, level=level):
-                full = f"{above(package, level)}.{target}" if level else target
-                # `from penstock.core import messages` may name a module or something in one.
-                yield from (f"{full}.{name.name}" for name in names) if full.startswith("penstock") else (full,)
+def allowed_imports() -> list[tuple[list[str], set[str]]]:
+    """Each row of "Who may import whom": parts of penstock, and what they may import besides themselves. A dotted name
+    stands for that module or package alone.
+    """
+    rows = []
+    for importers, imported in section_rows("Who may import whom"):
+        targets = {"*"} if imported == EVERYTHING else set(names(imported))
+        assert targets or imported == NOTHING, f"neither names nor a known word: {imported}"
+        rows.append((names(importers), targets))
+    return rows
 
 
-def above(package: str, level: int) -> str:
-    return ".".join(package.split(".")[: len(package.split(".")) - level + 1])
+MAY_IMPORT = {part: targets for parts, targets in allowed_imports() for part in parts}
+
+KNOWN_CIRCLES = [
+    # Each set shrinks while its circle is taken apart, and goes when it is gone.
+    {
+        "core.exactly_once",
+        "core.group.catch_up",
+        "core.group.leader_duties",
+        "core.group.leadership",
+        "core.group.rebalance",
+        "core.herder",
+        "core.offsets",
+        "core.reconfiguration",
+        "core.requests.answers",
+        "core.requests.changes",
+        "core.requests.checks",
+        "core.requests.reads",
+        "core.requests.standalone",
+        "core.restarting",
+        "core.status.cleanup",
+        "core.status.events",
+        "core.status.health",
+    },
+    {"spark.query.row_maker", "spark.query.rows"},
+]
+
+MOST_ENTRIES = 15
+# A catalogue has one file for each thing of its kind: a command, a transform, a subject that authors of plugins import.
+CATALOGUES = {".", "api", "commands", "pipeline/transforms"}
+KNOWN_CROWDED = {"connectors/mirror", "core", "core/config", "pipeline", "worker"}
 
 
 def allowed(importer: str, imported: str) -> bool:
@@ -71,33 +86,73 @@ def allowed(importer: str, imported: str) -> bool:
         return True
     if rest.split(".")[0] not in MAY_IMPORT:  # a name of penstock/__init__.py
         return "." not in rest
-    return any(name == "*" or rest == name or rest.startswith(f"{name}.") for name in MAY_IMPORT.get(importer, set()))
+    return any(matches(name, rest) for name in MAY_IMPORT.get(importer, set()))
 
 
-def violations(file: Path) -> list[str]:
-    name = module(file)
-    package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-    ours = {target for target in imports(file.read_text("utf-8"), package) if target.split(".")[0] == "penstock"}
-    return sorted(target for target in ours if not allowed(part(name), target))
+def matches(name: str, imported: str) -> bool:
+    """Whether a name of the table stands for ``imported``, both without ``penstock.``."""
+    return name == "*" or imported == name or imported.startswith(f"{name}.")
+
+
+def ours(module: str) -> set[str]:
+    return {name for name in names_imported_by(module) if name.split(".")[0] == "penstock"}
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(SOURCE)))
 def test_imports_point_one_way(file: Path) -> None:
-    assert violations(file) == []
+    module = module_name(file)
+    assert sorted(target for target in ours(module) if not allowed(part(module), target)) == []
 
 
 def test_every_part_is_in_the_table() -> None:
-    assert {part(module(file)) for file in FILES} - {""} <= set(MAY_IMPORT)
+    listed = [part for parts, _ in allowed_imports() for part in parts]
+    assert sorted(listed) == sorted({part(module) for module in MODULES} - {""})
+
+
+@pytest.mark.parametrize(("importers", "targets"), allowed_imports(), ids=lambda cell: "-".join(sorted(cell)))
+def test_the_table_allows_nothing_that_nobody_imports(importers: list[str], targets: set[str]) -> None:
+    imported = {
+        name.removeprefix("penstock.") for module in MODULES if part(module) in importers for name in ours(module)
+    }
+    assert [target for target in targets if not any(matches(target, name) for name in imported)] == []
+
+
+def test_no_circle_of_imports() -> None:
+    found = [{module.removeprefix("penstock.") for module in circle} for circle in circles(import_graph())]
+    new = [sorted(circle) for circle in found if not any(circle <= known for known in KNOWN_CIRCLES)]
+    assert new == [], "these modules import each other"
+    gone = [sorted(known) for known in KNOWN_CIRCLES if not any(circle <= known for circle in found)]
+    assert gone == [], "these circles exist no more: take them out of KNOWN_CIRCLES"
+
+
+def test_what_a_circle_is() -> None:
+    graph = {name: frozenset(targets) for name, targets in {"a": "b", "b": "c", "c": "bd", "d": "", "e": "e"}.items()}
+    assert circles(graph) == {frozenset("bc"), frozenset("e")}
+
+
+def test_imports_in_functions_and_for_types_count() -> None:
+    text = """
+if TYPE_CHECKING:
+    from penstock.core.herder import Herder
+def late():
+    import penstock.java
+"""
+    assert list(imported_names(text, "penstock.core")) == ["penstock.core.herder.Herder", "penstock.java"]
+
+
+def test_folders_are_read_at_a_glance() -> None:
+    crowded = {
+        folder.relative_to(SOURCE).as_posix()
+        for folder in {SOURCE, *(file.parent for file in FILES)}
+        if sum(entry.name != "__pycache__" for entry in folder.iterdir()) > MOST_ENTRIES
+    }
+    assert crowded - CATALOGUES - KNOWN_CROWDED == set(), f"more than {MOST_ENTRIES} entries"
+    assert KNOWN_CROWDED - crowded == set(), "no longer crowded: take them out of KNOWN_CROWDED"
 
 
 @pytest.mark.parametrize("package", ["api", "core"])
 def test_the_inside_needs_no_library(package: str) -> None:
-    used = {
-        target.split(".")[0]
-        for file in FILES
-        if part(module(file)) == package
-        for target in imports(file.read_text("utf-8"), f"penstock.{package}")
-    }
+    used = {name.split(".")[0] for module in MODULES if part(module) == package for name in names_imported_by(module)}
     assert used - sys.stdlib_module_names <= {"penstock"}
 
 
@@ -106,11 +161,11 @@ CORE_IS_PURE = {"asyncio", "random", "secrets", "socket", "subprocess", "threadi
 
 def test_core_has_no_clock_no_chance_no_threads_no_files() -> None:
     used = {
-        (file.name, target)
-        for file in FILES
-        if part(module(file)) == "core"
-        for target in imports(file.read_text("utf-8"), "penstock.core")
-        if target.split(".")[0] in CORE_IS_PURE
+        (module, name)
+        for module in MODULES
+        if part(module) == "core"
+        for name in names_imported_by(module)
+        if name.split(".")[0] in CORE_IS_PURE
     }
     assert used == set()
 
@@ -121,8 +176,10 @@ def test_what_the_table_means() -> None:
     assert not allowed("http", "penstock.core.herder")
     assert not allowed("pipeline", "penstock.spark.task")
     assert not allowed("connectors", "penstock.spark.task")
-    assert all(not allowed(part, f"penstock.{top}") for part in set(MAY_IMPORT) - TOPS for top in TOPS)
-    assert list(imports("from . import state\nfrom ..api import batch", "penstock.core.model")) == [
+    # What may import everything is imported by nothing else.
+    tops = {part for part, targets in MAY_IMPORT.items() if "*" in targets}
+    assert all(not allowed(part, f"penstock.{top}") for part in set(MAY_IMPORT) - tops for top in tops)
+    assert list(imported_names("from . import state\nfrom ..api import batch", "penstock.core.model")) == [
         "penstock.core.model.state",
         "penstock.core.api.batch",
     ]
