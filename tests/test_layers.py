@@ -70,13 +70,13 @@ KNOWN_CIRCLES = [
         "core.status.events",
         "core.status.health",
     },
-    {"spark.query.row_maker", "spark.query.rows"},
+    {"spark.query.sink.row_maker", "spark.query.sink.rows"},
 ]
 
 MOST_ENTRIES = 15
 # A catalogue has one file for each thing of its kind: a command, a transform, a subject that authors of plugins import.
 CATALOGUES = {".", "api", "commands", "pipeline/transforms"}
-KNOWN_CROWDED = {"connectors/mirror", "core", "core/config", "pipeline", "worker"}
+KNOWN_CROWDED = {"connectors/mirror", "core", "core/config", "demo", "pipeline", "worker"}
 
 
 def allowed(importer: str, imported: str) -> bool:
