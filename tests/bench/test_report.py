@@ -63,4 +63,15 @@ def test_a_document_without_marks_is_refused(tmp_path: Path) -> None:
 def test_the_picture_has_a_bar_for_each_ratio() -> None:
     picture = ElementTree.fromstring(svg(ROWS))
     texts = [text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")]
-    assert texts[1:] == ["source-string, records/s", "1.60", "rest, p50 ms", "2.50"]
+    assert texts[1:-3] == ["source-string, records/s", "1.60", "rest, p50 ms", "2.50"]
+
+
+def test_the_picture_says_what_its_colours_mean() -> None:
+    picture = ElementTree.fromstring(svg(ROWS))
+    space = "{http://www.w3.org/2000/svg}"
+    colours = [bar.get("fill") for bar in picture.iter(f"{space}rect")][1:]
+    meanings = [text.text for text in picture.iter(f"{space}text")][-3:]
+    assert meanings == ["goal reached", "goal missed", "no goal"]
+    assert len(set(colours[-3:])) == 3
+    # The first figure reaches its goal, the second does not.
+    assert colours[:-3] == colours[-3:-1]
