@@ -128,6 +128,7 @@ def test_wrong_settings(config: dict[str, str], message: str) -> None:
     [
         ("KafkaClient { a.B required; };", "has no section KafkaConnect"),
         ("KafkaConnect { };", "names no login module"),
+        ("KafkaConnect { a.B; };", r"jaas\.conf can't be read: It should be `<login module> required"),
         ("KafkaConnect { com.example.Ldap required; };", "but modules in Java can't run here"),
         (f"KafkaConnect {{ {LOGIN_MODULE} required; }};", "Property Credentials file must be specified"),
         (f'KafkaConnect {{ {LOGIN_MODULE} required file="/no/such"; }};', "`file=/no/such` can't be read"),

@@ -186,6 +186,8 @@ def test_https_with_a_java_key_store(serve: Serve, ca: Authority, tmp_path: Path
     assert get(url, verify=trusting(ca)).status_code == 200
     with pytest.raises(RestSettingError, match=r"Only PEM can be read here: `ssl\.keystore\.type=PEM`"):
         serve(config)
+    with pytest.raises(RestSettingError, match=r"The key store of `ssl\.keystore\.location` can't be opened"):
+        serve(config | {"ssl.keystore.password": "wrong"}, stores=key_stores)
 
 
 def test_http_beside_https(serve: Serve, ca: Authority, tmp_path: Path) -> None:

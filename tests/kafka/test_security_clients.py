@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from penstock.api.errors import ConfigError
+from penstock.kafka.clients import new_producer
 from penstock.kafka.security.clients import chain_in_file, for_kafka_python, for_librdkafka, ssl_context
 from penstock.kafka.security.settings import Security, Tls
 from support.certificates import PASSWORD, Authority
 
+STORES = Path(__file__).parents[1] / "java" / "golden" / "stores"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
@@ -118,3 +120,35 @@ def test_certificates_between_are_given_in_a_file():
 def test_what_can_be_read_is_read_once_for_both():
     assert for_kafka_python({})["security_protocol"] == Security.of({}).protocol == "PLAINTEXT"
     assert for_librdkafka({}) == {}
+
+
+def test_a_client_with_javas_stores():
+    java = {
+        "bootstrap.servers": "127.0.0.1:1",
+        "security.protocol": "SSL",
+        "ssl.keystore.location": str(STORES / "key.p12"),
+        "ssl.keystore.password": "changeit",
+        "ssl.truststore.location": str(STORES / "trust.jks"),
+        "ssl.truststore.password": "changeit",
+    }
+    assert set(for_librdkafka(java)) == {"ssl.key.pem", "ssl.certificate.pem", "ssl.ca.pem"}
+    assert new_producer(java) is not None
+
+
+@pytest.mark.parametrize("store", ["keystore", "truststore"])
+def test_a_store_that_can_not_be_opened(store: str):
+    wrong = {
+        "security.protocol": "SSL",
+        f"ssl.{store}.location": str(STORES / "key.p12"),
+        f"ssl.{store}.password": "wrong",
+    }
+    with pytest.raises(ConfigError, match=rf"The key store of `ssl\.{store}\.location` can't be opened"):
+        for_librdkafka(wrong)
+
+
+def test_a_login_module_that_can_not_be_read_is_not_shown():
+    wrong = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": "secret"}
+    with pytest.raises(
+        ConfigError, match=r"Invalid value \[hidden\] for configuration sasl\.jaas\.config: It should be"
+    ):
+        for_librdkafka(wrong)

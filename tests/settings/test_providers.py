@@ -79,6 +79,9 @@ def test_a_file_that_can_not_be_read(tmp_path: Path) -> None:
 
 
 def test_a_path_for_the_environment() -> None:
+    (tmp_path / "broken").write_text(r"a=\u12x4")
+    with pytest.raises(ConfigError, match="Malformed"):
+        FileConfigProvider().get(str(tmp_path / "broken"))
     with pytest.raises(ConfigError, match="Path is not supported for EnvVarConfigProvider, invalid value '/x'"):
         ConfigTransformer.of(WORKER, resolve).transform({"a": "${env:/x:HOME}"})
 

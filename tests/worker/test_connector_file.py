@@ -41,6 +41,7 @@ def test_a_state_to_start_in(tmp_path: Path) -> None:
         ("c.properties", "file=a\n", "is missing the mandatory 'name' configuration"),
         ("c.json", '{"file": "a"}', "is missing the mandatory 'name' configuration"),
         ("c.json", '{"name": "c", "config": {"name": "d"}}', "doesn't match"),
+        ("c.properties", r"name=\u12x4", "Malformed \\uxxxx encoding"),
         ("c.json", "name=c", "is not a connector configuration: The request's body is not valid JSON"),
     ],
 )

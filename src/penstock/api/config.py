@@ -14,7 +14,7 @@ from penstock.api.config_key import ConfigKey, ConfigKeyInfo, ConfigValue, Impor
 from penstock.api.config_types import NO_DEFAULT, ClassLoader, Password, Type, parse_type, to_text
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Described, Validator, ValidList
-from penstock.java.text import hash_order
+from penstock.java.hash_map import hash_order
 
 __all__ = [
     "NO_DEFAULT",

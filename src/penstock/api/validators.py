@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.api.errors import ConfigError
-from penstock.java.text import hash_order, java_text
+from penstock.java.hash_map import hash_order
+from penstock.java.text import java_text
 
 Validator = Callable[[str, Any], None]
 

@@ -15,7 +15,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_der_private_key
 from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
 
-from penstock.api.errors import ConfigError
+from penstock.java.errors import KeyStoreError
 
 _JKS = b"\xfe\xed\xfe\xed"
 
@@ -30,27 +30,27 @@ class _Store:
 
 
 def own_key(store: bytes, password: str | None, key_password: str | None) -> tuple[str, str]:
-    """Private key and certificate chain, in PEM; raises ConfigError if the store has none or can't be opened."""
-    opened = _open("ssl.keystore.location", store, password, key_password)
+    """Private key and certificate chain, in PEM; raises KeyStoreError if the store has none or can't be opened."""
+    opened = _open(store, password, key_password)
     if opened.key is None:
-        raise ConfigError("The key store of `ssl.keystore.location` holds no private key")
+        raise KeyStoreError("holds no private key")
     return opened.key.decode(), b"".join(opened.chain).decode()
 
 
 def trusted(store: bytes, password: str | None) -> str:
-    """All certificates of the store, in PEM; raises ConfigError if it can't be opened."""
-    opened = _open("ssl.truststore.location", store, password, None)
+    """All certificates of the store, in PEM; raises KeyStoreError if it can't be opened."""
+    opened = _open(store, password, None)
     return b"".join([*opened.trusted, *opened.chain]).decode()
 
 
-def _open(setting: str, store: bytes, password: str | None, key_password: str | None) -> _Store:
+def _open(store: bytes, password: str | None, key_password: str | None) -> _Store:
     try:
         if store.startswith(_JKS):
             return _open_jks(store, password, key_password)
         return _open_pkcs12(store, password)
     except (ValueError, struct.error, IndexError) as e:
         problem = "its password is wrong, or it is neither PKCS12 nor JKS"
-        raise ConfigError(f"The key store of `{setting}` can't be opened: {problem} ({e})") from e
+        raise KeyStoreError(f"can't be opened: {problem} ({e})") from e
 
 
 def _open_pkcs12(store: bytes, password: str | None) -> _Store:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from penstock.api.errors import ConfigError
+from penstock.java.errors import PropertiesError
 
 _BLANKS = " \t\f"
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
@@ -14,7 +14,7 @@ _CODE_UNIT = re.compile(r"[0-9a-fA-F]{4}")
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """The settings in a text; of a key given twice the last counts. Raises ConfigError for a broken escape."""
+    """The settings in a text; of a key given twice the last counts. Raises PropertiesError for a broken escape."""
     return dict(_setting(line) for line in _logical_lines(text))
 
 
@@ -61,7 +61,7 @@ def _unescaped(text: str) -> str:
         elif text[at : at + 1] == "u":
             found = _CODE_UNIT.match(text, at + 1)
             if not found:
-                raise ConfigError(
+                raise PropertiesError(
                     f"Malformed \\uxxxx encoding in `{text}`: right are four hexadecimal digits after \\u"
                 )
             out.append(chr(int(found[0], 16)))

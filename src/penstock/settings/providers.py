@@ -18,6 +18,7 @@ from penstock import KAFKA_VERSION
 from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.errors import ConfigError
 from penstock.api.provider import ConfigProvider
+from penstock.java.errors import PropertiesError
 from penstock.java.properties import parse_properties
 
 __all__ = ["DirectoryConfigProvider", "EnvVarConfigProvider", "FileConfigProvider"]
@@ -83,6 +84,8 @@ class FileConfigProvider(_PathProvider):
         except (OSError, UnicodeDecodeError) as error:
             log.error("Could not read properties from file %s: %s", path, error)
             raise ConfigError(f"Could not read properties from file {path}") from error
+        except PropertiesError as error:
+            raise ConfigError(str(error)) from error
         return found if keys is None else {key: found[key] for key in keys if key in found}
 
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from penstock.api.errors import ConfigError
 from penstock.core.config.converter import CONVERTERS
+from penstock.java.errors import PropertiesError
 from penstock.java.properties import parse_properties
 from penstock.settings.definitions import distributed_config, standalone_config
 from penstock.settings.providers import BUILT_IN, ConfigTransformer
@@ -149,7 +150,10 @@ class WorkerSettings:
 
 def load_settings(path: str | Path, standalone: bool = False) -> WorkerSettings:
     """The settings in a file of Java's ``.properties`` format. Raises ConfigError, and OSError if it can't be read."""
-    config = parse_properties(Path(path).read_bytes().decode("iso-8859-1"))  # as Java reads it
+    try:
+        config = parse_properties(Path(path).read_bytes().decode("iso-8859-1"))  # as Java reads it
+    except PropertiesError as error:
+        raise ConfigError(str(error)) from error
     return WorkerSettings.standalone_of(config) if standalone else WorkerSettings.distributed_of(config)
 
 

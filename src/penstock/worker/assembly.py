@@ -152,6 +152,10 @@ class Worker:
             plugin_path=settings.plugin_path,
             cluster_id=self._cluster_id,
         )
+        try:
+            tls = client_context(config, key_stores)
+        except RestSettingError as error:
+            raise ConfigError(str(error)) from error
         threads = Threads()
         background = Background(
             threads,
@@ -159,7 +163,7 @@ class Worker:
             validate=lambda given: self._validate(given).message,
             offsets=offsets,
             fence=self._fence,
-            tls=client_context(config, key_stores),
+            tls=tls,
         )
         local = LocalAnswers(
             threads,

@@ -9,6 +9,7 @@ from penstock.api.errors import ConfigError
 from penstock.core.model import messages as m
 from penstock.http import bodies
 from penstock.http.routes.connectors import creation
+from penstock.java.errors import PropertiesError
 from penstock.java.properties import parse_properties
 
 
@@ -35,4 +36,7 @@ def _document(path: Path, content: bytes) -> Any:
     except m.Refused:
         if path.suffix == ".json":
             raise
-        return parse_properties(content.decode("iso-8859-1"))  # as Java reads it
+        try:
+            return parse_properties(content.decode("iso-8859-1"))  # as Java reads it
+        except PropertiesError as error:
+            raise ConfigError(str(error)) from error

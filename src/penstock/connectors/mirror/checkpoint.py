@@ -23,7 +23,7 @@ from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS, add_error
 from penstock.connectors.mirror.source_offsets import check
 from penstock.connectors.mirror.topics import group_parts
-from penstock.java.text import hash_order
+from penstock.java.hash_map import hash_order
 from penstock.kafka.admin import TopicSpec, create_topic
 
 log = logging.getLogger(__name__)

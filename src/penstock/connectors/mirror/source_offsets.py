@@ -12,7 +12,8 @@ from typing import Any
 
 from penstock.api.errors import KafkaError
 from penstock.connectors.mirror.records import Place
-from penstock.java.text import hash_order, java_text
+from penstock.java.hash_map import hash_order
+from penstock.java.text import java_text
 
 Pairs = Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]
 

@@ -20,7 +20,7 @@ from confluent_kafka.admin import (
 from penstock.connectors.mirror.filters import DefaultConfigPropertyFilter, DefaultTopicFilter
 from penstock.connectors.mirror.policy import DefaultReplicationPolicy
 from penstock.connectors.mirror.records import Place
-from penstock.java.text import hash_order
+from penstock.java.hash_map import hash_order
 
 
 def round_robin(places: Sequence[Place], max_tasks: int) -> list[list[Place]]:

@@ -14,7 +14,7 @@ from penstock.api.config import ConfigDef, ConfigValue, parse_type
 from penstock.api.errors import ConfigError
 from penstock.core.config.infos import ConfigInfos, prefixed_infos
 from penstock.core.model.messages import Refused
-from penstock.java.text import hash_order
+from penstock.java.hash_map import hash_order
 
 PRODUCER = "producer.override."
 ADMIN = "admin.override."

@@ -28,7 +28,8 @@ from penstock.core.config.source_queue import check_queue, define_queue, uses_qu
 from penstock.core.config.versions import VersionRange
 from penstock.core.model.messages import Refused
 from penstock.core.topic_creation.groups import uses_topic_creation
-from penstock.java.text import copy_order, hash_order, java_text
+from penstock.java.hash_map import copy_order, hash_order
+from penstock.java.text import java_text
 
 Props = Mapping[str, str | None]
 NULL_VALUE = "Null value can not be supplied as the configuration value."

@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
-import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,16 +22,13 @@ from starlette.requests import Request
 
 from penstock.core.model.messages import Refused, Reply
 from penstock.http.access.listeners import RestSettingError
-from penstock.settings import parse_properties
+from penstock.java.errors import JaasError, PropertiesError
+from penstock.java.jaas import sections
+from penstock.java.properties import parse_properties
 
 PACKAGE = "org.apache.kafka.connect.rest.basic.auth.extension"
 EXTENSION, LOGIN_MODULE = f"{PACKAGE}.BasicAuthSecurityRestExtension", f"{PACKAGE}.PropertyFileLoginModule"
 JAAS_FILE, SECTION = "java.security.auth.login.config", "KafkaConnect"
-
-_COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_SECTION = re.compile(rf"\b{SECTION}\s*\{{(.*?)\}}\s*;", re.DOTALL)
-_MODULE = re.compile(r"([\w.$]+)\s+(required|requisite|sufficient|optional)\b(.*?);", re.DOTALL | re.IGNORECASE)
-_OPTION = re.compile(r'([\w.]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))')
 
 DENIED = Reply(
     401,
@@ -74,20 +70,22 @@ class BasicAuth:
 
 def credential_files(jaas: str, path: str) -> list[str]:
     """The properties files that the section KafkaConnect of a JAAS file names. Raises RestSettingError."""
-    section = _SECTION.search(_COMMENTS.sub(" ", jaas))
-    if section is None:
+    try:
+        modules = sections(jaas).get(SECTION)
+    except JaasError as error:
+        raise RestSettingError(f"The JAAS file {path} can't be read: {error}") from error
+    if modules is None:
         raise RestSettingError(f"The JAAS file {path} has no section {SECTION} {{ …; }};")
     files = []
-    for module, _, options in _MODULE.findall(section[1]):
+    for module, options in modules:
         if module != LOGIN_MODULE:
             raise RestSettingError(
                 f"The JAAS file {path} names the login module {module}, but modules in Java can't run here; "
                 f"there is {LOGIN_MODULE}"
             )
-        found = {name: quoted or plain for name, quoted, plain in _OPTION.findall(options)}
-        if not found.get("file", "").strip():
+        if not options.get("file", "").strip():
             raise RestSettingError("Property Credentials file must be specified")
-        files.append(found["file"])
+        files.append(options["file"])
     if not files:
         raise RestSettingError(f"The section {SECTION} of the JAAS file {path} names no login module")
     return files
@@ -127,7 +125,10 @@ def _of_java_options(options: str) -> str | None:
 
 
 def _passwords(path: str) -> dict[str, str]:
-    return parse_properties(_read("file", path, "iso-8859-1"))
+    try:
+        return parse_properties(_read("file", path, "iso-8859-1"))
+    except PropertiesError as error:
+        raise RestSettingError(f"The credentials file {path} can't be read: {error}") from error
 
 
 def _read(key: str, path: str, encoding: str = "utf-8") -> str:

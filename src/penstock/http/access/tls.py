@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from penstock.http.access.listeners import RestSettingError
+from penstock.java.errors import KeyStoreError
 
 Config = Mapping[str, str]
 
@@ -75,7 +76,10 @@ def _load_own_key(context: ssl.SSLContext, settings: Config, stores: KeyStores |
         if _is_pem(settings, "ssl.keystore.type", store):
             pem = store.decode()
         else:
-            pem = "".join(_stores(stores, "ssl.keystore.type").own_key(store, password, key_password))
+            try:
+                pem = "".join(_stores(stores, "ssl.keystore.type").own_key(store, password, key_password))
+            except KeyStoreError as error:
+                raise RestSettingError(f"The key store of `ssl.keystore.location` {error}") from error
     else:
         return False
     with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:  # OpenSSL reads keys from files only
@@ -98,7 +102,10 @@ def _load_trusted(context: ssl.SSLContext, settings: Config, stores: KeyStores |
             pem = store.decode()
         else:
             password = settings.get("ssl.truststore.password")
-            pem = _stores(stores, "ssl.truststore.type").trusted(store, password)
+            try:
+                pem = _stores(stores, "ssl.truststore.type").trusted(store, password)
+            except KeyStoreError as error:
+                raise RestSettingError(f"The key store of `ssl.truststore.location` {error}") from error
     if pem is not None:
         try:
             context.load_verify_locations(cadata=pem)

@@ -21,7 +21,7 @@ _MILLI = dt.timedelta(milliseconds=1)
 
 
 class DateFormat:
-    """One pattern such as ``yyyy-MM-dd'T'HH:mm:ss.SSSX``. Immutable; raises ConfigError for a pattern that Java
+    """One pattern such as ``yyyy-MM-dd'T'HH:mm:ss.SSSX``. Immutable; raises DatePatternError for a pattern that Java
     refuses.
     """
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.api.errors import ConfigError
 from penstock.java.dates.calendar import Moment
+from penstock.java.errors import DatePatternError
 
 _LETTERS = "GyMdkHmsSEDFwWahKzZYuXL"
 MONTHS = (
@@ -41,7 +41,7 @@ def parse_pattern(pattern: str) -> list[Piece]:
             while True:
                 quote = pattern.find("'", close)
                 if quote < 0:
-                    raise ConfigError("Unterminated quote")
+                    raise DatePatternError("Unterminated quote")
                 literal += pattern[close:quote]
                 if pattern[quote + 1 : quote + 2] != "'":
                     break
@@ -50,10 +50,10 @@ def parse_pattern(pattern: str) -> list[Piece]:
             i = quote + 1
         elif char.isascii() and char.isalpha():
             if char not in _LETTERS:
-                raise ConfigError(f"Illegal pattern character '{char}'")
+                raise DatePatternError(f"Illegal pattern character '{char}'")
             count = len(pattern[i:]) - len(pattern[i:].lstrip(char))
             if char == "X" and count > 3:
-                raise ConfigError(f"invalid ISO 8601 format: length={count}")
+                raise DatePatternError(f"invalid ISO 8601 format: length={count}")
             if literal:
                 pieces.append(Piece("", 0, literal))
                 literal = ""

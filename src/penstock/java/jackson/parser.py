@@ -7,7 +7,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from penstock.api.errors import SerializationError
+from penstock.java.errors import JsonError
 from penstock.java.jackson.node import MISSING, Node
 
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -45,9 +45,9 @@ class Parser:
         self.i = blank.end()
         return self.text[self.i : self.i + 1]
 
-    def _error(self, problem: str, kind: str = "JsonParseException") -> SerializationError:
+    def _error(self, problem: str, kind: str = "JsonParseException") -> JsonError:
         package = "com.fasterxml.jackson.core." + ("io." if kind == "JsonEOFException" else "")
-        return SerializationError(f"{package}{kind}: {problem}\n at {self._place(self.i)}")
+        return JsonError(f"{package}{kind}: {problem}\n at {self._place(self.i)}")
 
     def _place(self, index: int) -> str:
         line = self.text.count("\n", 0, index) + 1
@@ -55,13 +55,13 @@ class Parser:
         source = "REDACTED (`StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION` disabled)"
         return f"[Source: {source}; line: {line}, column: {column}]"
 
-    def _unexpected(self, problem: str) -> SerializationError:
+    def _unexpected(self, problem: str) -> JsonError:
         char = self.text[self.i : self.i + 1]
         if not char:
             return self._end(" in null")
         return self._error(f"Unexpected character ('{char}' (code {ord(char)})){problem and ': ' + problem}")
 
-    def _end(self, where: str) -> SerializationError:
+    def _end(self, where: str) -> JsonError:
         return self._error(f"Unexpected end-of-input{where}", "JsonEOFException")
 
     def _value(self) -> Node:
@@ -103,7 +103,7 @@ class Parser:
             raise self._bad_digit("Exponent indicator not followed by a digit")
         return int(found[0]) if found[2] is None and found[3] is None else Decimal(found[0])
 
-    def _no_number(self) -> SerializationError:
+    def _no_number(self) -> JsonError:
         if self.text.startswith("-I", self.i):
             token = _TOKEN.match(self.text, self.i + 1)
             assert token is not None
@@ -111,13 +111,13 @@ class Parser:
         self.i += 1
         return self._bad_digit("expected digit (0-9) to follow minus sign, for valid numeric value")
 
-    def _bad_digit(self, problem: str) -> SerializationError:
+    def _bad_digit(self, problem: str) -> JsonError:
         char = self.text[self.i : self.i + 1]
         if not char:
             return self._end(" in null")
         return self._error(f"Unexpected character ('{char}' (code {ord(char)})) in numeric value: {problem}")
 
-    def _not_standard(self, token: str) -> SerializationError:
+    def _not_standard(self, token: str) -> JsonError:
         return self._error(f"Non-standard token '{token}': enable `JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS` to allow")
 
     def _literal(self, char: str) -> Node:
@@ -177,7 +177,7 @@ class Parser:
         self.depth -= 1
         return into
 
-    def _unclosed(self, kind: str, start: int) -> SerializationError:
+    def _unclosed(self, kind: str, start: int) -> JsonError:
         return self._end(f": expected close marker for {kind} (start marker at {self._place(start)})")
 
     def _array_entry(self, into: list[Node]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from penstock.api.errors import SerializationError
+from penstock.java.errors import JsonError
 from penstock.java.jackson.node import Node
 from penstock.java.jackson.parser import Parser
 from penstock.java.numbers import double_text
@@ -37,7 +37,7 @@ def literal_number(text: str) -> orjson.Fragment:
 
 
 def dumps(value: Any) -> bytes:
-    """The JSON of a value made of what orjson takes, doubles by way of ``number``; raises SerializationError."""
+    """The JSON of a value made of what orjson takes, doubles by way of ``number``; raises JsonError."""
     try:
         return escaped(orjson.dumps(value))
     except TypeError:
@@ -58,7 +58,7 @@ def _dumps(value: Any) -> str:
     try:
         return orjson.dumps(value).decode()
     except TypeError as error:
-        raise SerializationError("Error serializing JSON message") from error
+        raise JsonError("Error serializing JSON message") from error
 
 
 def needs_escapes(data: bytes) -> bool:
@@ -84,7 +84,7 @@ def _upper(escape: re.Match[bytes]) -> bytes:
 
 
 def loads(data: bytes) -> Node:
-    """The value of a text; raises SerializationError. Numbers beyond 64 bits may be floats."""
+    """The value of a text; raises JsonError. Numbers beyond 64 bits may be floats."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -100,4 +100,4 @@ def parse(data: bytes) -> Node:
     try:
         return parser.document()
     except RecursionError:
-        raise SerializationError("The JSON is nested too deeply") from None
+        raise JsonError("The JSON is nested too deeply") from None

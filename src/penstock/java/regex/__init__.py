@@ -7,6 +7,5 @@ from __future__ import annotations
 
 from penstock.java.regex.compiler import compile_regex, full_match
 from penstock.java.regex.replacement import replace_all, replace_first, replacer
-from penstock.java.regex.scanner import PatternError
 
-__all__ = ["PatternError", "compile_regex", "full_match", "replace_all", "replace_first", "replacer"]
+__all__ = ["compile_regex", "full_match", "replace_all", "replace_first", "replacer"]

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from penstock.java.errors import PatternError
 from penstock.java.regex.classes import show_class
-from penstock.java.regex.scanner import PatternError, Scanner
+from penstock.java.regex.scanner import Scanner
 
 _LINE_ENDS = r"\n\r\x85\u2028\u2029"
 _END = rf"(?=(?:\r\n|[{_LINE_ENDS}])?\Z)"
@@ -23,9 +24,7 @@ _FLAGS = "idmsuxU"
 
 @lru_cache(256)
 def compile_regex(pattern: str) -> re.Pattern[str]:
-    """The Python pattern that matches what Java's ``Pattern.compile(pattern)`` matches; raises PatternError (a
-    ConfigError).
-    """
+    """The Python pattern that matches what Java's ``Pattern.compile(pattern)`` matches; raises PatternError."""
     translated = _Translation(pattern).translated()
     try:
         return re.compile(translated, re.ASCII)

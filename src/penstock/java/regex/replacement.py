@@ -9,19 +9,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from penstock.api.errors import KafkaError
-
-
-class ReplacementError(KafkaError):
-    """A replacement text that Java refuses when it comes to be used."""
-
-    java_name = "java.lang.IllegalArgumentException"
-
-
-class NoSuchGroupError(KafkaError):
-    """A replacement text that names a group by a number that the pattern does not have."""
-
-    java_name = "java.lang.IndexOutOfBoundsException"
+from penstock.java.errors import JavaError, NoSuchGroupError, ReplacementError
 
 
 def replace_first(pattern: re.Pattern[str], replacement: str, text: str) -> str:
@@ -50,10 +38,10 @@ def replacer(pattern: re.Pattern[str], replacement: str) -> Callable[[re.Match[s
     means itself.
     """
     parts: list[str | int] = []
-    failure: KafkaError | None = None
+    failure: JavaError | None = None
     try:
         _parse_replacement(pattern, replacement, parts)
-    except KafkaError as error:
+    except JavaError as error:
         failure = error
 
     def replace(match: re.Match[str]) -> str:

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import re
 
-from penstock.api.errors import ConfigError
+from penstock.java.errors import PatternError
 from penstock.java.regex.classes import ESCAPED_CLASSES, CharSet, property_class
 
 _ESCAPED_CHARACTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
-
-
-class PatternError(ConfigError):
-    """A pattern that Java, or this translation, refuses; its text is that of ``PatternSyntaxException.getMessage``."""
-
-    java_name = "java.util.regex.PatternSyntaxException"
-
-    def __init__(self, description: str, index: int, pattern: str) -> None:
-        where = f" near index {index}" if index >= 0 else ""
-        pointer = f"\n{' ' * index}^" if 0 <= index < len(pattern) else ""
-        super().__init__(f"{description}{where}\n{pattern}{pointer}")
 
 
 class Scanner:

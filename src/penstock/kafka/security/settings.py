@@ -17,7 +17,8 @@ from penstock.api.config_types import Password, Type
 from penstock.api.errors import ConfigError
 from penstock.api.validators import CaseInsensitiveValidString
 from penstock.java import key_stores
-from penstock.java.jaas import parse_jaas
+from penstock.java.errors import JaasError, KeyStoreError
+from penstock.java.jaas import login_module
 from penstock.kafka.librdkafka_config import IGNORED, NO_EFFECT, Setting, flag, number, refused, text
 
 _PROTOCOL = CaseInsensitiveValidString("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -173,7 +174,11 @@ def _login(settings: Mapping[str, str]) -> Login:
     if module is None:
         why = f"Only these can be used here: {', '.join(MECHANISMS)}"
         raise ConfigError("sasl.mechanism", mechanism, why)
-    given, options = parse_jaas(settings.get("sasl.jaas.config", ""))
+    try:
+        class_name, options = login_module(settings.get("sasl.jaas.config", ""))
+    except JaasError as error:
+        raise ConfigError("sasl.jaas.config", "[hidden]", str(error)) from error
+    given = class_name.rpartition(".")[2]
     if given != module:
         raise ConfigError("sasl.jaas.config", given, f"The login module of sasl.mechanism={mechanism} is {module}")
     if mechanism == "OAUTHBEARER":
@@ -198,7 +203,10 @@ def _own_key(settings: Mapping[str, str]) -> tuple[str | None, str | None, str |
         store = _read("ssl.keystore.location", location)
         if pem := _pem(settings, "keystore", store):
             return pem, key_password, pem
-        key, chain = key_stores.own_key(store, settings.get("ssl.keystore.password"), key_password)
+        try:
+            key, chain = key_stores.own_key(store, settings.get("ssl.keystore.password"), key_password)
+        except KeyStoreError as error:
+            raise ConfigError(f"The key store of `ssl.keystore.location` {error}") from error
         return key, None, chain
     return None, None, None
 
@@ -209,7 +217,10 @@ def _trusted(settings: Mapping[str, str]) -> str | None:
     if location := settings.get("ssl.truststore.location"):
         store = _read("ssl.truststore.location", location)
         password = settings.get("ssl.truststore.password")
-        return _pem(settings, "truststore", store) or key_stores.trusted(store, password)
+        try:
+            return _pem(settings, "truststore", store) or key_stores.trusted(store, password)
+        except KeyStoreError as error:
+            raise ConfigError(f"The key store of `ssl.truststore.location` {error}") from error
     return None
 
 

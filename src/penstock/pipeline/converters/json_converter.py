@@ -18,6 +18,7 @@ from penstock.api.errors import DataError, SerializationError
 from penstock.api.record import Header
 from penstock.api.schema import Schema
 from penstock.api.validators import CaseInsensitiveValidString
+from penstock.java.errors import JsonError
 from penstock.java.jackson.node import Node
 from penstock.java.jackson.reading import dumps, escaped, loads, needs_escapes, parse
 from penstock.pipeline.converters.base import AnyConverter, converter_settings
@@ -109,8 +110,10 @@ class JsonConverter(AnyConverter):
             return None
         try:
             return self._schema(parse(text.encode()))
-        except SerializationError as error:
-            raise DataError("Failed to parse schema in converter config due to serialization error: ") from error
+        except JsonError as error:
+            raise DataError(
+                "Failed to parse schema in converter config due to serialization error: "
+            ) from SerializationError(str(error))
 
     # -- to JSON
 
@@ -119,8 +122,8 @@ class JsonConverter(AnyConverter):
             return None
         try:
             payload = dumps(self._write.writer(schema)(value))
-        except SerializationError as error:
-            raise DataError(_UNWRITABLE) from error
+        except JsonError as error:
+            raise DataError(_UNWRITABLE) from SerializationError(str(error))
         return self._head(schema) + payload + _TAIL if self.schemas_enabled else payload
 
     def from_connect_batch(
@@ -214,8 +217,8 @@ class JsonConverter(AnyConverter):
     def _understand(self, load: Any, data: bytes) -> SchemaAndValue:
         try:
             node = load(data)
-        except SerializationError as error:
-            raise DataError(_UNREADABLE) from error
+        except JsonError as error:
+            raise DataError(_UNREADABLE) from SerializationError(str(error))
         if not self.schemas_enabled:
             return None, self._read.reader(None)(node)
         if self.schema is not None:

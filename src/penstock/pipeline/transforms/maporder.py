@@ -2,8 +2,7 @@
 
 Java's transforms rebuild maps as ``HashMap``, and what is written in the end (JSON, ``toString``) shows the order in
 which such a map goes over its keys. A ``dict`` here is kept in that order: it follows from the order the map had
-before, the keys that were put, and the number of buckets the new map began with. Java: ``HashMap.putMapEntries`` and
-``tableSizeFor``, as they are up to Java 18.
+before, the keys that were put, and the number of buckets the new map began with.
 """
 
 from __future__ import annotations
@@ -12,21 +11,11 @@ from collections.abc import Iterable
 from itertools import repeat
 from typing import Any, TypeVar
 
-from penstock.java.text import hash_order
+from penstock.java.hash_map import capacity_of_copy, hash_order
 from penstock.pipeline.transforms.plans import Plans
 
 T = TypeVar("T")
 Keys = tuple[Any, ...]
-
-
-def buckets(size: int) -> int:
-    """The capacity of ``new HashMap<>(size)``."""
-    return 1 << max(size - 1, 0).bit_length()
-
-
-def buckets_of_copy(size: int) -> int:
-    """The capacity of ``new HashMap<>(map)`` for a map of this size."""
-    return buckets(int(size / 0.75 + 1)) if size else 16
 
 
 def ordered(keys: Iterable[Any], capacity: int) -> Keys:
@@ -37,7 +26,7 @@ def ordered(keys: Iterable[Any], capacity: int) -> Keys:
 
 def copied(keys: Keys, put: Iterable[str] = ()) -> Keys:
     """The keys of a copy of a map, into which further keys were put."""
-    return ordered((*keys, *put), buckets_of_copy(len(keys)))
+    return ordered((*keys, *put), capacity_of_copy(len(keys)))
 
 
 def orders(put: Iterable[str] = ()) -> Plans[Keys, Keys]:

@@ -14,7 +14,7 @@ from penstock.api.config import Type as SettingType
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
 from penstock.api.validators import NonEmptyString, ValidList
-from penstock.java.text import hash_order
+from penstock.java.hash_map import hash_order
 from penstock.pipeline import values as convert
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.maporder import for_each, orders, skeletons

@@ -12,9 +12,9 @@ from penstock.api.config import ConfigDef, Importance, Type
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import Schema
 from penstock.api.validators import Described, ValidList
-from penstock.java.text import hash_order
+from penstock.java.hash_map import capacity_for, hash_order
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
-from penstock.pipeline.transforms.maporder import Keys, buckets, for_each, ordered
+from penstock.pipeline.transforms.maporder import Keys, for_each, ordered
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting, split
 from penstock.pipeline.transforms.structs import Reader, rebuilt, require_class, require_maps, require_structs
@@ -134,7 +134,7 @@ class ReplaceField(ColumnTransform):
     def _pairs_of(self, keys: Keys) -> Pairs:
         """For schemaless maps with these keys, in the order of the new map."""
         found = {self._renames.get(key, key): key for key in keys if self._kept(key)}
-        return tuple((new, found[new]) for new in ordered(found, buckets(len(keys))))
+        return tuple((new, found[new]) for new in ordered(found, capacity_for(len(keys))))
 
 
 class ReplaceFieldKey(OnKey, ReplaceField):

@@ -10,6 +10,7 @@ from penstock.api.config import NO_DEFAULT, ConfigDef, Importance, Type
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.validators import Described
 from penstock.java.dates import DateFormat
+from penstock.java.errors import PatternError
 from penstock.java.regex import compile_regex, full_match, replace_first
 from penstock.pipeline.transforms.column import BuiltIn
 from penstock.pipeline.transforms.plans import Plans
@@ -21,7 +22,7 @@ def _check_regex(name: str, value: Any) -> None:
         raise ConfigError(name, None, "Invalid regex: null")
     try:
         compile_regex(value)
-    except ConfigError as error:
+    except PatternError as error:
         raise ConfigError(name, value, f"Invalid regex: {error}") from None
 
 

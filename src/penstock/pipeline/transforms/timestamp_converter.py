@@ -14,6 +14,7 @@ from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import Field, Schema, Type
 from penstock.api.validators import ValidString
 from penstock.java.dates import DateFormat
+from penstock.java.errors import DatePatternError
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.maporder import for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
@@ -160,7 +161,7 @@ def _format(pattern: str) -> DateFormat | None:
         return None
     try:
         return DateFormat(pattern)
-    except ConfigError as error:
+    except DatePatternError as error:
         # The cause has ended up in the place of the value, and the sentence in that of the setting's name.
         raise ConfigError(
             f"TimestampConverter requires a SimpleDateFormat-compatible pattern for string timestamps: {pattern}",

@@ -11,8 +11,9 @@ from penstock.api.config import NO_DEFAULT, ConfigDef, Importance, Type
 from penstock.api.errors import DataError
 from penstock.api.schema import Schema
 from penstock.api.validators import ValidList
+from penstock.java.hash_map import capacity_for
 from penstock.pipeline.transforms.column import BuiltIn, Changed, parts_by_schema
-from penstock.pipeline.transforms.maporder import buckets, ordered
+from penstock.pipeline.transforms.maporder import ordered
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting
 from penstock.pipeline.transforms.structs import Reader, checked_struct, require_maps, require_structs
@@ -38,7 +39,7 @@ class ValueToKey(BuiltIn):
     def configure(self, config: Mapping[str, str]) -> None:
         settings = self.config_def().parse(config)
         self._fields: tuple[str, ...] = tuple(settings["fields"])
-        self._in_map = ordered(self._fields, buckets(len(self._fields)))
+        self._in_map = ordered(self._fields, capacity_for(len(self._fields)))
         self._replace_null: bool = settings["replace.null.with.default"]
         self._plans = Plans(self._plan)
 

@@ -1,22 +1,24 @@
 """The order of ``java.util.HashMap``: Java's converters and transforms keep schemaless objects in hash maps, and the
 order shows in the JSON and the text they become.
 
-The order of such a map follows from the hash codes of its keys, the size of its table, and, where two keys share a
-bucket, from who came first.
+What the order follows from is in ``penstock.java.hash_map``; here a key's schema says which class Java's key is of.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from struct import Struct
 from typing import Any, NamedTuple
 
 from penstock.api.schema import Type
-from penstock.java.text import hash_code
-
-_DOUBLE = Struct(">d")
-_WORD = 0xFFFFFFFF
+from penstock.java.hash_map import (
+    hash_code,
+    hash_code_of_boolean,
+    hash_code_of_double,
+    hash_code_of_int,
+    hash_code_of_long,
+    hash_order,
+)
 
 
 def hash_map(entries: Mapping[Any, Any], capacity: int = 16, key_type: Type = Type.STRING) -> dict[Any, Any]:
@@ -30,11 +32,11 @@ def hash_map(entries: Mapping[Any, Any], capacity: int = 16, key_type: Type = Ty
     if len(keys) < 2:
         return dict(entries)
     if key_type is Type.STRING:
-        order = _order_of_texts(keys, capacity)
+        order = hash_order(keys, capacity)
     elif key_type.primitive and key_type is not Type.BYTES:
-        order = _order(keys, [_code(key, key_type) for key in keys], capacity)
+        order = hash_order(keys, capacity, lambda key: _code(key, key_type))
     else:
-        order = keys
+        order = list(keys)
     return {key: entries[key] for key in order}
 
 
@@ -56,35 +58,22 @@ class Order(NamedTuple):
 
 @lru_cache(10_000)
 def order_of_keys(keys: tuple[str, ...]) -> Order:
-    order = _order_of_texts(keys, 16)
-    return Order(order, order == keys, order == _order_of_texts(keys[::-1], 16))
-
-
-def _order_of_texts(keys: tuple[str, ...], capacity: int) -> tuple[str, ...]:
-    return _order(keys, [hash_code(key) for key in keys], capacity)
-
-
-def _order(keys: tuple[Any, ...], codes: list[int], capacity: int) -> tuple[Any, ...]:
-    while len(keys) > capacity * 3 // 4:
-        capacity *= 2
-    buckets = [(code ^ code >> 16) & (capacity - 1) for code in codes]
-    return tuple(keys[i] for i in sorted(range(len(keys)), key=buckets.__getitem__))
+    order = tuple(hash_order(keys))
+    return Order(order, order == keys, order == tuple(hash_order(keys[::-1])))
 
 
 def _code(key: Any, key_type: Type) -> int:
-    """``key.hashCode()``, as an unsigned number of 32 bits."""
+    """``key.hashCode()``."""
     match key:
         case None:
             return 0
         case bool():
-            return 1231 if key else 1237
+            return hash_code_of_boolean(key)
         case float():
-            bits = int.from_bytes(_DOUBLE.pack(key), "big")
-            return (bits ^ bits >> 32) & _WORD
+            return hash_code_of_double(key)
         case int() if key_type is Type.INT64:
-            bits = key & 0xFFFFFFFFFFFFFFFF
-            return (bits ^ bits >> 32) & _WORD
+            return hash_code_of_long(key)
         case int():
-            return key & _WORD
+            return hash_code_of_int(key)
         case _:
             return hash_code(str(key))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.api.errors import ConfigError
+from penstock.java.errors import PropertiesError
 from penstock.java.properties import parse_properties
 
 
@@ -34,5 +34,5 @@ def test_properties_are_read_as_java_reads_them(text: str, settings: dict[str, s
 
 
 def test_a_broken_escape() -> None:
-    with pytest.raises(ConfigError, match="Malformed"):
+    with pytest.raises(PropertiesError, match="Malformed"):
         parse_properties(r"a=\u12x4")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.api.errors import DataError
+from penstock.java.errors import JsonError
 from penstock.java.jackson import compact
 
 
@@ -12,6 +12,7 @@ from penstock.java.jackson import compact
         (None, "null"),
         (True, "true"),
         (-(2**63), "-9223372036854775808"),
+        (2**70, "1180591620717411303424"),
         (1e10, "1.0E10"),
         (2.5, "2.5"),
         (float("nan"), '"NaN"'),
@@ -20,6 +21,7 @@ from penstock.java.jackson import compact
         ('\x00\x1f\x7f\b\f\n\r\t"\\', '"\\u0000\\u001F\x7f\\b\\f\\n\\r\\t\\"\\\\"'),
         ("\\u00ab é\u2028", '"\\\\u00ab é\u2028"'),
         ("\U0001f600", '"\\uD83D\\uDE00"'),
+        ("\ud800", '"\\uD800"'),
         ({"a": [1, {}], "b": ()}, '{"a":[1,{}],"b":[]}'),
         (b"\xff", '"/w=="'),
     ],
@@ -29,5 +31,5 @@ def test_encode(value: object, written: str):
 
 
 def test_what_json_can_not_hold():
-    with pytest.raises(DataError, match="A value of type object"):
+    with pytest.raises(JsonError, match="A value of type object"):
         compact.encode({"a": object()})

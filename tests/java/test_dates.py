@@ -1,0 +1,56 @@
+"""Java's SimpleDateFormat; Java's own answers are in pipeline/converters/test_golden.py."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.java.dates import DateFormat
+from penstock.java.errors import DatePatternError
+
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+MOMENTS = st.integers(-11_676_096_000_000, 253_402_300_799_999).map(lambda ms: EPOCH + dt.timedelta(milliseconds=ms))
+
+
+@given(MOMENTS)
+def test_the_quick_way_to_format_and_the_full_one_agree(moment):
+    form = DateFormat("yyyy-MM-dd'T'HH:mm:ss")
+    millis = (moment - EPOCH) // dt.timedelta(milliseconds=1)
+    text = form.format(moment)
+    assert text == form.format_millis(millis)
+    assert form.parse(text) == moment.replace(microsecond=0)
+    assert form.parse_millis(text) == millis // 1000 * 1000
+
+
+@given(MOMENTS)
+def test_dates_are_read_again_in_words(moment):
+    form = DateFormat("EEEE, d. MMMM yyyy G, h 'o''clock' a, mm:ss.SSS XXX")
+    assert form.parse(form.format(moment)) == moment
+
+
+def test_years_of_two_digits_are_near():
+    this_year = dt.datetime.now(dt.UTC).year
+    for year in range(this_year - 79, this_year + 19):
+        assert DateFormat("yy").parse(f"{year % 100:02d}").year == year
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("yyyy-nn", "Illegal pattern character 'n'"),
+        ("'T", "Unterminated quote"),
+        ("XXXX", "invalid ISO 8601 format: length=4"),
+    ],
+)
+def test_patterns_that_java_refuses(pattern, message):
+    with pytest.raises(DatePatternError, match=message):
+        DateFormat(pattern)
+
+
+@pytest.mark.parametrize("text", ["", "x", "2024", "2024-1"])
+def test_texts_that_do_not_fit(text):
+    with pytest.raises(ValueError, match=f'Unparseable date: "{text}"'):
+        DateFormat("yyyy-MM-dd").parse(text)

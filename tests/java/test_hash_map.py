@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from penstock.java.hash_map import copy_order, hash_code, hash_order
+
+
+def test_hash_codes_are_those_of_java() -> None:
+    assert [hash_code(text) for text in ("", "a", "name", "héllo", "😀")] == [0, 97, 3373707, 103094734, 1772899]
+
+
+def test_sets_are_enumerated_as_in_java() -> None:
+    assert hash_order(["POLL", "INTERVAL", "CONNECTOR"]) == ["INTERVAL", "POLL", "CONNECTOR"]
+    assert hash_order(["REQUESTED", "REQUIRED"]) == ["REQUIRED", "REQUESTED"]
+
+
+def test_copies_of_maps_are_enumerated_as_in_java() -> None:
+    config = ["a", "zz", "connector.classs", "tasks.max", "name"]
+    assert copy_order(config) == ["zz", "connector.classs", "name", "a", "tasks.max"]
