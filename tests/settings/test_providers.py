@@ -78,7 +78,7 @@ def test_a_file_that_can_not_be_read(tmp_path: Path) -> None:
         ConfigTransformer.of(WORKER, resolve).transform({"a": f"${{file:{tmp_path}/none:y}}"})
 
 
-def test_a_path_for_the_environment() -> None:
+def test_a_path_for_the_environment(tmp_path: Path) -> None:
     (tmp_path / "broken").write_text(r"a=\u12x4")
     with pytest.raises(ConfigError, match="Malformed"):
         FileConfigProvider().get(str(tmp_path / "broken"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.api.errors import ConfigError
 from penstock.connectors.mirror.filters import DefaultConfigPropertyFilter, DefaultGroupFilter, DefaultTopicFilter
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS, SOURCE_SETTINGS
+from penstock.java.errors import PatternError
 
 ALIAS = {"source.cluster.alias": "a"}
 
@@ -39,7 +39,7 @@ def test_an_empty_list_describes_nothing() -> None:
 
 
 def test_a_pattern_that_is_none() -> None:
-    with pytest.raises(ConfigError, match="Unclosed character class"):
+    with pytest.raises(PatternError, match="Unclosed character class"):
         topics(topics="[")
 
 

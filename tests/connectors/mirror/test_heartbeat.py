@@ -32,7 +32,7 @@ def test_every_poll_beats_without_an_interval() -> None:
 
 @pytest.mark.integration
 def test_no_task_without_heartbeats(bootstrap: str) -> None:
-    policy = {"replication_policy_class": "mirroring.OwnHeartbeats"}
+    policy = {"replication_policy_class": "support.mirror.setup.OwnHeartbeats"}
     config = mirror_config(bootstrap, *aliases(), emit_heartbeats_enabled="false", **policy)
     with started(MirrorHeartbeatConnector(), config) as connector:
         assert connector.task_configs(1) == []
@@ -41,7 +41,7 @@ def test_no_task_without_heartbeats(bootstrap: str) -> None:
 @pytest.mark.integration
 def test_heartbeats_arrive(kafka: Kafka, bootstrap: str) -> None:
     source, target = aliases()
-    config = mirror_config(bootstrap, source, target, replication_policy_class="mirroring.OwnHeartbeats")
+    config = mirror_config(bootstrap, source, target, replication_policy_class="support.mirror.setup.OwnHeartbeats")
     with started(MirrorHeartbeatConnector(), config) as connector:
         [config] = connector.task_configs(5)
     topic = f"heartbeats-{source}"

@@ -13,7 +13,7 @@ from penstock.java.regex import compile_regex
 
 
 def matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
-    """Whether one of the patterns describes a whole name; none of them describes nothing. Raises ConfigError."""
+    """Whether one of the patterns describes a whole name; none of them describes nothing. Raises PatternError."""
     if not patterns:
         return lambda name: False
     pattern = compile_regex("|".join(patterns))
