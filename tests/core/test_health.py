@@ -3,10 +3,11 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.core.group.membership import Assignment, CoordinatorFound, CoordinatorUnknown, Failed, Joined
-from penstock.core.herder import Herder, HerderSettings
+from penstock.core.herder import Herder
 from penstock.core.model.actions import Answer
-from penstock.core.model.events import CaughtUp, Submitted, Trouble
+from penstock.core.model.events import CaughtUp, Degraded, Submitted
 from penstock.core.model.messages import GetHealth
+from penstock.core.settings import HerderSettings
 
 READY = (200, "healthy", "Worker has completed startup and is ready to handle requests.")
 
@@ -34,7 +35,7 @@ def test_a_worker_that_starts():
 
 
 def test_what_a_start_waits_for_is_told():
-    waiting = herder(Trouble("topics", "Reading topic `t` has to wait: no route."))
+    waiting = herder(Degraded("topics", "Reading topic `t` has to wait: no route."))
     assert health(waiting) == (
         503,
         "starting",
@@ -43,9 +44,9 @@ def test_what_a_start_waits_for_is_told():
 
 
 def test_a_worker_that_has_lost_its_topics():
-    worker = herder(CaughtUp(), joined(), Trouble("topics", "Reading topic `t` has to wait."))
+    worker = herder(CaughtUp(), joined(), Degraded("topics", "Reading topic `t` has to wait."))
     assert health(worker) == (500, "unhealthy", "Reading topic `t` has to wait.")
-    worker.handle(Trouble("topics", None), 0)
+    worker.handle(Degraded("topics", None), 0)
     assert health(worker) == READY
 
 

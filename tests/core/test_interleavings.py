@@ -233,9 +233,9 @@ class Rest:
         for worker in self.cluster.workers.values():
             herder = worker.herder
             assert herder.work.held == set()
-            assert not herder.restarting.busy
-            assert not herder.changing.busy
-            assert herder.flows.next_deadline() is None or herder.is_leader or self.cluster.broken, herder.flows
+            assert not herder.restarts.lane.busy
+            assert not herder.leadership.changes.busy
+            assert herder.output.flows.next_deadline() is None or herder.membership.is_leader or self.cluster.broken
             assert set(herder.state.connectors) == set(self.connectors)
             assert set(worker.tasks) == {t.id for t in herder.work.tasks.values() if not t.ended}
         alive = list(self.cluster.workers.values())
@@ -247,7 +247,7 @@ class Rest:
         return [TaskId(name, i) for name, count in counts.items() for i in range(count)]
 
     def _leader(self) -> Worker:
-        (leader,) = [w for w in self.cluster.workers.values() if w.herder.is_leader]
+        (leader,) = [w for w in self.cluster.workers.values() if w.herder.membership.is_leader]
         return leader
 
     def _check_connectors(self, statuses: dict[Any, Any]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.core.group.membership import Assignment, Joined
-from penstock.core.herder import Herder, HerderSettings
+from penstock.core.herder import Herder
 from penstock.core.model.events import CaughtUp, ConfigRead, StatusRead
 from penstock.core.model.records import (
     ConfigRecord,
@@ -22,6 +22,7 @@ from penstock.core.model.records import (
     TopicStatus,
 )
 from penstock.core.model.tasks import TaskId
+from penstock.core.settings import HerderSettings
 from scale.group import Group
 from scale.measuring import cost
 

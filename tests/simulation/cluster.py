@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.core.group.leadership import Fenced
-from penstock.core.herder import Herder, HerderSettings
+from penstock.core.herder import Herder
 from penstock.core.model import actions as a
 from penstock.core.model import events as e
 from penstock.core.model import messages as m
@@ -30,6 +30,7 @@ from penstock.core.model.tasks import (
     TopicSeen,
 )
 from penstock.core.session_keys import key_bytes, sign
+from penstock.core.settings import HerderSettings
 from simulation import descriptions
 from simulation.group import Group
 from simulation.worker import Facts, Task, Worker

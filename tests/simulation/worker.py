@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Joined
-from penstock.core.herder import Herder, PluginFacts
+from penstock.core.herder import Herder
 from penstock.core.model.tasks import TaskId
+from penstock.core.settings import PluginFacts
 
 
 class Facts(PluginFacts):

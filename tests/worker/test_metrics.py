@@ -201,7 +201,7 @@ def test_rebalances(cluster: MeasuredCluster, clock: Clock) -> None:
     cluster.tell(Revoked("one", (), (), lambda: None))
     clock.now += 2
     assert samples(cluster)("worker_rebalance_rebalancing") == 1
-    cluster.tell(Joined(9, "one", 2, cluster.herder.assignment, True))
+    cluster.tell(Joined(9, "one", 2, cluster.herder.membership.assignment, True))
     clock.now += 5
     seen = samples(cluster)
     assert seen("worker_rebalance_completed_rebalances_total") == completed + 1

@@ -1,122 +1,140 @@
 """Fencing of a connector's old tasks before its new ones start (KIP-618).
 
-A source task with exactly once writes under a transactional id of its own. Before the tasks of a new generation
-start, the leader fences the producers of the last one, of which the ``tasks-fencing-`` record tells how many there
-were, and writes the new number there; only then do tasks start and read their offsets. Where one task follows one
-task it fences its predecessor by itself.
+A source task with exactly once writes under a transactional id of its own. Before the tasks of a new generation start,
+the leader fences the producers of the last one, whose number is in the ``tasks-fencing-`` record, and writes the new
+number there; only then do tasks start and read their offsets. A single task that follows a single task fences its
+predecessor itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from penstock.core.group.catch_up import read_to_end
-from penstock.core.group.leader_duties import lacks_key, signing_key
-from penstock.core.group.leadership import append
+from penstock.core.group.catch_up import ConfigReader
+from penstock.core.group.leadership import Leadership
 from penstock.core.model import actions
 from penstock.core.model.flow import Flow, Until
 from penstock.core.model.messages import Refused
+from penstock.core.model.output import Output
 from penstock.core.model.records import TaskCount
-from penstock.core.status import events
-
-if TYPE_CHECKING:
-    from penstock.core.herder import Herder
+from penstock.core.model.state import ClusterState
+from penstock.core.session_keys import SessionKeys
+from penstock.core.settings import HerderSettings, PluginFacts
+from penstock.core.status.writer import StatusWriter
+from penstock.core.work import Work
 
 RETRY_MS = 250
 
 
 @dataclass(slots=True)
-class Fencing:
-    leading: set[str] = field(default_factory=set)
-    """Connectors that this leader is fencing."""
-    waiting: set[str] = field(default_factory=set)
-    """Connectors whose tasks here wait for the fencing."""
+class ZombieFencing:
+    """The leader's part: fences the producers of old tasks, of several requests at once for all of them."""
 
+    settings: HerderSettings
+    plugins: PluginFacts
+    state: ClusterState
+    leadership: Leadership
+    reader: ConfigReader
+    _under_way: set[str] = field(default_factory=set)
 
-def fence(herder: Herder, name: str) -> Flow:
-    """As leader, fence the old tasks of a connector if that is due; several requests at once share one round."""
-    yield from read_to_end(herder, "performing zombie fencing")
-    yield Until(lambda: name not in herder.fencing.leading, herder.settings.request_timeout_ms, f"fencing of {name}")
-    state = herder.state
-    connector = state.connectors.get(name)
-    if connector is None or name not in state.pending_fencing:
-        return
-    position, count, old = connector.tasks_position, len(connector.task_configs), state.task_counts.get(name)
+    def applies_to(self, config: Mapping[str, str]) -> bool:
+        """Whether tasks of such a connector write exactly once."""
+        return self.settings.exactly_once and self.plugins.kind(config) == "source"
 
-    def write_count() -> Flow:
-        present = state.connectors.get(name)
-        if present is None or present.tasks_position != position:
-            raise Refused(
-                409, f"Failed to complete zombie fencing of {name} because a new set of task configs was generated"
-            )
-        yield from append(herder, TaskCount(name, count))
+    def is_due(self, name: str) -> bool:
+        """Whether the connector's tasks must not start before its old ones have been fenced."""
+        due = self.settings.exactly_once and name in self.state.pending_fencing
+        return due and self.applies_to(self.state.connectors[name].config)
 
-    herder.fencing.leading.add(name)
-    try:
-        if old is not None and (old, count) != (1, 1):
-            yield actions.FenceProducers(name, old, connector.config)
-        yield from herder.changing.through(write_count())
-    finally:
-        herder.fencing.leading.discard(name)
-
-
-def fence_before_start(herder: Herder, name: str) -> None:
-    """Have the connector's old tasks fenced, here or at the leader, then let its tasks here start; or fail them."""
-    if name in herder.fencing.waiting:
-        return
-    herder.fencing.waiting.add(name)
-
-    def done(_: object, error: BaseException | None) -> None:
-        herder.fencing.waiting.discard(name)
-        if error is None:
-            herder.work.prepared(name)
-        else:
-            _fail_waiting(herder, name, error)
-
-    herder.start(_fence_while_waited_for(herder, name), done)
-
-
-def _fence_while_waited_for(herder: Herder, name: str) -> Flow:
-    """The leader may change, or be out of reach for a moment: tried again as long as a request may take."""
-    give_up_at = herder.now + herder.settings.request_timeout_ms
-    while herder.work.preparing(name):
-        try:
-            yield from _fence_here_or_there(herder, name)
+    def fence(self, name: str) -> Flow:
+        """As leader, fence the old tasks of a connector if that is due."""
+        yield from self.reader.read_to_end("performing zombie fencing")
+        timeout_ms = self.settings.request_timeout_ms
+        yield Until(lambda: name not in self._under_way, timeout_ms, f"fencing of {name}")
+        state = self.state
+        connector = state.connectors.get(name)
+        if connector is None or name not in state.pending_fencing:
             return
-        except Exception as error:
-            if herder.now >= give_up_at:
-                raise
-            herder.log("WARNING", f"The old tasks of {name} could not be fenced, next try in {RETRY_MS} ms: {error}")
+        position, count, old = connector.tasks_position, len(connector.task_configs), state.task_counts.get(name)
+
+        def write_count() -> Flow:
+            present = state.connectors.get(name)
+            if present is None or present.tasks_position != position:
+                raise Refused(
+                    409, f"Failed to complete zombie fencing of {name} because a new set of task configs was generated"
+                )
+            yield from self.leadership.append(TaskCount(name, count))
+
+        self._under_way.add(name)
         try:
-            yield Until(lambda: not herder.work.preparing(name), RETRY_MS, "")
-        except TimeoutError:
-            continue
+            if old is not None and (old, count) != (1, 1):
+                yield actions.FenceProducers(name, old, connector.config)
+            yield from self.leadership.changes.through(write_count())
+        finally:
+            self._under_way.discard(name)
 
 
-def _fence_here_or_there(herder: Herder, name: str) -> Flow:
-    timeout_ms = herder.settings.request_timeout_ms
-    yield Until(herder.ready_to_lead, timeout_ms, "No leader is known.")
-    if herder.is_leader:
-        yield from fence(herder, name)
-        return
-    yield Until(lambda: not lacks_key(herder), timeout_ms, "The leader has not written a session key.")
-    yield actions.CallLeader(
-        "PUT",
-        herder.leader_url or "",
-        ("connectors", name, "fence"),
-        None,
-        signing_key(herder),
-        herder.settings.signature_algorithm,
-    )
-    yield Until(lambda: name not in herder.state.pending_fencing, timeout_ms, f"{name} has not been fenced.")
+@dataclass(slots=True)
+class FencingBeforeStart:
+    """Every worker's part: has old tasks fenced, here or by the leader, before the new ones start here."""
 
+    output: Output
+    work: Work
+    zombies: ZombieFencing
+    keys: SessionKeys
+    writer: StatusWriter
+    _waiting: set[str] = field(default_factory=set)
 
-def _fail_waiting(herder: Herder, name: str, error: BaseException) -> None:
-    trace = (
-        "org.apache.kafka.connect.errors.ConnectException: Failed to perform zombie fencing\n"
-        f"Caused by: {type(error).__name__}: {error}\n"
-    )
-    for task in herder.work.preparing(name):
-        events.fail_task(herder, task, trace)
-        herder.work.ended(task)
+    def prepare(self, name: str) -> None:
+        """Have the connector's old tasks fenced, then let its tasks here start; if that fails, they fail."""
+        if name in self._waiting:
+            return
+        self._waiting.add(name)
+
+        def done(_: object, error: BaseException | None) -> None:
+            self._waiting.discard(name)
+            if error is None:
+                self.work.prepared(name)
+            else:
+                self._fail_waiting(name, error)
+
+        self.output.start(self._fence_while_waited_for(name), done)
+
+    def _fence_while_waited_for(self, name: str) -> Flow:
+        """The leader may change, or be unreachable for a moment: retried for as long as a request may take."""
+        give_up_at = self.output.now + self.zombies.settings.request_timeout_ms
+        while self.work.preparing(name):
+            try:
+                yield from self._fence_here_or_there(name)
+                return
+            except Exception as error:
+                if self.output.now >= give_up_at:
+                    raise
+                self.output.log(
+                    "WARNING", f"The old tasks of {name} could not be fenced; retrying in {RETRY_MS} ms: {error}"
+                )
+            try:
+                yield Until(lambda: not self.work.preparing(name), RETRY_MS, "")
+            except TimeoutError:
+                continue
+
+    def _fence_here_or_there(self, name: str) -> Flow:
+        leadership = self.zombies.leadership
+        yield from leadership.known()
+        if leadership.membership.is_leader:
+            yield from self.zombies.fence(name)
+            return
+        yield from self.keys.key_known()
+        yield self.keys.call_leader("PUT", ("connectors", name, "fence"), None)
+        timeout_ms, state = self.zombies.settings.request_timeout_ms, self.zombies.state
+        yield Until(lambda: name not in state.pending_fencing, timeout_ms, f"{name} has not been fenced.")
+
+    def _fail_waiting(self, name: str, error: BaseException) -> None:
+        trace = (
+            "org.apache.kafka.connect.errors.ConnectException: Failed to perform zombie fencing\n"
+            f"Caused by: {type(error).__name__}: {error}\n"
+        )
+        for task in self.work.preparing(name):
+            self.writer.fail_task(task, trace)
+            self.work.ended(task)

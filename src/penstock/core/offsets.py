@@ -2,67 +2,67 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from penstock.core.exactly_once import fence
-from penstock.core.group.catch_up import read_to_end
-from penstock.core.group.leadership import as_leader
+from penstock.core.exactly_once import ZombieFencing
+from penstock.core.group.catch_up import ConfigReader
+from penstock.core.group.leadership import Leadership
 from penstock.core.model import actions
 from penstock.core.model import messages as m
 from penstock.core.model.flow import Flow, Until
-from penstock.core.model.state import STOPPED
-from penstock.core.requests import checks
-
-if TYPE_CHECKING:
-    from penstock.core.herder import Herder
-
-Offsets = tuple[tuple[dict[str, object] | None, dict[str, object] | None], ...]
+from penstock.core.model.state import STOPPED, ClusterState
+from penstock.core.requests.reads import config_of
+from penstock.core.work import Work
 
 
-def read(herder: Herder, request: m.GetOffsets) -> Flow:
-    config = checks.known(herder, request.name)
-    offsets = yield actions.ReadOffsets(request.name, config)
-    return m.Reply(200, {"offsets": offsets})
+@dataclass(slots=True)
+class OffsetRequests:
+    state: ClusterState
+    work: Work
+    leadership: Leadership
+    reader: ConfigReader
+    zombies: ZombieFencing
 
+    def read(self, request: m.GetOffsets) -> Flow:
+        config = config_of(self.state, request.name)
+        offsets = yield actions.ReadOffsets(request.name, config)
+        return m.Reply(200, {"offsets": offsets})
 
-def alter(herder: Herder, request: m.AlterOffsets) -> Flow:
-    return (yield from _write(herder, request.name, request.offsets))
+    def alter(self, request: m.AlterOffsets) -> Flow:
+        return (yield from self._write(request.name, request.offsets))
 
+    def reset(self, request: m.ResetOffsets) -> Flow:
+        return (yield from self._write(request.name, None))
 
-def reset(herder: Herder, request: m.ResetOffsets) -> Flow:
-    return (yield from _write(herder, request.name, None))
+    def _write(self, name: str, offsets: m.OffsetChanges | None) -> Flow:
+        """With exactly once, tasks that may still run anywhere are fenced first; else those here must have ended."""
+        yield from self.leadership.as_leader()
+        yield from self.reader.read_to_end("modifying connector offsets")
+        yield from self.leadership.no_rebalance_due()  # by then its tasks have been asked to stop
+        config = self._stopped(name)
+        if self.zombies.applies_to(config):
+            yield from self.zombies.fence(name)
+        else:
+            yield from self._tasks_ended(name)
+        config = self._stopped(name)
+        message = yield actions.WriteOffsets(name, config, offsets)
+        return m.Reply(200, {"message": message})
 
+    def _tasks_ended(self, name: str) -> Flow:
+        """Until then they may commit offsets once more."""
 
-def _write(herder: Herder, name: str, offsets: Offsets | None) -> Flow:
-    """With exactly once, tasks that may still be at work somewhere are fenced off first; else those here have ended."""
-    yield from as_leader(herder)
-    yield from read_to_end(herder, "modifying connector offsets")
-    yield from checks.settled(herder)  # by then its tasks have been told to stop
-    config = _stopped(herder, name)
-    if herder.settings.exactly_once and herder.plugins.kind(config) == "source":
-        yield from fence(herder, name)
-    else:
-        yield from _tasks_ended(herder, name)
-    config = _stopped(herder, name)
-    message = yield actions.WriteOffsets(name, config, offsets)
-    return m.Reply(200, {"message": message})
+        def ended() -> bool:
+            return all(run.ended for id, run in self.work.tasks.items() if id.connector == name)
 
+        timeout_ms = self.leadership.settings.request_timeout_ms
+        yield Until(ended, timeout_ms, f"The tasks of connector {name} have not ended yet.")
 
-def _tasks_ended(herder: Herder, name: str) -> Flow:
-    """Until then they may commit offsets once more."""
-
-    def ended() -> bool:
-        return all(run.ended for id, run in herder.work.tasks.items() if id.connector == name)
-
-    yield Until(ended, herder.settings.request_timeout_ms, f"The tasks of connector {name} have not ended yet.")
-
-
-def _stopped(herder: Herder, name: str) -> dict[str, str]:
-    config = checks.known(herder, name)
-    if herder.state.target_state(name) != STOPPED or herder.state.tasks(name):
-        raise m.Refused(
-            400,
-            "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the "
-            f"specified connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint",
-        )
-    return config
+    def _stopped(self, name: str) -> dict[str, str]:
+        config = config_of(self.state, name)
+        if self.state.target_state(name) != STOPPED or self.state.tasks(name):
+            raise m.Refused(
+                400,
+                "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for "
+                f"the specified connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint",
+            )
+        return config

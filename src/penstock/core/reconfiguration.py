@@ -1,89 +1,129 @@
-"""A connector's tasks, made from its configuration: asked of the connector, published where they have changed.
+"""A connector's tasks, made from its configuration: the connector is asked, and changes are published.
 
-Happens whenever a connector has come to run and whenever it asks for it itself. The leader writes the task
-configurations to the config topic; another worker hands them to the leader. Tried again for ever, at growing
-intervals, as long as that very run of the connector goes on.
+Happens whenever a connector starts to run and whenever it asks for it. The leader writes the task configurations to the
+config topic; another worker sends them to the leader. Retried without end, with growing backoff, for as long as that
+run of the connector lasts.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from penstock.core.group.leader_duties import signing_key
-from penstock.core.group.leadership import append, as_leader
+from penstock.core.group.leadership import Leadership
 from penstock.core.model import actions
 from penstock.core.model.flow import Flow, Until
 from penstock.core.model.messages import Refused
+from penstock.core.model.output import Output
 from penstock.core.model.records import ConfigTopicRecord, TaskConfig, TasksCommit
-from penstock.core.model.state import STARTED, STOPPED
+from penstock.core.model.state import STARTED, STOPPED, ClusterState
 from penstock.core.model.tasks import TaskId
-from penstock.core.work import ConnectorRun, Phase
-
-if TYPE_CHECKING:
-    from penstock.core.herder import Herder
+from penstock.core.session_keys import SessionKeys
+from penstock.core.work import ConnectorRun, Phase, Reconfiguration, Work
 
 FIRST_BACKOFF_MS = 250
 LAST_BACKOFF_MS = 60_000
 
 
-def request(herder: Herder, name: str) -> None:
-    """Ask the connector that runs here for its tasks; once more afterwards if it is being asked already."""
-    run = herder.work.connectors.get(name)
-    if run is None:
-        return
-    if run.reconfiguring:
-        run.reconfigure_again = True
-        return
-    run.reconfiguring = True
+@dataclass(slots=True)
+class Reconfigurations:
+    output: Output
+    state: ClusterState
+    work: Work
+    leadership: Leadership
+    keys: SessionKeys
 
-    def done(_: object, error: BaseException | None) -> None:
-        run.reconfiguring = False
-        if error is not None:
-            herder.log("ERROR", f"The tasks of connector {name} could not be configured: {error}")
-        if run.reconfigure_again:
-            run.reconfigure_again = False
-            request(herder, name)
-
-    herder.start(_reconfigure(herder, run), done)
-
-
-def committed(herder: Herder, name: str) -> None:
-    """Called with every commit of tasks: what a connector wanted before, or elsewhere, may have come late."""
-    run = herder.work.connectors.get(name)
-    if run is not None and run.tasks is not None and herder.state.tasks(name):
-        connector = herder.state.connectors[name]
-        if connector.task_configs != run.tasks and not run.reconfiguring and _goes_on(herder, run):
-            request(herder, name)
-
-
-def _reconfigure(herder: Herder, run: ConnectorRun) -> Flow:
-    backoff = FIRST_BACKOFF_MS
-    while _goes_on(herder, run):
-        config = run.config
-        try:
-            tasks = yield actions.MakeTaskConfigs(run.name, run.run, max(1, _tasks_max(config)))
-            if not _goes_on(herder, run) or tasks is None:  # None: refused for good, the connector has failed
-                return
-            run.tasks = tasks
-            if _changed(herder, run, tasks):
-                yield from _publish(herder, run, tasks)
+    def request(self, name: str) -> None:
+        """Ask the connector that runs here for its tasks; once more afterwards if it is being asked already."""
+        run = self.work.connectors.get(name)
+        if run is None:
             return
-        except Exception as error:
-            herder.log(
-                "ERROR", f"The tasks of connector {run.name} could not be configured; next try in {backoff} ms: {error}"
-            )
-        try:
-            yield Until(lambda: not _goes_on(herder, run), backoff, "")
-        except TimeoutError:
-            backoff = min(2 * backoff, LAST_BACKOFF_MS)
+        if run.reconfiguration is not Reconfiguration.IDLE:
+            run.reconfiguration = Reconfiguration.WANTED_AGAIN
+            return
+        run.reconfiguration = Reconfiguration.UNDER_WAY
 
+        def done(_: object, error: BaseException | None) -> None:
+            again = run.reconfiguration is Reconfiguration.WANTED_AGAIN
+            run.reconfiguration = Reconfiguration.IDLE
+            if error is not None:
+                self.output.log("ERROR", f"The tasks of connector {name} could not be configured: {error}")
+            if again:
+                self.request(name)
 
-def _goes_on(herder: Herder, run: ConnectorRun) -> bool:
-    return (
-        herder.work.connectors.get(run.name) is run
-        and run.phase is Phase.RUNNING
-        and herder.state.target_state(run.name) == STARTED
-    )
+        self.output.start(self._reconfigure(run), done)
+
+    def committed(self, name: str) -> None:
+        """Called with every commit of tasks: an older set of configurations may have been written late."""
+        run = self.work.connectors.get(name)
+        if run is not None and run.tasks is not None and self.state.tasks(name):
+            connector, idle = self.state.connectors[name], run.reconfiguration is Reconfiguration.IDLE
+            if connector.task_configs != run.tasks and idle and self._is_running(run):
+                self.request(name)
+
+    def _reconfigure(self, run: ConnectorRun) -> Flow:
+        backoff = FIRST_BACKOFF_MS
+        while self._is_running(run):
+            try:
+                tasks = yield actions.MakeTaskConfigs(run.name, run.run, max(1, _tasks_max(run.config)))
+                if not self._is_running(run) or tasks is None:  # None: refused for good, the connector has failed
+                    return
+                run.tasks = tasks
+                if self._changed(run, tasks):
+                    yield from self._publish(run, tasks)
+                return
+            except Exception as error:
+                self.output.log(
+                    "ERROR",
+                    f"The tasks of connector {run.name} could not be configured; retrying in {backoff} ms: {error}",
+                )
+            try:
+                yield Until(lambda: not self._is_running(run), backoff, "")
+            except TimeoutError:
+                backoff = min(2 * backoff, LAST_BACKOFF_MS)
+
+    def _is_running(self, run: ConnectorRun) -> bool:
+        return (
+            self.work.connectors.get(run.name) is run
+            and run.phase is Phase.RUNNING
+            and self.state.target_state(run.name) == STARTED
+        )
+
+    def _changed(self, run: ConnectorRun, tasks: list[dict[str, str]]) -> bool:
+        connector = self.state.connectors[run.name]
+        return connector.inconsistent or connector.task_configs != tasks or connector.applied_config != run.config
+
+    def _publish(self, run: ConnectorRun, tasks: list[dict[str, str]]) -> Flow:
+        def write_unless_outdated() -> Flow:
+            yield from self.leadership.as_leader()
+            if self._is_running(run):
+                yield from self.write(run.name, tasks)
+
+        yield from self.leadership.known()
+        if self.leadership.membership.is_leader:
+            yield from self.leadership.changes.through(write_unless_outdated())
+        else:
+            yield self.keys.call_leader("POST", ("connectors", run.name, "tasks"), tasks)
+
+    # -- the leader
+
+    def empty_stopped(self) -> None:
+        """Called on the leader: take back tasks that an earlier leader wrote for a stopped connector."""
+        for name, connector in self.state.connectors.items():
+            if connector.task_configs and self.state.target_state(name) == STOPPED:
+                flow = self.leadership.changes.through(self._empty(name))
+                self.output.start(flow, what=f"Taking back the tasks of {name}")
+
+    def _empty(self, name: str) -> Flow:
+        is_stopped = self.state.target_state(name) == STOPPED
+        if self.leadership.membership.is_leader and self.state.tasks(name) and is_stopped:
+            yield from self.write(name, [])
+
+    def write(self, name: str, tasks: list[dict[str, str]]) -> Flow:
+        """As leader, write and commit a connector's task configurations. Raises Refused for a stopped connector."""
+        if tasks and self.state.target_state(name) == STOPPED:
+            raise Refused(400, f"Cannot submit non-empty set of task configs for stopped connector {name}")
+        records: list[ConfigTopicRecord] = [TaskConfig(TaskId(name, i), config) for i, config in enumerate(tasks)]
+        yield from self.leadership.append(*records, TasksCommit(name, len(tasks)))
 
 
 def _tasks_max(config: dict[str, str]) -> int:
@@ -91,48 +131,3 @@ def _tasks_max(config: dict[str, str]) -> int:
         return int(config.get("tasks.max", "1").strip())
     except ValueError:
         return 1
-
-
-def _changed(herder: Herder, run: ConnectorRun, tasks: list[dict[str, str]]) -> bool:
-    connector = herder.state.connectors[run.name]
-    return connector.inconsistent or connector.task_configs != tasks or connector.applied_config != run.config
-
-
-def _publish(herder: Herder, run: ConnectorRun, tasks: list[dict[str, str]]) -> Flow:
-    def write_unless_outdated() -> Flow:
-        yield from as_leader(herder)
-        if _goes_on(herder, run):
-            yield from write(herder, run.name, tasks)
-
-    yield Until(herder.ready_to_lead, herder.settings.request_timeout_ms, "no leader is known")
-    if herder.is_leader:
-        yield from herder.changing.through(write_unless_outdated())
-        return
-    yield actions.CallLeader(
-        "POST",
-        herder.leader_url or "",
-        ("connectors", run.name, "tasks"),
-        tasks,
-        signing_key(herder),
-        herder.settings.signature_algorithm,
-    )
-
-
-def empty_stopped(herder: Herder) -> None:
-    """Called on the leader: take back tasks that were written for a stopped connector by one that led before."""
-    for name, connector in herder.state.connectors.items():
-        if connector.task_configs and herder.state.target_state(name) == STOPPED:
-            herder.start(herder.changing.through(_empty(herder, name)), what=f"Taking back the tasks of {name}")
-
-
-def _empty(herder: Herder, name: str) -> Flow:
-    if herder.is_leader and herder.state.tasks(name) and herder.state.target_state(name) == STOPPED:
-        yield from write(herder, name, [])
-
-
-def write(herder: Herder, name: str, tasks: list[dict[str, str]]) -> Flow:
-    """As leader, write and commit a connector's task configurations. Raises Refused for a stopped connector."""
-    if tasks and herder.state.target_state(name) == STOPPED:
-        raise Refused(400, f"Cannot submit non-empty set of task configs for stopped connector {name}")
-    records: list[ConfigTopicRecord] = [TaskConfig(TaskId(name, i), config) for i, config in enumerate(tasks)]
-    yield from append(herder, *records, TasksCommit(name, len(tasks)))

@@ -1,8 +1,8 @@
-"""The key that workers of a cluster sign their requests to one another with (KIP-507).
+"""Session keys: workers of a cluster sign their requests to one another (KIP-507).
 
-The leader makes a key and writes it to the config topic, which only members of the cluster can read; it makes another
-when the key is older than ``inter.worker.key.ttl.ms``. Only the requests of workers among themselves are signed
-(``PutTaskConfigs``, ``FenceTasks``).
+The leader makes a key and writes it to the config topic, which only members of the cluster can read; it replaces a key
+that is older than ``inter.worker.key.ttl.ms``. Only requests between workers are signed (``PutTaskConfigs``,
+``FenceTasks``).
 """
 
 from __future__ import annotations
@@ -10,9 +10,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
+from penstock.core.group.leadership import RETRY_MS, Leadership
+from penstock.core.model import actions
+from penstock.core.model.flow import FOREVER, Flow, Until
 from penstock.core.model.messages import ALGORITHM_HEADER, SIGNATURE_HEADER, Refused, Signature
 from penstock.core.model.records import SessionKey
+from penstock.core.settings import HerderSettings
 
 DIGESTS = {
     "HmacMD5": "md5",
@@ -22,7 +29,7 @@ DIGESTS = {
     "HmacSHA384": "sha384",
     "HmacSHA512": "sha512",
 }
-"""Java's names of the algorithms that can be used, and Python's."""
+"""Python's names of the supported algorithms, by Java's."""
 
 DEFAULT_KEY_SIZES = {
     "HmacMD5": 64,
@@ -51,9 +58,10 @@ def signature_headers(key: bytes, algorithm: str, body: bytes) -> dict[str, str]
 
 
 def check_signature(signature: Signature, key: SessionKey | None, allowed: tuple[str, ...]) -> None:
-    """Raises Refused with Java's status: 400 for a request without or with a strange signature, 403 for a wrong one.
+    """Raises Refused with Java's status.
 
-    503 where this worker has not read the key yet: the sender tries again.
+    400 for a request without a signature or with an algorithm that is not allowed, 403 for a wrong signature, 503 where
+    this worker has not read the key yet: the sender retries.
     """
     if signature.signature is None or signature.algorithm is None:
         raise Refused(400, "Internal request missing required signature")
@@ -72,3 +80,79 @@ def check_signature(signature: Signature, key: SessionKey | None, allowed: tuple
         )
     if not hmac.compare_digest(signature.signature, sign(key.key, signature.algorithm, signature.body)):
         raise Refused(403, "Internal request contained invalid signature.")
+
+
+@dataclass(slots=True)
+class SessionKeys:
+    """This worker's use of the key; as leader, its replacement (a ``leadership.Duty``)."""
+
+    settings: HerderSettings
+    leadership: Leadership
+
+    # -- every worker
+
+    @property
+    def are_used(self) -> bool:
+        """Whether requests between workers are signed at present."""
+        return self.settings.distributed and self.leadership.membership.requests_are_signed
+
+    @property
+    def present(self) -> SessionKey | None:
+        return self.leadership.state.session_key
+
+    def is_urgent(self) -> bool:
+        """Whether requests are to be signed, and the leader has written no key yet."""
+        return self.are_used and self.present is None
+
+    def key_known(self) -> Flow:
+        """Go on once there is a key, where one is needed."""
+        what = "The leader has not written a session key."
+        yield Until(lambda: not self.is_urgent(), self.settings.request_timeout_ms, what)
+
+    def call_leader(self, method: str, path: tuple[str, ...], body: Any) -> actions.CallLeader:
+        """A request to the leader, signed if requests are signed and there is a key."""
+        key = self.present
+        return actions.CallLeader(
+            method,
+            self.leadership.membership.leader_url or "",
+            path,
+            body,
+            key.key if key is not None and self.are_used else None,
+            self.settings.signature_algorithm,
+        )
+
+    def check_request(self, signature: Signature, what: str) -> None:
+        """Raises Refused if this worker is the only one, or the request from another is not signed as it must be."""
+        if not self.settings.distributed:
+            raise Refused(500, f"Kafka Connect in standalone mode does not support {what}.")
+        if self.are_used:
+            check_signature(signature, self.present, self.settings.verification_algorithms)
+
+    # -- the leader
+
+    def due_in_ms(self) -> int:
+        """A key whose time to live is 0 never expires."""
+        ttl_ms = self.settings.key_ttl_ms
+        if ttl_ms == 0:
+            return FOREVER
+        return ttl_ms if self.present is None else max(self.present.created_ms + ttl_ms - self._now, RETRY_MS)
+
+    def perform(self, over: Callable[[], bool]) -> Flow:
+        if not self.are_used or not self._is_due():
+            return
+        settings = self.settings
+        material = yield actions.MakeSessionKey(settings.key_algorithm, settings.key_size)
+        if not over():
+            yield from self.leadership.append(SessionKey(material, settings.key_algorithm, self._now))
+
+    def _is_due(self) -> bool:
+        key, settings = self.present, self.settings
+        if key is None or key.algorithm != settings.key_algorithm:
+            return True
+        if len(key.key) != key_bytes(settings.key_algorithm, settings.key_size):
+            return True
+        return settings.key_ttl_ms > 0 and self._now >= key.created_ms + settings.key_ttl_ms
+
+    @property
+    def _now(self) -> int:
+        return self.leadership.output.now

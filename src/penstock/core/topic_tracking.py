@@ -1,18 +1,24 @@
 """The set of topics that a connector actively uses (KIP-558).
 
 A topic becomes active with the first record that a task sends to it (source) or is given from it (sink), and stays so
-until the set is reset or the connector deleted; restarts and new configurations keep it. The truth is the status
-topic: one record for each topic and connector, ``ActiveTopics`` is what has been read of it. Tasks report a topic at
-their first record only, so nothing is done per record; the worker that hosts the task writes the record, once, unless
-it has been read or written already.
+until the set is reset or the connector deleted; restarts and new configurations keep it. The status topic holds one
+record for each topic and connector; ``ActiveTopics`` is what has been read of it. Tasks report a topic at their first
+record only, so nothing is done per record; the worker that hosts the task writes the record, once, unless it has been
+read or written already.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from penstock.core.model.messages import Refused
+from penstock.core.model import actions
+from penstock.core.model.flow import Flow, Until
+from penstock.core.model.messages import GetTopics, Refused, Reply, ResetTopics
+from penstock.core.model.output import Output
 from penstock.core.model.records import TopicStatus
+from penstock.core.model.state import ClusterState
+from penstock.core.model.tasks import TaskId
+from penstock.core.settings import HerderSettings
 
 DISABLED = "Topic tracking is disabled."
 RESET_DISABLED = "Topic tracking reset is disabled"
@@ -20,7 +26,7 @@ RESET_DISABLED = "Topic tracking reset is disabled"
 
 @dataclass(slots=True)
 class ActiveTopics:
-    """What has been read, by connector and topic; and what this worker has written and not read back yet."""
+    """Topics read, by connector; and those that this worker has written and not read back yet."""
 
     _read: dict[str, dict[str, TopicStatus]] = field(default_factory=dict)
     _written: set[tuple[str, str]] = field(default_factory=set)
@@ -36,7 +42,7 @@ class ActiveTopics:
             self._read.setdefault(record.connector, {})[record.topic] = record
 
     def of(self, connector: str) -> list[str]:
-        """The active topics, in order of their names; none for a connector that nobody knows."""
+        """The active topics, in order of their names; none for an unknown connector."""
         return sorted(self._read.get(connector, {}))
 
     def all(self) -> list[TopicStatus]:
@@ -61,18 +67,56 @@ class ActiveTopics:
         """Whether this record still counts, none of its key having been read since."""
         return self._read.get(record.connector, {}).get(record.topic) is record
 
-    def written_in_vain(self, connector: str) -> list[TopicStatus]:
-        """The connector has been deleted: records that take back what this worker has written and not read back."""
+    def orphaned(self, connector: str) -> list[TopicStatus]:
+        """Tombstones for records of a deleted connector that this worker has written and not read back yet."""
         return [TopicStatus(topic, connector, None) for name, topic in sorted(self._written) if name == connector]
 
 
-def check_allowed(enabled: bool, allow_reset: bool, reset: bool) -> None:
-    """Raises Refused where the worker's ``topic.tracking.enable`` or ``topic.tracking.allow.reset`` forbids the
-    request.
+@dataclass(slots=True)
+class TopicTracking:
+    """What a worker does about active topics: writes those that its tasks report, answers and resets."""
 
-    Before the connector is looked for: a reset may also be applied to one that is gone.
-    """
-    if not enabled:
-        raise Refused(403, DISABLED)
-    if reset and not allow_reset:
-        raise Refused(403, RESET_DISABLED)
+    settings: HerderSettings
+    output: Output
+    state: ClusterState
+    topics: ActiveTopics
+
+    def seen(self, id: TaskId, topic: str) -> None:
+        """A task here has used a topic for the first time since its start or the last reset."""
+        if self.settings.topic_tracking and id.connector in self.state.connectors:
+            record = self.topics.discover(id.connector, topic, id.task, self.output.now)
+            if record is not None:
+                self.output.emit(actions.AppendStatus((record,)))
+
+    def deleted(self, connector: str) -> None:
+        """The connector has been deleted: take back what was written too late."""
+        if orphaned := self.topics.orphaned(connector):
+            self.output.emit(actions.AppendStatus(tuple(orphaned)))
+
+    def answer(self, request: GetTopics) -> Reply:
+        self._check_enabled()
+        return Reply(200, {request.name: {"topics": self.topics.of(request.name)}})
+
+    def reset(self, request: ResetTopics) -> Flow:
+        """200, as KIP-558 says (Java's standalone worker answers 202).
+
+        Any worker writes the tombstones, also for a connector that has been deleted.
+        """
+        self._check_enabled()
+        if not self.settings.allow_topics_reset:
+            raise Refused(403, RESET_DISABLED)
+        before = self.topics.records(request.name)
+        if gone := self.topics.tombstones(request.name):
+            self.output.emit(actions.AppendStatus(tuple(gone)))
+            try:  # so that a client does not read topics that it has just reset
+                is_read = lambda: not any(self.topics.is_active(r) for r in before)  # noqa: E731
+                yield Until(is_read, self.settings.rebalance_wait_ms, "")
+            except TimeoutError:
+                self.output.log(
+                    "WARNING", f"The reset of the active topics of {request.name} was written but not read back yet"
+                )
+        return Reply(200)
+
+    def _check_enabled(self) -> None:
+        if not self.settings.topic_tracking:
+            raise Refused(403, DISABLED)

@@ -2,9 +2,9 @@
 
 ``reconcile`` compares what should run with what does and asks for the difference; it is called after every event that
 may have changed either, and calling it once more changes nothing. A task's run follows the commit of its
-configuration: when the connector's tasks are committed again, its tasks stop, and start anew only under an assignment
-that was made in view of that commit, so that tasks of the old and the new generation are not at work together.
-Nothing starts before its predecessor has ended.
+configuration: when the connector's tasks are committed again, its tasks stop, and start again only under an assignment
+that was made after that commit, so that tasks of the old and the new generation never run at the same time. Nothing
+starts before its predecessor has ended.
 """
 
 from __future__ import annotations
@@ -23,14 +23,23 @@ from penstock.core.status.statuses import Statuses
 
 class Phase(enum.Enum):
     PREPARING = "preparing"
-    """A task that waits for the old generation to be fenced off (KIP-618)."""
+    """A task that waits until the old generation has been fenced (KIP-618)."""
     STARTING = "starting"
     RUNNING = "running"
     PAUSED = "paused"
     FAILED = "failed"
     LOST = "lost"
-    """A task that ends because it does not hear of its worker, and is to start again then."""
+    """A task that ends because it lost contact with its worker, and is to be started again."""
     STOPPING = "stopping"
+
+
+class Reconfiguration(enum.Enum):
+    """Whether a connector is being asked for its task configurations."""
+
+    IDLE = "idle"
+    UNDER_WAY = "under way"
+    WANTED_AGAIN = "wanted again"
+    """It was requested once more while under way."""
 
 
 @dataclass(slots=True)
@@ -41,15 +50,14 @@ class ConnectorRun:
     target: str
     phase: Phase = Phase.STARTING
     ended: bool = False
-    """Nothing of it is at work any more; only a failed one is kept after that."""
+    """Nothing of it is running any more; only a failed one is kept after that."""
     made: bool = True
     """False after a failure if there is not even an object of its class."""
     tasks: list[dict[str, str]] | None = None
-    """The task configurations that it has last been known to want."""
-    reconfiguring: bool = False
-    reconfigure_again: bool = False
-    told: ConnectorStatus | None = None
-    """The last status that was written of it."""
+    """The task configurations that it gave last."""
+    reconfiguration: Reconfiguration = Reconfiguration.IDLE
+    last_status: ConnectorStatus | None = None
+    """The last status that this worker wrote of it."""
 
 
 @dataclass(slots=True)
@@ -57,13 +65,13 @@ class TaskRun:
     id: TaskId
     run: int
     position: int
-    """Of the commit of its configuration."""
+    """Offset of the commit of its configuration."""
     paused: bool
     phase: Phase = Phase.STARTING
     ended: bool = False
     lost: bool = False
-    """It has ended, or ends, because it did not hear of its worker."""
-    told: TaskStatus | None = None
+    """It has ended, or ends, because it lost contact with its worker."""
+    last_status: TaskStatus | None = None
 
 
 @dataclass(slots=True)
@@ -72,7 +80,7 @@ class Work:
     statuses: Statuses
     emit: Callable[[actions.Action], None]
     prepare: Callable[[str], None]
-    """Called with a connector whose tasks must not start before ``prepared`` is told of it."""
+    """Called with a connector whose tasks must not start before ``prepared`` is called with it."""
     must_prepare: Callable[[str], bool]
     assigned_connectors: set[str] = field(default_factory=set)
     assigned_tasks: set[TaskId] = field(default_factory=set)
@@ -80,11 +88,11 @@ class Work:
     connectors: dict[str, ConnectorRun] = field(default_factory=dict)
     tasks: dict[TaskId, TaskRun] = field(default_factory=dict)
     held: set[str | TaskId] = field(default_factory=set)
-    """What must not run for the moment, because it is being restarted."""
+    """Connectors and tasks that must not run for the moment, because they are being restarted."""
     unsure: set[TaskId] = field(default_factory=set)
-    """Tasks that did not hear of this worker for so long that another may have them: they wait for an assignment."""
+    """Tasks without contact to this worker for so long that another may run them: they wait for an assignment."""
     losses: dict[TaskId, tuple[int, int]] = field(default_factory=dict)
-    """How often in a row tasks were lost, with less than a minute between, and when last; milliseconds."""
+    """Number of losses of a task in a row, less than a minute apart, and the time of the last; milliseconds."""
     dirty: bool = False
     _runs: int = 0
 
@@ -115,7 +123,7 @@ class Work:
         self.dirty = True
 
     def idle(self, what: Iterable[str | TaskId]) -> bool:
-        """Whether nothing of these is at work."""
+        """Whether none of these is running."""
         return all(self._idle(x) for x in what)
 
     def _idle(self, what: str | TaskId) -> bool:
@@ -130,16 +138,16 @@ class Work:
             else:
                 self.connectors.pop(x, None)
 
-    # -- bringing it about
+    # -- starting and stopping
 
     def reconcile(self) -> None:
         if not self.dirty:
             return
         self.dirty = False
         for connector in list(self.connectors.values()):
-            self._tend_connector(connector)
+            self._update_connector(connector)
         for task in list(self.tasks.values()):
-            self._tend_task(task)
+            self._update_task(task)
         for name in sorted(self.assigned_connectors - self.connectors.keys() - self.held):
             if name in self.state.connectors:
                 self._start_connector(name)
@@ -147,7 +155,7 @@ class Work:
             if self._may_run(id):
                 self._start_task(id)
 
-    def _tend_connector(self, run: ConnectorRun) -> None:
+    def _update_connector(self, run: ConnectorRun) -> None:
         known = self.state.connectors.get(run.name)
         wanted = run.name in self.assigned_connectors and run.name not in self.held
         if not wanted or known is None or known.config is not run.config:
@@ -183,7 +191,7 @@ class Work:
             and self.state.target_state(id.connector) != STOPPED
         )
 
-    def _tend_task(self, task: TaskRun) -> None:
+    def _update_task(self, task: TaskRun) -> None:
         if not self._may_run(task.id) or task.position != self.state.connectors[task.id.connector].tasks_position:
             if task.ended or task.phase is Phase.PREPARING:
                 del self.tasks[task.id]
@@ -229,10 +237,16 @@ class Work:
                 del self.tasks[task.id]
                 self.dirty = True
 
-    # -- what is heard of it
+    def reset_topics(self, connector: str) -> None:
+        """Its tasks here report their topics again (KIP-558)."""
+        for id in self.tasks:
+            if id.connector == connector:
+                self.emit(actions.ResetTaskTopics(id))
+
+    # -- the runs
 
     def connector(self, name: str, run: int) -> ConnectorRun | None:
-        """The run of this number, if it is the present one."""
+        """The run of this number, if it is the current one."""
         known = self.connectors.get(name)
         return known if known is not None and known.run == run else None
 
@@ -247,7 +261,7 @@ class Work:
         return known if known is not None and known.run == run else None
 
     def ended(self, run: ConnectorRun | TaskRun) -> None:
-        """It is at work no more; forget it unless it is kept as failed."""
+        """The run has ended; forget it unless it is kept as failed."""
         run.ended = True
         self.dirty = True
         if run.phase is not Phase.FAILED:

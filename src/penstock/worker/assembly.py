@@ -19,8 +19,9 @@ from penstock.api.errors import ConfigError
 from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.infos import ConfigInfos
 from penstock.core.config.rules import WorkerRules
-from penstock.core.herder import Herder, HerderSettings
+from penstock.core.herder import Herder
 from penstock.core.model.messages import Elsewhere, Refused, Reply, Request
+from penstock.core.settings import HerderSettings
 from penstock.core.topic_creation.groups import TopicCreation
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.tls import client_context

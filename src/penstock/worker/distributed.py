@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.core.group.leadership import Fenced
 from penstock.core.group.membership import ClusterConfigSnapshot
-from penstock.core.model.events import CaughtUp, ConfigRead, StatusRead, Trouble
+from penstock.core.model.events import CaughtUp, ConfigRead, Degraded, StatusRead
 from penstock.core.model.records import ConfigRecord, ConfigTopicRecord, StatusRecord, StatusTopicRecord
 from penstock.kafka.group.member import GroupMember
 from penstock.kafka.log.outages import Outages
@@ -113,7 +113,7 @@ class KafkaFoundation:
         self._deliver(StatusRead(tuple(entry.record for entry in entries)))
 
     def _trouble(self, sentence: str | None) -> None:
-        self._deliver(Trouble("topics", sentence))
+        self._deliver(Degraded("topics", sentence))
 
     def _caught_up(self) -> None:
         with self._lock:

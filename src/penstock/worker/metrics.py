@@ -121,7 +121,7 @@ class WorkerMetrics:
 
     def observe(self, event: object) -> None:
         now = self._clock()
-        if self._rebalances.awaited is not None and self._herder.assignment is self._rebalances.awaited:
+        if self._rebalances.awaited is not None and self._herder.membership.assignment is self._rebalances.awaited:
             self._rebalances.end(now)
         match event:
             case ConnectorEvent(name, number):
@@ -193,11 +193,11 @@ class WorkerMetrics:
 
     def _rebalancing(self, now: float) -> Iterator[Value]:
         r = self._rebalances
-        assignment = self._herder.assignment or Assignment()
+        assignment = self._herder.membership.assignment or Assignment()
         for name, value in (
             ("connect-protocol", PROTOCOLS[r.protocol]),
-            ("leader-name", self._herder.leader_url or ""),
-            ("epoch", self._herder.generation),
+            ("leader-name", self._herder.membership.leader_url or ""),
+            ("epoch", self._herder.membership.generation),
             ("completed-rebalances-total", r.completed),
             ("rebalancing", float(r.started is not None)),
             ("rebalance-max-time-ms", r.longest * 1000),

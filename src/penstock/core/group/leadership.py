@@ -1,23 +1,29 @@
-"""What the leader alone may do: decide on a change and write it to the config topic, one change after the other."""
+"""What the leader alone may do: decide on a change and write it to the config topic, one change after the other.
+
+With exactly once the leader first claims the topic, which fences the writes of every other worker (KIP-618).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import Protocol
 
+from penstock.core.group.membership import Membership, Stage
 from penstock.core.model import actions
-from penstock.core.model.flow import Flow, Until
+from penstock.core.model.flow import Flow, Lane, Until
 from penstock.core.model.messages import Refused
+from penstock.core.model.output import Output
 from penstock.core.model.records import ConfigTopicRecord
-
-if TYPE_CHECKING:
-    from penstock.core.herder import Herder
+from penstock.core.model.state import ClusterState
+from penstock.core.settings import HerderSettings
 
 NO_LEADER = "Cannot complete request momentarily due to no known leader URL, likely because a rebalance was underway."
+RETRY_MS = 1_000
 
 
 class Fenced(Exception):
-    """This worker can write to the config topic no more: another has become leader, or a write has failed."""
+    """This worker can no longer write to the config topic: another has become leader, or a write has failed."""
 
 
 class ElsewhereError(Exception):
@@ -28,39 +34,131 @@ class ElsewhereError(Exception):
         self.url = url
 
 
-def as_leader(herder: Herder) -> Flow:
-    """Go on if this worker leads; else the request is the leader's. A rebalance is waited for, up to a bound."""
+class Duty(Protocol):
+    """What a leader does again and again for as long as it leads."""
+
+    def is_urgent(self) -> bool:
+        """Whether it must be performed now."""
+
+    def due_in_ms(self) -> int: ...
+
+    def perform(self, over: Callable[[], bool]) -> Flow:
+        """Do it if it is due; called as leader, stops early once ``over()``. May raise: it is retried."""
+
+
+@dataclass(slots=True)
+class Leadership:
+    settings: HerderSettings
+    output: Output
+    state: ClusterState
+    membership: Membership
+    changes: Lane = field(default_factory=Lane)
+    """The leader decides on a change and writes it before it decides on the next one."""
+
+    # -- for requests
+
+    def is_known(self) -> bool:
+        """Whether requests can be decided on, here or at a leader that is known."""
+        membership = self.membership
+        if membership.assignment is None or membership.stage is not Stage.WORKING:
+            return False
+        return not membership.is_leader or not self._must_claim()
+
+    def known(self) -> Flow:
+        """Go on once ``is_known()``; TimeoutError after the time that a request may take."""
+        yield Until(self.is_known, self.settings.request_timeout_ms, "No leader is known.")
+
+    def as_leader(self) -> Flow:
+        """Go on if this worker leads; else the request is the leader's. A rebalance is waited for, up to a bound."""
+        try:
+            yield Until(self.is_known, self.settings.rebalance_wait_ms, "")
+        except TimeoutError:
+            raise Refused(409, NO_LEADER) from None
+        if not self.membership.is_leader:
+            raise ElsewhereError(self.membership.leader_url)
+
+    def no_rebalance_due(self) -> Flow:
+        """Go on when everything that is to be distributed has been; 409 if that takes too long."""
+        try:
+            yield Until(self._is_distributed, self.settings.rebalance_wait_ms, "")
+        except TimeoutError:
+            raise Refused(
+                409,
+                "Cannot complete request momentarily due to stale configuration "
+                "(typically caused by a concurrent config change)",
+            ) from None
+
+    def _is_distributed(self) -> bool:
+        assignment = self.membership.assignment
+        if self.membership.stage is not Stage.WORKING or assignment is None:
+            return False
+        return self.state.layout_position <= assignment.offset
+
+    # -- writing
+
+    def one_by_one(self, change: Callable[[], Flow]) -> Flow:
+        """As leader, decide and write while no other change is being decided on."""
+        yield from self.as_leader()
+
+        def still_leading() -> Flow:
+            yield from self.as_leader()
+            return (yield from change())
+
+        return (yield from self.changes.through(still_leading()))
+
+    def append(self, *records: ConfigTopicRecord) -> Flow:
+        """Write to the config topic as leader, and wait until the records have been read back.
+
+        A leader that finds itself fenced does not retry, since its decision may be out of date; it claims the topic
+        once more if it still leads (the other worker may have been the late one).
+        """
+        try:
+            yield actions.AppendConfig(records)
+        except Fenced:
+            self.membership.claimed = False
+            raise Refused(
+                500,
+                "Failed to write to config topic; this may be due to a transient error and the request can be safely "
+                "retried",
+            ) from None
+
+    # -- a term as leader
+
+    def lead(self, duty: Duty) -> Flow:
+        """Started when this worker becomes leader; ends with its term.
+
+        Claim the config topic, again whenever the claim has been lost, and perform the duty whenever it is due.
+        """
+        term = self.membership.leader_term
+
+        def over() -> bool:
+            return not self.membership.is_leader or self.membership.leader_term != term
+
+        while not over():
+            try:
+                if self._must_claim():
+                    yield actions.ClaimConfigTopic()
+                    if over():
+                        return
+                    self.membership.claimed = True
+                yield from duty.perform(over)
+            except Exception as error:
+                self.output.log(
+                    "WARNING", f"The leader could not write to the config topic; retrying in {RETRY_MS} ms: {error}"
+                )
+                yield from _wait(over, RETRY_MS)
+                continue
+            yield from _wait(lambda: over() or duty.is_urgent() or self._must_claim(), duty.due_in_ms())
+            if self._must_claim():
+                yield from _wait(over, RETRY_MS)  # by then this worker may know that another one leads
+
+    def _must_claim(self) -> bool:
+        return self.settings.fenced_writes and not self.membership.claimed
+
+
+def _wait(end: Callable[[], bool], milliseconds: int) -> Flow:
+    """Until ``end()``, for at most this time."""
     try:
-        yield Until(herder.ready_to_lead, herder.settings.patience_ms, "")
+        yield Until(end, milliseconds, "")
     except TimeoutError:
-        raise Refused(409, NO_LEADER) from None
-    if not herder.is_leader:
-        raise ElsewhereError(herder.leader_url)
-
-
-def one_by_one(herder: Herder, change: Callable[[], Flow]) -> Flow:
-    """As leader, decide and write while no other change is being decided on."""
-    yield from as_leader(herder)
-
-    def still_leading() -> Flow:
-        yield from as_leader(herder)
-        return (yield from change())
-
-    return (yield from herder.changing.through(still_leading()))
-
-
-def append(herder: Herder, *records: ConfigTopicRecord) -> Flow:
-    """Write to the config topic as leader, and wait until the records have been read back.
-
-    A leader that finds itself fenced does not try again by itself, since what it has decided may be out of date; it
-    claims the topic once more if it still leads (it may have been the other one that was late).
-    """
-    try:
-        yield actions.AppendConfig(records)
-    except Fenced:
-        herder.place.claimed = False
-        raise Refused(
-            500,
-            "Failed to write to config topic; this may be due to a transient error and the request can be safely "
-            "retried",
-        ) from None
+        return

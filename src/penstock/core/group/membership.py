@@ -1,11 +1,12 @@
-"""The worker's place in its group, as values: who is in it, what each is to run, what the group tells the worker.
+"""The worker's membership in its group: members, assignments, the group's events, and the state a worker keeps of them.
 
-Group membership (KIP-415, Java's ``WorkerCoordinator`` and ``WorkerRebalanceListener``) is done by ``kafka.group``; the
-leader's decisions are made by ``core.group.assignment``. Both speak in these dataclasses, and so does the worker loop.
+The group protocol (KIP-415, Java's ``WorkerCoordinator`` and ``WorkerRebalanceListener``) is in ``kafka.group``; the
+leader's decisions are made by ``core.group.assignment``. Both exchange these dataclasses with the worker's loop.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -72,7 +73,7 @@ class Owners:
     tasks: Mapping[TaskId, str] = field(default_factory=dict)
 
 
-# What the group tells the worker. All are delivered from the group's thread, in the order in which they happened.
+# The group's events. All are delivered from the group's thread, in the order in which they happened.
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ class PollTimeoutExpired:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorUnknown:
-    """The group's coordinator can't be found for the reason given; the search goes on. Comes once per outage."""
+    """The group's coordinator can't be found, for the reason given; the search is retried. Comes once per outage."""
 
     reason: str
 
@@ -147,7 +148,7 @@ class CoordinatorFound:
 class Failed:
     """Kafka refuses the member (authorization, an unknown protocol, a session timeout out of its range).
 
-    ``reason`` is a sentence. It is tried again at intervals all the same, since an operator may mend it meanwhile.
+    ``reason`` is a sentence. Joining is retried at intervals all the same, since an operator may correct the cause.
     Comes once for each new reason.
     """
 
@@ -155,3 +156,57 @@ class Failed:
 
 
 GroupEvent = Revoked | Lost | Joined | PollTimeoutExpired | CoordinatorUnknown | CoordinatorFound | Failed
+
+
+class Stage(enum.Enum):
+    """How far a worker has come; the text is part of a sentence of ``GET /health``."""
+
+    CATCHING_UP = "catching up"
+    """Reading the internal topics for the first time."""
+    JOINING = "joining"
+    """Waiting for the group; nothing runs."""
+    WORKING = "working"
+    STOPPING = "stopping"
+
+
+@dataclass(slots=True)
+class Membership:
+    """What this worker knows of its own membership; changed by ``core.group`` alone."""
+
+    stage: Stage = Stage.CATCHING_UP
+    member_id: str = ""
+    generation: int = -1
+    assignment: Assignment | None = None
+    """The last one taken; None while there is none, or contact with the group is lost."""
+    owners: Owners | None = None
+    leader_term: int = 0
+    """Number of times that this worker has become leader."""
+    requests_are_signed: bool = True
+    """Whether requests between workers are signed: not while a member speaks an older protocol (KIP-507)."""
+    claimed: bool = False
+    """Exactly once: this leader's writes to the config topic fence all others' (KIP-618)."""
+    awaited: Joined | None = None
+    """The completed rebalance that is taken once the config topic has been read as far as it requires."""
+    rejoin_requested_at: int = -1
+    """The offset of the layout for which a rebalance has been requested."""
+    rejoin_due: int | None = None
+    published: int = -1
+    """The offset of the snapshot that was published last."""
+
+    def leave(self) -> None:
+        """Forget the assignment and what came with it."""
+        self.assignment = self.owners = self.rejoin_due = None
+        self.claimed = False
+
+    @property
+    def has_read(self) -> bool:
+        """Whether the internal topics have been read to their end once."""
+        return self.stage is not Stage.CATCHING_UP
+
+    @property
+    def is_leader(self) -> bool:
+        return self.assignment is not None and self.assignment.leader == self.member_id
+
+    @property
+    def leader_url(self) -> str | None:
+        return None if self.assignment is None else self.assignment.leader_url

@@ -1,137 +1,103 @@
-"""The worker's place in its group, and what it does about rebalances (Java: DistributedHerder's RebalanceListener and
-handleRebalanceCompleted).
+"""What this worker does about rebalances (Java: DistributedHerder's RebalanceListener and handleRebalanceCompleted).
 
-A rebalance is asked for whenever the config topic says of other connectors or tasks than the present assignment was
-made for; what it brings is taken once this worker has read as far as the leader had.
+A rebalance is requested whenever the config topic has other connectors or tasks than the present assignment was made
+for; the new assignment is taken once this worker has read as far as the leader had.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from penstock.core import reconfiguration
-from penstock.core.group import catch_up
-from penstock.core.group.leader_duties import keep_session_key
-from penstock.core.group.membership import SESSIONED, Assignment, Joined, Lost, Owners, Revoked
+from penstock.core.group.membership import SESSIONED, Joined, Lost, Membership, Revoked, Stage
 from penstock.core.model import actions
 from penstock.core.model.flow import FOREVER, Flow, Until
+from penstock.core.model.output import Output
+from penstock.core.model.state import ClusterState
 from penstock.core.model.tasks import TaskId
-from penstock.core.status import cleanup
-
-if TYPE_CHECKING:
-    from penstock.core.herder import Herder
+from penstock.core.work import Work
 
 
 @dataclass(slots=True)
-class Place:
-    """This worker's place in the group."""
+class Rebalance:
+    output: Output
+    state: ClusterState
+    membership: Membership
+    work: Work
+    lead: Callable[[bool], None]
+    """Called on the leader after each rebalance, with True when its term begins."""
 
-    member_id: str = ""
-    generation: int = -1
-    assignment: Assignment | None = None
-    """The last good one; None while there is none, or contact with the group is lost."""
-    owners: Owners | None = None
-    reign: int = 0
-    """How many times this worker has come to lead."""
-    sessioned: bool = True
-    """Whether requests between workers are signed: not while a member speaks an older protocol (KIP-507)."""
-    claimed: bool = False
-    """Exactly once: this leader's writes to the config topic fence all others' (KIP-618)."""
-    awaited: Joined | None = None
-    """What is taken once the config topic has been read as far as it wants."""
-    rejoin_asked_at: int = -1
-    rejoin_due: int | None = None
-    published: int = -1
+    def publish(self) -> None:
+        """Give the group the connectors and tasks that are to be distributed."""
+        self.membership.published = self.state.position
+        self.output.emit(actions.Publish(self.state.snapshot()))
 
-    def leave(self) -> None:
-        """Nothing that the group has told counts any more."""
-        self.assignment = self.owners = self.rejoin_due = None
-        self.claimed = False
+    def follow_layout(self) -> None:
+        """Publish what has been read, and request a rebalance if there are other connectors or tasks than before."""
+        membership, layout = self.membership, self.state.layout_position
+        if self.state.position != membership.published:
+            self.publish()
+        assignment = membership.assignment
+        if assignment is not None and layout > max(assignment.offset, membership.rejoin_requested_at):
+            membership.rejoin_requested_at = layout
+            self.output.emit(actions.Rejoin("the connectors or their tasks have changed"))
 
+    def check_delay(self) -> None:
+        """Called as time passes: the delay of a scheduled rebalance may be over."""
+        membership = self.membership
+        if membership.rejoin_due is not None and self.output.now >= membership.rejoin_due:
+            membership.rejoin_due = None
+            self.output.emit(actions.Rejoin("the delay of the scheduled rebalance is over"))
 
-def publish(herder: Herder) -> None:
-    """Tell the group what there is to distribute."""
-    herder.place.published = herder.state.position
-    herder.emit(actions.Publish(herder.state.snapshot()))
+    def joined(self, event: Joined) -> bool:
+        """Take the assignment; False if the worker must first read the config topic as far as the leader had."""
+        membership, assignment = self.membership, event.assignment
+        led = membership.is_leader
+        membership.member_id, membership.generation = event.member_id, event.generation
+        membership.awaited = None
+        if assignment.failed or assignment.offset > self.state.position:
+            membership.awaited = event
+            return False
+        membership.assignment, membership.owners = assignment, event.owners
+        membership.requests_are_signed = event.protocol_version >= SESSIONED
+        membership.rejoin_requested_at = -1
+        membership.rejoin_due = self.output.now + assignment.delay_ms if assignment.delay_ms > 0 else None
+        self.work.assign(assignment)
+        membership.stage = Stage.WORKING
+        self.output.log("INFO", _summary(event))
+        if assignment.revoked_connectors or assignment.revoked_tasks:
+            self.output.emit(actions.Rejoin("what was revoked is free to be assigned elsewhere"))
+        newly = not led and membership.is_leader
+        if newly or not membership.is_leader:
+            membership.claimed = False
+        if membership.is_leader:
+            membership.leader_term += newly
+            self.lead(newly)
+        return True
 
+    def revoked(self, event: Revoked) -> None:
+        self.give_up(event.connectors, event.tasks, event.done)
 
-def follow_layout(herder: Herder) -> None:
-    """Publish what has been read, and ask for a rebalance if there are other connectors or tasks than at the last."""
-    place, layout = herder.place, herder.state.layout_position
-    if herder.state.position != place.published:
-        publish(herder)
-    if place.assignment is not None and layout > max(place.assignment.offset, place.rejoin_asked_at):
-        place.rejoin_asked_at = layout
-        herder.emit(actions.Rejoin("the connectors or their tasks have changed"))
+    def lost(self, event: Lost) -> None:
+        """Everything that was assigned is given up, also an assignment that has not been taken yet."""
+        self.output.log("WARNING", f"Lost contact with the worker group: {event.reason}; stopping everything here")
+        self.membership.leave()
+        self.membership.awaited = None
+        self.give_up_all(event.done)
 
+    def give_up_all(self, done: Callable[[], None] | None) -> None:
+        self.give_up(tuple(self.work.assigned_connectors), tuple(self.work.assigned_tasks), done)
 
-def look_at_time(herder: Herder) -> None:
-    place = herder.place
-    if place.rejoin_due is not None and herder.now >= place.rejoin_due:
-        place.rejoin_due = None
-        herder.emit(actions.Rejoin("the delay of the scheduled rebalance is over"))
+    def give_up(self, connectors: tuple[str, ...], tasks: tuple[TaskId, ...], done: Callable[[], None] | None) -> None:
+        """Stop these, then let the group's rebalance proceed."""
+        self.work.revoke(connectors, tasks)
 
+        def flow() -> Flow:
+            yield Until(lambda: self.work.idle(connectors) and self.work.idle(tasks), FOREVER, "")
+            if done is not None:
+                self.output.emit(actions.Release(done))
 
-def joined(herder: Herder, event: Joined) -> None:
-    place, assignment = herder.place, event.assignment
-    led = herder.is_leader
-    place.member_id, place.generation = event.member_id, event.generation
-    place.awaited = None
-    if assignment.failed or assignment.offset > herder.state.position:
-        place.awaited = event
-        herder.start(catch_up.catch_up(herder, event), what="Catching up with the config topic")
-        return
-    place.assignment, place.owners = assignment, event.owners
-    place.sessioned = event.protocol_version >= SESSIONED
-    place.rejoin_asked_at = -1
-    place.rejoin_due = herder.now + assignment.delay_ms if assignment.delay_ms > 0 else None
-    herder.work.assign(assignment)
-    herder.joined()
-    herder.log("INFO", _summary(event))
-    if assignment.revoked_connectors or assignment.revoked_tasks:
-        herder.emit(actions.Rejoin("what was revoked is free to be assigned elsewhere"))
-    if not herder.is_leader:
-        place.claimed = False
-        return
-    if not led:
-        place.claimed = False
-        place.reign += 1
-        herder.start(keep_session_key(herder), what="Keeping a session key")
-    cleanup.clear_all(herder)
-    reconfiguration.empty_stopped(herder)
-
-
-def revoked(herder: Herder, event: Revoked) -> None:
-    give_up(herder, event.connectors, event.tasks, event.done)
-
-
-def lost(herder: Herder, event: Lost) -> None:
-    """Nothing that was assigned counts any more, not even what has not been taken yet."""
-    herder.log("WARNING", f"Contact with the worker group is lost: {event.reason}; everything that runs here stops")
-    place = herder.place
-    place.leave()
-    place.awaited = None
-    give_up_all(herder, event.done)
-
-
-def give_up_all(herder: Herder, done: Callable[[], None] | None) -> None:
-    give_up(herder, tuple(herder.work.assigned_connectors), tuple(herder.work.assigned_tasks), done)
-
-
-def give_up(
-    herder: Herder, connectors: tuple[str, ...], tasks: tuple[TaskId, ...], done: Callable[[], None] | None
-) -> None:
-    """Stop these, then let the group go on."""
-    herder.work.revoke(connectors, tasks)
-
-    def flow() -> Flow:
-        yield Until(lambda: herder.work.idle(connectors) and herder.work.idle(tasks), FOREVER, "")
-        if done is not None:
-            herder.emit(actions.Release(done))
-
-    herder.start(flow(), what="Stopping what was revoked")
+        self.output.start(flow(), what="Stopping what was revoked")
 
 
 def _summary(event: Joined) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.core.group.membership import ClusterConfigSnapshot
-from penstock.core.model.messages import Elsewhere, Reply
+from penstock.core.model.messages import Elsewhere, OffsetChanges, Reply
 from penstock.core.model.records import ConfigTopicRecord, StatusTopicRecord
 from penstock.core.model.tasks import TaskId
 
@@ -197,7 +197,7 @@ class WriteOffsets(Ask):
 
     connector: str
     config: Mapping[str, str]
-    offsets: tuple[tuple[dict[str, Any] | None, dict[str, Any] | None], ...] | None
+    offsets: OffsetChanges | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,8 @@ class ShutDown:
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
-    """Something that the worker stands on can't be reached: a sentence. None: it can be reached again."""
+class Degraded:
+    """Something that the worker needs can't be reached, for the reason given; None: it can be reached again."""
 
     what: str
     reason: str | None

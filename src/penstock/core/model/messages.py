@@ -14,6 +14,9 @@ from typing import Any
 
 from penstock.core.model.records import TargetStateName
 
+OffsetChanges = tuple[tuple[dict[str, Any] | None, dict[str, Any] | None], ...]
+"""Pairs of a source partition and its new offset (KIP-875); None in place of the offset removes it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -131,7 +134,7 @@ class CreateConnector(Request):
     name: str
     config: dict[str, str | None]
     initial_state: TargetStateName | None = None
-    initial_offsets: tuple[tuple[dict[str, Any] | None, dict[str, Any] | None], ...] | None = None
+    initial_offsets: OffsetChanges | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +203,7 @@ class AlterOffsets(Request):
     """KIP-875; pairs of partition and offset, as given in JSON."""
 
     name: str
-    offsets: tuple[tuple[dict[str, Any] | None, dict[str, Any] | None], ...]
+    offsets: OffsetChanges
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,12 +41,12 @@ class TaskWaiting(TaskEvent):
 
 @dataclass(frozen=True, slots=True)
 class TaskRunning(TaskEvent):
-    """It has started, or resumed, and is at work.
+    """It has started or resumed and is running.
 
-    ``trouble`` is a sentence for its status if it can't get on and tries again. Then it comes again when that is over.
+    ``degraded_reason`` is a sentence for its status while it retries; the event comes again, without one, afterwards.
     """
 
-    trouble: str | None = None
+    degraded_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

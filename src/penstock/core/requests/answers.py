@@ -1,66 +1,62 @@
-"""Clients' requests: which are answered from state at once, which by a flow, and how what goes wrong is answered."""
+"""Clients' requests: answered from state at once or by a flow, with one reply for every error."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from penstock.api.errors import ConfigError
-from penstock.core import offsets, restarting
 from penstock.core.group.leadership import ElsewhereError
+from penstock.core.group.membership import Membership
+from penstock.core.model import actions
 from penstock.core.model import messages as m
 from penstock.core.model.flow import Flow, Until
-from penstock.core.requests import changes, reads
+from penstock.core.model.output import Output
+from penstock.core.requests.reads import Reads
 
-if TYPE_CHECKING:
-    from penstock.core.herder import Herder
-
-FLOWS: dict[type[m.Request], Callable[[Herder, Any], Flow]] = {
-    m.CreateConnector: changes.create,
-    m.PutConfig: changes.put_config,
-    m.PatchConfig: changes.patch_config,
-    m.DeleteConnector: changes.delete,
-    m.SetTargetState: changes.set_target_state,
-    m.StopConnector: changes.stop,
-    m.ResetTopics: changes.reset_topics,
-    m.SetClusterLogger: changes.set_cluster_logger,
-    m.PutTaskConfigs: changes.put_task_configs,
-    m.FenceTasks: changes.fence_tasks,
-    m.RestartConnector: restarting.restart_connector,
-    m.RestartTask: restarting.restart_task,
-    m.GetOffsets: offsets.read,
-    m.AlterOffsets: offsets.alter,
-    m.ResetOffsets: offsets.reset,
-}
+Handlers = Mapping[type[m.Request], Callable[[Any], Flow]]
 
 
-def answer(herder: Herder, number: int, request: m.Request) -> None:
-    """Answer a request now, or begin the flow that will. Every request is answered exactly once."""
+@dataclass(slots=True)
+class Requests:
+    output: Output
+    membership: Membership
+    reads: Reads
+    handlers: Handlers
+    """The flow that answers, for each type of request that is no ``ReadRequest``."""
+    timeout_ms: int
+    """How long a request waits for the internal topics to be read at the worker's start."""
 
-    def done(reply: m.Reply | None, error: BaseException | None) -> None:
+    def answer(self, number: int, request: m.Request) -> None:
+        """Answer a request now, or begin the flow that will. Every request is answered exactly once."""
+
+        def done(reply: m.Reply | None, error: BaseException | None) -> None:
+            self.output.emit(actions.Answer(number, self._reply(request, reply, error)))
+
+        self.output.start(self._answered(request), done)
+
+    def _reply(self, request: m.Request, reply: m.Reply | None, error: BaseException | None) -> m.Reply | m.Elsewhere:
         match error:
             case None:
-                herder.reply(number, reply or m.Reply(204))
+                return reply or m.Reply(204)
             case m.Refused():
-                herder.reply(number, error.reply())
+                return error.reply()
             case ElsewhereError(url=url):
-                herder.reply(number, m.Elsewhere(url))
-            case ConfigError():  # a reference to a config provider that can't be followed, say
-                herder.reply(number, m.Refused(400, str(error)).reply())
+                return m.Elsewhere(url)
+            case ConfigError():  # a reference to a config provider that can't be resolved, say
+                return m.Refused(400, str(error)).reply()
             case TimeoutError():
-                herder.reply(number, m.Refused(500, f"Request timed out. {error}".rstrip()).reply())
+                return m.Refused(500, f"Request timed out. {error}".rstrip()).reply()
             case _:
-                herder.log("ERROR", f"A request ended in an error: {request!r}: {error!r}")
-                herder.reply(number, m.Refused(500, str(error) or repr(error)).reply())
+                self.output.log("ERROR", f"A request ended in an error: {request!r}: {error!r}")
+                return m.Refused(500, str(error) or repr(error)).reply()
 
-    herder.start(_answered(herder, request), done)
-
-
-def _answered(herder: Herder, request: m.Request) -> Flow:
-    """Once the internal topics have been read: before, connectors seem not to exist."""
-    if not isinstance(request, m.GetHealth):
-        what = "The worker is reading its internal topics."
-        yield Until(lambda: herder.has_read, herder.settings.request_timeout_ms, what)
-    if isinstance(request, m.ReadRequest):
-        return reads.read(herder, request)
-    return (yield from FLOWS[type(request)](herder, request))
+    def _answered(self, request: m.Request) -> Flow:
+        """Once the internal topics have been read: before, connectors seem not to exist."""
+        if not isinstance(request, m.GetHealth):
+            what = "The worker is reading its internal topics."
+            yield Until(lambda: self.membership.has_read, self.timeout_ms, what)
+        if isinstance(request, m.ReadRequest):
+            return self.reads.answer(request)
+        return (yield from self.handlers[type(request)](request))

@@ -1,70 +1,72 @@
-"""What is left in the status topic of connectors and tasks that are gone: the leader writes tombstones for it.
+"""Statuses of connectors and tasks that no longer exist: the leader writes their tombstones.
 
-A worker may tell of a task's end, or of a topic, before it has read that the connector was deleted, so it is looked
-for after every rebalance, and in every status as it is read.
+A worker may write the end of a task, or a topic, before it has read that the connector was deleted, so the leader looks
+for such records after every rebalance, and in every status as it is read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
+from penstock.core.group.membership import Membership
 from penstock.core.model import actions
 from penstock.core.model.flow import Flow
+from penstock.core.model.output import Output
 from penstock.core.model.records import ConnectorStatus, StatusTopicRecord, TaskStatus, TopicStatus
 from penstock.core.model.state import ClusterState
-
-if TYPE_CHECKING:
-    from penstock.core.herder import Herder
+from penstock.core.status.statuses import Statuses
 
 
-def clear_all(herder: Herder) -> None:
-    """Called on the leader after each rebalance."""
-    _clear(herder, _known(herder))
+@dataclass(slots=True)
+class StatusCleanup:
+    output: Output
+    state: ClusterState
+    statuses: Statuses
+    membership: Membership
+
+    def clear_all(self) -> None:
+        """Called on the leader after each rebalance."""
+        self._clear(self._known())
+
+    def clear_late(self, records: Iterable[StatusTopicRecord]) -> None:
+        """Called with all that is read of the status topic."""
+        if self.membership.is_leader:
+            self._clear(records)
+
+    def clear_connector(self, connector: str) -> None:
+        """Called on the leader when it has deleted the connector."""
+        statuses = self.statuses
+        found: list[StatusTopicRecord] = [*statuses.tasks_of(connector)]
+        if (own := statuses.connectors.get(connector)) is not None:
+            found.append(own)
+        self._write([*found, *statuses.topics.records(connector)])
+
+    def _clear(self, records: Iterable[StatusTopicRecord]) -> None:
+        suspects = [record for record in records if _is_orphaned(self.state, record)]
+        if not suspects:
+            return
+
+        def flow() -> Flow:
+            yield actions.ReadConfigToEnd()  # the connector may be so new that only its status has been read
+            if self.membership.is_leader:
+                present = set(self._known())
+                self._write([record for record in suspects if record in present])
+
+        self.output.start(flow(), what="Clearing the status topic")
+
+    def _write(self, records: Iterable[StatusTopicRecord]) -> None:
+        gone = tuple(_tombstone(record) for record in records if _is_orphaned(self.state, record))
+        if gone:
+            self.output.emit(actions.AppendStatus(gone))
+
+    def _known(self) -> list[StatusTopicRecord]:
+        statuses = self.statuses
+        tasks = [status for of_one in statuses.tasks.values() for status in of_one.values()]
+        return [*tasks, *statuses.connectors.values(), *statuses.topics.all()]
 
 
-def clear_late(herder: Herder, records: Iterable[StatusTopicRecord]) -> None:
-    """Called with all that is read of the status topic."""
-    if herder.is_leader:
-        _clear(herder, records)
-
-
-def clear_of(herder: Herder, connector: str) -> None:
-    """Called on the leader when it has deleted the connector."""
-    statuses = herder.statuses
-    found: list[StatusTopicRecord] = [*statuses.tasks_of(connector)]
-    if (own := statuses.connectors.get(connector)) is not None:
-        found.append(own)
-    _write(herder, [*found, *statuses.topics.records(connector)])
-
-
-def _clear(herder: Herder, records: Iterable[StatusTopicRecord]) -> None:
-    suspects = [record for record in records if _is_left(herder.state, record)]
-    if not suspects:
-        return
-
-    def flow() -> Flow:
-        yield actions.ReadConfigToEnd()  # the connector may be so new that only its status has been read
-        if herder.is_leader:
-            present = set(_known(herder))
-            _write(herder, [record for record in suspects if record in present])
-
-    herder.start(flow(), what="Clearing the status topic")
-
-
-def _write(herder: Herder, records: Iterable[StatusTopicRecord]) -> None:
-    gone = tuple(_tombstone(record) for record in records if _is_left(herder.state, record))
-    if gone:
-        herder.emit(actions.AppendStatus(gone))
-
-
-def _known(herder: Herder) -> list[StatusTopicRecord]:
-    statuses = herder.statuses
-    tasks = [status for of_one in statuses.tasks.values() for status in of_one.values()]
-    return [*tasks, *statuses.connectors.values(), *statuses.topics.all()]
-
-
-def _is_left(state: ClusterState, record: StatusTopicRecord) -> bool:
+def _is_orphaned(state: ClusterState, record: StatusTopicRecord) -> bool:
     match record:
         case ConnectorStatus(name, state=written):
             return written is not None and name not in state.connectors

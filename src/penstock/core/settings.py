@@ -1,0 +1,52 @@
+"""What the herder is given: the worker's settings that it follows, and what it asks about plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HerderSettings:
+    """The part of the worker's configuration that the herder follows; times in milliseconds."""
+
+    worker_id: str
+    topic_tracking: bool = True
+    allow_topics_reset: bool = True
+    exactly_once: bool = False
+    """``exactly.once.source.support`` is ``enabled``."""
+    fenced_writes: bool = False
+    """It is ``enabled`` or ``preparing``: only a leader that has claimed the config topic can write there."""
+    distributed: bool = True
+    sync_timeout_ms: int = 3_000
+    unsync_backoff_ms: int = 300_000
+    max_delay_ms: int = 300_000
+    """``scheduled.rebalance.max.delay.ms``."""
+    rebalance_wait_ms: int = 10_000
+    """How long a request waits for a rebalance to end before it is answered 409."""
+    request_timeout_ms: int = 90_000
+    key_ttl_ms: int = 3_600_000
+    key_algorithm: str = "HmacSHA256"
+    key_size: int | None = None
+    signature_algorithm: str = "HmacSHA256"
+    verification_algorithms: tuple[str, ...] = ("HmacSHA256",)
+
+
+class PluginFacts(Protocol):
+    """What the herder asks about the classes that configurations name."""
+
+    def kind(self, config: Mapping[str, str] | None) -> str:
+        """``source``, ``sink``, or ``unknown`` for a class that is not installed."""
+
+    def version(self, config: Mapping[str, str]) -> str | None: ...
+
+
+class NoPlugins:
+    """No class is installed."""
+
+    def kind(self, config: Mapping[str, str] | None) -> str:
+        return "unknown"
+
+    def version(self, config: Mapping[str, str]) -> str | None:
+        return None
