@@ -7,7 +7,7 @@ from penstock.core.herder import Herder
 from penstock.core.model.actions import Answer
 from penstock.core.model.events import CaughtUp, Degraded, Submitted
 from penstock.core.model.messages import GetHealth
-from penstock.core.settings import HerderSettings
+from penstock.core.model.settings import HerderSettings
 
 READY = (200, "healthy", "Worker has completed startup and is ready to handle requests.")
 

@@ -21,8 +21,8 @@ from penstock.core.model.records import (
     TaskStatus,
     TopicStatus,
 )
+from penstock.core.model.settings import HerderSettings
 from penstock.core.model.tasks import TaskId
-from penstock.core.settings import HerderSettings
 from scale.group import Group
 from scale.measuring import cost
 

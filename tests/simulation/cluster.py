@@ -19,6 +19,7 @@ from penstock.core.model import actions as a
 from penstock.core.model import events as e
 from penstock.core.model import messages as m
 from penstock.core.model.records import ConfigRecord, StatusTopicRecord
+from penstock.core.model.settings import HerderSettings
 from penstock.core.model.tasks import (
     TaskEnded,
     TaskEvent,
@@ -30,7 +31,6 @@ from penstock.core.model.tasks import (
     TopicSeen,
 )
 from penstock.core.session_keys import key_bytes, sign
-from penstock.core.settings import HerderSettings
 from simulation import descriptions
 from simulation.group import Group
 from simulation.worker import Facts, Task, Worker

@@ -7,8 +7,8 @@ from typing import Any
 
 from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Joined
 from penstock.core.herder import Herder
+from penstock.core.model.settings import PluginFacts
 from penstock.core.model.tasks import TaskId
-from penstock.core.settings import PluginFacts
 
 
 class Facts(PluginFacts):

@@ -18,9 +18,9 @@ from penstock.core.model.flow import Flow, Until
 from penstock.core.model.messages import Refused
 from penstock.core.model.output import Output
 from penstock.core.model.records import TaskCount
+from penstock.core.model.settings import HerderSettings, PluginFacts
 from penstock.core.model.state import ClusterState
 from penstock.core.session_keys import SessionKeys
-from penstock.core.settings import HerderSettings, PluginFacts
 from penstock.core.status.writer import StatusWriter
 from penstock.core.work import Work
 

@@ -44,6 +44,7 @@ from penstock.core.model.records import (
     TasksCommit,
     TopicStatus,
 )
+from penstock.core.model.settings import HerderSettings, NoPlugins, PluginFacts
 from penstock.core.model.state import ClusterState
 from penstock.core.model.tasks import TaskEvent
 from penstock.core.offsets import OffsetRequests
@@ -54,7 +55,6 @@ from penstock.core.requests.inter_worker import InterWorkerRequests
 from penstock.core.requests.reads import Reads
 from penstock.core.restart import RestartRequests, Restarts
 from penstock.core.session_keys import SessionKeys
-from penstock.core.settings import HerderSettings, NoPlugins, PluginFacts
 from penstock.core.status.cleanup import StatusCleanup
 from penstock.core.status.events import ConnectorEvents, TaskEvents
 from penstock.core.status.health import WorkerHealth

@@ -20,10 +20,10 @@ from penstock.core.model import messages as m
 from penstock.core.model.flow import FOREVER, Flow, Lane, Until
 from penstock.core.model.output import Output
 from penstock.core.model.records import ConnectorStatus, RestartRequest, TaskStatus
+from penstock.core.model.settings import HerderSettings
 from penstock.core.model.state import ClusterState
 from penstock.core.model.tasks import TaskId
 from penstock.core.requests.reads import Reads, config_of
-from penstock.core.settings import HerderSettings
 from penstock.core.status.writer import StatusWriter
 from penstock.core.work import Phase, Work
 

@@ -19,7 +19,7 @@ from penstock.core.model import actions
 from penstock.core.model.flow import FOREVER, Flow, Until
 from penstock.core.model.messages import ALGORITHM_HEADER, SIGNATURE_HEADER, Refused, Signature
 from penstock.core.model.records import SessionKey
-from penstock.core.settings import HerderSettings
+from penstock.core.model.settings import HerderSettings
 
 DIGESTS = {
     "HmacMD5": "md5",

@@ -16,9 +16,9 @@ from penstock.core.model.flow import Flow, Until
 from penstock.core.model.messages import GetTopics, Refused, Reply, ResetTopics
 from penstock.core.model.output import Output
 from penstock.core.model.records import TopicStatus
+from penstock.core.model.settings import HerderSettings
 from penstock.core.model.state import ClusterState
 from penstock.core.model.tasks import TaskId
-from penstock.core.settings import HerderSettings
 
 DISABLED = "Topic tracking is disabled."
 RESET_DISABLED = "Topic tracking reset is disabled"

@@ -21,7 +21,7 @@ from penstock.core.config.infos import ConfigInfos
 from penstock.core.config.rules import WorkerRules
 from penstock.core.herder import Herder
 from penstock.core.model.messages import Elsewhere, Refused, Reply, Request
-from penstock.core.settings import HerderSettings
+from penstock.core.model.settings import HerderSettings
 from penstock.core.topic_creation.groups import TopicCreation
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.tls import client_context

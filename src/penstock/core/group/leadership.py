@@ -15,8 +15,8 @@ from penstock.core.model.flow import Flow, Lane, Until
 from penstock.core.model.messages import Refused
 from penstock.core.model.output import Output
 from penstock.core.model.records import ConfigTopicRecord
+from penstock.core.model.settings import HerderSettings
 from penstock.core.model.state import ClusterState
-from penstock.core.settings import HerderSettings
 
 NO_LEADER = "Cannot complete request momentarily due to no known leader URL, likely because a rebalance was underway."
 RETRY_MS = 1_000

@@ -12,9 +12,9 @@ from penstock.core.model import actions
 from penstock.core.model import messages as m
 from penstock.core.model.flow import Flow, Until
 from penstock.core.model.records import ConfigTopicRecord, ConnectorConfig, LoggerLevel, TargetState, TasksCommit
+from penstock.core.model.settings import HerderSettings
 from penstock.core.model.state import STOPPED, ClusterState
 from penstock.core.requests.reads import Reads, config_of
-from penstock.core.settings import HerderSettings
 from penstock.core.status.cleanup import StatusCleanup
 from penstock.core.work import Phase, Reconfiguration, Work
 

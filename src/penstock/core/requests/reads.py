@@ -7,9 +7,9 @@ from typing import Any
 
 from penstock.core.model import messages as m
 from penstock.core.model.records import ConnectorStatus, TaskStatus
+from penstock.core.model.settings import PluginFacts
 from penstock.core.model.state import ClusterState
 from penstock.core.model.tasks import TaskId
-from penstock.core.settings import PluginFacts
 from penstock.core.status.health import WorkerHealth
 from penstock.core.status.statuses import Statuses
 from penstock.core.topic_tracking import TopicTracking

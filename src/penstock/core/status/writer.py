@@ -9,9 +9,9 @@ from penstock.core.model import actions
 from penstock.core.model.flow import Flow
 from penstock.core.model.output import Output
 from penstock.core.model.records import ConnectorStatus, StateName, TaskStatus
+from penstock.core.model.settings import PluginFacts
 from penstock.core.model.state import ClusterState
 from penstock.core.model.tasks import TaskId
-from penstock.core.settings import PluginFacts
 from penstock.core.status.statuses import Statuses
 from penstock.core.work import Phase, TaskRun, Work
 
