@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from penstock.api.errors import ConnectError, RetriableError
+from penstock.api.record import SourceRecord
 from penstock.embedded import Broker
 from support.kafka.client import Kafka
 from support.tasks.runs import TaskRun, eventually, new_name
@@ -114,6 +115,23 @@ def test_a_record_that_is_refused_holds_back_its_own_source_partition_only(kafka
     )
     assert f"for topic {small}" in trace
     assert {name for name, _ in stored(run)} == {"a"}
+
+
+@pytest.mark.parametrize("exactly_once", [False, True])
+def test_the_reason_for_which_a_broker_refuses_a_record_is_shown(
+    kafka: Kafka, topic: str, offsets_topic: str, exactly_once: bool
+) -> None:
+    """Java's words; a record with a key that shares the batch does not hide them."""
+    compacted = kafka.create_topic(config={"cleanup.policy": "compact"})
+    keyed = SourceRecord(topic=compacted, key="k", value="v", source_partition={"p": "a"}, source_offset={"o": 1})
+    spec: dict[str, Any] = {"exactly_once": True, "offsets_topic": offsets_topic} if exactly_once else {}
+    run = TaskRun(scripted([keyed, record(compacted, "a", 2), keyed]), kafka.bootstrap, {}, **spec)
+    first, cause, *_ = run.failure().splitlines()
+    assert first.startswith("org.apache.kafka.connect.errors.ConnectException: ")
+    assert cause == (
+        "Caused by: org.apache.kafka.common.InvalidRecordException: Compacted topic cannot accept message without key "
+        f"in topic partition {compacted}-0. (a record of 1 bytes for topic {compacted}, partition 0)"
+    )
 
 
 @pytest.mark.parametrize("base", [ScriptedSource, AcknowledgedSource])

@@ -31,11 +31,16 @@ class TransactionContext(Protocol):
     def commit_transaction(self, after: SourceRecord | None = None) -> None:
         """Commit after the next batch that ``poll`` gives.
 
-        Or, given a record of that batch, right after that record.
+        Or, given a record of the list that ``poll`` gives next (the same object), right after that record. If ``poll``
+        gives a ``Batch`` instead, in which no record can be recognised, the task fails: let the batch end with that
+        record, and call this without one.
         """
 
     def abort_transaction(self, after: SourceRecord | None = None) -> None:
-        """Throw away what was sent since the last commit, after the next batch or right after that record of it."""
+        """Throw away what was sent since the last commit, after the next batch or right after that record of it.
+
+        ``after`` is as for ``commit_transaction``.
+        """
 
 
 class SourceTaskContext(Protocol):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
@@ -140,13 +140,22 @@ def topic_configs(admin: AdminClient, topic: str, timeout: float = TIMEOUT) -> d
     return {name: entry.value for name, entry in entries.items() if entry.value is not None}
 
 
-def message_limits(admin: AdminClient, topics: Iterable[str], timeout: float = TIMEOUT) -> dict[str, int]:
-    """``max.message.bytes`` of those of the topics that exist. Raises KafkaException, also if we may not see them."""
+class TopicLimit(NamedTuple):
+    """What a topic accepts: record batches of at most so many bytes, and only records with keys if it is compacted."""
+
+    max_bytes: int
+    compacted: bool
+
+
+def topic_limits(admin: AdminClient, topics: Iterable[str], timeout: float = TIMEOUT) -> dict[str, TopicLimit]:
+    """The limits of those of the topics that exist. Raises KafkaException, also if we may not see them."""
     resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
     found = {}
     for resource, future in admin.describe_configs(resources, request_timeout=timeout).items():
         try:
-            found[resource.name] = int(_wait(future, timeout)["max.message.bytes"].value)
+            configs = _wait(future, timeout)
+            compacted = "compact" in configs["cleanup.policy"].value
+            found[resource.name] = TopicLimit(int(configs["max.message.bytes"].value), compacted)
         except KafkaException as e:
             if code_of(e) != BrokerError.UNKNOWN_TOPIC_OR_PART:
                 raise

@@ -1,4 +1,4 @@
-"""What brokers and clients answer, as errors whose Java names traces and dead letter headers can show."""
+"""Errors of brokers and of librdkafka, with the Java class names that traces and dead letter headers show."""
 
 from __future__ import annotations
 
@@ -44,13 +44,15 @@ _SENTENCES = {
     ck.KafkaError.TOPIC_AUTHORIZATION_FAILED: "Topic authorization failed.",
     ck.KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
     ck.KafkaError.INVALID_RECORD: "One or more records have been rejected",
+    ck.KafkaError._INVALID_DIFFERENT_RECORD: "Failed to append record because it was part of a batch which had one "
+    "more more invalid records",
     ck.KafkaError.NOT_ENOUGH_REPLICAS: "Messages are rejected since there are fewer in-sync replicas than required.",
 }
-"""What Java's clients say to these codes."""
+"""Java's messages for these codes."""
 _FENCED = (ck.KafkaError.INVALID_PRODUCER_EPOCH, ck.KafkaError._FENCED, ck.KafkaError.PRODUCER_FENCED)
 
 _OUTSIDE_ERRORS = ("InvalidRecordException",)
-"""Those whose Java class is not in the package ``errors``."""
+"""Errors whose Java class is not in the package ``errors``."""
 
 
 def _kind(name: str) -> type[KafkaError]:
@@ -61,14 +63,23 @@ def _kind(name: str) -> type[KafkaError]:
 _kinds = {name: _kind(name) for name in _NAMES.values()}
 
 
-def broker_error(error: ck.KafkaError, where: str = "") -> KafkaError:
-    """The error of this code; its message is that of Java's clients, else the client's, and where it happened."""
+def broker_error(error: ck.KafkaError, where: str = "", reason: str | None = None) -> KafkaError:
+    """The error of this code, with the broker's own reason if that is known, and where it happened.
+
+    Without a reason the message is that of Java's clients for the code, else librdkafka's.
+    """
     kind = _kinds.get(_NAMES.get(error.code(), ""), KafkaError)
-    return kind(f"{_SENTENCES.get(error.code(), error.str())}{f' ({where})' if where else ''}")
+    return kind(f"{reason or _SENTENCES.get(error.code(), error.str())}{f' ({where})' if where else ''}")
+
+
+def keyless_record(topic: str, partition: int) -> str:
+    """The reason with which brokers refuse a record without a key for a compacted topic.
+
+    librdkafka gets it with the response, but its Python client does not pass it on.
+    """
+    return f"Compacted topic cannot accept message without key in topic partition {topic}-{partition}."
 
 
 def is_fenced(error: ck.KafkaError) -> bool:
-    """Whether a newer producer with the same transactional id, or the end of the transaction's time, shut this one
-    out.
-    """
+    """Whether this producer is fenced: by a newer one with its transactional id, or by a transaction's timeout."""
     return error.code() in _FENCED

@@ -29,7 +29,7 @@ from penstock.spark.channel import Message, RefusedError, TaskChannel
 log = logging.getLogger(__name__)
 
 LOOPS = {
-    "source": "penstock.pipeline.source.loop:run_source_task",
+    "source": "penstock.pipeline.source.task:run_source_task",
     "sink": "penstock.pipeline.sink.task:run_sink_task",
 }
 """The loop for each kind of task; a kind that is not among them names its loop itself."""

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 
 from penstock.pipeline import converters, predicates, transforms
 from penstock.pipeline.sink.task import run_sink_task
-from penstock.pipeline.source.loop import run_source_task
+from penstock.pipeline.source.task import run_source_task
 from penstock.pipeline.task import TaskControl, TaskSpec
 from penstock.pipeline.trace import trace
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import threading
 
 from penstock.api.sink import SinkTask
 from penstock.core.model.tasks import TaskId
@@ -15,11 +14,11 @@ from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.dead_letters import DeadLetterQueue, OriginalRecords, make_queue, queue_of
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, FailureReporter, LogReporter, StoppedError
 from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.runtime import StopOnce
 from penstock.pipeline.sink.context import SinkContext, WorkerErrantRecordReporter
 from penstock.pipeline.sink.loop import SinkLoop
 from penstock.pipeline.sink.offsets import SinkTaskOffsets
 from penstock.pipeline.sink.subscription import Subscription
-from penstock.pipeline.source.loop import Stopper
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start, seconds_of
 from penstock.pipeline.topics import ActiveTopics
 
@@ -100,7 +99,7 @@ def run_sink_task(
         )
         metrics.before_report = loop.measure
         stack.callback(loop.leave)
-        stack.callback(Stopper(task.stop, threading.Lock()))
+        stack.callback(StopOnce(task.stop))
         task.start(dict(spec.config))
         log.info("%s Sink task finished initialization and start", id)
         host.running()

@@ -1,6 +1,6 @@
 """When source offsets are committed without transactions: at least once, every ``offset.flush.interval.ms``.
 
-A commit policy is what the loop of ``source`` is given beside the task; ``transactions.ExactlyOnce`` is the other one.
+``CommitPolicy`` is what the loop of a source asks for; ``transactions.ExactlyOnce`` is the policy for exactly once.
 Java: ``WorkerSourceTask``, ``SourceTaskOffsetCommitter``.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from penstock.api.batch import Batch, SourceOrigin
@@ -22,21 +23,21 @@ from penstock.pipeline.source.ledger import Ledger
 from penstock.pipeline.source.offset_log import OffsetLog
 from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
 from penstock.pipeline.source.sender import Sender
-from penstock.pipeline.task import TaskControl
 
 log = logging.getLogger(__name__)
 
-Piece = tuple[Batch, Callable[[], None] | None]
+Part = tuple[Batch, Callable[[], None] | None]
+"""A part of a batch, and what to call after it has been sent."""
 
 
-class Commit(Protocol):
-    """What the loop asks of a commit policy. ``seconds`` and ``now`` are of ``time.monotonic``."""
+class CommitPolicy(Protocol):
+    """When records count as sent and their offsets are committed. ``seconds`` and ``now`` are of ``time.monotonic``."""
 
-    def pieces(self, polled: Sequence[SourceRecord] | Batch, batch: Batch) -> Iterable[Piece]:
-        """The batch in the parts in which it is sent, each with what is to be done after it."""
+    def parts(self, polled: Sequence[SourceRecord] | Batch, batch: Batch) -> Iterable[Part]:
+        """The parts in which a polled batch is sent."""
 
     def send(self, before: Batch, ready: Batch) -> None:
-        """Send a part: ``before`` as it was polled, ``ready`` as bytes, without what was dropped."""
+        """Send a part: ``before`` as it was polled, ``ready`` as bytes, without the records that were dropped."""
 
     def expect(self, topics: set[str]) -> None:
         """Called before ``send`` with topics that the task has not used before."""
@@ -48,45 +49,52 @@ class Commit(Protocol):
         """Called after the last part of each batch."""
 
     def tick(self, now: float) -> float:
-        """Called often; answers in how many seconds it wants to be called again."""
+        """Called often; the result is after how many seconds it must be called again."""
 
     def pause(self) -> None:
-        """Called before a pause: nothing may be left open."""
+        """Called before a pause: commit everything."""
 
     def finish(self, failed: bool) -> None:
-        """Called once at the end, unless contact with the worker is lost."""
+        """Called once at the end, unless contact with the worker is lost: commit what arrived."""
 
     def close(self) -> None:
-        """Called last, in any case."""
+        """Called last, always."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitTiming:
+    """``offset.flush.interval.ms`` and ``offset.flush.timeout.ms``, in seconds."""
+
+    interval: float
+    timeout: float
 
 
 class AtLeastOnce:
-    """Every ``offset.flush.interval.ms``, wait for what was sent, then write offsets; what was sent since is sent again
-    after a crash.
+    """Every ``interval``, waits until all records have arrived, then writes offsets; records that were sent after that
+    are sent again after a crash.
 
-    A record's arrival is not told, for speed: only that all have arrived. If they have not in time, the offsets of
-    those source partitions wait that have sent to topics for which records are still under way; all others are written.
+    For speed it does not learn of single records, only that all have arrived. If some have not within ``timeout``,
+    source partitions that have sent to topics with records in flight keep their offsets for the next commit; all other
+    offsets are written.
     """
 
     def __init__(
         self,
+        task: SourceTask,
         sender: Sender,
         offsets: SourceTaskOffsets,
         offset_log: OffsetLog,
         metrics: Metrics,
-        control: TaskControl,
-        interval: float,
-        timeout: float,
+        timing: CommitTiming,
     ) -> None:
-        self.task: SourceTask
-        self._sender, self._offsets, self._log, self._metrics = sender, offsets, offset_log, metrics
-        self._control, self._interval, self._timeout = control, interval, timeout
-        self._next = time.monotonic() + interval
+        self._task, self._sender, self._offsets, self._log = task, sender, offsets, offset_log
+        self._metrics, self._timing = metrics, timing
+        self._next = time.monotonic() + timing.interval
         self._topics: dict[bytes, set[str]] = {}
         """Where each source partition (canonical) has sent records since its last offset was written."""
         self._expected: set[str] = set()
 
-    def pieces(self, polled: Sequence[SourceRecord] | Batch, batch: Batch) -> Iterable[Piece]:
+    def parts(self, polled: Sequence[SourceRecord] | Batch, batch: Batch) -> Iterable[Part]:
         return ((batch, None),)
 
     def send(self, before: Batch, ready: Batch) -> None:
@@ -134,7 +142,7 @@ class AtLeastOnce:
         if now >= self._next or self._offsets.urgent:
             self._commit()
             self._sender.check()
-            self._next = time.monotonic() + self._interval
+            self._next = time.monotonic() + self._timing.interval
         return self._next - now
 
     def pause(self) -> None:
@@ -150,12 +158,12 @@ class AtLeastOnce:
         self._log.close()
 
     def _commit(self) -> bool:
-        """One attempt; what goes wrong is logged, and the offsets wait for the next one."""
+        """One attempt; errors are logged, and the offsets wait for the next attempt."""
         started = time.monotonic()
         taken = self._acknowledged()
         try:
             if taken:
-                self._log.write(taken, self._timeout)
+                self._log.write(taken, self._timing.timeout)
         except Exception:
             log.exception("Failed to commit offsets")
             self._offsets.give_back(taken)
@@ -164,16 +172,16 @@ class AtLeastOnce:
         self._offsets.committed(taken)
         self._metrics.committed(time.monotonic() - started)
         try:
-            self.task.commit()
+            self._task.commit()
         except Exception:
             log.exception("Exception thrown while calling task.commit()")
         return True
 
     def _acknowledged(self) -> list[SourceOffset]:
-        """Wait, and take the offsets that stand for records which Kafka has."""
+        """Wait for records to arrive, and take the offsets of those that have."""
         late = set(self._sender.lost)
-        if not self._sender.flush(self._timeout):
-            late |= self._sender.under_way()
+        if not self._sender.flush(self._timing.timeout):
+            late |= self._sender.in_flight()
             log.error(
                 "Failed to flush, timed out while waiting for producer to flush outstanding %d messages. Offsets of "
                 "source partitions that send to %s are not committed yet",
@@ -187,49 +195,57 @@ class AtLeastOnce:
 
 
 class RecordByRecord(AtLeastOnce):
-    """For tasks that want to hear of their records: each acknowledgement is told to them, and a ledger says what may
-    be committed.
+    """For tasks that override ``commit_record(s)``: each acknowledgement is passed on to the task, and a ledger says
+    which offsets may be committed.
     """
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(
+        self,
+        task: SourceTask,
+        sender: Sender,
+        offsets: SourceTaskOffsets,
+        offset_log: OffsetLog,
+        metrics: Metrics,
+        timing: CommitTiming,
+    ) -> None:
+        super().__init__(task, sender, offsets, offset_log, metrics, timing)
         self._ledger = Ledger()
         self._open: list[TrackedBatch] = []
 
-    def pieces(self, polled: Sequence[SourceRecord] | Batch, batch: Batch) -> Iterable[Piece]:
+    def parts(self, polled: Sequence[SourceRecord] | Batch, batch: Batch) -> Iterable[Part]:
         return ((tracked(batch), None),)
 
     def send(self, before: Batch, ready: Batch) -> None:
-        told = TrackedBatch(before, ready, self._sender)
-        self._ledger.submit(told)
-        self._open.append(told)
-        self._sender.send(ready, told.callbacks())
+        tracked_batch = TrackedBatch(before, ready, self._sender)
+        self._ledger.submit(tracked_batch)
+        self._open.append(tracked_batch)
+        self._sender.send(ready, tracked_batch.callbacks())
         self._metrics.add("source-record-write-total", len(ready))
-        self._tell()
+        self._notify()
 
     def arrived(self, seconds: float) -> set[str]:
         try:
             return super().arrived(seconds)
         finally:
-            self._tell()
+            self._notify()
 
     def tick(self, now: float) -> float:
         self._sender.poll()
-        self._tell()
+        self._notify()
         return super().tick(now)
 
     def finish(self, failed: bool) -> None:
-        self._sender.flush(self._timeout)
+        self._sender.flush(self._timing.timeout)
         super().finish(failed)
 
     def _acknowledged(self) -> list[SourceOffset]:
         self._sender.poll()
-        self._tell()
+        self._notify()
         for partition, offset in self._ledger.committable():
             self._offsets.put(partition, offset)
         return self._offsets.take()
 
-    def _tell(self) -> None:
-        for told in self._open:
-            told.tell(self.task)
-        self._open = [told for told in self._open if not told.complete]
+    def _notify(self) -> None:
+        for batch in self._open:
+            batch.notify(self._task)
+        self._open = [batch for batch in self._open if not batch.complete]

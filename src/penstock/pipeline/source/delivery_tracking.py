@@ -1,6 +1,6 @@
-"""Telling a source task which of its records Kafka has: what it costs is paid only by tasks that want to hear it.
+"""Passes acknowledgements of records on to the source task, for tasks that override ``commit_record(s)`` only.
 
-The producer reports each record then; what is done per record is to note its row. The task is told of many at once.
+The producer calls back for each record then, which notes the record's row; the task is called once for many rows.
 """
 
 from __future__ import annotations
@@ -22,14 +22,12 @@ log = logging.getLogger(__name__)
 
 
 def wants_acknowledgements(task: type[SourceTask]) -> bool:
-    """Whether this class wants to be told of its records."""
+    """Whether this class overrides ``commit_record`` or ``commit_records``."""
     return task.commit_record is not SourceTask.commit_record or task.commit_records is not SourceTask.commit_records
 
 
 def tracked(batch: Batch) -> Batch:
-    """The same batch, each record with a source offset object of its own, by which it is recognised after
-    transforms.
-    """
+    """The same batch, with a source offset object for each record alone, which identifies it after transforms."""
     origin = batch.origin
     assert isinstance(origin, SourceOrigin)
     offsets = list(origin.offsets)
@@ -39,10 +37,10 @@ def tracked(batch: Batch) -> Batch:
 
 
 class TrackedBatch(Submitted):
-    """A tracked batch under way, with what is to be told of it."""
+    """A tracked batch in flight, and which of its rows the task has not been notified of."""
 
     def __init__(self, before: Batch, ready: Batch, sender: Sender) -> None:
-        """``ready`` is what became of the batch; what is not in it was dropped."""
+        """``ready``: the batch after the steps; records that are not in it were dropped."""
         super().__init__(before)
         self._sender = sender
         self._rows: list[int] = []
@@ -54,7 +52,7 @@ class TrackedBatch(Submitted):
                 self._lose(row)
 
     def callbacks(self) -> list[Delivered]:
-        """For the records that are left, in their order."""
+        """One callback for each record of ``ready``, in order."""
         return list(map(partial, repeat(self._delivered), self._kept))
 
     def _delivered(self, row: int, error: ck.KafkaError | None, message: Any) -> None:
@@ -65,7 +63,7 @@ class TrackedBatch(Submitted):
             return
         if message is not None:
             self._sender.failed(error, message)
-            if not self._sender.forgives(message.topic()):
+            if not self._sender.losses.tolerates(message.topic()):
                 return
         self._lose(row)
 
@@ -73,13 +71,13 @@ class TrackedBatch(Submitted):
         self._lost.append(row)
         self.ack(row)
 
-    def tell(self, task: SourceTask) -> None:
-        """Tell of what has become known since the last call."""
+    def notify(self, task: SourceTask) -> None:
+        """Call the task for the records that were acknowledged or lost since the last call."""
         if self._lost:
             rows, self._lost = self._lost, []
-            batch = self._part(rows)
+            batch = self._select(rows)
             partitions = [-1 if partition is None else partition for partition in batch.partitions]
-            _tell(task, batch, batch.topics, partitions, [-1] * len(rows))
+            _notify(task, batch, batch.topics, partitions, [-1] * len(rows))
         if self._rows:
             rows, self._rows = self._rows, []
             messages, self._messages = self._messages, []
@@ -88,9 +86,9 @@ class TrackedBatch(Submitted):
             offsets: list[Any] = list(map(ck.Message.offset, messages))
             if None in offsets:  # with acks=0 nobody knows them
                 offsets = [-1 if offset is None else offset for offset in offsets]
-            _tell(task, self._part(rows), topics, places, offsets)
+            _notify(task, self._select(rows), topics, places, offsets)
 
-    def _part(self, rows: list[int]) -> Batch:
+    def _select(self, rows: list[int]) -> Batch:
         return self.batch if rows == list(range(len(self.batch))) else self.batch.select(rows)
 
 
@@ -104,7 +102,7 @@ def _rows(before: Batch, ready: Batch) -> list[int]:
     return [by_offset[id(offset)] for offset in ready.origin.offsets]
 
 
-def _tell(
+def _notify(
     task: SourceTask, batch: Batch, topics: Sequence[str], partitions: Sequence[int], offsets: Sequence[int]
 ) -> None:
     if type(task).commit_records is not SourceTask.commit_records:

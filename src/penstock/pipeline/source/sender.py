@@ -1,7 +1,7 @@
-"""Records on their way to Kafka: the loop around ``Producer.produce``, with back-pressure and errors.
+"""Sending records to Kafka: the loop around ``Producer.produce``, with back-pressure and errors.
 
-No callback per record: librdkafka reports failed deliveries only, to ``failed``, and whoever must know that records
-have arrived flushes. Where a task wants to hear of each record, ``send`` takes callbacks.
+There is no callback per record: librdkafka reports failed deliveries only, to ``failed``; a commit policy that must
+know that records have arrived flushes. For tasks that want each acknowledgement ``send`` takes callbacks.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from operator import length_hint
 from typing import Any
 
@@ -18,88 +19,93 @@ import confluent_kafka as ck
 
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, DataError
-from penstock.core.model.tasks import TaskId
-from penstock.pipeline.broker_errors import broker_error
-from penstock.pipeline.errors import ErrorHandler, Failure, Stage
+from penstock.pipeline.broker_errors import broker_error, keyless_record
+from penstock.pipeline.errors import Failure, Stage
+from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.topic_limits import TopicLimits, serialized_sizes
-from penstock.pipeline.task import TaskControl
 
 log = logging.getLogger(__name__)
 
 Delivered = Callable[[ck.KafkaError | None, Any], None]
-"""Called with an error or None, and the message; None for that if the producer refused the record."""
+"""Called with an error or None, and the message, which is None if the producer refused the record."""
 STATISTICS_SECONDS = 1.0
-_UNDER_WAY = ("msgq_cnt", "xmit_msgq_cnt", "msgs_inflight")
+_IN_FLIGHT = ("msgq_cnt", "xmit_msgq_cnt", "msgs_inflight")
+_BATCH_REFUSED = (ck.KafkaError.INVALID_RECORD, ck.KafkaError._INVALID_DIFFERENT_RECORD)
 LEAST_LIMIT = 1000
-"""The smallest limit to the size of records that librdkafka can be given."""
+"""librdkafka's smallest ``message.max.bytes``."""
 TASK_CLASS = "org.apache.kafka.connect.runtime.WorkerSourceTask"
-"""Who sends, in the words of Java's log."""
+"""The sending class that Java's log and headers name."""
 UNSENT = "Unrecoverable exception from producer send callback"
 
 
 class ContactLostError(ConnectError):
-    """The task was told to end at once."""
+    """The task must end at once, since its worker is not there any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class LossPolicy:
+    """Which records may be lost (``errors.tolerance``), and the message of the task's failure if one must not be."""
+
+    tolerant: bool = False
+    must_deliver: str | None = None
+    """A topic whose records must arrive even if other losses are tolerated."""
+    message: Callable[[ck.KafkaError], str] = lambda _: UNSENT
+
+    def tolerates(self, topic: str | None) -> bool:
+        return self.tolerant and topic != self.must_deliver
 
 
 class Sender:
-    """One producer of records; used from the loop's thread only, but for callbacks that ``commit_transaction``
+    """Sends through one producer. Used from the loop's thread only, but for callbacks that ``commit_transaction``
     serves.
     """
 
-    def __init__(
-        self,
-        task: TaskId,
-        control: TaskControl,
-        errors: ErrorHandler,
-        tolerate: bool,
-        unsent: Callable[[ck.KafkaError], str] = lambda _: UNSENT,
-    ) -> None:
-        """``unsent`` gives the sentence with which the task ends if a record can't be sent for this reason."""
-        self._task, self._control, self._errors, self.tolerates = task, control, errors, tolerate
-        self._unsent = unsent
+    def __init__(self, runtime: TaskRuntime, losses: LossPolicy) -> None:
+        self._task, self._control, self._errors = runtime.id, runtime.control, runtime.errors
+        self.losses = losses
         self._failure: ConnectError | None = None
+        self._reason_known = True
+        """False if the failure is that of a record whose batch was refused, perhaps because of another record."""
         self.producer: ck.Producer
-        self._limit = 0
+        self._max_request_size = 0
         self.lost: set[str] = set()
         """Topics of records that did not arrive, and never will."""
-        self.insists: str | None = None
-        """A topic whose records must arrive even where losses are tolerated."""
         self.limits: TopicLimits
         self.taken = 0
         """How many records of the last batch the producer has, from the first on."""
         self._statistics: tuple[float, str] = (0.0, "{}")
 
-    def attach(self, producer: ck.Producer, limit: int, limits: TopicLimits) -> None:
-        """``producer`` was made with ``failed`` as its callback for deliveries; ``limit`` is ``max.request.size``,
-        ``limits`` are those of the topics.
-        """
-        self.producer, self._limit, self.limits = producer, limit, limits
-
-    def forgives(self, topic: str | None) -> bool:
-        """Whether a record for this topic may be lost."""
-        return self.tolerates and topic != self.insists
+    def attach(self, producer: ck.Producer, max_request_size: int, limits: TopicLimits) -> None:
+        """Called once, before all others; ``producer`` was made with ``failed`` as its callback for deliveries."""
+        self.producer, self._max_request_size, self.limits = producer, max_request_size, limits
 
     def failed(self, error: ck.KafkaError | None, message: ck.Message) -> None:
         """Called by the producer for a record that did not arrive."""
         if error is None or error.code() in (ck.KafkaError._PURGE_QUEUE, ck.KafkaError._PURGE_INFLIGHT):
             return
-        size = len(message.key() or b"") + len(message.value() or b"")
-        place = f"a record of {size} bytes for topic {message.topic()}"
-        if (partition := message.partition()) is not None and partition >= 0:
-            place += f", partition {partition}"
-        cause = broker_error(error, place)
-        if self.forgives(message.topic()):
-            record = Batch.of(message.topic() or "", [message.value()], keys=[message.key()])
+        topic = message.topic() or ""
+        reason = self._reason(error, message)
+        cause = broker_error(error, _place(message), reason)
+        if self.losses.tolerates(topic):
+            record = Batch.of(topic, [message.value()], keys=[message.key()])
             self._errors.failed(Failure(Stage.KAFKA_PRODUCE, TASK_CLASS, cause, record))
             return
-        self.lost.add(message.topic() or "")
-        if self._failure is None:
-            log.error("%s failed to send record to %s: %s", self._task, message.topic(), cause)
-            self._failure = ConnectError(self._unsent(error))
+        self.lost.add(topic)
+        if self._failure is None or (reason is not None and not self._reason_known):
+            log.error("%s failed to send record to %s: %s", self._task, topic, cause)
+            self._failure = ConnectError(self.losses.message(error))
             self._failure.__cause__ = cause
+            self._reason_known = reason is not None or error.code() not in _BATCH_REFUSED
+
+    def _reason(self, error: ck.KafkaError, message: ck.Message) -> str | None:
+        """The broker's own reason, if it can be known: librdkafka fails all records of a refused batch alike."""
+        topic, partition = message.topic(), message.partition()
+        if error.code() != ck.KafkaError.INVALID_RECORD or topic is None or partition is None:
+            return None
+        return keyless_record(topic, partition) if message.key() is None and self.limits.requires_key(topic) else None
 
     def poll(self, seconds: float = 0.0) -> None:
-        """Let the producer tell what has happened, waiting so long for something. ``check`` says if it can't go on."""
+        """Serve the producer's callbacks, waiting up to so many seconds for one. ``check`` raises what failed."""
         try:
             self.producer.poll(seconds)
         except ck.KafkaException as e:
@@ -107,11 +113,11 @@ class Sender:
 
     def _broken(self, error: ck.KafkaError) -> None:
         if self._failure is None:
-            self._failure = ConnectError(self._unsent(error))
+            self._failure = ConnectError(self.losses.message(error))
             self._failure.__cause__ = broker_error(error)
 
     def check(self) -> None:
-        """Raises the first failure, if a record did not arrive or the producer can't go on."""
+        """Raises the first failure, if a record did not arrive or the producer is unusable."""
         if self._failure is not None:
             raise self._failure
         self._check_contact()
@@ -123,20 +129,20 @@ class Sender:
     def send(self, batch: Batch, delivered: Sequence[Delivered] | None = None) -> None:
         """Hand all records of a converted batch to the producer, waiting while it is full.
 
-        Raises ConnectError if one can't be sent, then or earlier, and that is not tolerated. After it, ``delivered`` of
-        each record is called exactly once, if given.
+        Raises ConnectError if a record of this or an earlier batch can't be sent, and that is not tolerated. The
+        callback of each record in ``delivered`` is called exactly once, during this call or later.
         """
         self.taken = 0
-        if self._limit < LEAST_LIMIT:
+        if self._max_request_size < LEAST_LIMIT:
             batch, delivered = self._small_enough(batch, delivered)
-        self.limits.look_at(batch.topics)
-        if self.limits.concern(batch.topics):
+        self.limits.look_up(batch.topics)
+        if self.limits.apply_to(batch.topics):
             self._send_in_parts(batch, delivered)
         else:
             self._send(batch, delivered)
 
     def _send_in_parts(self, batch: Batch, delivered: Sequence[Delivered] | None) -> None:
-        """Each part arrives before the next is sent, so that no two of them come into one batch."""
+        """Each part arrives before the next is sent, so that no two parts share a record batch."""
         start = 0
         for end in self.limits.ends(batch):
             part = None if delivered is None else delivered[start:end]
@@ -158,17 +164,17 @@ class Sender:
                 row = len(batch) - length_hint(rows) - 1
                 self.taken = first + row
                 if isinstance(e, BufferError):
-                    self._insist(batch, columns, row, delivered)
+                    self._retry(batch, columns, row, delivered)
                 else:
                     self._refuse(e, batch, row, delivered)
         self.taken = first + len(batch)
         self.poll()
         self.check()
 
-    def _insist(
+    def _retry(
         self, batch: Batch, columns: Sequence[Sequence[Any]], row: int, delivered: Sequence[Delivered] | None
     ) -> None:
-        """Wait until there is room for this record."""
+        """Wait until the producer has room for this record."""
         while True:
             self.poll(0.1)
             self.check()
@@ -184,10 +190,10 @@ class Sender:
     def _small_enough(
         self, batch: Batch, delivered: Sequence[Delivered] | None
     ) -> tuple[Batch, Sequence[Delivered] | None]:
-        """Refuse what is beyond a limit so low that the producer can't be told of it."""
+        """Refuse records above a ``max.request.size`` that librdkafka does not accept as a setting."""
         rows = []
         for i, size in enumerate(serialized_sizes(batch)):
-            if size <= self._limit:
+            if size <= self._max_request_size:
                 rows.append(i)
             else:
                 too_large = ck.KafkaException(ck.KafkaError(ck.KafkaError.MSG_SIZE_TOO_LARGE))
@@ -197,31 +203,31 @@ class Sender:
     def _refuse(
         self, refusal: ck.KafkaException, batch: Batch, row: int, delivered: Sequence[Delivered] | None
     ) -> None:
-        """The producer did not take this record."""
+        """Fail, or skip, a record that the producer did not take."""
         error: ck.KafkaError = refusal.args[0]
         record = batch.select((row,))
         cause = broker_error(error)
         if error.code() == ck.KafkaError.MSG_SIZE_TOO_LARGE:
             (size,) = serialized_sizes(record)
             cause = type(cause)(
-                f"The message is {size} bytes when serialized which is larger than {self._limit}, which is the value "
-                "of the max.request.size configuration."
+                f"The message is {size} bytes when serialized which is larger than {self._max_request_size}, which is "
+                "the value of the max.request.size configuration."
             )
         failure = Failure(Stage.KAFKA_PRODUCE, TASK_CLASS, cause, record)
-        if not self.forgives(record.topics[0]):
-            refused = ConnectError(self._unsent(error))
+        if not self.losses.tolerates(record.topics[0]):
+            refused = ConnectError(self.losses.message(error))
             refused.add_note(f"In {failure.place()}")
             raise refused from failure.error
         self._errors.failed(failure)
         if delivered is not None:
             delivered[row](error, None)
 
-    def counted(self, statistics: str) -> None:
+    def on_statistics(self, statistics: str) -> None:
         """Called by the producer every ``STATISTICS_SECONDS``."""
         self._statistics = (time.monotonic(), statistics)
 
-    def under_way(self) -> set[str]:
-        """The topics for which records are under way that were sent before this call. May wait for the statistics."""
+    def in_flight(self) -> set[str]:
+        """The topics with records in flight that were sent before this call. May wait for librdkafka's statistics."""
         asked = time.monotonic()
         while self._statistics[0] <= asked and len(self.producer):
             self.poll(0.1)
@@ -230,7 +236,7 @@ class Sender:
         return {
             topic
             for topic, found in topics.items()
-            if any(each[count] for each in found["partitions"].values() for count in _UNDER_WAY)
+            if any(each[count] for each in found["partitions"].values() for count in _IN_FLIGHT)
         }
 
     def flush(self, seconds: float) -> bool:
@@ -250,8 +256,15 @@ class Sender:
         return len(self.producer) == 0
 
 
+def _place(message: ck.Message) -> str:
+    size = len(message.key() or b"") + len(message.value() or b"")
+    place = f"a record of {size} bytes for topic {message.topic()}"
+    partition = message.partition()
+    return f"{place}, partition {partition}" if partition is not None and partition >= 0 else place
+
+
 def _arguments(batch: Batch, delivered: Sequence[Delivered] | None) -> list[list[Any]]:
-    """What ``Producer.produce`` is given after the topic, in its order and no more than needed; one list each."""
+    """The columns of arguments of ``Producer.produce`` after the topic, in its order and no more than needed."""
     n = len(batch)
     arguments: list[list[Any]] = [batch.values, batch.keys]
     headers = any(batch.headers)
@@ -265,7 +278,7 @@ def _arguments(batch: Batch, delivered: Sequence[Delivered] | None) -> list[list
 
 
 def _timestamps(column: list[int | None]) -> list[int]:
-    """As the producer takes them; its 0 means now, so that the first millisecond of 1970 becomes the second."""
+    """Timestamps for the producer, where 0 means now: the first millisecond of 1970 becomes the second."""
     times = [0 if t is None or t == -1 else t or 1 for t in column]
     if times and min(times) < 0:
         raise DataError(f"Invalid record timestamp {min(times)}")

@@ -1,6 +1,6 @@
-"""Topics that a source task is about to write to are created first, if a rule of the connector says how (KIP-158).
+"""Creates topics before a source task writes to them, if a rule of the connector says how (KIP-158).
 
-The task has the last word (``SourceTask.settings_for_new_topic``), and whatever is decided is logged. Java:
+The task may change the settings (``SourceTask.settings_for_new_topic``); every decision is logged. Java:
 ``AbstractWorkerSourceTask.maybeCreateTopic``, ``TopicAdmin.createOrFindTopics``.
 """
 
@@ -24,29 +24,29 @@ from penstock.pipeline.broker_errors import broker_error
 log = logging.getLogger(__name__)
 
 WAIT_SECONDS = 10
-"""For an answer of the brokers; without one they are asked again, unless the task is stopped."""
+"""How long to wait for the brokers' answer; without one they are asked again, unless the task is stopped."""
 
 _FORBIDDEN = (ck.KafkaError.CLUSTER_AUTHORIZATION_FAILED, ck.KafkaError.TOPIC_AUTHORIZATION_FAILED)
 _UNKNOWN = (ck.KafkaError.UNKNOWN_TOPIC_OR_PART, ck.KafkaError._UNKNOWN_TOPIC)
 
 
 Principal = Callable[[], str]
-"""Whom the brokers take the client for; asked for when something is not allowed."""
+"""Gives the name of the client in access control lists; called when something is not allowed."""
 
 
 class TopicCreator:
-    """Remembers which topics need no more looking after. ``adjust`` is ``SourceTask.settings_for_new_topic``."""
+    """Creates each topic once, unless it exists. ``adjust`` is ``SourceTask.settings_for_new_topic``."""
 
     def __init__(
         self,
         make_admin: Callable[[], AdminClient],
         rules: TopicCreation,
+        adjust: Callable[[TopicSettings], TopicSettings | None],
         principal: Principal | None = None,
     ) -> None:
-        self._make_admin, self._rules, self._principal = make_admin, rules, principal
+        self._make_admin, self._rules, self._adjust, self._principal = make_admin, rules, adjust, principal
         self._admin: AdminClient | None = None
-        self._there: set[str] = set()
-        self.adjust: Callable[[TopicSettings], TopicSettings | None]
+        self._checked: set[str] = set()
 
     def ensure(self, topics: Iterable[str]) -> None:
         """Called with the topics of every batch.
@@ -56,9 +56,9 @@ class TopicCreator:
         """
         if not self._rules.rules:
             return
-        for topic in set(topics) - self._there:
+        for topic in set(topics) - self._checked:
             self._ensure(topic)
-            self._there.add(topic)
+            self._checked.add(topic)
 
     def _ensure(self, topic: str) -> None:
         log.info("The task will send records to topic '%s' for the first time. Checking whether topic exists", topic)
@@ -71,7 +71,7 @@ class TopicCreator:
         if spec is None:
             log.info("No topic creation rule matches topic '%s': its creation is left to the broker", topic)
             return
-        settings = self.adjust(TopicSettings(topic, spec.partitions, spec.replication_factor, spec.configs))
+        settings = self._adjust(TopicSettings(topic, spec.partitions, spec.replication_factor, spec.configs))
         if settings is None:
             log.info("The task wants topic '%s' not to be created by the worker: it is left to the broker", topic)
             return
@@ -83,7 +83,7 @@ class TopicCreator:
 
 
 def exists(admin: AdminClient, topic: str, principal: Principal | None = None) -> bool:
-    """Whether the topic is there; asking does not create it."""
+    """Whether the topic exists; asking does not create it."""
     future = admin.describe_topics(ck.TopicCollection([topic]), request_timeout=WAIT_SECONDS)[topic]
     try:
         future.result(60)
@@ -100,7 +100,7 @@ def exists(admin: AdminClient, topic: str, principal: Principal | None = None) -
 
 
 def create(admin: AdminClient, settings: TopicSettings, principal: Principal | None = None) -> bool:
-    """Create the topic; False if somebody was faster. Raises ConnectError."""
+    """Create the topic; False if it has been created meanwhile. Raises ConnectError."""
     configs = {name: java_text(value) for name, value in settings.configs.items()}
     new = NewTopic(settings.name, settings.partitions, settings.replication_factor, config=configs)
     try:
@@ -121,7 +121,7 @@ def create(admin: AdminClient, settings: TopicSettings, principal: Principal | N
         if _code(e) in (ck.KafkaError.INVALID_CONFIG, ck.KafkaError.INVALID_REPLICATION_FACTOR):
             raise ConnectError(f"Unable to create topic(s) '{settings.name}': {cause}") from cause
         raise ConnectError(f"Error while attempting to create/find topic(s) '{settings.name}'") from cause
-    except ValueError as e:  # librdkafka's, of numbers that it does not even send
+    except ValueError as e:  # librdkafka's, for numbers out of range
         raise ConnectError(f"Error while attempting to create/find topic(s) '{settings.name}'") from e
     return True
 
@@ -135,7 +135,7 @@ def _cause(error: Exception) -> Exception:
 
 
 def _refusal(error: Exception, principal: Principal | None, right: str, topic: str) -> Exception:
-    """What the broker refused; whom and which right it is about, if that can be said."""
+    """The broker's refusal, with the principal and the right that it lacks if they are known."""
     cause = _cause(error)
     missing = None if principal is None else missing_right(_code(error), principal(), right, topic)
     return cause if missing is None else type(cause)(missing)

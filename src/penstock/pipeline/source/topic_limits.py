@@ -1,7 +1,8 @@
-"""How much a topic takes at once: a broker refuses a batch that is larger than the topic's ``max.message.bytes``.
+"""What the topics of a source task accept: ``max.message.bytes``, and no record without a key if they are compacted.
 
-Java's producer splits such a batch and sends its halves; librdkafka takes all its records for lost. So what goes to a
-topic that takes less than a full batch is parted before it is sent (``sender``).
+A broker refuses a batch that is larger than the topic's ``max.message.bytes``. Java's producer splits such a batch and
+sends its halves; librdkafka fails all its records. So a batch for a topic that takes less than a full one is split
+before it is sent (``sender``).
 """
 
 from __future__ import annotations
@@ -14,47 +15,53 @@ from confluent_kafka.admin import AdminClient
 
 from penstock.api.batch import Batch
 from penstock.api.record import Header
-from penstock.kafka.admin import message_limits
+from penstock.kafka.admin import TopicLimit, topic_limits
 
 log = logging.getLogger(__name__)
 
 SECONDS = 5.0
-"""For the brokers' answer; without one a topic is taken to have no limit that matters."""
-AGAIN_SECONDS = 1.0
-"""After which a topic is looked for again that was not there."""
+"""How long to wait for the brokers' answer; without one a topic is taken to have no limit that matters."""
+RETRY_SECONDS = 1.0
+"""After how long a topic that did not exist is looked up again."""
 
 
 class TopicLimits:
-    """``full`` is the size of a full batch, in bytes."""
+    """``full_batch`` is the size of a full batch, in bytes."""
 
-    def __init__(self, make_admin: Callable[[], AdminClient], full: int) -> None:
-        self._make_admin, self._full = make_admin, full
+    def __init__(self, make_admin: Callable[[], AdminClient], full_batch: int) -> None:
+        self._make_admin, self._full = make_admin, full_batch
         self._known: set[str] = set()
-        self._again = 0.0
+        self._retry_at = 0.0
         self._low: dict[str, int] = {}
-        """Of the topics that take less than a full batch: how many bytes."""
+        """Bytes that each topic takes, of those that take less than a full batch."""
+        self._compacted: set[str] = set()
 
-    def look_at(self, topics: Iterable[str]) -> None:
-        """Called with the topics of every batch, before it is sent."""
+    def look_up(self, topics: Iterable[str]) -> None:
+        """Called with the topics of every batch, before it is sent; asks the brokers for new ones only."""
         new = set(topics) - self._known
-        if not new or time.monotonic() < self._again:
+        if not new or time.monotonic() < self._retry_at:
             return
         try:
-            found = message_limits(self._make_admin(), new, SECONDS)
+            found = topic_limits(self._make_admin(), new, SECONDS)
         except Exception as error:
-            log.info("How large the records of %s may be can't be looked up: %s", ", ".join(sorted(new)), error)
-            found = dict.fromkeys(new, self._full)
+            names = ", ".join(sorted(new))
+            log.info("Failed to look up max.message.bytes of topics %s: %s. Assuming no limit", names, error)
+            found = dict.fromkeys(new, TopicLimit(self._full, compacted=False))
         self._known |= found.keys()
-        self._low |= {topic: limit for topic, limit in found.items() if limit < self._full}
+        self._low |= {topic: each.max_bytes for topic, each in found.items() if each.max_bytes < self._full}
+        self._compacted |= {topic for topic, each in found.items() if each.compacted}
         if found.keys() != new:
-            self._again = time.monotonic() + AGAIN_SECONDS
+            self._retry_at = time.monotonic() + RETRY_SECONDS
 
-    def concern(self, topics: Sequence[str]) -> bool:
-        """Whether what is sent to these has to be parted."""
+    def requires_key(self, topic: str | None) -> bool:
+        return topic in self._compacted
+
+    def apply_to(self, topics: Sequence[str]) -> bool:
+        """Whether a batch for these topics may have to be split."""
         return bool(self._low) and not self._low.keys().isdisjoint(topics)
 
     def ends(self, batch: Batch) -> list[int]:
-        """Behind which records the parts of a batch end, each of which can be sent as a whole."""
+        """The row after the last one of each part of the batch, such that each part can be sent as a whole."""
         ends, sizes = [], dict.fromkeys(self._low, 0)
         for i, (topic, size) in enumerate(zip(batch.topics, serialized_sizes(batch), strict=True)):
             if topic not in self._low:
@@ -67,7 +74,7 @@ class TopicLimits:
 
 
 def serialized_sizes(batch: Batch) -> list[int]:
-    """What Java estimates that each record needs, alone in a batch of Kafka's."""
+    """The size of each record alone in a record batch, as Java estimates it."""
     return list(map(_size, batch.keys, batch.values, batch.headers))
 
 

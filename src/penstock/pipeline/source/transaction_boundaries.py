@@ -5,19 +5,31 @@ Java: ``WorkerTransactionContext``.
 
 from __future__ import annotations
 
+import enum
+import threading
 import time
 from collections.abc import Sequence
 
+from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError
 from penstock.api.record import SourceRecord
 
 
-class Boundaries:
-    """Where transactions end. Given to the task as its ``TransactionContext`` if the connector defines them."""
+class TransactionEnd(enum.Enum):
+    COMMIT = enum.auto()
+    ABORT = enum.auto()
+
+
+class TransactionBoundaries:
+    """``kind`` is ``poll``, ``interval`` or ``connector``, ``interval`` in seconds.
+
+    With ``connector`` this is the task's ``TransactionContext``; the task may call it from any of its threads.
+    """
 
     def __init__(self, kind: str, interval: float) -> None:
         self.kind, self._interval = kind, interval
         self._last = time.monotonic()
+        self._lock = threading.Lock()
         self._commit_batch = self._abort_batch = False
         self._commit_after: dict[int, SourceRecord] = {}
         self._abort_after: dict[int, SourceRecord] = {}
@@ -25,20 +37,23 @@ class Boundaries:
     # -- called by the task
 
     def commit_transaction(self, after: SourceRecord | None = None) -> None:
-        if after is None:
-            self._commit_batch = True
-        else:
-            self._commit_after[id(after)] = after
+        with self._lock:
+            if after is None:
+                self._commit_batch = True
+            else:
+                self._commit_after[id(after)] = after
 
     def abort_transaction(self, after: SourceRecord | None = None) -> None:
-        if after is None:
-            self._abort_batch = True
-        else:
-            self._abort_after[id(after)] = after
+        with self._lock:
+            if after is None:
+                self._abort_batch = True
+            else:
+                self._abort_after[id(after)] = after
 
     # -- called by the commit policy
 
     def restart(self) -> None:
+        """Begin an interval now."""
         self._last = time.monotonic()
 
     def due(self, now: float) -> bool:
@@ -48,30 +63,43 @@ class Boundaries:
         self._last = now
         return True
 
-    def left(self, now: float) -> float:
+    def remaining(self, now: float) -> float:
         """Seconds to the end of the interval."""
         return self._last + self._interval - now if self.kind == "interval" else 3600.0
 
-    def of_batch(self) -> str | None:
-        """``commit`` or ``abort`` as asked for after the whole batch; asking takes the wish away."""
-        commit, abort = self._commit_batch, self._abort_batch
-        self._commit_batch = self._abort_batch = False
-        if commit and abort:
-            raise ConnectError("The task asked to commit and to abort the same transaction")
-        return "abort" if abort else "commit" if commit else None
+    def take_batch_request(self) -> TransactionEnd | None:
+        """How the task wants the transaction to end after the whole batch; each request is answered once."""
+        with self._lock:
+            commit, abort = self._commit_batch, self._abort_batch
+            self._commit_batch = self._abort_batch = False
+        return _end(commit, abort, "The task asked to commit and to abort the same transaction")
 
-    def after_records(self, records: Sequence[SourceRecord]) -> list[tuple[int, str]]:
-        """The places behind which a transaction ends, and how. Wishes for other records wait for these."""
-        if not self._commit_after and not self._abort_after:
-            return []
-        found = []
-        for i, record in enumerate(records, 1):
-            commit = self._commit_after.pop(id(record), None) is not None
-            abort = self._abort_after.pop(id(record), None) is not None
-            if commit and abort:
+    def take_record_requests(self, polled: Sequence[SourceRecord] | Batch) -> list[tuple[int, TransactionEnd]]:
+        """After how many of these records a transaction ends, and how.
+
+        Requests for records that are not among them stay. Raises ConnectError for a request that names a record while
+        the task polled a batch of columns, in which no record can be recognised.
+        """
+        with self._lock:
+            if not self._commit_after and not self._abort_after:
+                return []
+            if isinstance(polled, Batch):
                 raise ConnectError(
-                    f"The task asked to commit and to abort after the same record of topic {record.topic}"
+                    "The task asked to end a transaction after a certain record, but polled a Batch, whose rows are no "
+                    "records that it could name. End the batch with that record and call commit_transaction or "
+                    "abort_transaction without a record, or poll a list of records"
                 )
-            if commit or abort:
-                found.append((i, "abort" if abort else "commit"))
-        return found
+            found = []
+            for i, record in enumerate(polled, 1):
+                commit = self._commit_after.pop(id(record), None) is not None
+                abort = self._abort_after.pop(id(record), None) is not None
+                both = f"The task asked to commit and to abort after the same record of topic {record.topic}"
+                if (end := _end(commit, abort, both)) is not None:
+                    found.append((i, end))
+            return found
+
+
+def _end(commit: bool, abort: bool, both: str) -> TransactionEnd | None:
+    if commit and abort:
+        raise ConnectError(both)
+    return TransactionEnd.ABORT if abort else TransactionEnd.COMMIT if commit else None

@@ -1,9 +1,9 @@
 """Source records and their offsets in transactions of Kafka: exactly once (KIP-618).
 
-One transactional producer per task, ``<group.id>-<connector>-<task>``. Where a transaction ends is said by
-``transaction.boundary``: with each poll, after an interval, or by the connector. While a transaction is being committed
-the task already reads the next records (unless it asks to be told of commits, since it may be waiting for that). Java:
-``ExactlyOnceWorkerSourceTask``, ``WorkerTransactionContext``.
+One transactional producer per task, ``<group.id>-<connector>-<task>``. ``transaction.boundary`` says where a
+transaction ends: with each poll, after an interval, or where the connector wants. While a transaction is being
+committed the task already polls the next records, unless it overrides ``commit`` or ``commit_record(s)``, since it may
+wait for that call. Java: ``ExactlyOnceWorkerSourceTask``, ``WorkerTransactionContext``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 
 import confluent_kafka as ck
 
@@ -22,21 +23,20 @@ from penstock.api.source import SourceTask
 from penstock.core.model.tasks import TaskId
 from penstock.kafka.clients import init_transactions
 from penstock.pipeline.broker_errors import broker_error, is_fenced
-from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.source.commit import Piece
+from penstock.pipeline.runtime import TaskRuntime
+from penstock.pipeline.source.commit import Part
 from penstock.pipeline.source.delivery_tracking import TrackedBatch, tracked, wants_acknowledgements
 from penstock.pipeline.source.offset_log import OffsetCopies
 from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
 from penstock.pipeline.source.sender import ContactLostError, Delivered, Sender
-from penstock.pipeline.source.transaction_boundaries import Boundaries
-from penstock.pipeline.task import TaskControl
+from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries, TransactionEnd
 
 log = logging.getLogger(__name__)
 
 BEGIN_SECONDS = 60
-"""How long brokers that are slow to answer are waited for at the start; Java's default of ``max.block.ms``."""
+"""How long to wait at the start for brokers that are slow to answer; Java's default of ``max.block.ms``."""
 ABORT_SECONDS = 30.0
-"""For how long its records are waited for before a transaction is aborted, and then for the brokers to do it."""
+"""How long to wait for the records of a transaction before it is aborted, and then for the abort."""
 _TIMED_OUT = (
     "The task {} was unable to finish writing records to Kafka before its producer transaction expired, or a newer "
     "run of it has taken its place. If it was too slow: tune the connector's producer configuration for higher "
@@ -45,34 +45,43 @@ _TIMED_OUT = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class TransactionalOffsets:
+    """The task's offsets, the topic to which they are written in its transactions, and the copies of them."""
+
+    offsets: SourceTaskOffsets
+    topic: str
+    copies: OffsetCopies
+
+
 class ExactlyOnce:
-    """The commit policy of exactly once; see ``commit.Commit`` for what the loop calls."""
+    """The commit policy of exactly once; ``commit.CommitPolicy`` says when the loop calls what."""
 
     def __init__(
         self,
-        id: TaskId,
+        runtime: TaskRuntime,
+        task: SourceTask,
         sender: Sender,
-        offsets: SourceTaskOffsets,
-        offsets_topic: str,
-        copies: OffsetCopies,
-        boundaries: Boundaries,
-        metrics: Metrics,
-        control: TaskControl,
+        stored: TransactionalOffsets,
+        boundaries: TransactionBoundaries,
     ) -> None:
-        self.task: SourceTask
-        self._id, self._sender, self._offsets, self._topic = id, sender, offsets, offsets_topic
-        self._copies, self._boundaries, self._metrics, self._control = copies, boundaries, metrics, control
+        self._id, self._metrics, self._control = runtime.id, runtime.metrics, runtime.control
+        self._task, self._sender, self._boundaries = task, sender, boundaries
+        self._offsets, self._topic, self._copies = stored.offsets, stored.topic, stored.copies
+        self._acknowledges = wants_acknowledgements(type(task))
+        self._overlaps = type(task).commit is SourceTask.commit and not self._acknowledges
+        """Whether the task polls on while a transaction is being committed."""
         self._open = False
         self._size = 0
         self._awaited: set[str] = set()
-        self._told: list[TrackedBatch] = []
-        self._thread = ThreadPoolExecutor(1, f"commit-{id}")
+        self._tracked: list[TrackedBatch] = []
+        self._thread = ThreadPoolExecutor(1, f"commit-{runtime.id}")
         self._running: Future[None] | None = None
         self._running_offsets: list[SourceOffset] = []
         self._started = 0.0
 
     def begin(self) -> None:
-        """Called once before the task starts: shuts out older producers of this task."""
+        """Called once before the task starts: fences older producers of this task."""
         give_up = time.monotonic() + BEGIN_SECONDS
         while True:
             try:
@@ -82,26 +91,21 @@ class ExactlyOnce:
             except ck.KafkaException as e:
                 late = e.args[0].code() == ck.KafkaError._TIMED_OUT and time.monotonic() < give_up
                 if not (late or e.args[0].retriable()) or self._control.stopping:
-                    message = _told(self._id, e.args[0], "Failed to initialize the transactional producer")
+                    message = _message(self._id, e.args[0], "Failed to initialize the transactional producer")
                     raise ConnectError(message) from broker_error(e.args[0])
 
     @property
-    def context(self) -> Boundaries | None:
+    def context(self) -> TransactionBoundaries | None:
         """The task's ``TransactionContext``."""
         return self._boundaries if self._boundaries.kind == "connector" else None
 
-    def _tells(self) -> bool:
-        return wants_acknowledgements(type(self.task))
-
-    def _overlaps(self) -> bool:
-        return type(self.task).commit is SourceTask.commit and not self._tells()
-
-    def pieces(self, polled: Sequence[SourceRecord] | Batch, batch: Batch) -> Iterable[Piece]:
-        if self._tells():
+    def parts(self, polled: Sequence[SourceRecord] | Batch, batch: Batch) -> Iterable[Part]:
+        if self._acknowledges:
             batch = tracked(batch)
         start = 0
-        for end, how in [] if isinstance(polled, Batch) else self._boundaries.after_records(polled):
-            yield batch.select(range(start, end)), self._abort_and_commit if how == "abort" else self._commit
+        for end, how in self._boundaries.take_record_requests(polled):
+            finish = self._abort_and_commit if how is TransactionEnd.ABORT else self._commit
+            yield batch.select(range(start, end)), finish
             start = end
         yield (batch.select(range(start, len(batch))) if start else batch), None
 
@@ -112,10 +116,10 @@ class ExactlyOnce:
                 "Source tasks may not produce to their own offsets topics when exactly-once support is enabled"
             )
         callbacks: list[Delivered] | None = None
-        if self._tells():
-            told = TrackedBatch(before, ready, self._sender)
-            self._told.append(told)
-            callbacks = told.callbacks()
+        if self._acknowledges:
+            tracked_batch = TrackedBatch(before, ready, self._sender)
+            self._tracked.append(tracked_batch)
+            callbacks = tracked_batch.callbacks()
         if not len(ready):
             return
         self._begin()
@@ -129,7 +133,7 @@ class ExactlyOnce:
         self._awaited |= topics
 
     def arrived(self, seconds: float) -> set[str]:
-        """TrackedBatch of by the emptiness of the producer: no record is reported by itself."""
+        """All of them once the producer is empty, since it does not report single records."""
         if self._running is not None or not self._sender.flush(seconds):
             return set()
         self._sender.check()
@@ -155,10 +159,10 @@ class ExactlyOnce:
                 self._commit()
             if self._boundaries.kind == "connector":
                 self._commit_as_asked()
-        return self._boundaries.left(now) if self._running is None else 0.01
+        return self._boundaries.remaining(now) if self._running is None else 0.01
 
     def pause(self) -> None:
-        """A transaction is not left open, lest it time out or hold up those who read the topic."""
+        """End the transaction; an open one would time out, or hold up consumers that read committed records."""
         self._finish()
         self._settle()
         self._boundaries.restart()
@@ -183,10 +187,10 @@ class ExactlyOnce:
             self._commit()
 
     def _commit_as_asked(self) -> None:
-        match self._boundaries.of_batch():
-            case "commit":
+        match self._boundaries.take_batch_request():
+            case TransactionEnd.COMMIT:
                 self._commit()
-            case "abort":
+            case TransactionEnd.ABORT:
                 self._abort_and_commit()
 
     def _begin(self) -> None:
@@ -199,12 +203,12 @@ class ExactlyOnce:
         self._open = True
 
     def _abort_and_commit(self) -> None:
-        """Throw the records away, but not their offsets: they are not to be read again."""
+        """Abort the records, but commit their offsets, so that they are not read again."""
         self._settle()
         if self._open:
             log.info("Aborting transaction as requested by connector")
-            # Not before the coordinator knows of it: soon after another one it may still refuse the transaction's
-            # partitions, and librdkafka's request to end what it does not know would be fatal.
+            # The coordinator must know the transaction first: soon after another one it may still refuse the partitions
+            # of this one, and librdkafka's request to end an unknown transaction would be fatal.
             self._sender.flush(ABORT_SECONDS)
             self._sender.check()
             self._abort()
@@ -220,9 +224,7 @@ class ExactlyOnce:
             log.warning("The transaction of task %s could not be aborted: %s", self._id, e.args[0].str())
 
     def _commit(self) -> None:
-        """End the transaction: its offsets, then the commit, which goes on in another thread where that does no
-        harm.
-        """
+        """Write the offsets and commit the transaction, in another thread if the task may poll on meanwhile."""
         self._settle()
         self._started = time.monotonic()
         offsets = self._offsets.take()
@@ -237,7 +239,7 @@ class ExactlyOnce:
             raise ConnectError(unsent(self._id, e.args[0])) from broker_error(e.args[0])
         self._running_offsets = offsets
         self._running = self._thread.submit(self._commit_transaction)
-        if not self._overlaps():
+        if not self._overlaps:
             self._settle()
 
     def _commit_transaction(self) -> None:
@@ -250,7 +252,7 @@ class ExactlyOnce:
                     raise
 
     def _settle(self) -> None:
-        """Wait for the commit that is under way, if any, and do what comes after it."""
+        """Wait for the commit in the other thread, if any, and do what follows it."""
         if self._running is None:
             return
         while True:
@@ -277,19 +279,19 @@ class ExactlyOnce:
         self._offsets.committed(offsets)
         self._copies.copy(offsets)
         self._metrics.committed(time.monotonic() - self._started)
-        told, self._told = self._told, []
-        for each in told:
-            each.tell(self.task)
+        batches, self._tracked = self._tracked, []
+        for each in batches:
+            each.notify(self._task)
         try:
-            self.task.commit()
+            self._task.commit()
         except Exception:
             log.exception("Exception thrown while calling task.commit()")
 
 
 def unsent(task: TaskId, error: ck.KafkaError) -> str:
-    """What is said of a transaction that can't be ended, or of a record that can't get into it."""
-    return _told(task, error, f"Failed to flush offsets and/or records for task {task}")
+    """The message for a transaction that can't be ended, or a record that can't be sent in it."""
+    return _message(task, error, f"Failed to flush offsets and/or records for task {task}")
 
 
-def _told(task: TaskId, error: ck.KafkaError, otherwise: str) -> str:
+def _message(task: TaskId, error: ck.KafkaError, otherwise: str) -> str:
     return _TIMED_OUT.format(task) if is_fenced(error) else otherwise

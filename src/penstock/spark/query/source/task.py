@@ -23,8 +23,8 @@ from penstock.api.errors import ConnectError
 from penstock.api.source import SourceTask
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.chain import Resolve
-from penstock.pipeline.source.loop import run_source_task
 from penstock.pipeline.source.offsets import SourceTaskOffsets
+from penstock.pipeline.source.task import run_source_task
 from penstock.pipeline.task import TaskHost, TaskSpec
 from penstock.spark.query.dataframes import VIEW, declared, mapped, narrowed, root_cause
 from penstock.spark.query.source.checkpoint import Checkpoint

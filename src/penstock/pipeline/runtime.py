@@ -1,0 +1,45 @@
+"""What all parts of one run of a task share, and the one call of a task's ``stop``."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from penstock.core.model.tasks import TaskId
+from penstock.pipeline.errors import ErrorHandler
+from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.task import TaskControl, TaskHost
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRuntime:
+    """Which task it is, who steers it, where it reports, and what happens to records that fail."""
+
+    id: TaskId
+    control: TaskControl
+    host: TaskHost
+    metrics: Metrics
+    errors: ErrorHandler
+
+
+@dataclass(slots=True)
+class StopOnce:
+    """Calls ``stop`` of a task once, from the host's thread or at the end of the loop, whichever comes first."""
+
+    stop: Callable[[], None]
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    done: bool = False
+
+    def __call__(self) -> None:
+        with self.lock:
+            if self.done:
+                return
+            self.done = True
+        try:
+            self.stop()
+        except Exception:
+            log.warning("Could not stop task", exc_info=True)

@@ -1,0 +1,206 @@
+"""A run of a source task: makes what its loop works with, runs it, and closes all of it.
+
+Java: ``Worker.startTask``, ``SourceTaskBuilder``, ``ExactlyOnceSourceTaskBuilder``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+
+from penstock.api.errors import ConnectError
+from penstock.api.source import SourceTask, TransactionContext
+from penstock.core.model.tasks import TaskId
+from penstock.core.topic_creation.groups import TopicCreation, uses_topic_creation
+from penstock.java.regex import compile_regex
+from penstock.kafka.client_settings import connector_admin, connector_producer, internal, transactional_producer
+from penstock.kafka.clients import admin_like, make_admin, new_producer, producer_config
+from penstock.kafka.security.settings import Security
+from penstock.pipeline.chain import Chain, Resolve
+from penstock.pipeline.conversion import Conversion
+from penstock.pipeline.dead_letters import make_queue, queue_of
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, FailureReporter, LogReporter, StoppedError
+from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.runtime import StopOnce, TaskRuntime
+from penstock.pipeline.source.commit import AtLeastOnce, CommitPolicy, CommitTiming, RecordByRecord
+from penstock.pipeline.source.dead_letters import SourceDeadLetters
+from penstock.pipeline.source.delivery_tracking import wants_acknowledgements
+from penstock.pipeline.source.loop import SourceLoop, SourceSteps, TargetTopics
+from penstock.pipeline.source.offset_log import HostOffsetLog, OffsetCopies, OffsetLog, TopicOffsetLog
+from penstock.pipeline.source.offsets import SourceTaskOffsets
+from penstock.pipeline.source.sender import STATISTICS_SECONDS, LossPolicy, Sender
+from penstock.pipeline.source.topic_creation import TopicCreator
+from penstock.pipeline.source.topic_limits import TopicLimits
+from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries
+from penstock.pipeline.source.transactions import ExactlyOnce, TransactionalOffsets, unsent
+from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start, seconds_of
+from penstock.pipeline.topics import ActiveTopics
+
+log = logging.getLogger(__name__)
+
+TOTALS = ("source-record-poll-total", "source-record-write-total", "source-record-active-count")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceContext:
+    """The ``SourceTaskContext`` of a run."""
+
+    configs: Mapping[str, str]
+    offset_reader: SourceTaskOffsets
+    transaction: TransactionContext | None
+
+
+def run_source_task(
+    spec: TaskSpec, task_class: Callable[[], SourceTask], control: TaskControl, host: TaskHost, resolve: Resolve
+) -> None:
+    """Run the task until it is stopped; returns when everything it held is closed.
+
+    Raises what ended it otherwise, after the same cleanup; ``trace.trace`` makes the text of its status. ``resolve``
+    finds plugin classes.
+    """
+    id = TaskId(spec.connector, spec.task)
+    with contextlib.ExitStack() as stack:
+        metrics = Metrics(host.metrics, TOTALS)
+        settings = ErrorSettings.of(spec.connector_config)
+        reporters: list[FailureReporter] = [LogReporter(id, settings, metrics)]
+        dead_letters = _dead_letters(spec, id, metrics)
+        if dead_letters is not None:
+            reporters.insert(0, dead_letters)
+        errors = ErrorHandler(settings, metrics, control.halted.wait, tuple(reporters))
+        runtime = TaskRuntime(id, control, host, metrics, errors)
+        conversion = Conversion.build(spec.connector_config, spec.worker_config, resolve)
+        stack.callback(conversion.close)
+        chain = Chain.build(spec.connector_config, resolve)
+        stack.callback(chain.close)
+        offsets = SourceTaskOffsets(spec)
+        if not await_start(control, host):
+            return
+        task = task_class()
+        must_deliver = None if dead_letters is None else dead_letters.topic
+        commit, sender = _commit_policy(spec, runtime, task, offsets, must_deliver)
+        stack.callback(commit.close)
+        transaction = None
+        if isinstance(commit, ExactlyOnce):
+            commit.begin()
+            transaction = commit.context
+        creator = TopicCreator(_admin(spec, id), _rules(spec), task.settings_for_new_topic, lambda: _principal(spec))
+        task.context = SourceContext(dict(spec.config), offsets, transaction)
+        stop = StopOnce(task.stop)
+        stack.callback(stop)
+        control.on_stop = stop
+        task.start(dict(spec.config))
+        log.info("%s Source task finished initialization and start", id)
+        host.running()
+        steps = SourceSteps([*chain.steps, *conversion.from_connect()], dead_letters)
+        topics = TargetTopics(ActiveTopics(spec, control, host), creator)
+        try:
+            SourceLoop(runtime, task, commit, sender, steps, topics).run()
+        except StoppedError as stopped:
+            log.info("%s %s; it will be polled again after the next start", id, stopped)
+        except Exception:
+            if not control.aborted:
+                _finish_failed(commit)
+            raise
+        if not control.aborted:
+            commit.finish(failed=False)
+
+
+def _finish_failed(commit: CommitPolicy) -> None:
+    try:
+        commit.finish(failed=True)
+    except Exception:
+        log.exception("Failed to commit offsets for already-failing task")
+
+
+def _commit_policy(
+    spec: TaskSpec, runtime: TaskRuntime, task: SourceTask, offsets: SourceTaskOffsets, must_deliver: str | None
+) -> tuple[CommitPolicy, Sender]:
+    """The policy that the settings ask for, and the sender it uses."""
+    copies = OffsetCopies(_worker_producer(spec, runtime.id), spec.global_offsets_topic)
+    if spec.exactly_once:
+        if spec.offsets_topic is None:
+            raise ConnectError(f"Task {runtime.id} can't be exactly once: no offsets topic was given to it")
+        losses = LossPolicy(must_deliver=must_deliver, message=lambda error: unsent(runtime.id, error))
+        sender = _sender(spec, runtime, task, losses)
+        stored = TransactionalOffsets(offsets, spec.offsets_topic, copies)
+        return ExactlyOnce(runtime, task, sender, stored, _boundaries(spec)), sender
+    sender = _sender(spec, runtime, task, LossPolicy(runtime.errors.settings.tolerate, must_deliver))
+    offset_log: OffsetLog = HostOffsetLog(runtime.host)
+    if spec.offsets_topic is not None:
+        # A topic of the connector's own is where its records are, on another cluster perhaps.
+        own = spec.global_offsets_topic is not None
+        make = _own_producer(spec, runtime.id) if own else _worker_producer(spec, runtime.id)
+        offset_log = TopicOffsetLog(make, spec.offsets_topic, copies)
+    timing = CommitTiming(_flush_interval(spec), seconds_of(spec, "offset.flush.timeout.ms", "5000"))
+    policy = RecordByRecord if wants_acknowledgements(type(task)) else AtLeastOnce
+    return policy(task, sender, offsets, offset_log, runtime.metrics, timing), sender
+
+
+def _sender(spec: TaskSpec, runtime: TaskRuntime, task: SourceTask, losses: LossPolicy) -> Sender:
+    """The sender of the task's records, its producer made: transactional with exactly once."""
+    client_id = f"connector-producer-{runtime.id}"
+    sender = Sender(runtime, losses)
+    only_errors = not wants_acknowledgements(type(task))
+    native = {"delivery.report.only.error": only_errors, "on_delivery": sender.failed}
+    if spec.exactly_once:
+        transactional_id = f"{spec.group_id}-{runtime.id}"
+        java = transactional_producer(spec.worker_config, spec.connector_config, client_id, transactional_id)
+    else:
+        java = connector_producer(spec.worker_config, spec.connector_config, client_id)
+        native |= {"stats_cb": sender.on_statistics, "statistics.interval.ms": int(STATISTICS_SECONDS * 1000)}
+    limits = TopicLimits(lambda: admin_like(java), producer_config(java)["batch.size"])
+    sender.attach(new_producer(java, **native), int(java.get("max.request.size", 1_048_576)), limits)
+    return sender
+
+
+def _boundaries(spec: TaskSpec) -> TransactionBoundaries:
+    kind = spec.connector_config.get("transaction.boundary", "poll").strip().lower()
+    given = spec.connector_config.get("transaction.boundary.interval.ms")
+    return TransactionBoundaries(kind, _flush_interval(spec) if given is None else int(given) / 1000)
+
+
+def _flush_interval(spec: TaskSpec) -> float:
+    return seconds_of(spec, "offset.flush.interval.ms", "60000")
+
+
+def _dead_letters(spec: TaskSpec, id: TaskId, metrics: Metrics) -> SourceDeadLetters | None:
+    """The connector's dead letter queue, if it has one; its topic is created if it does not exist."""
+    if queue_of(spec.connector_config, "source") is None:
+        return None
+    admin = make_admin(spec.worker_config, spec.connector_config, client_id=f"connector-dlq-adminclient-{id}")
+    make_queue(admin, spec.connector_config, "source")
+    return SourceDeadLetters(id, spec.connector_config, metrics)
+
+
+def _worker_producer(spec: TaskSpec, id: TaskId) -> Callable[[], Producer]:
+    return lambda: new_producer(internal(spec.worker_config, "producer", f"{id}-offsets"))
+
+
+def _own_producer(spec: TaskSpec, id: TaskId) -> Callable[[], Producer]:
+    client_id = f"connector-producer-{id}-offsets"
+    return lambda: new_producer(connector_producer(spec.worker_config, spec.connector_config, client_id))
+
+
+def _admin(spec: TaskSpec, id: TaskId) -> Callable[[], AdminClient]:
+    return lambda: make_admin(spec.worker_config, spec.connector_config, client_id=f"connector-adminclient-{id}")
+
+
+def _principal(spec: TaskSpec) -> str:
+    return Security.of(connector_admin(spec.worker_config, spec.connector_config, "")).principal
+
+
+def _rules(spec: TaskSpec) -> TopicCreation:
+    if spec.worker_config.get("topic.creation.enable", "true").strip().lower() != "true":
+        if spec.task == 0 and uses_topic_creation(spec.connector_config):
+            log.warning(
+                "The topic.creation settings of connector %s have no effect, since this worker has "
+                "topic.creation.enable=false: topics that are missing are left to the broker",
+                spec.connector,
+            )
+        return TopicCreation()
+    return TopicCreation.from_config(spec.connector_config, compile_regex)
