@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.pipeline.errors import ErrorSettings
-from penstock.spark.query.sink.retries import Retries
+from penstock.spark.query.sink.task import Retries
 
 
 def make(timeout: str, longest: str = "60000") -> Retries:

@@ -100,19 +100,19 @@ class Queries:
         return steer is not None
 
     def _run(self, group: str, document: dict[str, Any], channel: TaskChannel, control: BetweenBatches) -> str | None:
-        from penstock.spark.query.sink.task import run_query
-        from penstock.spark.query.sink.writer import FailedRecords
+        from penstock.spark.query.sink.task import run_sink_query
+        from penstock.spark.query.sink.writer import PipelineError
         from penstock.spark.query.source.task import run_source_query
 
         spec = TaskSpec.from_json(document)
         try:
             session = self._new_session()
             resolve = plugins(spec.plugin_path).resolve
-            run = run_source_query if issubclass(named(spec.task_class), SourceTask) else run_query
+            run = run_source_query if issubclass(named(spec.task_class), SourceTask) else run_sink_query
             run(spec, session, control, ChannelHost(channel), resolve, lambda: self._enter(group))
         except BaseException as error:
             if not control.aborted:
-                text = error.text if isinstance(error, FailedRecords) else trace(error)
+                text = error.text if isinstance(error, PipelineError) else trace(error)
                 channel.send({"say": "failed", "trace": text})
                 return text.splitlines()[0]
         return None

@@ -1,13 +1,13 @@
-"""How far a query has come: the offsets of its connector's consumer group, which has no members.
+"""The position of a query: the offsets of its connector's consumer group, which has no members.
 
-Nothing else is remembered between two runs; Spark's checkpoint is scratch. Before a batch is written, its start is
+Nothing else is kept between two runs; Spark's checkpoint is scratch. Before a batch is written, its start is
 committed together with its number and its end, in the metadata of the offsets. A run that finds such an unfinished
-batch writes exactly this batch again under the same number, so that a target that knows what it has of a connector
-can tell. Numbers begin at 1 in an *epoch*; a group that was reset, or altered in all partitions, begins a new one.
+batch writes exactly this batch again under the same number, so that a target that records the batches of a connector
+recognizes it. Numbers begin at 1 in an *epoch*; a group that was reset, or altered in all partitions, begins a new one.
 
-A group without members does not ask who commits. So commits are transactions, under the id that KIP-618 gives to the
-transactions of a task: a run that lives on somewhere, cut off from its cluster, can't commit any more, and so begins
-no batch, once another run has started.
+A group without members accepts commits of any client. So commits are transactions, under the id that KIP-618 gives to
+the transactions of a task: a run that is still alive somewhere, cut off from its cluster, is fenced and begins no batch
+once another run has started.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from penstock.pipeline.broker_errors import broker_error, is_fenced
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Place = tuple[str, int]
+Partition = tuple[str, int]
 SECONDS = 30.0
-"""For as long something is tried again when brokers are away."""
+"""How long to retry while no broker answers."""
 _AWAY = (
     BrokerError._TRANSPORT,
     BrokerError._ALL_BROKERS_DOWN,
@@ -44,13 +44,13 @@ _AWAY = (
 
 
 def failed(what: str, error: BrokerError) -> ConnectError:
-    """The error to raise, from ``broker_error``, when a client says this: a RetriableError if it may pass by."""
+    """The error to raise, from ``broker_error``: a RetriableError if the brokers may recover."""
     return (RetriableError if error.retriable() or error.code() in _AWAY else ConnectError)(what)
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What a batch is called: the same batch has the same name whenever and by whomever it is written."""
+    """The name of a batch: the same whenever it is written, by whichever run."""
 
     epoch: str
     number: int
@@ -63,20 +63,16 @@ class Version:
 class Span:
     """The records of a batch: of each partition those from ``start`` up to, but without, ``end``."""
 
-    start: Mapping[Place, int]
-    end: Mapping[Place, int]
-
-    def places(self) -> list[Place]:
-        """The partitions that have any."""
-        return [place for place, end in self.end.items() if end > self.start[place]]
+    start: Mapping[Partition, int]
+    end: Mapping[Partition, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a group says: the last batch, where partitions stand, and the batch that may not have been written."""
+    """The group's last batch, its offsets, and the batch that was begun and may not have been written."""
 
     version: Version
-    offsets: Mapping[Place, int]
+    offsets: Mapping[Partition, int]
     unfinished: Span | None = None
 
 
@@ -92,7 +88,7 @@ class _Committed:
             found: Any = orjson.loads(metadata or "{}")
             return cls(str(found.get("epoch", "")), int(found.get("version", 0)), found.get("end"))
         except (ValueError, TypeError, AttributeError):
-            return cls()  # somebody else's
+            return cls()  # another client's metadata
 
     def text(self) -> str:
         known = {"epoch": self.epoch, "version": self.number}
@@ -100,14 +96,14 @@ class _Committed:
 
 
 @dataclass(slots=True)
-class Group:
-    """Reads with a consumer that never subscribes, commits with a transactional producer. Raises KafkaError where that
-    fails for good.
+class GroupOffsets:
+    """The offsets of the connector's group: read by a consumer that never subscribes, committed by a transactional
+    producer. Raises KafkaError, a RetriableError where the brokers may recover.
     """
 
     consumer: Consumer
     producer: Producer | None
-    offsets: dict[Place, int] = field(default_factory=dict)
+    offsets: dict[Partition, int] = field(default_factory=dict)
     """What is committed, as far as this object has read or committed it."""
     claimed: bool = False
 
@@ -118,49 +114,49 @@ class Group:
         try:
             self.producer.list_topics(timeout=SECONDS)
         except KafkaException as e:
-            raise failed("The brokers can't be asked", e.args[0]) from broker_error(e.args[0])
+            raise failed("No broker answers", e.args[0]) from broker_error(e.args[0])
         try:
             init_transactions(self.producer, SECONDS)
             self.claimed = True
         except KafkaException as e:
             log.warning(
-                "No transactions can be used (%s). The offsets of the connector are committed without, which is as "
-                "good unless two workers run it at a time because one of them is cut off from the other.",
+                "Transactions can't be used (%s); committing the offsets of the connector without them. "
+                "An earlier run that is cut off from its cluster can then still commit.",
                 e.args[0].str(),
             )
             self.producer = None
 
-    def read(self, places: Iterable[Place]) -> Progress:
-        wanted = [TopicPartition(*place) for place in places]
+    def read(self, partitions: Iterable[Partition]) -> Progress:
+        wanted = [TopicPartition(*partition) for partition in partitions]
         try:
             answers = _tried("read", lambda: self.consumer.committed(wanted, timeout=30))
         except KafkaException as e:
             raise failed("The offsets of the connector's group can't be read", e.args[0]) from broker_error(e.args[0])
         known = {(a.topic, a.partition): (a.offset, _Committed.of(a.metadata)) for a in answers if a.offset >= 0}
-        self.offsets |= {place: offset for place, (offset, _) in known.items()}
+        self.offsets |= {partition: offset for partition, (offset, _) in known.items()}
         last = max((c for _, c in known.values() if c.epoch), key=lambda c: c.number, default=None)
         if last is None:
             return Progress(Version(secrets.token_hex(4), 0), self.offsets)
         ends = {
-            place: c.end
-            for place, (_, c) in known.items()
+            partition: c.end
+            for partition, (_, c) in known.items()
             if c.end is not None and (c.epoch, c.number) == (last.epoch, last.number)
         }
         if not ends:
             return Progress(Version(last.epoch, last.number), self.offsets)
-        span = Span({place: self.offsets[place] for place in ends}, ends)
+        span = Span({partition: self.offsets[partition] for partition in ends}, ends)
         return Progress(Version(last.epoch, last.number - 1), self.offsets, span)
 
     def begin(self, version: Version, span: Span) -> None:
-        """This batch is going to be written."""
+        """Called before a batch is written."""
         committed = {p: _Committed(version.epoch, version.number, end) for p, end in span.end.items()}
         self._commit(span.start, committed)
 
     def done(self, version: Version, span: Span) -> None:
-        """It has been written."""
+        """Called after it has been written."""
         self._commit(span.end, dict.fromkeys(span.end, _Committed(version.epoch, version.number)))
 
-    def _commit(self, offsets: Mapping[Place, int], metadata: Mapping[Place, _Committed]) -> None:
+    def _commit(self, offsets: Mapping[Partition, int], metadata: Mapping[Partition, _Committed]) -> None:
         wanted = [
             TopicPartition(topic, partition, offset, metadata[topic, partition].text())
             for (topic, partition), offset in offsets.items()
@@ -191,7 +187,7 @@ class Group:
 
 
 def _tried(what: str, ask: Callable[[], T]) -> T:
-    """The answer; asks again for a while where it may help. Raises KafkaException."""
+    """The answer; retries retriable errors for a while. Raises KafkaException."""
     until = time.monotonic() + SECONDS
     while True:
         try:

@@ -1,11 +1,16 @@
-"""What rows a batch of records is to become, and what Spark's processes say to the driver when they can't make them."""
+"""The plan of a batch: which rows Spark's Python processes make of records, and how they report to the driver.
+
+A process that succeeds reports its totals by an accumulator; one that fails, by the message of its exception.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from dataclasses import dataclass
+from typing import Any
 
+from pyspark import AccumulatorParam
 from pyspark.sql import types as t
 
 EXTRAS = t.StructType(
@@ -24,25 +29,49 @@ EXTRAS = t.StructType(
 """The columns of ``records`` that are not the value's."""
 
 SCHEMA_COLUMN = "columns"
-_SAID = re.compile(r"penstock said (\{.*\})")
+_REPORT = re.compile(r"penstock reports (\{.*\})")
 
 
 class RowsError(Exception):
-    """How a process tells the driver why it has failed: JSON in the message, which Spark wraps many times."""
+    """How a process tells the driver why it failed: JSON in the message, which Spark wraps several times."""
 
-    def __init__(self, **said: str) -> None:
-        super().__init__(f"penstock said {json.dumps(said)}")
+    def __init__(self, **report: str) -> None:
+        super().__init__(f"penstock reports {json.dumps(report)}")
 
 
-def said(message: str) -> dict[str, str]:
-    """What a RowsError in Spark's long message says; empty if there is none."""
-    found = _SAID.search(message)
+def reported(message: str) -> dict[str, str]:
+    """What a RowsError in Spark's long message reports; empty if there is none."""
+    found = _REPORT.search(message)
     return json.loads(found[1]) if found else {}
+
+
+Totals = dict[str, Any]
+"""What a process reports: numbers by name, and texts."""
+TOPIC = "topic "
+"""Precedes the names of topics in Totals: how many of their records were converted."""
+RECORD_TIME = "penstock-record-timestamp"
+"""In Totals: the latest timestamp of all records that were read, in milliseconds."""
+
+
+class SumOfTotals(AccumulatorParam[Totals]):
+    """Adds numbers by name; keeps the latest of times, and any of several texts."""
+
+    def zero(self, value: Totals) -> Totals:
+        return {}
+
+    def addInPlace(self, value1: Totals, value2: Totals) -> Totals:
+        for name, value in value2.items():
+            if isinstance(value, str):
+                value1[name] = value
+                continue
+            known = value1.get(name, 0.0)
+            value1[name] = max(known, value) if name.endswith("-timestamp") else known + value
+        return value1
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What rows are made: the columns of the values, and which of EXTRAS."""
+    """The columns of the rows: those of the values, and some of EXTRAS."""
 
     columns: str
     """A StructType as JSON."""

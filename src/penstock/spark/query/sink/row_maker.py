@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import types as t
@@ -12,12 +12,9 @@ from penstock.api.batch import NO_HEADERS, Batch, SinkOrigin
 from penstock.api.columns import Late, Table
 from penstock.api.errors import DataError
 from penstock.api.schema import Type
-from penstock.pipeline.errors import Stage, Step
+from penstock.pipeline.errors import ErrorHandler, Stage, Step
 from penstock.spark.query.sink.columns import VALUE, columns_of, fitting, has_moments, merged, text_of, texts
 from penstock.spark.query.sink.plan import EXTRAS, Plan, RowsError
-
-if TYPE_CHECKING:
-    from penstock.spark.query.sink.rows import Pipeline
 
 SINK_CLASS = "penstock.connectors.SparkSink"
 _UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError)
@@ -48,8 +45,8 @@ class RowMaker:
         self._loose = plan.declared and has_moments(self._columns)
         self._step = Step(Stage.TASK_PUT, SINK_CLASS, self._try)
 
-    def rows(self, batch: Batch, pipeline: Pipeline) -> pa.RecordBatch | None:
-        """None if there are none."""
+    def rows(self, batch: Batch, errors: ErrorHandler) -> pa.RecordBatch | None:
+        """The rows of a batch, of which ``errors`` handles those that do not fit; None if there are none."""
         if not self._plan.tombstones and not isinstance(batch.value_column, Table) and None in batch.values:
             batch = batch.select([i for i, value in enumerate(batch.values) if value is not None])
         if not len(batch):
@@ -59,7 +56,7 @@ class RowMaker:
         try:
             values = self._array(batch)
         except (*_UNFIT, DataError):
-            batch = pipeline.errors.run([self._step], batch)
+            batch = errors.run([self._step], batch)
             if not len(batch):
                 return None
             values = self._array(batch)
@@ -67,7 +64,7 @@ class RowMaker:
         return pa.RecordBatch.from_arrays(columns, names=[*self._columns.names, *self._plan.extras])
 
     def _check(self, batch: Batch) -> None:
-        """New columns have to be known to Spark before the first row is written."""
+        """Raise RowsError for columns that are not in the plan: Spark must know all before it writes the first row."""
         if isinstance(batch.value_column, Table):
             kinds: set[Any] = {(schema, dict) for schema in set(batch.value_schemas)}
         else:
@@ -94,7 +91,7 @@ class RowMaker:
             except _UNFIT:
                 pass
         made = pa.array(list(map(self._fit, self._structs(batch))), self._arrow)
-        # There will be more of them.
+        # More such values will follow.
         self._loose = True
         return made
 
@@ -145,7 +142,7 @@ _TYPES = {-1: "NoTimestampType", 0: "CreateTime", 1: "LogAppendTime"}
 
 
 def raw_batch(arrow: pa.RecordBatch) -> Batch:
-    """The columns ``frames.RECORDS`` as columns of bytes; headers are pairs of name and bytes."""
+    """The columns ``writer.RECORDS`` as columns of bytes; headers are pairs of name and bytes."""
     topics = arrow["topic"].to_pylist()
     partitions, offsets = arrow["partition"].to_pylist(), arrow["offset"].to_pylist()
     return Batch.of(

@@ -1,8 +1,7 @@
 """Records to rows, in Spark's Python processes: the connector's converters and transforms on Arrow batches.
 
-It is the same code as in a hosted sink task, with the same tolerance of errors and the same dead letters; only what
-comes after it is Spark's. What it has to say to the driver beside rows goes through an accumulator if it has worked,
-and in the message of its exception if not.
+It is the same code as in a hosted sink task, with the same tolerance of errors and the same dead letters; only the
+writing of the rows is left to Spark.
 """
 
 from __future__ import annotations
@@ -11,10 +10,9 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
 
 import pyarrow as pa
-from pyspark import Accumulator, AccumulatorParam
+from pyspark import Accumulator
 
 from penstock.api.batch import Batch
 from penstock.core.model.tasks import TaskId
@@ -27,41 +25,17 @@ from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, Failu
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.trace import trace
-from penstock.spark.query.sink.lag import RECORD_TIME
-from penstock.spark.query.sink.plan import SCHEMA_COLUMN, Plan, RowsError
+from penstock.spark.query.sink.plan import RECORD_TIME, SCHEMA_COLUMN, TOPIC, Plan, RowsError, Totals
 from penstock.spark.query.sink.row_maker import RowMaker, columns_in, raw_batch
-
-Counts = dict[str, Any]
-"""Numbers by name, and texts."""
-
-
-class Totals(AccumulatorParam[Counts]):
-    """Sums by name; of times the latest; of texts any."""
-
-    def zero(self, value: Counts) -> Counts:
-        return {}
-
-    def addInPlace(self, value1: Counts, value2: Counts) -> Counts:
-        for name, value in value2.items():
-            if isinstance(value, str):
-                value1[name] = value
-                continue
-            known = value1.get(name, 0.0)
-            value1[name] = max(known, value) if name.endswith("-timestamp") else known + value
-        return value1
-
-
-TOPIC = "topic "
-"""Before the names of topics among the totals: how many of their records could be converted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The function of ``mapInArrow``. Without a plan it answers with the columns that the first records have."""
+    """The function of ``mapInArrow``. Without a plan it returns the columns of the first records."""
 
     spec: TaskSpec
     plan: Plan | None
-    totals: Accumulator[Counts]
+    totals: Accumulator[Totals]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with ExitStack() as stack:
@@ -79,7 +53,7 @@ class Rows:
     def _rows(self, pipeline: Pipeline, maker: RowMaker, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for arrow in batches:
             batch = pipeline.process(raw_batch(arrow))
-            if rows := maker.rows(batch, pipeline):
+            if rows := maker.rows(batch, pipeline.errors):
                 pipeline.metrics.add("sink-record-send-total", rows.num_rows)
                 yield rows
         pipeline.finish()
@@ -110,7 +84,7 @@ class Pipeline:
 
     @classmethod
     def start(cls, spec: TaskSpec, stack: ExitStack, report: bool) -> Pipeline:
-        """``report``: whether failures count, are told of and can end the task; otherwise they are passed over."""
+        """``report``: whether failures are counted and reported and can fail the task; otherwise they are ignored."""
         from penstock.spark.task import plugins
 
         resolve = plugins(spec.plugin_path).resolve
@@ -141,12 +115,12 @@ class Pipeline:
         return self.errors.run(self.transforms, batch)
 
     def finish(self) -> None:
-        """All dead letters have to have arrived. Raises ConnectError."""
+        """Returns when all dead letters are in their queue. Raises ConnectError."""
         if self.queue is not None:
             self.queue.flush()
 
-    def totals(self) -> Counts:
-        counts: Counts = {TOPIC + topic: float(n) for topic, n in self.topics.items()}
+    def totals(self) -> Totals:
+        counts: Totals = {TOPIC + topic: float(n) for topic, n in self.topics.items()}
         counts[RECORD_TIME] = float(self.latest)
         return counts | {name: value for name, value in self.metrics.snapshot(time.monotonic()).items() if value}
 
@@ -157,7 +131,7 @@ def _wait(seconds: float) -> bool:
 
 
 class LazyQueue:
-    """The dead letter queue, whose producer is made when there is a first dead letter."""
+    """The dead letter queue, whose producer is created with the first dead letter."""
 
     def __init__(
         self, id: TaskId, connector: dict[str, str], spec: TaskSpec, metrics: Metrics, letters: OriginalRecords

@@ -1,7 +1,7 @@
-"""What a query reads: the partitions of its topics, from where, and how Spark's Kafka source is told so.
+"""What a query reads: the partitions of its topics and where to start in them, and the reading by Spark's Kafka source.
 
 Spark reads with Java's consumers, so the connector's consumer settings need no translation; but groups, deserializers
-and where to begin are Spark's matter and ours.
+and starting offsets are set by Spark or by us.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import contextlib
 import json
 import logging
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
@@ -19,7 +19,10 @@ from penstock.core.config.sink import topics_of
 from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import connector_consumer
 from penstock.pipeline.broker_errors import broker_error
-from penstock.spark.query.sink.offsets import Place, failed
+from penstock.spark.query.sink.offsets import Partition, Span, failed
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 log = logging.getLogger(__name__)
 
@@ -47,12 +50,12 @@ def kafka_options(worker: Mapping[str, str], connector: Mapping[str, str]) -> di
     return {
         **settings,
         "includeHeaders": "true",
-        # As Java's consumer does, which goes on with what there still is.
+        # As Java's consumer, which continues with the records that are left.
         "failOnDataLoss": "false",
     }
 
 
-def as_json(offsets: Mapping[Place, int]) -> str:
+def as_json(offsets: Mapping[Partition, int]) -> str:
     """As Spark writes offsets of partitions."""
     found: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in sorted(offsets.items()):
@@ -60,20 +63,49 @@ def as_json(offsets: Mapping[Place, int]) -> str:
     return json.dumps(found)
 
 
-def from_json(text: str) -> dict[Place, int]:
+def from_json(text: str) -> dict[Partition, int]:
     found: dict[str, dict[str, int]] = json.loads(text)
     return {(topic, int(partition)): offset for topic, each in found.items() for partition, offset in each.items()}
 
 
-def assignment(places: Any) -> str:
+def assignment(partitions: Any) -> str:
     found: dict[str, list[int]] = {}
-    for topic, partition in sorted(places):
+    for topic, partition in sorted(partitions):
         found.setdefault(topic, []).append(partition)
     return json.dumps(found)
 
 
+class KafkaReader:
+    """Spark's Kafka source, with the connector's consumer settings."""
+
+    def __init__(self, session: SparkSession, options: Mapping[str, str]) -> None:
+        self._session, self._options = session, options
+
+    def stream(self, start: Mapping[Partition, int], most: int) -> DataFrame:
+        """All records from ``start`` on; ``most`` in a batch."""
+        return (
+            self._session.readStream.format("kafka")
+            .options(**self._options)
+            .option("assign", assignment(start))
+            .option("startingOffsets", as_json(start))
+            .option("maxOffsetsPerTrigger", most)
+            .load()
+        )
+
+    def batch(self, span: Span) -> DataFrame:
+        """Exactly these records."""
+        return (
+            self._session.read.format("kafka")
+            .options(**self._options)
+            .option("assign", assignment(span.end))
+            .option("startingOffsets", as_json(span.start))
+            .option("endingOffsets", as_json(span.end))
+            .load()
+        )
+
+
 class Topics:
-    """The partitions that ``topics`` or ``topics.regex`` mean."""
+    """The partitions of the topics that ``topics`` names or ``topics.regex`` matches."""
 
     def __init__(self, consumer: Consumer, connector: Mapping[str, str], reset: str) -> None:
         """``reset``: Java's ``auto.offset.reset``."""
@@ -82,8 +114,8 @@ class Topics:
         regex = connector.get("topics.regex", "").strip()
         self._pattern = compile_regex(regex) if regex and not self._topics else None
 
-    def partitions(self) -> list[Place]:
-        """Those that there are now. Raises KafkaError."""
+    def partitions(self) -> list[Partition]:
+        """Those that exist now. Raises KafkaError."""
         try:
             if self._pattern is not None:
                 found = self._consumer.list_topics(timeout=30).topics
@@ -97,36 +129,36 @@ class Topics:
             raise failed("The topics to read can't be listed", e.args[0]) from broker_error(e.args[0])
         return sorted((name, number) for name in wanted if name in found for number in found[name].partitions)
 
-    def starts(self, places: list[Place], committed: Mapping[Place, int]) -> dict[Place, int]:
-        """Where to begin: what is committed, if it is still there, otherwise as ``auto.offset.reset`` says.
+    def starts(self, partitions: list[Partition], committed: Mapping[Partition, int]) -> dict[Partition, int]:
+        """Where to start: at the committed offset if it is in range, otherwise as ``auto.offset.reset`` says.
 
-        Raises ConnectError where it says nothing.
+        Raises ConnectError if that is ``none``.
         """
-        return {place: self._start(place, committed.get(place)) for place in places}
+        return {partition: self._start(partition, committed.get(partition)) for partition in partitions}
 
-    def ends(self, places: Iterable[Place]) -> dict[Place, int]:
-        """Of those that brokers tell at once; as good as none if they are away."""
+    def ends(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
+        """The ends of the partitions whose leaders answer within a second."""
         found = {}
         with contextlib.suppress(KafkaException):
-            for place in places:
-                found[place] = self._consumer.get_watermark_offsets(TopicPartition(*place), timeout=1.0)[1]
+            for partition in partitions:
+                found[partition] = self._consumer.get_watermark_offsets(TopicPartition(*partition), timeout=1.0)[1]
         return found
 
-    def _start(self, place: Place, committed: int | None) -> int:
+    def _start(self, partition: Partition, committed: int | None) -> int:
         try:
-            low, high = self._consumer.get_watermark_offsets(TopicPartition(*place), timeout=30)
+            low, high = self._consumer.get_watermark_offsets(TopicPartition(*partition), timeout=30)
         except KafkaException as e:
-            what = "The offsets of {}-{} can't be asked for".format(*place)
+            what = "The offsets of {}-{} can't be read".format(*partition)
             raise failed(what, e.args[0]) from broker_error(e.args[0])
         if committed is not None and low <= committed <= high:
             return committed
-        topic, partition = place
+        topic, number = partition
         if committed is not None:
             log.warning(
                 "Offset %d of %s-%d is out of range (%d to %d); auto.offset.reset=%s",
                 committed,
                 topic,
-                partition,
+                number,
                 low,
                 high,
                 self._reset,
@@ -137,5 +169,5 @@ class Topics:
             case "latest":
                 return high
         raise ConnectError(
-            f"There is no committed offset of {topic}-{partition} that can be read, and auto.offset.reset={self._reset}"
+            f"There is no committed offset in range for {topic}-{number}, and auto.offset.reset={self._reset}"
         )

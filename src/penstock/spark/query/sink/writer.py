@@ -1,7 +1,7 @@
-"""One batch: from the records that Spark has read to the rows that are written.
+"""Writes a batch: from the records that Spark has read to the rows in the target.
 
-The columns of a table must be known before its first row is; where the connector does not say them, they are those
-of the first records, and a batch in which others come up is begun again with all of them.
+Spark must know the columns of a table before it writes the first row. Unless the connector declares them, they are
+those of the first records; when later records have others, the batch is written again from its start with all of them.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from penstock.pipeline.task import TaskSpec
 from penstock.spark.query.dataframes import VIEW, declared, full_text, mapped, narrowed, root_cause
 from penstock.spark.query.sink.columns import merged
 from penstock.spark.query.sink.offsets import Version
-from penstock.spark.query.sink.plan import EXTRAS, SCHEMA_COLUMN, Plan, said
-from penstock.spark.query.sink.rows import Rows, Totals
+from penstock.spark.query.sink.plan import EXTRAS, SCHEMA_COLUMN, Plan, SumOfTotals, reported
+from penstock.spark.query.sink.rows import Rows
 from penstock.spark.query.sink.settings import SinkSettings
 from penstock.spark.query.sink.target import Evolution, Target
 
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 
 NOTHING = t.StructType([t.StructField("value", t.StringType())])
 HOPELESS = (ConnectError, AnalysisException, ArithmeticException, DateTimeException, IllegalArgumentException)
-"""What is about the rows or the statement, and will be the same the next time."""
+"""Errors of the rows or of the statement, which another try would raise again."""
 LACKING = re.compile("No suitable driver|ClassNotFoundException|NoClassDefFoundError")
 _HEADERS = "flatten(transform(headers, header -> array(CAST(header.key AS BINARY), header.value)))"
 _LISTED = f"ifnull({_HEADERS}, CAST(array() AS ARRAY<BINARY>)) AS headers"
 RECORDS = ("topic", "partition", "offset", "timestamp", "timestampType", "key", "value", _LISTED)
-"""What is passed on of Kafka's records, as ``row_maker.raw_batch`` takes it: keys and values of headers in turn.
+"""The columns of Kafka's records that ``row_maker.raw_batch`` takes; of headers, keys and values in turn.
 
 Never null: Spark asks its Arrow writer after each row how large the batch has become, and for lists that are null this
 takes longer with each row of it; in the end most of the time.
 """
 PROBED = 100
-"""Records that are looked at for their columns, unless none of them has a value."""
+"""How many records are searched for their columns first; if none of them has a value, all are."""
 
 
-class FailedRecords(ConnectError):
-    """What ended the pipeline in one of Spark's processes; ``text`` is the whole trace from there."""
+class PipelineError(ConnectError):
+    """The pipeline failed in one of Spark's processes; ``text`` is the whole trace from there."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text.split("\n", 1)[0])
@@ -53,7 +53,7 @@ class FailedRecords(ConnectError):
 
 
 class NotWrittenError(ConnectError):
-    """A batch could not be written, and that may pass: its target is away, or full. ``text`` is all that was said."""
+    """A batch could not be written for now: its target is down, or full. ``text`` is all that Spark says."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(f"A batch could not be written: {root_cause(error)}")
@@ -67,16 +67,16 @@ class BatchWriter:
         self._spec, self._settings, self._target = spec, settings, target
         self._context = session.sparkContext
         self._evolution = Evolution(settings, session)
-        self._totals = self._context.accumulator({}, Totals())
+        self._totals = self._context.accumulator({}, SumOfTotals())
         self._columns = None if settings.schema is None else declared(settings.schema)
         self._zone = session.conf.get("spark.sql.session.timeZone") or "UTC"
         sql = settings.sql or ""
         self._extras = tuple(name for name in EXTRAS.names if re.search(rf"\b{name}\b", sql) or "*" in sql)
 
     def write(self, records: DataFrame, version: Version) -> Mapping[str, Any]:
-        """Write a batch of Kafka's records; what was counted.
+        """Write a batch of Kafka's records and return the totals.
 
-        Raises FailedRecords, NotWrittenError, and what Spark raises of rows that can never be written.
+        Raises PipelineError, NotWrittenError, and Spark's errors for rows that can never be written.
         """
         records = records.selectExpr(*RECORDS)
         while True:
@@ -86,15 +86,15 @@ class BatchWriter:
                 if self._columns is not None:
                     self._target.add(self._evolution.kept(self._rows(records, self._columns)), version)
                 else:
-                    # Records without values, or that nobody can read, which is to be told.
+                    # Records without values, or that can't be converted, which is to be reported.
                     self._rows(records, NOTHING).write.format("noop").mode("overwrite").save()
             except Exception as error:
-                told = said(full_text(error))
-                if "columns" in told and self._columns is not None:
-                    self._columns = merged(self._columns, _struct(told["columns"]))
+                report = reported(full_text(error))
+                if "columns" in report and self._columns is not None:
+                    self._columns = merged(self._columns, _struct(report["columns"]))
                     continue
-                if "trace" in told:
-                    raise FailedRecords(told["trace"]) from None
+                if "trace" in report:
+                    raise PipelineError(report["trace"]) from None
                 if isinstance(error, HOPELESS) and not is_away(error):
                     raise
                 if LACKING.search(cause := root_cause(error)):
@@ -125,5 +125,5 @@ def _struct(text: str) -> t.StructType:
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether Spark takes a database that it can't reach for a mistake in the statement."""
+    """Whether the error is a lost connection to a database, which Spark reports as an error of the statement."""
     return isinstance(error, AnalysisException) and (error.getCondition() or "").startswith("FAILED_JDBC.CONNECTION")

@@ -47,7 +47,7 @@ def run_source_query(
     resolve: Resolve,
     entered: Callable[[], None] = lambda: None,
 ) -> None:
-    """Run the task until it is stopped, as ``run_source_task``; ``session`` and ``entered`` as for ``run_query``."""
+    """Run the task until it is stopped: ``run_source_task``, with ``session`` and ``entered`` of ``run_sink_query``."""
     task = QuerySource(TaskId(spec.connector, spec.task), session, control, entered)
     connector = {**spec.connector_config, BOUNDARY: "connector"}
     try:

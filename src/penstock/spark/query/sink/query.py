@@ -1,0 +1,214 @@
+"""One sink task's queries of Spark, one after the other.
+
+Spark calls ``_batch`` for each batch, one after the other. For a pause, a stop or a change of the partitions the query
+ends between two batches; the next one starts at the offsets of the connector's group.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from penstock.api.errors import ConnectError, KafkaError
+from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.task import TaskControl
+from penstock.pipeline.topics import ActiveTopics
+from penstock.spark.query.dataframes import full_text
+from penstock.spark.query.sink.offsets import GroupOffsets, Partition, Span, Version
+from penstock.spark.query.sink.plan import RECORD_TIME, TOPIC
+from penstock.spark.query.sink.settings import SinkSettings
+from penstock.spark.query.sink.topics import KafkaReader, Topics, from_json
+from penstock.spark.query.sink.writer import BatchWriter
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming import StreamingQuery
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 0.25
+"""How often the loop checks the query and the control."""
+NO_TOPIC_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """The topics of a sink, and the position of its connector in them."""
+
+    topics: Topics
+    group: GroupOffsets
+    reader: KafkaReader
+    max_age: float
+    """Seconds after which the partitions are looked up again."""
+    settings: SinkSettings
+    """How often a batch is written, and how many records it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Whom a query reports to."""
+
+    metrics: Metrics
+    topics: ActiveTopics
+    entered: Callable[[], None]
+    """Called before each batch, in the thread that writes it."""
+    written: Callable[[], None]
+    """Called after each batch, in that thread."""
+
+
+class SinkQuery:
+    """``run`` and ``measure`` are called by the task's thread; Spark's thread writes the batches."""
+
+    def __init__(self, name: str, source: Input, writer: BatchWriter, control: TaskControl, report: Report) -> None:
+        self._name, self._input, self._writer = name, source, writer
+        self._control, self._report = control, report
+        self._version: Version | None = None
+        """Of the last batch that was written."""
+        self._unfinished: Span | None = None
+        """The batch after it, if it has been begun."""
+        self._position: dict[Partition, int] = {}
+        """Where the next batch starts."""
+        self._checkpoint = Path()
+        self._latest = 0.0
+        """The latest timestamp of a record that was read."""
+        self._working = threading.Lock()
+        """Held while a batch is written."""
+        self._ending = False
+        self._failure: BaseException | None = None
+
+    def run(self) -> None:
+        """Run one query of Spark until the task pauses or stops or its partitions change. Raises the query's error."""
+        group = self._input.group
+        group.claim()
+        partitions = self._input.topics.partitions()
+        self._report.metrics.put("partition-count", len(partitions))
+        if not partitions:
+            self._control.wait(NO_TOPIC_SECONDS)
+            return
+        if new := [partition for partition in partitions if partition not in group.offsets]:
+            progress = group.read(new)
+            if self._version is None:
+                self._version, self._unfinished = progress.version, progress.unfinished
+        if self._unfinished is not None:
+            self._report.entered()
+            log.info("The last batch of %s was not finished; writing it again", self._name)
+            self._write(self._input.reader.batch(self._unfinished), self._unfinished)
+        self._position = self._input.topics.starts(partitions, group.offsets)
+        with tempfile.TemporaryDirectory(prefix="penstock-query-", ignore_cleanup_errors=True) as checkpoint:
+            query = self._start(Path(checkpoint))
+            try:
+                self._attend(query, partitions)
+            finally:
+                self._end(query)
+        if self._failure is not None:
+            raise self._failure
+
+    def measure(self) -> None:
+        """Set the gauges of the distance to the ends of the partitions, as hosted sinks have them."""
+        position = dict(self._position)
+        ends = self._input.topics.ends(position)
+        if len(ends) < len(position):
+            return
+        metrics = self._report.metrics
+        behind = sum(max(ends[partition] - offset, 0) for partition, offset in position.items())
+        metrics.put("penstock-records-behind", behind)
+        if not behind:
+            metrics.put("penstock-seconds-behind", 0.0)
+        elif self._latest:
+            metrics.put("penstock-seconds-behind", max(time.time() - self._latest / 1000, 0.0))
+
+    def _start(self, checkpoint: Path) -> StreamingQuery:
+        self._ending, self._failure, self._checkpoint = False, None, checkpoint
+        settings = self._input.settings
+        return (
+            self._input.reader.stream(self._position, settings.most)
+            .writeStream.queryName(self._name)
+            .option("checkpointLocation", checkpoint.as_uri())
+            .trigger(processingTime=f"{int(settings.interval * 1000)} milliseconds")
+            .foreachBatch(self._batch)
+            .start()
+        )
+
+    def _attend(self, query: StreamingQuery, partitions: list[Partition]) -> None:
+        look = time.monotonic() + self._input.max_age
+        while not (self._control.stopping or self._control.pausing):
+            now = time.monotonic()
+            self._report.metrics.tick(now)
+            if self._failure is not None:
+                return
+            if not query.isActive:
+                if not self._ending:
+                    why = full_text(query.exception() or Exception(""))
+                    self._failure = ConnectError("The query has ended: " + why)
+                return
+            if now >= look:
+                if self._input.topics.partitions() != partitions:
+                    return
+                look = now + self._input.max_age
+            self._control.wait(LOOK_SECONDS)
+
+    def _end(self, query: StreamingQuery) -> None:
+        """End it between two batches, or, if the task is aborted, at once."""
+        self._ending = True
+        while not self._working.acquire(timeout=LOOK_SECONDS):
+            if self._control.aborted:
+                break
+        else:
+            self._working.release()
+        query.stop()
+
+    def _batch(self, records: DataFrame, number: int) -> None:
+        """Called by Spark. Never raises, since Spark would log long traces; after a failure it skips all batches."""
+        with self._working:
+            if self._ending:
+                return
+            self._report.entered()
+            try:
+                end = self._end_of(number)
+                span = Span({partition: self._position[partition] for partition in end}, end)
+                self._write(records, span)
+                self._position |= end
+            except BaseException as error:
+                self._failure = None if self._ending else error
+                self._ending = True
+                self._control.changed.set()
+
+    def _write(self, records: DataFrame, span: Span) -> None:
+        assert self._version is not None
+        started = time.monotonic()
+        version = self._version.next()
+        self._input.group.begin(version, span)
+        self._unfinished = span
+        self._count(self._writer.write(records, version), time.monotonic() - started)
+        self._input.group.done(version, span)
+        self._version, self._unfinished = version, None
+        self._report.metrics.add("offset-commit-completion-total")
+        self._report.written()
+
+    def _count(self, totals: Mapping[str, Any], seconds: float) -> None:
+        metrics = self._report.metrics
+        for name, value in totals.items():
+            if name == RECORD_TIME:
+                self._latest = max(self._latest, value)
+            elif isinstance(value, str):
+                metrics.say(name, value)
+            elif name.endswith("-timestamp"):
+                metrics.put(name, value)
+            elif not name.startswith(TOPIC):
+                metrics.add(name, value)
+        metrics.observe("put-batch", seconds * 1000, "-time-ms")
+        self._report.topics.used({name.removeprefix(TOPIC) for name in totals if name.startswith(TOPIC)})
+
+    def _end_of(self, number: int) -> dict[Partition, int]:
+        """The end of a batch, which Spark writes into its checkpoint before the batch begins."""
+        try:
+            text = (self._checkpoint / "offsets" / str(number)).read_text("utf-8")
+            return from_json(text.strip().splitlines()[-1])
+        except (OSError, ValueError, IndexError) as error:
+            raise KafkaError(f"The checkpoint of batch {number} of {self._name} can't be read") from error
