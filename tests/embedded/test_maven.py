@@ -1,9 +1,11 @@
-import struct
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from penstock.embedded.maven import CENTRAL, mirror, proxy_options, reason, repository, trust_store
+from penstock.java.key_stores import trusted
+from support.certificates import Authority
 
 
 def settings(folder: Path, mirrors: str, namespace: str = ' xmlns="http://maven.apache.org/SETTINGS/1.2.0"') -> Path:
@@ -55,11 +57,10 @@ def test_proxies_become_properties_of_the_jvm() -> None:
     assert proxy_options({"no": "localhost"}) == []
 
 
-def test_a_trust_store_is_a_java_key_store_of_its_certificates() -> None:
-    store = trust_store([b"first", b"2nd"])
-    assert struct.unpack(">III", store[:12]) == (0xFEEDFEED, 2, 2)
-    assert store.count(b"X.509") == 2
-    assert struct.pack(">I", 5) + b"first" in store
+def test_a_trust_store_needs_no_password_and_leaves_out_what_is_no_certificate() -> None:
+    first, second = Authority.make("First"), Authority.make("Second")
+    ders = [authority.certificate.public_bytes(Encoding.DER) for authority in (first, second)]
+    assert trusted(trust_store([ders[0], b"nonsense", ders[1]]), None) == first.certificate_pem + second.certificate_pem
 
 
 @pytest.mark.parametrize(

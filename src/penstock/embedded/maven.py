@@ -6,15 +6,20 @@ The default is Maven Central. A mirror in the user's ``~/.m2/settings.xml``, the
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import ssl
-import struct
 import urllib.request
+import warnings
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
+
+from cryptography.hazmat.primitives.serialization import NoEncryption
+from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificate, serialize_java_truststore
+from cryptography.utils import CryptographyDeprecationWarning
+from cryptography.x509 import load_der_x509_certificate
 
 from penstock.embedded.java import Java
 
@@ -50,9 +55,9 @@ def jvm_options(scratch: Path, runtime: Java) -> list[str]:
     # The wheel's Java trusts the public authorities only, not those that this machine's owner has added.
     own = os.environ.get("SSL_CERT_FILE") or runtime.bundled
     if own and (certificates := ssl.create_default_context().get_ca_certs(binary_form=True)):
-        store = scratch / "trusted.jks"
+        store = scratch / "trusted.p12"
         store.write_bytes(trust_store(certificates))
-        options += [f"-Djavax.net.ssl.trustStore={store}", "-Djavax.net.ssl.trustStoreType=JKS"]
+        options += [f"-Djavax.net.ssl.trustStore={store}", "-Djavax.net.ssl.trustStoreType=PKCS12"]
     return options
 
 
@@ -72,24 +77,17 @@ def proxy_options(proxies: dict[str, str]) -> list[str]:
 
 
 def trust_store(certificates: list[bytes]) -> bytes:
-    """A Java key store (format JKS, version 2, without a password) of DER ``certificates``."""
-    entries = b"".join(
-        struct.pack(">I", 2)
-        + _utf(f"ca-{i}")
-        + struct.pack(">Q", 0)
-        + _utf("X.509")
-        + struct.pack(">I", len(der))
-        + der
-        for i, der in enumerate(certificates)
-    )
-    body = struct.pack(">III", 0xFEEDFEED, 2, len(certificates)) + entries
-    # A digest of the password, this constant and the store; Java does not look at it when given no password.
-    return body + hashlib.sha1(b"Mighty Aphrodite" + body).digest()
+    """A Java trust store (PKCS12, neither encrypted nor sealed, so that it needs no password) of DER ``certificates``.
 
-
-def _utf(text: str) -> bytes:
-    data = text.encode()
-    return struct.pack(">H", len(data)) + data
+    A certificate that can't be parsed is left out.
+    """
+    trusted = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CryptographyDeprecationWarning)  # a serial number of 0, in old authorities
+        for i, der in enumerate(certificates):
+            with suppress(ValueError):
+                trusted.append(PKCS12Certificate(load_der_x509_certificate(der), f"ca-{i}".encode()))
+    return serialize_java_truststore(trusted, NoEncryption())
 
 
 def reason(output: str) -> str:

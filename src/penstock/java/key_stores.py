@@ -2,7 +2,7 @@
 
 Java's ``JKS`` reads both since 9, so the type that a configuration names says little. JKS is a list of entries:
 certificates in the clear, private keys under an XOR stream of SHA-1. Java: ``sun.security.provider.JavaKeyStore``,
-``KeyProtector``.
+``KeyProtector``. PKCS12 is read by ``cryptography``; no maintained library reads JKS.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Java's ``SimpleDateFormat`` in UTC with English names: what TimestampConverter and TimestampRouter read and write.
 
-Reading is as lenient as Java's: the 32nd of January is the 1st of February, blanks before a field are skipped, and
-whatever follows the last field is ignored. Patterns of plain digits have a fast way that falls back to the full one.
+Python's ``strftime`` and ``strptime`` know neither these patterns nor Java's calendar. Reading is as lenient as Java's:
+the 32nd of January is the 1st of February, blanks before a field are skipped, and whatever follows the last field is
+ignored. Patterns of plain digits have a fast way that falls back to the full one.
 """
 
 from __future__ import annotations
