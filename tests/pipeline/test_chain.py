@@ -97,6 +97,16 @@ def test_transforms_run_in_the_order_given() -> None:
     ]
 
 
+class OwnAppend(Append):
+    """Without a ``java_name`` of its own."""
+
+
+def test_a_class_derived_from_another_is_called_by_its_own_name() -> None:
+    config = {"transforms": "t", "transforms.t.type": "own", "transforms.t.text": "1"}
+    (step,) = Chain.build(config, lambda kind, name: OwnAppend).steps
+    assert step.plugin == f"{__name__}.OwnAppend"
+
+
 def where(transform: str, negate: str | None = None) -> dict[str, str]:
     config = {
         "transforms": "t",

@@ -7,12 +7,13 @@ Java: ``ConfigDef.Type``, ``ConfigDef.parseType``, ``ConfigDef.convertToString``
 from __future__ import annotations
 
 import enum
+import inspect
 import re
 from collections.abc import Callable
 from typing import Any, Final
 
 from penstock.api.errors import ConfigError
-from penstock.java.text import java_text
+from penstock.java.text import java_class_name, java_text
 
 # Turns the name of a class, in any spelling that users may use, into what represents it; None if there is no such
 # class.
@@ -157,5 +158,6 @@ def to_text(value: Any, type: Type | None) -> str | None:
     if type is Type.LIST:
         return ",".join(map(java_text, value))
     if type is Type.CLASS and not isinstance(value, str):
-        return getattr(value, "java_name", "") or f"{value.__module__}.{value.__qualname__}"
+        named: str = java_class_name(value) if inspect.isclass(value) else value.java_name
+        return named
     return java_text(value)

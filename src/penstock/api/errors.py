@@ -90,10 +90,3 @@ class ConfigError(KafkaError):
         else:
             problem = "" if message is None else f": {message}"
             super().__init__(f"Invalid value {java_text(value)} for configuration {name}{problem}")
-
-
-def java_name(error: BaseException) -> str:
-    """The class name a trace shows: the Java name, or module and name of a class that has none."""
-    kind = type(error)
-    own: str = getattr(kind, "java_name", "")
-    return own or (kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}")

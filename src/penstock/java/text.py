@@ -19,10 +19,21 @@ def java_text(value: object) -> str:
         case float():
             return double_text(value)
         case type():
-            return f"class {getattr(value, 'java_name', '') or f'{value.__module__}.{value.__qualname__}'}"
+            return f"class {java_class_name(value)}"
         case Mapping():
             return "{" + ", ".join(f"{java_text(k)}={java_text(v)}" for k, v in value.items()) + "}"
         case list() | tuple():
             return "[" + ", ".join(map(java_text, value)) + "]"
         case _:
             return str(value)
+
+
+def java_class_name(kind: type) -> str:
+    """The name of a class in settings, metrics, messages, traces and headers.
+
+    A plugin class is called by its own ``java_name``, else by Python's module and name: a ``java_name`` that it
+    inherits is the name of another plugin, which does something else. An exception is called by the ``java_name`` that
+    it has or inherits: what reads traces and dead letters knows Java's exceptions and asks which kind this is.
+    """
+    own = getattr(kind, "java_name", "") if issubclass(kind, BaseException) else kind.__dict__.get("java_name")
+    return own or (kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}")

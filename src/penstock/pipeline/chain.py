@@ -14,7 +14,8 @@ from typing import Any
 from penstock.api.batch import Batch
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.transform import Predicate, Transformation
-from penstock.pipeline.errors import Stage, Step, plugin_name
+from penstock.java.text import java_class_name
+from penstock.pipeline.errors import Stage, Step
 from penstock.pipeline.trace import headline
 
 log = logging.getLogger(__name__)
@@ -62,7 +63,7 @@ class Chain:
                     plugins.append(predicates[wanted])
                 predicate = predicates[wanted]
             apply = transform.apply_batch if predicate is None else _where(transform, predicate, negate)
-            steps.append(Step(Stage.TRANSFORMATION, plugin_name(transform), apply, alias))
+            steps.append(Step(Stage.TRANSFORMATION, java_class_name(type(transform)), apply, alias))
         return cls(steps, plugins)
 
     def close(self) -> None:
@@ -70,7 +71,7 @@ class Chain:
             try:
                 plugin.close()
             except Exception:
-                log.warning("%s could not be closed", plugin_name(plugin), exc_info=True)
+                log.warning("%s could not be closed", java_class_name(type(plugin)), exc_info=True)
 
 
 def aliases(config: Mapping[str, str], name: str) -> list[str]:

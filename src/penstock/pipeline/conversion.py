@@ -15,8 +15,9 @@ from penstock.api.batch import NO_HEADERS, Batch
 from penstock.api.converter import Converter, HeaderConverter
 from penstock.api.errors import ConfigError
 from penstock.api.record import Header
+from penstock.java.text import java_class_name
 from penstock.pipeline.chain import Resolve, prefixed
-from penstock.pipeline.errors import Stage, Step, plugin_name
+from penstock.pipeline.errors import Stage, Step
 
 log = logging.getLogger(__name__)
 
@@ -65,9 +66,9 @@ class Conversion:
             )
 
         return [
-            Step(Stage.KEY_CONVERTER, plugin_name(self.key), keys),
-            Step(Stage.VALUE_CONVERTER, plugin_name(self.value), values),
-            Step(Stage.HEADER_CONVERTER, plugin_name(self.header), headers),
+            Step(Stage.KEY_CONVERTER, java_class_name(type(self.key)), keys),
+            Step(Stage.VALUE_CONVERTER, java_class_name(type(self.value)), values),
+            Step(Stage.HEADER_CONVERTER, java_class_name(type(self.header)), headers),
         ]
 
     def from_connect(self) -> list[Step]:
@@ -97,9 +98,9 @@ class Conversion:
             )
 
         return [
-            Step(Stage.HEADER_CONVERTER, plugin_name(self.header), headers),
-            Step(Stage.KEY_CONVERTER, plugin_name(self.key), keys),
-            Step(Stage.VALUE_CONVERTER, plugin_name(self.value), values),
+            Step(Stage.HEADER_CONVERTER, java_class_name(type(self.header)), headers),
+            Step(Stage.KEY_CONVERTER, java_class_name(type(self.key)), keys),
+            Step(Stage.VALUE_CONVERTER, java_class_name(type(self.value)), values),
         ]
 
     def close(self) -> None:
@@ -107,7 +108,7 @@ class Conversion:
             try:
                 plugin.close()
             except Exception:
-                log.warning("%s could not be closed", plugin_name(plugin), exc_info=True)
+                log.warning("%s could not be closed", java_class_name(type(plugin)), exc_info=True)
 
 
 def _chosen(

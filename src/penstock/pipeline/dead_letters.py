@@ -15,9 +15,10 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 
 from penstock.api.batch import Batch, SinkOrigin
-from penstock.api.errors import ConnectError, java_name
+from penstock.api.errors import ConnectError
 from penstock.api.topic_settings import TopicSettings
 from penstock.core.model.tasks import TaskId
+from penstock.java.text import java_class_name
 from penstock.kafka.dead_letters import PREFIX, QUEUE_SETTINGS, queue_setting
 from penstock.pipeline.broker_errors import broker_error
 from penstock.pipeline.conversion import Conversion
@@ -133,7 +134,7 @@ def context_headers(task: TaskId, failure: Failure, place: Sequence[tuple[str, s
         ("task.id", str(task.task)),
         ("stage", failure.stage.name),
         ("class.name", failure.plugin),
-        ("exception.class.name", java_name(failure.error)),
+        ("exception.class.name", java_class_name(type(failure.error))),
         ("exception.message", str(failure.error) if failure.error.args else None),
         ("exception.stacktrace", trace(failure.error)),
     ]

@@ -15,7 +15,7 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from penstock.api.batch import Batch, SinkOrigin, SourceOrigin
 from penstock.api.errors import ConnectError, RetriableError
@@ -240,9 +240,3 @@ class LogReporter:
                 return f", where consumed record is {place}"
             case _:
                 return f", where source record is = {record.row(0)}"
-
-
-def plugin_name(plugin: Any) -> str:
-    """The name that configurations use for the class of this object."""
-    kind = type(plugin)
-    return getattr(kind, "java_name", "") or f"{kind.__module__}.{kind.__qualname__}"

@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from penstock.api.errors import java_name
+from penstock.java.text import java_class_name
 
 RATES = (
     "source-record-poll",
@@ -66,7 +66,7 @@ class Metrics:
 
     def survived(self, error: BaseException) -> None:
         """An error that did not end the task, though something has to wait, or is lost."""
-        message = f"{java_name(error)}: {error}" if error.args else java_name(error)
+        message = f"{java_class_name(type(error))}: {error}" if error.args else java_class_name(type(error))
         self._said = {"penstock-last-error": message, "penstock-last-error-timestamp": int(time.time() * 1000)}
 
     def say(self, name: str, text: str) -> None:

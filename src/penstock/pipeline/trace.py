@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import traceback
 
-from penstock.api.errors import java_name
+from penstock.java.text import java_class_name
 
 _FRAMES = 60
 
@@ -31,7 +31,7 @@ def headline(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return _of_file(error)
     message = str(error)
-    return f"{java_name(error)}: {message}" if message else java_name(error)
+    return f"{java_class_name(type(error))}: {message}" if message else java_class_name(type(error))
 
 
 def _of_file(error: OSError) -> str:

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from penstock.java.text import java_class_name
+
 log = logging.getLogger(__name__)
 
 GROUP = "penstock.plugins"
@@ -51,13 +53,8 @@ def find_classes(plugin_path: Iterable[str], bases: tuple[type, ...]) -> list[Fo
             log.error("A plugin of %s is left out, since %s can't be loaded: %r", location, source.name, error)
             continue
         for cls in classes:
-            found.setdefault(cls, Found(cls, full_name(cls), location))
+            found.setdefault(cls, Found(cls, java_class_name(cls), location))
     return list(found.values())
-
-
-def full_name(cls: type) -> str:
-    """The class's own ``java_name``, or module and name; an inherited one is that of another plugin."""
-    return cls.__dict__.get("java_name") or f"{cls.__module__}.{cls.__qualname__}"
 
 
 @dataclass(frozen=True, slots=True)

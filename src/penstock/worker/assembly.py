@@ -28,6 +28,7 @@ from penstock.http.access.tls import client_context
 from penstock.http.server import ListenError, RestServer
 from penstock.java import key_stores
 from penstock.java.regex import compile_regex
+from penstock.java.text import java_class_name
 from penstock.kafka import admin
 from penstock.kafka.background import await_done
 from penstock.kafka.client_settings import internal
@@ -139,7 +140,7 @@ class Worker:
             resolve=self._resolve,
             check=self._check_connector,
             prepare=self._prepare_connector,
-            task_class_name=_full_name,
+            task_class_name=java_class_name,
         )
         specs = Specs(
             plugins=self._plugins,
@@ -248,7 +249,7 @@ class Worker:
     def _class_name(self, config: Mapping[str, str]) -> str:
         """In full, whatever alias the configuration has; that for a class that is not there."""
         try:
-            return _full_name(self._plugins.connector(config))
+            return java_class_name(self._plugins.connector(config))
         except Refused:
             return config.get("connector.class", "")
 
@@ -273,10 +274,6 @@ class Worker:
     def _fail(self, error: Exception) -> None:
         self.failure = error
         self.failed.set()
-
-
-def _full_name(plugin: type) -> str:
-    return getattr(plugin, "java_name", "") or f"{plugin.__module__}.{plugin.__qualname__}"
 
 
 def void(_: object) -> None:

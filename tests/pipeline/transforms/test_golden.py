@@ -13,8 +13,8 @@ import pytest
 
 from penstock.api.batch import Batch
 from penstock.api.columns import Table
-from penstock.api.errors import java_name
 from penstock.api.schema import Schema
+from penstock.java.text import java_class_name
 from penstock.pipeline import transforms
 from pipeline.transforms.notation import read_batch, write_batch
 
@@ -45,11 +45,11 @@ def our_answer(question: dict[str, Any], batch: Batch) -> dict[str, Any]:
     try:
         transform = made(question)
     except Exception as error:
-        return {"configure": [java_name(error), str(error)]}
+        return {"configure": [java_class_name(type(error)), str(error)]}
     try:
         return {"record": write_batch(transform.apply_batch(batch))}
     except Exception as error:
-        return {"apply": [java_name(error), str(error)]}
+        return {"apply": [java_class_name(type(error)), str(error)]}
 
 
 def compared(answer: dict[str, Any]) -> str:
