@@ -230,9 +230,9 @@ def test_a_worker_that_no_longer_ticks_leaves_and_comes_back(start: Callable[...
 
 
 OTHER_PROCESS = """
-import queue, sys
+import queue, sys, time
 from penstock.core.group.membership import ClusterConfigSnapshot, Lost, Revoked
-from penstock.kafka.group import GroupMember
+from penstock.kafka.group.member import GroupMember
 
 bootstrap, group = sys.argv[1:]
 settings = {"bootstrap.servers": bootstrap, "session.timeout.ms": "6000", "heartbeat.interval.ms": "1000"}
@@ -240,13 +240,21 @@ events = queue.Queue()
 member = GroupMember(settings, group, "http://b:8083/", "sessioned", 2000, events.put)
 member.publish(ClusterConfigSnapshot(5, {"c0": 3, "c1": 1}))
 member.start()
+
+
+def say(what):
+    sys.stdout.write(f"{time.monotonic()} {what}\\n")
+    sys.stdout.flush()
+
+
 while True:
     member.tick()
     try:
         event = events.get(timeout=0.1)
     except queue.Empty:
+        member.confirm(lambda confirmed: events.put("confirmed" if confirmed else "denied"))
         continue
-    print(type(event).__name__, flush=True)
+    say(event if isinstance(event, str) else type(event).__name__)
     if isinstance(event, (Revoked, Lost)):
         event.done()
 """
@@ -296,6 +304,39 @@ def test_a_suspended_member_takes_its_work_up_again(
     assert a.assignment.owners == shared
     b.kill()
     assert "Lost" not in b.communicate()[0]
+
+
+def test_a_member_confirms_its_work_only_while_the_coordinator_counts_it(
+    start: Callable[..., Worker], other_process: Callable[[], subprocess.Popen[str]]
+) -> None:
+    a = start("a")
+    until(lambda: settled(a), "a leads")
+    b = other_process()
+    until(lambda: {"http://a:8083/", "http://b:8083/"} == set(a.assignment.owners.tasks.values()), "a and b share")
+    assert b.stdout is not None
+    until(lambda: b.stdout.readline().endswith("confirmed\n"), "b has confirmed its work")
+    b.send_signal(signal.SIGSTOP)
+    until(lambda: {"http://a:8083/"} == set(a.assignment.owners.tasks.values()) and settled(a), "a runs everything")
+    thawed = time.monotonic()
+    b.send_signal(signal.SIGCONT)
+    until(lambda: {"http://a:8083/", "http://b:8083/"} == set(a.assignment.owners.tasks.values()), "a and b share")
+    time.sleep(1)
+    b.kill()
+    said = [(float(at), what) for at, what in (line.split() for line in b.stdout)]
+    after = [what for at, what in said if at > thawed]
+    assert after.index("Joined") < after.index("confirmed")
+
+
+def test_what_is_no_member_confirms_nothing(start: Callable[..., Worker]) -> None:
+    answers: list[bool] = []
+    a = start("a")
+    until(lambda: settled(a), "a runs everything")
+    a.member.confirm(answers.append)
+    until(lambda: answers == [True], "a is a member")
+    a.member.leave("taking too long to read the log", keeps_work=False)
+    until(lambda: a.member.generation == -1, "a has left")
+    a.member.confirm(answers.append)
+    until(lambda: answers == [True, False], "a is none")
 
 
 def test_a_new_connector_is_assigned_after_a_rejoin(start: Callable[..., Worker]) -> None:

@@ -10,6 +10,7 @@ This is the only file that knows kafka-python's coordinator, which is no stable 
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -90,6 +91,9 @@ class GroupConnection:
         self._coordinator: _Coordinator | None = None
         self._last_member_id = ""
         self._last_completed_generation = -1
+        self._join_sent_s = -math.inf
+        self._confirmed_s = -math.inf
+        self._taken: int | None = None  # the generation that the last completed `join` has returned
         self._offered = ClusterConfigSnapshot(-1)
         self._rejoins_seen = 0
         self._memory = AssignorMemory()
@@ -134,6 +138,7 @@ class GroupConnection:
         member lead again, nothing is to be held back for members that seem to be missing.
         """
         self._memory = AssignorMemory()
+        self._taken, self._confirmed_s = None, -math.inf
         if self._coordinator is not None:
             self._last_member_id = self._coordinator._generation.member_id
             self._coordinator._close_heartbeat()
@@ -154,6 +159,18 @@ class GroupConnection:
             return 0
         answered = max(coordinator.heartbeat.last_receive, coordinator.joined_at)
         return int((time.monotonic() - answered) * 1000)
+
+    @property
+    def confirmed_s(self) -> float:
+        """The latest time, by the monotonic clock, at which something was sent that the coordinator answered as to a
+        member. Until ``session.timeout.ms`` after it, the coordinator gives this member's work to nobody else.
+        """
+        coordinator = self._coordinator
+        if coordinator is not None and self.generation == self._taken:
+            sent = coordinator.heartbeat.last_send  # read first: one heartbeat at a time is under way
+            if coordinator.heartbeat.last_receive >= sent:
+                self._confirmed_s = max(self._confirmed_s, sent)
+        return self._confirmed_s
 
     @property
     def join_wanted(self) -> bool:
@@ -178,7 +195,7 @@ class GroupConnection:
         """Join, or go on joining, for at most this long; None if there is more to wait for. Raises JoinRefusedError."""
         coordinator = self._coordinator
         assert coordinator is not None
-        self.completed = None
+        self._forget_completed()
         coordinator.rejoin_needed = True
         try:
             coordinator.ensure_active_group(timeout_ms)
@@ -186,9 +203,15 @@ class GroupConnection:
             log.debug("Group %s is not joined yet: %r", self.group_id, failure)
         except Exception as failure:
             raise self._refused(failure) from failure
+        if self.completed is not None:
+            self._taken, self._confirmed_s = self.completed.generation, self._join_sent_s
         return self.completed
 
+    def _forget_completed(self) -> None:
+        self.completed = None
+
     def leave(self, reason: str) -> None:
+        self._taken, self._confirmed_s = None, -math.inf
         if self._coordinator is not None:
             try:
                 self._coordinator.maybe_leave_group(reason, LEAVE_TIMEOUT_MS)
@@ -206,6 +229,7 @@ class GroupConnection:
 
     def _offers(self) -> list[tuple[str, bytes]]:
         assert self.snapshot is not None
+        self._join_sent_s = time.monotonic()
         self._rejoins_seen = self.rejoins_requested
         self._offered = self.snapshot
         self._owners = None

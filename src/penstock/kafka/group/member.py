@@ -10,6 +10,7 @@ One thread (``_run``) joins, leaves and delivers. What the worker says is noted,
 from __future__ import annotations
 
 import logging
+import queue
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -86,6 +87,8 @@ class GroupMember:
         self._running: Assignment | None = None  # what this member is to run, as it will tell when it joins
         self._arrived: Joined | None = None  # to be delivered once revocations are confirmed
         self._revocations: list[_Revocation] = []
+        self._confirmations: queue.SimpleQueue[Callable[[bool], None]] = queue.SimpleQueue()
+        self._session_s = arguments["session_timeout_ms"] / 1000
         self._worker_silent = False
         self._waits_for_request = False
         self._refusal: str | None = None
@@ -115,6 +118,15 @@ class GroupMember:
         log.debug("Request joining group %s due to: %s", self.group_id, reason)
         self._waits_for_request = False
         self._connection.request_join()
+        self._wake.set()
+
+    def confirm(self, done: Callable[[bool], None]) -> None:
+        """Called before a task begins its work: is what this member was given still its own?
+
+        ``done(True)`` is called from the group's thread as soon as the coordinator is known to count this worker as a
+        member now, all events of earlier rebalances having been delivered; ``done(False)`` if it is no member.
+        """
+        self._confirmations.put(done)
         self._wake.set()
 
     def tick(self) -> None:
@@ -170,8 +182,21 @@ class GroupMember:
         if self._arrived is not None:
             arrived, self._arrived = self._arrived, None
             self._deliver(arrived)
+        self._answer_confirmations()
         if self._connection.snapshot is not None and not self._waits_for_request and self._connection.join_wanted:
             self._join()
+
+    def _answer_confirmations(self) -> None:
+        """Those that can be answered now. Called with nothing revoked or arrived left to deliver."""
+        if self._running is None:
+            self._deny_confirmations()
+        elif time.monotonic() - self._connection.confirmed_s < self._session_s:
+            while not self._confirmations.empty():
+                self._confirmations.get()(True)
+
+    def _deny_confirmations(self) -> None:
+        while not self._confirmations.empty():
+            self._confirmations.get()(False)
 
     def _join(self) -> None:
         if self.protocol_version == 0 and self._running is not None:
@@ -240,6 +265,7 @@ class GroupMember:
             self._lose(reason)
 
     def _lose(self, reason: str) -> None:
+        self._deny_confirmations()
         self._connection.close()  # a connection that is silent rather than broken would be waited for too long
         if self._running is not None:
             running, self._running, self._arrived = self._running, None, None
