@@ -57,7 +57,7 @@ KNOWN_CIRCLES = [
 MOST_ENTRIES = 15
 # A catalogue has one file for each thing of its kind: a command, a transform, a subject that authors of plugins import.
 CATALOGUES = {".", "api", "commands", "pipeline/transforms"}
-KNOWN_CROWDED = {"connectors/mirror", "core/config", "demo", "pipeline", "worker"}
+KNOWN_CROWDED = {"core/config", "demo", "pipeline", "worker"}
 
 
 def allowed(importer: str, imported: str) -> bool:

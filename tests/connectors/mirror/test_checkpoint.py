@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartiti
 
 from penstock.api.errors import RetriableError
 from penstock.connectors.mirror import MirrorCheckpointConnector
-from penstock.connectors.mirror.checkpoint_task import MirrorCheckpointTask, is_news, to_commit
+from penstock.connectors.mirror.checkpoint.task import MirrorCheckpointTask, is_news, to_commit
 from penstock.connectors.mirror.records import Checkpoint, OffsetSync, Place
 from support.kafka.client import Kafka, Record
 from support.mirror.setup import aliases, mirror_config, started

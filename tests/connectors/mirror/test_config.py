@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from penstock.api.errors import ConfigError
+from penstock.connectors.mirror.classes.policy import DefaultReplicationPolicy
 from penstock.connectors.mirror.config import MirrorConfig
-from penstock.connectors.mirror.policy import DefaultReplicationPolicy
 from penstock.connectors.mirror.records import Place
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS, SOURCE_SETTINGS
 

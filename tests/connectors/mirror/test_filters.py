@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.connectors.mirror.filters import DefaultConfigPropertyFilter, DefaultGroupFilter, DefaultTopicFilter
+from penstock.connectors.mirror.classes.filters import (
+    DefaultConfigPropertyFilter,
+    DefaultGroupFilter,
+    DefaultTopicFilter,
+)
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS, SOURCE_SETTINGS
 from penstock.java.errors import PatternError
 

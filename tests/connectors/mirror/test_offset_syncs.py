@@ -6,8 +6,8 @@ from collections import defaultdict
 
 import pytest
 
-from penstock.connectors.mirror.offset_syncs import OffsetSyncs, Progress
 from penstock.connectors.mirror.records import OffsetSync, Place
+from penstock.connectors.mirror.source.offset_syncs import OffsetSyncs, Progress
 from support.kafka.client import Kafka
 from support.mirror.golden import golden
 from support.tasks.runs import eventually

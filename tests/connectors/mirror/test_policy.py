@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.connectors.mirror.classes import load
-from penstock.connectors.mirror.policy import DefaultReplicationPolicy
+from penstock.connectors.mirror.classes.policy import DefaultReplicationPolicy
 from support.mirror.golden import golden
 
 

@@ -11,7 +11,7 @@ from penstock.api.connector import SourceConnector
 from penstock.api.errors import ConfigError, KafkaError
 from penstock.connectors.mirror import MirrorCheckpointConnector, MirrorHeartbeatConnector, MirrorSourceConnector
 from penstock.connectors.mirror.records import OffsetSync, Place
-from penstock.connectors.mirror.source_task import MirrorSourceTask
+from penstock.connectors.mirror.source.task import MirrorSourceTask
 from penstock.pipeline.trace import causes
 from support.kafka.client import Kafka, Record
 from support.mirror.setup import aliases, mirror_config, started

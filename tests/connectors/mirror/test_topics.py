@@ -15,10 +15,11 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from penstock.connectors.mirror.checkpoint.connector import group_parts
 from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.records import Place
 from penstock.connectors.mirror.settings import SOURCE_SETTINGS
-from penstock.connectors.mirror.topics import Rules, group_parts, places, round_robin
+from penstock.connectors.mirror.source.topics import Rules, places, round_robin
 
 IDENTITY = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
 

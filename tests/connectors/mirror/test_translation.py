@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.connectors.mirror.checkpoint.translation import TOO_OLD, Translation
 from penstock.connectors.mirror.records import OffsetSync, Place
-from penstock.connectors.mirror.translation import TOO_OLD, Translation
 from support.mirror.golden import section
 
 PLACE = Place("t", 0)

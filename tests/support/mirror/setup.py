@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.connectors.mirror.policy import DefaultReplicationPolicy
+from penstock.connectors.mirror.classes.policy import DefaultReplicationPolicy
 
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 

@@ -5,15 +5,17 @@ records and offsets these have.
 
 | connector | task | what it copies |
 |---|---|---|
-| ``source`` | ``source_task`` | topics with settings and access rights; records; ``offset_syncs`` |
-| ``checkpoint`` | ``checkpoint_task`` | offsets of groups, by ``translation`` |
-| ``heartbeat`` | in the same file | signs of life |
+| ``source.connector`` | ``source.task`` | topics with settings and access rights; records; ``source.offset_syncs`` |
+| ``checkpoint.connector`` | ``checkpoint.task`` | offsets of groups, by ``checkpoint.translation`` |
+| ``heartbeat`` | in the same file | a record every second |
+
+Classes that users may replace, such as the replication policy, are in ``classes``.
 """
 
 from __future__ import annotations
 
-from penstock.connectors.mirror.checkpoint import MirrorCheckpointConnector
+from penstock.connectors.mirror.checkpoint.connector import MirrorCheckpointConnector
 from penstock.connectors.mirror.heartbeat import MirrorHeartbeatConnector
-from penstock.connectors.mirror.source import MirrorSourceConnector
+from penstock.connectors.mirror.source.connector import MirrorSourceConnector
 
 __all__ = ["MirrorCheckpointConnector", "MirrorHeartbeatConnector", "MirrorSourceConnector"]

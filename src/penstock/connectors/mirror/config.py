@@ -14,8 +14,12 @@ from confluent_kafka.admin import AdminClient
 
 from penstock.api.errors import ConfigError, KafkaError
 from penstock.connectors.mirror.classes import FORWARDING_ADMIN, configured
-from penstock.connectors.mirror.filters import DefaultConfigPropertyFilter, DefaultGroupFilter, DefaultTopicFilter
-from penstock.connectors.mirror.policy import DefaultReplicationPolicy
+from penstock.connectors.mirror.classes.filters import (
+    DefaultConfigPropertyFilter,
+    DefaultGroupFilter,
+    DefaultTopicFilter,
+)
+from penstock.connectors.mirror.classes.policy import DefaultReplicationPolicy
 from penstock.connectors.mirror.records import Place
 from penstock.connectors.mirror.settings import Settings
 from penstock.kafka.client_settings import with_prefix

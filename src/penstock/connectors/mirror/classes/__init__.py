@@ -10,8 +10,12 @@ import importlib
 from typing import Any
 
 from penstock.api.errors import ConfigError
-from penstock.connectors.mirror.filters import DefaultConfigPropertyFilter, DefaultGroupFilter, DefaultTopicFilter
-from penstock.connectors.mirror.policy import DefaultReplicationPolicy, IdentityReplicationPolicy
+from penstock.connectors.mirror.classes.filters import (
+    DefaultConfigPropertyFilter,
+    DefaultGroupFilter,
+    DefaultTopicFilter,
+)
+from penstock.connectors.mirror.classes.policy import DefaultReplicationPolicy, IdentityReplicationPolicy
 
 FORWARDING_ADMIN = "org.apache.kafka.clients.admin.ForwardingAdmin"
 

@@ -22,9 +22,9 @@ from penstock.connectors.mirror.config import MirrorConfig, consumer_settings
 from penstock.connectors.mirror.records import Place
 from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import SOURCE_SETTINGS, add_error
+from penstock.connectors.mirror.source.task import MirrorSourceTask
+from penstock.connectors.mirror.source.topics import Rules, places, round_robin
 from penstock.connectors.mirror.source_offsets import check
-from penstock.connectors.mirror.source_task import MirrorSourceTask
-from penstock.connectors.mirror.topics import Rules, places, round_robin
 from penstock.kafka.admin import TopicSpec, create_topic
 
 log = logging.getLogger(__name__)

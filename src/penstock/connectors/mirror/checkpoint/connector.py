@@ -7,7 +7,7 @@ The connector finds the groups and deals them out to its tasks (``checkpoint_tas
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from confluent_kafka.admin import AdminClient
@@ -17,12 +17,11 @@ from penstock.api.config import ConfigDef, ConfigValue
 from penstock.api.connector import SourceConnector
 from penstock.api.errors import RetriableError
 from penstock.connectors.mirror import cluster
-from penstock.connectors.mirror.checkpoint_task import MirrorCheckpointTask
+from penstock.connectors.mirror.checkpoint.task import MirrorCheckpointTask
 from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS, add_error
 from penstock.connectors.mirror.source_offsets import check
-from penstock.connectors.mirror.topics import group_parts
 from penstock.java.hash_map import hash_order
 from penstock.kafka.admin import TopicSpec, create_topic
 
@@ -130,3 +129,15 @@ class MirrorCheckpointConnector(SourceConnector):
     def _consumes(self, group: str) -> bool:
         offsets = cluster.committed(self._source, group, self._timeout)
         return any(self._topic_filter.should_replicate_topic(topic) for topic, _ in offsets)
+
+
+def group_parts(groups: Sequence[str], max_tasks: int) -> list[list[str]]:
+    """Neighbours together, the first tasks with one more. Java: ``ConnectorUtils.groupPartitions``."""
+    count = min(max_tasks, len(groups))
+    least, more = divmod(len(groups), count) if count else (0, 0)
+    parts, at = [], 0
+    for number in range(count):
+        size = least + (number < more)
+        parts.append(list(groups[at : at + size]))
+        at += size
+    return parts

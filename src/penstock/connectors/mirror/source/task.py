@@ -30,9 +30,9 @@ from penstock.api.record import Header
 from penstock.api.schema import BYTES, OPTIONAL_BYTES
 from penstock.api.source import SourceTask
 from penstock.connectors.mirror.config import MirrorConfig
-from penstock.connectors.mirror.offset_syncs import OffsetSyncs
 from penstock.connectors.mirror.records import Place
 from penstock.connectors.mirror.settings import SOURCE_SETTINGS
+from penstock.connectors.mirror.source.offset_syncs import OffsetSyncs
 from penstock.connectors.mirror.source_offsets import OFFSET, source_partition
 from penstock.kafka.clients import new_consumer
 

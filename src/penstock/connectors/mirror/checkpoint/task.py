@@ -18,14 +18,14 @@ from penstock.api.errors import KafkaError
 from penstock.api.schema import BYTES
 from penstock.api.source import SourceTask
 from penstock.connectors.mirror import cluster
+from penstock.connectors.mirror.checkpoint.topic_reader import TopicReader
+from penstock.connectors.mirror.checkpoint.translation import Translation
 from penstock.connectors.mirror.cluster import Committed
 from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.records import Checkpoint, OffsetSync, Place
 from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS
 from penstock.connectors.mirror.source_offsets import NO_OFFSET
-from penstock.connectors.mirror.topic_reader import TopicReader
-from penstock.connectors.mirror.translation import Translation
 from penstock.kafka.admin import sentence
 
 log = logging.getLogger(__name__)

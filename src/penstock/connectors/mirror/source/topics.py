@@ -17,8 +17,8 @@ from confluent_kafka.admin import (
     ResourcePatternType,
 )
 
-from penstock.connectors.mirror.filters import DefaultConfigPropertyFilter, DefaultTopicFilter
-from penstock.connectors.mirror.policy import DefaultReplicationPolicy
+from penstock.connectors.mirror.classes.filters import DefaultConfigPropertyFilter, DefaultTopicFilter
+from penstock.connectors.mirror.classes.policy import DefaultReplicationPolicy
 from penstock.connectors.mirror.records import Place
 from penstock.java.hash_map import hash_order
 
@@ -27,18 +27,6 @@ def round_robin(places: Sequence[Place], max_tasks: int) -> list[list[Place]]:
     """One list for each task, none of them empty: topics differ in traffic, so their partitions are dealt out."""
     count = min(max_tasks, len(places))
     return [list(places[number::count]) for number in range(count)]
-
-
-def group_parts(groups: Sequence[str], max_tasks: int) -> list[list[str]]:
-    """Neighbours together, the first tasks with one more. Java: ``ConnectorUtils.groupPartitions``."""
-    count = min(max_tasks, len(groups))
-    least, more = divmod(len(groups), count) if count else (0, 0)
-    parts, at = [], 0
-    for number in range(count):
-        size = least + (number < more)
-        parts.append(list(groups[at : at + size]))
-        at += size
-    return parts
 
 
 def places(counts: Mapping[str, int]) -> list[Place]:
