@@ -51,7 +51,6 @@ MAY_IMPORT = {part: targets for parts, targets in allowed_imports() for part in 
 
 KNOWN_CIRCLES = [
     # Each set shrinks while its circle is taken apart, and goes when it is gone.
-    {"spark.query.sink.row_maker", "spark.query.sink.rows"},
 ]
 
 MOST_ENTRIES = 15
