@@ -49,10 +49,6 @@ def allowed_imports() -> list[tuple[list[str], set[str]]]:
 
 MAY_IMPORT = {part: targets for parts, targets in allowed_imports() for part in parts}
 
-KNOWN_CIRCLES = [
-    # Each set shrinks while its circle is taken apart, and goes when it is gone.
-]
-
 MOST_ENTRIES = 15
 # A catalogue has one file for each thing of its kind: a command, a transform, a subject that authors of plugins import.
 CATALOGUES = {".", "api", "commands", "pipeline/transforms"}
@@ -98,11 +94,7 @@ def test_the_table_allows_nothing_that_nobody_imports(importers: list[str], targ
 
 
 def test_no_circle_of_imports() -> None:
-    found = [{module.removeprefix("penstock.") for module in circle} for circle in circles(import_graph())]
-    new = [sorted(circle) for circle in found if not any(circle <= known for known in KNOWN_CIRCLES)]
-    assert new == [], "these modules import each other"
-    gone = [sorted(known) for known in KNOWN_CIRCLES if not any(circle <= known for circle in found)]
-    assert gone == [], "these circles exist no more: take them out of KNOWN_CIRCLES"
+    assert [sorted(circle) for circle in circles(import_graph())] == [], "these modules import each other"
 
 
 def test_what_a_circle_is() -> None:
