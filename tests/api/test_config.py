@@ -8,9 +8,9 @@ import pytest
 from penstock.api.config import (
     NO_DEFAULT,
     ConfigDef,
+    ConfigType,
     Importance,
     Password,
-    Type,
     Width,
     parse_type,
     to_text,
@@ -22,55 +22,55 @@ from penstock.api.validators import NonNull, at_least
 @pytest.mark.parametrize(
     ("type", "text", "value"),
     [
-        (Type.BOOLEAN, " TRUE ", True),
-        (Type.STRING, "  a b\t", "a b"),
-        (Type.INT, "+7", 7),
-        (Type.SHORT, "-32768", -32768),
-        (Type.LONG, str(2**63 - 1), 2**63 - 1),
-        (Type.DOUBLE, "1e3", 1000.0),
-        (Type.DOUBLE, ".5f", 0.5),
-        (Type.DOUBLE, "-Infinity", float("-inf")),
-        (Type.LIST, "", []),
-        (Type.LIST, " a ,b,, c", ["a", "b", "", "c"]),
-        (Type.CLASS, " x.Y ", "x.Y"),
-        (Type.INT, None, None),
-        (Type.INT, 5, 5),
-        (Type.LIST, ["a"], ["a"]),
-        (Type.BOOLEAN, False, False),
+        (ConfigType.BOOLEAN, " TRUE ", True),
+        (ConfigType.STRING, "  a b\t", "a b"),
+        (ConfigType.INT, "+7", 7),
+        (ConfigType.SHORT, "-32768", -32768),
+        (ConfigType.LONG, str(2**63 - 1), 2**63 - 1),
+        (ConfigType.DOUBLE, "1e3", 1000.0),
+        (ConfigType.DOUBLE, ".5f", 0.5),
+        (ConfigType.DOUBLE, "-Infinity", float("-inf")),
+        (ConfigType.LIST, "", []),
+        (ConfigType.LIST, " a ,b,, c", ["a", "b", "", "c"]),
+        (ConfigType.CLASS, " x.Y ", "x.Y"),
+        (ConfigType.INT, None, None),
+        (ConfigType.INT, 5, 5),
+        (ConfigType.LIST, ["a"], ["a"]),
+        (ConfigType.BOOLEAN, False, False),
     ],
 )
-def test_parsing(type: Type, text: Any, value: Any) -> None:
+def test_parsing(type: ConfigType, text: Any, value: Any) -> None:
     assert parse_type("k", text, type) == value
 
 
 @pytest.mark.parametrize(
     ("type", "text", "problem"),
     [
-        (Type.INT, "many", "Not a number of type INT"),
-        (Type.INT, "3000000000", "Not a number of type INT"),
-        (Type.SHORT, "32768", "Not a number of type SHORT"),
-        (Type.LONG, "1.0", "Not a number of type LONG"),
-        (Type.LONG, "1_0", "Not a number of type LONG"),
-        (Type.DOUBLE, "inf", "Not a number of type DOUBLE"),
-        (Type.BOOLEAN, "yes", "Expected value to be either true or false"),
-        (Type.STRING, 5, "Expected value to be a string, but it was a java.lang.Long"),
-        (Type.LIST, 5, "Expected a comma separated list."),
+        (ConfigType.INT, "many", "Not a number of type INT"),
+        (ConfigType.INT, "3000000000", "Not a number of type INT"),
+        (ConfigType.SHORT, "32768", "Not a number of type SHORT"),
+        (ConfigType.LONG, "1.0", "Not a number of type LONG"),
+        (ConfigType.LONG, "1_0", "Not a number of type LONG"),
+        (ConfigType.DOUBLE, "inf", "Not a number of type DOUBLE"),
+        (ConfigType.BOOLEAN, "yes", "Expected value to be either true or false"),
+        (ConfigType.STRING, 5, "Expected value to be a string, but it was a java.lang.Long"),
+        (ConfigType.LIST, 5, "Expected a comma separated list."),
     ],
 )
-def test_parsing_errors(type: Type, text: Any, problem: str) -> None:
+def test_parsing_errors(type: ConfigType, text: Any, problem: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_type("k", text, type)
     assert str(caught.value) == f"Invalid value {text} for configuration k: {problem}"
 
 
 def test_classes_are_looked_up_where_a_loader_is_given() -> None:
-    assert parse_type("k", " a ", Type.CLASS, {"a": 1}.get) == 1
+    assert parse_type("k", " a ", ConfigType.CLASS, {"a": 1}.get) == 1
     with pytest.raises(ConfigError, match="Invalid value b for configuration k: Class b could not be found"):
-        parse_type("k", "b", Type.CLASS, {"a": 1}.get)
+        parse_type("k", "b", ConfigType.CLASS, {"a": 1}.get)
 
 
 def test_passwords_do_not_show() -> None:
-    password = parse_type("k", "secret", Type.PASSWORD)
+    password = parse_type("k", "secret", ConfigType.PASSWORD)
     assert (str(password), repr(password), f"{password}", str([password])) == (
         "[hidden]",
         "[hidden]",
@@ -78,19 +78,25 @@ def test_passwords_do_not_show() -> None:
         "[[hidden]]",
     )
     assert (password.value, password == "secret", type(password)) == ("secret", True, Password)
-    assert to_text(password, Type.PASSWORD) == "[hidden]"
+    assert to_text(password, ConfigType.PASSWORD) == "[hidden]"
 
 
 def test_values_become_texts() -> None:
-    pairs = [(True, Type.BOOLEAN), (1.5, Type.DOUBLE), (["a", "b"], Type.LIST), (None, Type.INT), ("c.D", Type.CLASS)]
+    pairs = [
+        (True, ConfigType.BOOLEAN),
+        (1.5, ConfigType.DOUBLE),
+        (["a", "b"], ConfigType.LIST),
+        (None, ConfigType.INT),
+        ("c.D", ConfigType.CLASS),
+    ]
     assert [to_text(value, type) for value, type in pairs] == ["true", "1.5", "a,b", None, "c.D"]
 
 
 def file_config() -> ConfigDef:
     return (
         ConfigDef()
-        .define("topic", Type.STRING, NO_DEFAULT, importance=Importance.HIGH, documentation="The topic")
-        .define("batch.size", Type.INT, 2000, at_least(1), Importance.LOW)
+        .define("topic", ConfigType.STRING, NO_DEFAULT, importance=Importance.HIGH, documentation="The topic")
+        .define("batch.size", ConfigType.INT, 2000, at_least(1), Importance.LOW)
     )
 
 
@@ -121,12 +127,12 @@ def test_a_value_that_can_not_be_parsed_is_also_checked_as_null() -> None:
 def test_validate_lists_in_the_order_of_a_hash_map() -> None:
     config = ConfigDef()
     for name in ("schemas.enable", "converter.type", "decimal.format"):
-        config.define(name, Type.STRING, None)
+        config.define(name, ConfigType.STRING, None)
     assert [value.name for value in config.validate({})] == ["decimal.format", "converter.type", "schemas.enable"]
 
 
 def test_definitions_are_shown_as_documents() -> None:
-    info = file_config().define("l", Type.LIST, "a,b", width=Width.LONG, group="G", display_name="L").infos()[-1]
+    info = file_config().define("l", ConfigType.LIST, "a,b", width=Width.LONG, group="G", display_name="L").infos()[-1]
     assert info.to_json() == {
         "name": "l",
         "type": "LIST",
@@ -146,9 +152,9 @@ def test_definitions_are_shown_as_documents() -> None:
 
 def test_what_may_not_be_defined() -> None:
     with pytest.raises(ConfigError, match=r"Configuration topic is defined twice\."):
-        file_config().define("topic", Type.STRING)
+        file_config().define("topic", ConfigType.STRING)
     with pytest.raises(ConfigError, match="Invalid value 0 for configuration n: Value must be at least 1"):
-        ConfigDef().define("n", Type.INT, 0, at_least(1))
+        ConfigDef().define("n", ConfigType.INT, 0, at_least(1))
 
 
 class OnlyWithMode:
@@ -162,8 +168,8 @@ class OnlyWithMode:
 def test_dependents_and_recommenders() -> None:
     config = (
         ConfigDef()
-        .define("mode", Type.STRING, None, dependents=["column"])
-        .define("column", Type.STRING, None, recommender=OnlyWithMode())
+        .define("mode", ConfigType.STRING, None, dependents=["column"])
+        .define("column", ConfigType.STRING, None, recommender=OnlyWithMode())
     )
     value = config.validate_all({"mode": "m"})["column"]
     assert (value.recommended_values, value.visible) == (["m"], True)
@@ -171,7 +177,7 @@ def test_dependents_and_recommenders() -> None:
 
 
 def test_dependents_that_are_not_defined() -> None:
-    config = ConfigDef().define("mode", Type.STRING, None, dependents=["column"])
+    config = ConfigDef().define("mode", ConfigType.STRING, None, dependents=["column"])
     assert config.validate_all({})["column"].errors == ["column is referred in the dependents, but not defined."]
     with pytest.raises(
         ConfigError, match="Some configurations in are referred in the dependents, but not defined: column"
@@ -182,9 +188,9 @@ def test_dependents_that_are_not_defined() -> None:
 def test_embedding_prefixes_names_but_not_messages() -> None:
     child = (
         ConfigDef()
-        .define("b", Type.STRING, NO_DEFAULT, NonNull(), Importance.LOW)
-        .define("a", Type.STRING, None, importance=Importance.LOW)
-        .define("grouped", Type.STRING, None, group="Own", order_in_group=1)
+        .define("b", ConfigType.STRING, NO_DEFAULT, NonNull(), Importance.LOW)
+        .define("a", ConfigType.STRING, None, importance=Importance.LOW)
+        .define("grouped", ConfigType.STRING, None, group="Own", order_in_group=1)
     )
     config = ConfigDef().embed("transforms.x.", "Transforms: x", 2, child)
     assert [(key.name, key.group, key.order_in_group) for key in config.keys.values()] == [

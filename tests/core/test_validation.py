@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigValue, Importance, Type, Width
+from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, ConfigValue, Importance, Width
 from penstock.api.connector import (
     Connector,
     ConnectorTransactionBoundaries,
@@ -34,9 +34,9 @@ class FileSource(SourceConnector):
     def config_def(cls) -> ConfigDef:
         return (
             ConfigDef()
-            .define("file", Type.STRING, None, importance=Importance.HIGH)
-            .define("topic", Type.STRING, NO_DEFAULT, importance=Importance.HIGH)
-            .define("batch.size", Type.INT, 2000, importance=Importance.LOW)
+            .define("file", ConfigType.STRING, None, importance=Importance.HIGH)
+            .define("topic", ConfigType.STRING, NO_DEFAULT, importance=Importance.HIGH)
+            .define("batch.size", ConfigType.INT, 2000, importance=Importance.LOW)
         )
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
@@ -46,18 +46,18 @@ class FileSource(SourceConnector):
 class FileSink(SinkConnector):
     @classmethod
     def config_def(cls) -> ConfigDef:
-        return ConfigDef().define("file", Type.STRING, None, importance=Importance.HIGH)
+        return ConfigDef().define("file", ConfigType.STRING, None, importance=Importance.HIGH)
 
 
 def json_settings() -> ConfigDef:
     return (
         ConfigDef()
-        .define("converter.type", Type.STRING, importance=Importance.LOW)
-        .define("schemas.enable", Type.BOOLEAN, True, group="Schemas", order_in_group=0, width=Width.MEDIUM)
-        .define("schemas.cache.size", Type.INT, 1000, group="Schemas", order_in_group=1)
-        .define("schema.content", Type.STRING, None, group="Schemas", order_in_group=2)
-        .define("decimal.format", Type.STRING, "BASE64", group="Serialization", order_in_group=0)
-        .define("replace.null.with.default", Type.BOOLEAN, True, group="Serialization", order_in_group=1)
+        .define("converter.type", ConfigType.STRING, importance=Importance.LOW)
+        .define("schemas.enable", ConfigType.BOOLEAN, True, group="Schemas", order_in_group=0, width=Width.MEDIUM)
+        .define("schemas.cache.size", ConfigType.INT, 1000, group="Schemas", order_in_group=1)
+        .define("schema.content", ConfigType.STRING, None, group="Schemas", order_in_group=2)
+        .define("decimal.format", ConfigType.STRING, "BASE64", group="Serialization", order_in_group=0)
+        .define("replace.null.with.default", ConfigType.BOOLEAN, True, group="Serialization", order_in_group=1)
     )
 
 
@@ -71,7 +71,9 @@ CATALOG = Catalog(
         plugin("file.FileStreamSinkConnector", [Kind.SINK], FileSink.config_def, FileSink),
         plugin("json.JsonConverter", [Kind.CONVERTER, Kind.HEADER_CONVERTER], json_settings),
         plugin("storage.SimpleHeaderConverter", [Kind.HEADER_CONVERTER]),
-        plugin("transforms.HoistField$Value", [Kind.TRANSFORMATION], lambda: ConfigDef().define("field", Type.STRING)),
+        plugin(
+            "transforms.HoistField$Value", [Kind.TRANSFORMATION], lambda: ConfigDef().define("field", ConfigType.STRING)
+        ),
         plugin("transforms.predicates.RecordIsTombstone", [Kind.PREDICATE]),
     ]
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 
-from penstock.api.schema import BYTES, FLOAT32, INT32, STRING, TIMESTAMP, Type, array, map_of, struct
+from penstock.api.schema import BYTES, FLOAT32, INT32, STRING, TIMESTAMP, SchemaType, array, map_of, struct
 from penstock.pipeline.values.hash_map import hash_map
 from penstock.pipeline.values.printing import to_string, to_strings
 
@@ -31,5 +31,5 @@ def test_columns_print_as_single_values_do():
 
 def test_the_order_of_hash_maps():
     assert list(hash_map(dict.fromkeys(["b", "zeile", "a"]))) == ["zeile", "a", "b"]
-    assert list(hash_map({-5: 1, 1: 2, 17: 3}, key_type=Type.INT32)) == [1, 17, -5]
-    assert list(hash_map({True: 1, False: 0}, key_type=Type.BOOLEAN)) == [False, True]
+    assert list(hash_map({-5: 1, 1: 2, 17: 3}, key_type=SchemaType.INT32)) == [1, 17, -5]
+    assert list(hash_map({True: 1, False: 0}, key_type=SchemaType.BOOLEAN)) == [False, True]

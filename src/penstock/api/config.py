@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from penstock.api.config_key import ConfigKey, ConfigKeyInfo, ConfigValue, Importance, Recommender, Width
-from penstock.api.config_types import NO_DEFAULT, ClassLoader, Password, Type, parse_type, to_text
+from penstock.api.config_types import NO_DEFAULT, ClassLoader, ConfigType, Password, parse_type, to_text
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Described, Validator, ValidList
 from penstock.java.hash_map import hash_order
@@ -22,6 +22,7 @@ __all__ = [
     "ConfigDef",
     "ConfigKey",
     "ConfigKeyInfo",
+    "ConfigType",
     "ConfigValue",
     "Importance",
     "Password",
@@ -31,6 +32,10 @@ __all__ = [
     "parse_type",
     "to_text",
 ]
+
+
+Type = ConfigType
+"""The same, by its name within this module."""
 
 
 class ConfigDef:
@@ -43,7 +48,7 @@ class ConfigDef:
     def define(
         self,
         name: str,
-        type: Type,
+        type: ConfigType,
         default: Any = NO_DEFAULT,
         validator: Validator | None = None,
         importance: Importance = Importance.MEDIUM,

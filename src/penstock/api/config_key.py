@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from penstock.api.config_types import NO_DEFAULT, Type, to_text
+from penstock.api.config_types import NO_DEFAULT, ConfigType, to_text
 from penstock.api.validators import Validator
 
 
@@ -86,7 +86,7 @@ class ConfigKey:
     """One definition. The default is kept parsed, and must pass the validator."""
 
     name: str
-    type: Type
+    type: ConfigType
     default: Any = NO_DEFAULT
     validator: Validator | None = None
     importance: Importance = Importance.MEDIUM

@@ -51,7 +51,7 @@ class Password(str):
         return format("[hidden]", spec)
 
 
-class Type(enum.Enum):
+class ConfigType(enum.Enum):
     BOOLEAN = "BOOLEAN"
     STRING = "STRING"
     INT = "INT"
@@ -63,15 +63,15 @@ class Type(enum.Enum):
     PASSWORD = "PASSWORD"
 
 
-_BITS = {Type.SHORT: 16, Type.INT: 32, Type.LONG: 64}
+_BITS = {ConfigType.SHORT: 16, ConfigType.INT: 32, ConfigType.LONG: 64}
 _INTEGERS = {
-    Type.SHORT: "a 16-bit integer (short)",
-    Type.INT: "a 32-bit integer",
-    Type.LONG: "a 64-bit integer (long)",
+    ConfigType.SHORT: "a 16-bit integer (short)",
+    ConfigType.INT: "a 32-bit integer",
+    ConfigType.LONG: "a 64-bit integer (long)",
 }
 
 
-def parse_type(name: str, value: Any, type: Type, load: ClassLoader | None = None) -> Any:
+def parse_type(name: str, value: Any, type: ConfigType, load: ClassLoader | None = None) -> Any:
     """The value of this type that a text (or a value already of that type) stands for; null stays None. Raises
     ConfigError.
     """
@@ -79,25 +79,25 @@ def parse_type(name: str, value: Any, type: Type, load: ClassLoader | None = Non
         return None
     trimmed = value.strip(_BLANKS) if isinstance(value, str) else None
     match type:
-        case Type.BOOLEAN:
+        case ConfigType.BOOLEAN:
             return _boolean(name, value, trimmed)
-        case Type.STRING | Type.PASSWORD:
+        case ConfigType.STRING | ConfigType.PASSWORD:
             if trimmed is None:
                 raise ConfigError(name, value, f"Expected value to be a string, but it was a {_class_of(value)}")
-            if type is Type.STRING:
+            if type is ConfigType.STRING:
                 return trimmed
             return value if isinstance(value, Password) else Password(trimmed)
-        case Type.INT | Type.SHORT | Type.LONG:
+        case ConfigType.INT | ConfigType.SHORT | ConfigType.LONG:
             return _integer(name, value, trimmed, type)
-        case Type.DOUBLE:
+        case ConfigType.DOUBLE:
             return _double(name, value, trimmed)
-        case Type.LIST:
+        case ConfigType.LIST:
             if trimmed is not None:
                 return _COMMA.split(trimmed) if trimmed else []
             if isinstance(value, list | tuple):
                 return list(value)
             raise ConfigError(name, value, "Expected a comma separated list.")
-        case Type.CLASS:
+        case ConfigType.CLASS:
             return _class(name, value, trimmed, load)
 
 
@@ -112,7 +112,7 @@ def _boolean(name: str, value: Any, trimmed: str | None) -> bool:
     raise ConfigError(name, value, "Expected value to be either true or false")
 
 
-def _integer(name: str, value: Any, trimmed: str | None, type: Type) -> int:
+def _integer(name: str, value: Any, trimmed: str | None, type: ConfigType) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if trimmed is None:
@@ -151,13 +151,13 @@ def _class_of(value: object) -> str:
     return names.get(type(value), type(value).__qualname__)
 
 
-def to_text(value: Any, type: Type | None) -> str | None:
+def to_text(value: Any, type: ConfigType | None) -> str | None:
     """The text of a parsed value: lists with commas, classes by name, passwords hidden; None stays None."""
     if value is None:
         return None
-    if type is Type.LIST:
+    if type is ConfigType.LIST:
         return ",".join(map(java_text, value))
-    if type is Type.CLASS and not isinstance(value, str):
+    if type is ConfigType.CLASS and not isinstance(value, str):
         named: str = java_class_name(value) if inspect.isclass(value) else value.java_name
         return named
     return java_text(value)

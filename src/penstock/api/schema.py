@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 
-class Type(enum.Enum):
+class SchemaType(enum.Enum):
     INT8 = "int8"
     INT16 = "int16"
     INT32 = "int32"
@@ -31,8 +31,11 @@ class Type(enum.Enum):
 
     @property
     def primitive(self) -> bool:
-        return self not in (Type.ARRAY, Type.MAP, Type.STRUCT)
+        return self not in (SchemaType.ARRAY, SchemaType.MAP, SchemaType.STRUCT)
 
+
+Type = SchemaType
+"""The same, by its name within this module."""
 
 NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
 
@@ -50,7 +53,7 @@ class Field:
 class Schema:
     """What the values beside it are. Use the constants and functions of this module to make one."""
 
-    type: Type
+    type: SchemaType
     optional: bool = False
     name: str | None = None
     version: int | None = None
@@ -123,27 +126,35 @@ def _restore(*parts: Any) -> Schema:
     return Schema(*parts)
 
 
-INT8, INT16, INT32, INT64 = Schema(Type.INT8), Schema(Type.INT16), Schema(Type.INT32), Schema(Type.INT64)
-FLOAT32, FLOAT64 = Schema(Type.FLOAT32), Schema(Type.FLOAT64)
-BOOLEAN, STRING, BYTES = Schema(Type.BOOLEAN), Schema(Type.STRING), Schema(Type.BYTES)
-OPTIONAL_INT8, OPTIONAL_INT16 = Schema(Type.INT8, optional=True), Schema(Type.INT16, optional=True)
-OPTIONAL_INT32, OPTIONAL_INT64 = Schema(Type.INT32, optional=True), Schema(Type.INT64, optional=True)
-OPTIONAL_FLOAT32, OPTIONAL_FLOAT64 = Schema(Type.FLOAT32, optional=True), Schema(Type.FLOAT64, optional=True)
-OPTIONAL_BOOLEAN, OPTIONAL_STRING = Schema(Type.BOOLEAN, optional=True), Schema(Type.STRING, optional=True)
-OPTIONAL_BYTES = Schema(Type.BYTES, optional=True)
+INT8, INT16, INT32, INT64 = (
+    Schema(SchemaType.INT8),
+    Schema(SchemaType.INT16),
+    Schema(SchemaType.INT32),
+    Schema(SchemaType.INT64),
+)
+FLOAT32, FLOAT64 = Schema(SchemaType.FLOAT32), Schema(SchemaType.FLOAT64)
+BOOLEAN, STRING, BYTES = Schema(SchemaType.BOOLEAN), Schema(SchemaType.STRING), Schema(SchemaType.BYTES)
+OPTIONAL_INT8, OPTIONAL_INT16 = Schema(SchemaType.INT8, optional=True), Schema(SchemaType.INT16, optional=True)
+OPTIONAL_INT32, OPTIONAL_INT64 = Schema(SchemaType.INT32, optional=True), Schema(SchemaType.INT64, optional=True)
+OPTIONAL_FLOAT32, OPTIONAL_FLOAT64 = (
+    Schema(SchemaType.FLOAT32, optional=True),
+    Schema(SchemaType.FLOAT64, optional=True),
+)
+OPTIONAL_BOOLEAN, OPTIONAL_STRING = Schema(SchemaType.BOOLEAN, optional=True), Schema(SchemaType.STRING, optional=True)
+OPTIONAL_BYTES = Schema(SchemaType.BYTES, optional=True)
 
 
 def struct(*fields: tuple[str, Schema], **attributes: Any) -> Schema:
     """A struct of these (name, schema) pairs; attributes as of Schema: ``struct(("id", INT64), name="user")``."""
-    return Schema(Type.STRUCT, fields=tuple(Field(n, i, s) for i, (n, s) in enumerate(fields)), **attributes)
+    return Schema(SchemaType.STRUCT, fields=tuple(Field(n, i, s) for i, (n, s) in enumerate(fields)), **attributes)
 
 
 def array(items: Schema, **attributes: Any) -> Schema:
-    return Schema(Type.ARRAY, value_schema=items, **attributes)
+    return Schema(SchemaType.ARRAY, value_schema=items, **attributes)
 
 
 def map_of(keys: Schema, values: Schema, **attributes: Any) -> Schema:
-    return Schema(Type.MAP, key_schema=keys, value_schema=values, **attributes)
+    return Schema(SchemaType.MAP, key_schema=keys, value_schema=values, **attributes)
 
 
 DECIMAL_NAME = "org.apache.kafka.connect.data.Decimal"
@@ -154,12 +165,12 @@ TIMESTAMP_NAME = "org.apache.kafka.connect.data.Timestamp"
 
 def decimal(scale: int, **attributes: Any) -> Schema:
     """Decimal numbers with this many digits after the point; values are ``decimal.Decimal``."""
-    return Schema(Type.BYTES, name=DECIMAL_NAME, version=1, parameters={"scale": str(scale)}, **attributes)
+    return Schema(SchemaType.BYTES, name=DECIMAL_NAME, version=1, parameters={"scale": str(scale)}, **attributes)
 
 
-DATE = Schema(Type.INT32, name=DATE_NAME, version=1)
+DATE = Schema(SchemaType.INT32, name=DATE_NAME, version=1)
 """A day without time or zone; values are ``datetime.date``."""
-TIME = Schema(Type.INT32, name=TIME_NAME, version=1)
+TIME = Schema(SchemaType.INT32, name=TIME_NAME, version=1)
 """A time of day, to the millisecond; values are ``datetime.time`` without a zone."""
-TIMESTAMP = Schema(Type.INT64, name=TIMESTAMP_NAME, version=1)
+TIMESTAMP = Schema(SchemaType.INT64, name=TIMESTAMP_NAME, version=1)
 """A moment, to the millisecond; values are ``datetime.datetime`` in UTC."""

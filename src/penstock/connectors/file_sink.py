@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from penstock import KAFKA_VERSION
 from penstock.api.batch import Batch
-from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConnectError
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.pipeline.values.printing import to_strings
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 SINK_CONFIG = ConfigDef().define(
     "file",
-    Type.STRING,
+    ConfigType.STRING,
     None,
     None,
     Importance.HIGH,

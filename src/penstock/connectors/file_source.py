@@ -26,7 +26,7 @@ from typing import BinaryIO
 
 from penstock import KAFKA_VERSION
 from penstock.api.batch import Batch, SourceOrigin
-from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConnectError
 from penstock.api.schema import BYTES, STRING
 from penstock.api.source import SourceTask
@@ -40,7 +40,7 @@ SOURCE_CONFIG = (
     ConfigDef()
     .define(
         "file",
-        Type.STRING,
+        ConfigType.STRING,
         None,
         None,
         Importance.HIGH,
@@ -48,14 +48,14 @@ SOURCE_CONFIG = (
     )
     .define(
         "topic",
-        Type.STRING,
+        ConfigType.STRING,
         validator=NonEmptyString(),
         importance=Importance.HIGH,
         documentation="The topic to publish data to",
     )
     .define(
         "batch.size",
-        Type.INT,
+        ConfigType.INT,
         2000,
         None,
         Importance.LOW,
@@ -63,7 +63,7 @@ SOURCE_CONFIG = (
     )
     .define(
         "value.format",
-        Type.STRING,
+        ConfigType.STRING,
         "string",
         ValidString("string", "bytes"),
         Importance.LOW,

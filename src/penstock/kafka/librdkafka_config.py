@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.api.config_types import Type, parse_type
+from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.errors import ConfigError
 from penstock.api.validators import CaseInsensitiveValidString, Validator, ValidString, at_least
 from penstock.java.text import java_text
@@ -29,7 +29,7 @@ _INT_MAX = 2**31 - 1
 class Setting:
     """One Java setting: how it is read, and the names in librdkafka that get its value."""
 
-    type: Type
+    type: ConfigType
     to: tuple[str, ...] = ()
     check: Validator | None = None
     convert: Callable[[Any], Any] = lambda value: value
@@ -38,8 +38,8 @@ class Setting:
     """Whoever gives it wants something that does not happen here, and is told so."""
 
 
-NO_EFFECT = Setting(Type.STRING)
-IGNORED = Setting(Type.STRING, missed=True)
+NO_EFFECT = Setting(ConfigType.STRING)
+IGNORED = Setting(ConfigType.STRING, missed=True)
 
 
 def translate(java: Mapping[str, Any], table: Mapping[str, Setting], client: str) -> dict[str, Any]:
@@ -75,22 +75,24 @@ def _warn_missed(name: str) -> None:
     log.warning("The setting `%s` has no effect here: the clients that are used know nothing like it", name)
 
 
-def number(type: Type, *to: str, least: int | None = 0, low: int = 0, high: int = _INT_MAX, scale: int = 1) -> Setting:
+def number(
+    type: ConfigType, *to: str, least: int | None = 0, low: int = 0, high: int = _INT_MAX, scale: int = 1
+) -> Setting:
     """A number that Java wants to be ``least`` or more, brought into the narrower range that librdkafka takes."""
     check = None if least is None else at_least(least)
     return Setting(type, to, check, lambda value: min(max(value // scale, low), high))
 
 
 def flag(*to: str) -> Setting:
-    return Setting(Type.BOOLEAN, to)
+    return Setting(ConfigType.BOOLEAN, to)
 
 
 def text(*to: str, check: Validator | None = None, convert: Callable[[str], Any] = lambda value: value) -> Setting:
-    return Setting(Type.STRING, to, check, convert)
+    return Setting(ConfigType.STRING, to, check, convert)
 
 
 def names(*to: str) -> Setting:
-    return Setting(Type.LIST, to, convert=",".join)
+    return Setting(ConfigType.LIST, to, convert=",".join)
 
 
 def refused(name: str, why: str) -> Setting:
@@ -100,7 +102,7 @@ def refused(name: str, why: str) -> Setting:
         if value.strip():
             raise ConfigError(name, value, why)
 
-    return Setting(Type.STRING, (name,), convert=convert)
+    return Setting(ConfigType.STRING, (name,), convert=convert)
 
 
 def _partitioner(value: str) -> str:
@@ -172,20 +174,22 @@ COMMON: dict[str, Setting] = {
     "client.dns.lookup": text(
         "client.dns.lookup", check=ValidString("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only")
     ),
-    "connections.max.idle.ms": number(Type.LONG, "connections.max.idle.ms", least=None),
+    "connections.max.idle.ms": number(ConfigType.LONG, "connections.max.idle.ms", least=None),
     "enable.metrics.push": flag("enable.metrics.push"),
-    "metadata.max.age.ms": number(Type.LONG, "metadata.max.age.ms", low=1, high=86_400_000),
+    "metadata.max.age.ms": number(ConfigType.LONG, "metadata.max.age.ms", low=1, high=86_400_000),
     "metadata.recovery.strategy": text(
         "metadata.recovery.strategy", check=CaseInsensitiveValidString("rebootstrap", "none"), convert=str.lower
     ),
-    "metadata.recovery.rebootstrap.trigger.ms": number(Type.LONG, "metadata.recovery.rebootstrap.trigger.ms"),
-    "receive.buffer.bytes": number(Type.INT, "socket.receive.buffer.bytes", least=-1, high=100_000_000),
-    "send.buffer.bytes": number(Type.INT, "socket.send.buffer.bytes", least=-1, high=100_000_000),
-    "reconnect.backoff.ms": number(Type.LONG, "reconnect.backoff.ms", high=3_600_000),
-    "reconnect.backoff.max.ms": number(Type.LONG, "reconnect.backoff.max.ms", high=3_600_000),
-    "retry.backoff.ms": number(Type.LONG, "retry.backoff.ms", low=1, high=300_000),
-    "retry.backoff.max.ms": number(Type.LONG, "retry.backoff.max.ms", low=1, high=300_000),
-    "socket.connection.setup.timeout.ms": number(Type.LONG, "socket.connection.setup.timeout.ms", least=None, low=1000),
+    "metadata.recovery.rebootstrap.trigger.ms": number(ConfigType.LONG, "metadata.recovery.rebootstrap.trigger.ms"),
+    "receive.buffer.bytes": number(ConfigType.INT, "socket.receive.buffer.bytes", least=-1, high=100_000_000),
+    "send.buffer.bytes": number(ConfigType.INT, "socket.send.buffer.bytes", least=-1, high=100_000_000),
+    "reconnect.backoff.ms": number(ConfigType.LONG, "reconnect.backoff.ms", high=3_600_000),
+    "reconnect.backoff.max.ms": number(ConfigType.LONG, "reconnect.backoff.max.ms", high=3_600_000),
+    "retry.backoff.ms": number(ConfigType.LONG, "retry.backoff.ms", low=1, high=300_000),
+    "retry.backoff.max.ms": number(ConfigType.LONG, "retry.backoff.max.ms", low=1, high=300_000),
+    "socket.connection.setup.timeout.ms": number(
+        ConfigType.LONG, "socket.connection.setup.timeout.ms", least=None, low=1000
+    ),
 }
 
 MAX_PROPAGATION_MS = 2_000_000
@@ -194,67 +198,67 @@ MAX_PROPAGATION_MS = 2_000_000
 PRODUCER: dict[str, Setting] = {
     **COMMON,
     "acks": text("acks", check=ValidString("all", "-1", "0", "1")),
-    "batch.size": number(Type.INT, "batch.size", low=1),
-    "buffer.memory": number(Type.LONG, "queue.buffering.max.kbytes", scale=1024, low=1),
+    "batch.size": number(ConfigType.INT, "batch.size", low=1),
+    "buffer.memory": number(ConfigType.LONG, "queue.buffering.max.kbytes", scale=1024, low=1),
     "compression.type": text("compression.type", check=ValidString("none", "gzip", "snappy", "lz4", "zstd")),
     # One of these becomes `compression.level`, once the type is known: see `clients`.
-    "compression.gzip.level": number(Type.INT, "compression.gzip.level", least=None, low=-1, high=9),
-    "compression.lz4.level": number(Type.INT, "compression.lz4.level", least=1, high=12),
-    "compression.zstd.level": number(Type.INT, "compression.zstd.level", least=-131072, low=-1, high=12),
-    "delivery.timeout.ms": number(Type.INT, "message.timeout.ms"),
+    "compression.gzip.level": number(ConfigType.INT, "compression.gzip.level", least=None, low=-1, high=9),
+    "compression.lz4.level": number(ConfigType.INT, "compression.lz4.level", least=1, high=12),
+    "compression.zstd.level": number(ConfigType.INT, "compression.zstd.level", least=-131072, low=-1, high=12),
+    "delivery.timeout.ms": number(ConfigType.INT, "message.timeout.ms"),
     "enable.idempotence": flag("enable.idempotence"),
     "interceptor.classes": refused("interceptor.classes", _NO_INTERCEPTORS),
-    "linger.ms": number(Type.LONG, "linger.ms", high=900_000),
+    "linger.ms": number(ConfigType.LONG, "linger.ms", high=900_000),
     # Who produces waits for room by itself; a topic that is missing is waited for by librdkafka.
-    "max.block.ms": number(Type.LONG, "topic.metadata.propagation.max.ms", high=MAX_PROPAGATION_MS),
+    "max.block.ms": number(ConfigType.LONG, "topic.metadata.propagation.max.ms", high=MAX_PROPAGATION_MS),
     "max.in.flight.requests.per.connection": number(
-        Type.INT, "max.in.flight.requests.per.connection", least=1, high=1_000_000
+        ConfigType.INT, "max.in.flight.requests.per.connection", least=1, high=1_000_000
     ),
-    "max.request.size": number(Type.INT, "message.max.bytes", low=1000, high=1_000_000_000),
+    "max.request.size": number(ConfigType.INT, "message.max.bytes", low=1000, high=1_000_000_000),
     "partitioner.class": text("partitioner", convert=_partitioner),
     "partitioner.adaptive.partitioning.enable": NO_EFFECT,
     "partitioner.availability.timeout.ms": NO_EFFECT,
     "partitioner.ignore.keys": Setting(
-        Type.BOOLEAN, ("partitioner",), convert=lambda ignore: "random" if ignore else None
+        ConfigType.BOOLEAN, ("partitioner",), convert=lambda ignore: "random" if ignore else None
     ),
-    "request.timeout.ms": number(Type.INT, "request.timeout.ms", "socket.timeout.ms", low=10, high=300_000),
-    "retries": number(Type.INT, "retries"),
-    "transaction.timeout.ms": number(Type.INT, "transaction.timeout.ms", least=None, low=1000),
+    "request.timeout.ms": number(ConfigType.INT, "request.timeout.ms", "socket.timeout.ms", low=10, high=300_000),
+    "retries": number(ConfigType.INT, "retries"),
+    "transaction.timeout.ms": number(ConfigType.INT, "transaction.timeout.ms", least=None, low=1000),
     "transactional.id": text("transactional.id"),
 }
 
 CONSUMER: dict[str, Setting] = {
     **COMMON,
     "allow.auto.create.topics": flag("allow.auto.create.topics"),
-    "auto.commit.interval.ms": number(Type.INT, "auto.commit.interval.ms", high=86_400_000),
+    "auto.commit.interval.ms": number(ConfigType.INT, "auto.commit.interval.ms", high=86_400_000),
     "auto.offset.reset": text("auto.offset.reset", check=_reset_check, convert=_offset_reset),
     "check.crcs": flag("check.crcs"),
     "client.rack": text("client.rack", convert=lambda value: value or None),
     "enable.auto.commit": flag("enable.auto.commit"),
     "exclude.internal.topics": NO_EFFECT,  # `topics.regex` is expanded by the sink loop
-    "fetch.max.bytes": number(Type.INT, "fetch.max.bytes", high=2_147_483_135),
-    "fetch.max.wait.ms": number(Type.INT, "fetch.wait.max.ms", high=299_000),
-    "fetch.min.bytes": number(Type.INT, "fetch.min.bytes", low=1, high=100_000_000),
+    "fetch.max.bytes": number(ConfigType.INT, "fetch.max.bytes", high=2_147_483_135),
+    "fetch.max.wait.ms": number(ConfigType.INT, "fetch.wait.max.ms", high=299_000),
+    "fetch.min.bytes": number(ConfigType.INT, "fetch.min.bytes", low=1, high=100_000_000),
     "group.id": text("group.id"),
     "group.instance.id": text("group.instance.id"),
     "group.protocol": text(
         "group.protocol", check=CaseInsensitiveValidString("consumer", "classic"), convert=str.lower
     ),
     "group.remote.assignor": text("group.remote.assignor"),
-    "heartbeat.interval.ms": number(Type.INT, "heartbeat.interval.ms", least=None, low=1, high=3_600_000),
+    "heartbeat.interval.ms": number(ConfigType.INT, "heartbeat.interval.ms", least=None, low=1, high=3_600_000),
     "interceptor.classes": refused("interceptor.classes", _NO_INTERCEPTORS),
     "isolation.level": text("isolation.level", check=ValidString("read_committed", "read_uncommitted")),
-    "max.partition.fetch.bytes": number(Type.INT, "max.partition.fetch.bytes", low=1, high=1_000_000_000),
-    "max.poll.interval.ms": number(Type.INT, "max.poll.interval.ms", least=1, low=1, high=86_400_000),
-    "max.poll.records": Setting(Type.INT, check=at_least(1)),  # for the sink loop, which asks `max_poll_records`
-    "partition.assignment.strategy": Setting(Type.LIST, ("partition.assignment.strategy",), convert=_assignors),
-    "request.timeout.ms": number(Type.INT, "socket.timeout.ms", low=10, high=300_000),
-    "session.timeout.ms": number(Type.INT, "session.timeout.ms", least=None, low=1, high=3_600_000),
+    "max.partition.fetch.bytes": number(ConfigType.INT, "max.partition.fetch.bytes", low=1, high=1_000_000_000),
+    "max.poll.interval.ms": number(ConfigType.INT, "max.poll.interval.ms", least=1, low=1, high=86_400_000),
+    "max.poll.records": Setting(ConfigType.INT, check=at_least(1)),  # for the sink loop, which asks `max_poll_records`
+    "partition.assignment.strategy": Setting(ConfigType.LIST, ("partition.assignment.strategy",), convert=_assignors),
+    "request.timeout.ms": number(ConfigType.INT, "socket.timeout.ms", low=10, high=300_000),
+    "session.timeout.ms": number(ConfigType.INT, "session.timeout.ms", least=None, low=1, high=3_600_000),
 }
 
 ADMIN: dict[str, Setting] = {
     **COMMON,
     "bootstrap.controllers": refused("bootstrap.controllers", "Name brokers in `bootstrap.servers` instead"),
-    "request.timeout.ms": number(Type.INT, "socket.timeout.ms", low=10, high=300_000),
+    "request.timeout.ms": number(ConfigType.INT, "socket.timeout.ms", low=10, high=300_000),
     "retries": NO_EFFECT,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.api.batch import Batch
-from penstock.api.config import NO_DEFAULT, ConfigDef, Importance, Type
+from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
 from penstock.api.record import Record
 from penstock.api.transform import Predicate
 from penstock.api.validators import Composite, NonEmptyString
@@ -29,7 +29,7 @@ class TopicNameMatches(Predicate):
     def config_def(cls) -> ConfigDef:
         return ConfigDef().define(
             "pattern",
-            Type.STRING,
+            ConfigType.STRING,
             NO_DEFAULT,
             Composite(NonEmptyString(), VALID_REGEX),
             Importance.MEDIUM,
@@ -75,7 +75,12 @@ class HasHeaderKey(Predicate):
     @classmethod
     def config_def(cls) -> ConfigDef:
         return ConfigDef().define(
-            "name", Type.STRING, NO_DEFAULT, NonEmptyString(), Importance.MEDIUM, "Name of the header to look for."
+            "name",
+            ConfigType.STRING,
+            NO_DEFAULT,
+            NonEmptyString(),
+            Importance.MEDIUM,
+            "Name of the header to look for.",
         )
 
     def configure(self, config: Mapping[str, str]) -> None:

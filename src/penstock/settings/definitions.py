@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError
 from penstock.api.validators import (
     CaseInsensitiveValidString,
@@ -78,7 +78,7 @@ ALGORITHMS = tuple(DIGESTS)
 
 def standalone_config() -> ConfigDef:
     """All settings of a standalone worker."""
-    return _worker_config().define("offset.storage.file.filename", Type.STRING, importance=Importance.HIGH)
+    return _worker_config().define("offset.storage.file.filename", ConfigType.STRING, importance=Importance.HIGH)
 
 
 def distributed_config() -> ConfigDef:
@@ -86,44 +86,46 @@ def distributed_config() -> ConfigDef:
     config = define_table(_worker_config(), _DISTRIBUTED)
     define_table(config, _AT_LEAST_ZERO)
     for name in ("group.id", "offset.storage.topic", "config.storage.topic", "status.storage.topic"):
-        config.define(name, Type.STRING, validator=NonEmptyString(), importance=Importance.HIGH)
+        config.define(name, ConfigType.STRING, validator=NonEmptyString(), importance=Importance.HIGH)
     for name in ("send.buffer.bytes", "receive.buffer.bytes"):
-        config.define(name, Type.INT, 131072 if name.startswith("send") else 32768, at_least(-1))
-    config.define("security.protocol", Type.STRING, "PLAINTEXT", CaseInsensitiveValidString(*_PROTOCOLS))
+        config.define(name, ConfigType.INT, 131072 if name.startswith("send") else 32768, at_least(-1))
+    config.define("security.protocol", ConfigType.STRING, "PLAINTEXT", CaseInsensitiveValidString(*_PROTOCOLS))
     support = CaseInsensitiveValidString("disabled", "preparing", "enabled")
-    config.define("exactly.once.source.support", Type.STRING, "disabled", support, Importance.HIGH)
-    config.define("exactly.once.source.enabled", Type.BOOLEAN, False, importance=Importance.HIGH)
+    config.define("exactly.once.source.support", ConfigType.STRING, "disabled", support, Importance.HIGH)
+    config.define("exactly.once.source.enabled", ConfigType.BOOLEAN, False, importance=Importance.HIGH)
     for topic, partitions in (("offset", 25), ("status", 5)):
-        config.define(f"{topic}.storage.partitions", Type.INT, partitions, _PARTITIONS, Importance.LOW)
+        config.define(f"{topic}.storage.partitions", ConfigType.INT, partitions, _PARTITIONS, Importance.LOW)
     for topic in ("config", "offset", "status"):
-        config.define(f"{topic}.storage.replication.factor", Type.SHORT, 3, _REPLICATION_FACTOR, Importance.LOW)
-    config.define("connect.protocol", Type.STRING, "sessioned", _CONNECT_PROTOCOL, Importance.LOW)
+        config.define(f"{topic}.storage.replication.factor", ConfigType.SHORT, 3, _REPLICATION_FACTOR, Importance.LOW)
+    config.define("connect.protocol", ConfigType.STRING, "sessioned", _CONNECT_PROTOCOL, Importance.LOW)
     for name, default in (("scheduled.rebalance.max.delay.ms", 300_000), ("inter.worker.key.ttl.ms", 3_600_000)):
-        config.define(name, Type.INT, default, between(0, 2**31 - 1), Importance.LOW)
-    config.define("inter.worker.key.generation.algorithm", Type.STRING, "HmacSHA256", _ALGORITHM, Importance.LOW)
-    config.define("inter.worker.signature.algorithm", Type.STRING, "HmacSHA256", _ALGORITHM, Importance.LOW)
-    config.define("inter.worker.verification.algorithms", Type.LIST, "HmacSHA256", _ALGORITHMS, Importance.LOW)
+        config.define(name, ConfigType.INT, default, between(0, 2**31 - 1), Importance.LOW)
+    config.define("inter.worker.key.generation.algorithm", ConfigType.STRING, "HmacSHA256", _ALGORITHM, Importance.LOW)
+    config.define("inter.worker.signature.algorithm", ConfigType.STRING, "HmacSHA256", _ALGORITHM, Importance.LOW)
+    config.define("inter.worker.verification.algorithms", ConfigType.LIST, "HmacSHA256", _ALGORITHMS, Importance.LOW)
     recovery = CaseInsensitiveValidString("rebootstrap", "none")
-    config.define("metadata.recovery.strategy", Type.STRING, "rebootstrap", recovery, Importance.LOW)
+    config.define("metadata.recovery.strategy", ConfigType.STRING, "rebootstrap", recovery, Importance.LOW)
     return config
 
 
 def _worker_config() -> ConfigDef:
-    config = ConfigDef().define("bootstrap.servers", Type.LIST, validator=_BOOTSTRAP, importance=Importance.HIGH)
+    config = ConfigDef().define("bootstrap.servers", ConfigType.LIST, validator=_BOOTSTRAP, importance=Importance.HIGH)
     define_table(config, _WORKER)
     lookups = ValidString("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only")
-    config.define("client.dns.lookup", Type.STRING, "use_all_dns_ips", lookups)
-    config.define("listeners", Type.LIST, "http://:8083", _LISTENERS, Importance.LOW)
-    config.define("admin.listeners", Type.LIST, None, _ADMIN_LISTENERS, Importance.LOW)
+    config.define("client.dns.lookup", ConfigType.STRING, "use_all_dns_ips", lookups)
+    config.define("listeners", ConfigType.LIST, "http://:8083", _LISTENERS, Importance.LOW)
+    config.define("admin.listeners", ConfigType.LIST, None, _ADMIN_LISTENERS, Importance.LOW)
     discovery = CaseInsensitiveValidString("only_scan", "service_load", "hybrid_warn", "hybrid_fail")
-    config.define("plugin.discovery", Type.STRING, "hybrid_warn", discovery, Importance.LOW)
-    config.define("metrics.sample.window.ms", Type.LONG, 30_000, at_least(0), Importance.LOW)
-    config.define("metrics.num.samples", Type.INT, 2, at_least(1), Importance.LOW)
-    config.define("metrics.recording.level", Type.STRING, "INFO", ValidString("INFO", "DEBUG"), Importance.LOW)
-    config.define("ssl.client.auth", Type.STRING, "none", ValidString("required", "requested", "none"), Importance.LOW)
+    config.define("plugin.discovery", ConfigType.STRING, "hybrid_warn", discovery, Importance.LOW)
+    config.define("metrics.sample.window.ms", ConfigType.LONG, 30_000, at_least(0), Importance.LOW)
+    config.define("metrics.num.samples", ConfigType.INT, 2, at_least(1), Importance.LOW)
+    config.define("metrics.recording.level", ConfigType.STRING, "INFO", ValidString("INFO", "DEBUG"), Importance.LOW)
+    config.define(
+        "ssl.client.auth", ConfigType.STRING, "none", ValidString("required", "requested", "none"), Importance.LOW
+    )
     without_own_check = "\n".join(line for line in SECURITY.splitlines() if not line.startswith("security.protocol "))
     define_table(config, without_own_check)
-    config.define("penstock.log.format", Type.STRING, "text", ValidString("text", "json"), Importance.LOW)
+    config.define("penstock.log.format", ConfigType.STRING, "text", ValidString("text", "json"), Importance.LOW)
     return define_table(config, _OWN)
 
 

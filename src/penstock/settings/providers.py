@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from penstock import KAFKA_VERSION
-from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError
 from penstock.api.provider import ConfigProvider
 from penstock.java.errors import PropertiesError
@@ -42,7 +42,7 @@ class _PathProvider(ConfigProvider):
     def config_def(cls) -> ConfigDef:
         return ConfigDef().define(
             "allowed.paths",
-            Type.STRING,
+            ConfigType.STRING,
             None,
             importance=Importance.LOW,
             documentation="Absolute paths, separated by commas, outside of which nothing is read. By default all are.",
@@ -128,7 +128,7 @@ class EnvVarConfigProvider(ConfigProvider):
     def config_def(cls) -> ConfigDef:
         return ConfigDef().define(
             "allowlist.pattern",
-            Type.STRING,
+            ConfigType.STRING,
             ".*",
             importance=Importance.LOW,
             documentation="A regular expression that the names of readable variables match as a whole.",

@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.api.converter import Converter
 from penstock.api.errors import ConnectError, KafkaError
-from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
+from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.java.dates import DateFormat
 from penstock.java.jackson.reading import dumps
 from penstock.java.numbers import float_text
@@ -130,15 +130,15 @@ def read(schema: Schema | None, node: Any) -> Any:
         case str(name) if name == TIMESTAMP_NAME:
             return moment_of(node)
     match schema.type:
-        case Type.FLOAT32 | Type.FLOAT64:
+        case SchemaType.FLOAT32 | SchemaType.FLOAT64:
             return float(node)
-        case Type.BYTES:
+        case SchemaType.BYTES:
             return base64.b64decode(node)
-        case Type.ARRAY:
+        case SchemaType.ARRAY:
             return [read(schema.value_schema, item) for item in node]
-        case Type.MAP:
+        case SchemaType.MAP:
             return {read(schema.key_schema, k): read(schema.value_schema, v) for k, v in node}
-        case Type.STRUCT:
+        case SchemaType.STRUCT:
             return {field.name: read(field.schema, node.get(field.name)) for field in schema.fields}
     return node
 
@@ -189,7 +189,7 @@ def show(schema: Schema | None, value: Any) -> Any:
         case list():
             items = None if schema is None else schema.value_schema
             return {"t": "array", "v": [show(items, item) for item in value]}
-        case dict() if schema is not None and schema.type is Type.STRUCT:
+        case dict() if schema is not None and schema.type is SchemaType.STRUCT:
             return {"t": "struct", "v": [[f.name, show(f.schema, value.get(f.name))] for f in schema.fields]}
         case dict():
             keys, items = (None, None) if schema is None else (schema.key_schema, schema.value_schema)
@@ -216,10 +216,10 @@ def show_any_schema(schema: Schema | None) -> Any:
     if schema is None:
         return None
     match schema.type:
-        case Type.ARRAY:
+        case SchemaType.ARRAY:
             items = {} if schema.value_schema is None else {"items": show_any_schema(schema.value_schema)}
             return {"type": "array", **items, "optional": schema.optional}
-        case Type.MAP:
+        case SchemaType.MAP:
             parts = {"keys": schema.key_schema, "values": schema.value_schema}
             shown = {name: show_any_schema(part) for name, part in parts.items() if part is not None}
             return {"type": "map", **shown, "optional": schema.optional}

@@ -14,7 +14,7 @@ from typing import Any
 
 from penstock.api.batch import Batch, SinkOrigin, SourceOrigin
 from penstock.api.record import Header
-from penstock.api.schema import Field, Schema, Type
+from penstock.api.schema import Field, Schema, SchemaType
 from penstock.java.numbers import double_text, float_text
 from penstock.pipeline.transforms.moments import DAY, milliseconds
 from penstock.pipeline.values.hash_map import hash_map
@@ -27,7 +27,7 @@ def read_schema(node: Json) -> Schema | None:
     if node is None:
         return None
     bare = Schema(
-        Type[node["type"]],
+        SchemaType[node["type"]],
         optional=node.get("optional", False),
         name=node.get("name"),
         version=node.get("version"),
@@ -51,11 +51,11 @@ def write_schema(schema: Schema | None) -> Json:
             node[attribute] = getattr(schema, attribute)
     if schema.parameters:
         node["parameters"] = dict(schema.parameters)
-    if schema.type is Type.STRUCT:
+    if schema.type is SchemaType.STRUCT:
         node["fields"] = [[field.name, write_schema(field.schema)] for field in schema.fields]
-    if schema.type is Type.MAP:
+    if schema.type is SchemaType.MAP:
         node["keys"] = write_schema(schema.key_schema)
-    if schema.type in (Type.MAP, Type.ARRAY):
+    if schema.type in (SchemaType.MAP, SchemaType.ARRAY):
         node["items"] = write_schema(schema.value_schema)
     if schema.default is not None:
         node["default"] = write_value(schema, schema.default)
@@ -77,16 +77,16 @@ def read_value(schema: Schema | None, node: Json) -> Any:
         case "org.apache.kafka.connect.data.Timestamp":
             return moment_of(node)
     match schema.type:
-        case Type.FLOAT32 | Type.FLOAT64:
+        case SchemaType.FLOAT32 | SchemaType.FLOAT64:
             return float(node)
-        case Type.BYTES:
+        case SchemaType.BYTES:
             return base64.b64decode(node)
-        case Type.ARRAY:
+        case SchemaType.ARRAY:
             return [read_value(schema.value_schema, item) for item in node]
-        case Type.MAP:
+        case SchemaType.MAP:
             entries = {read_value(schema.key_schema, k): read_value(schema.value_schema, v) for k, v in node}
             return hash_map(entries, key_type=schema.key_schema.type)
-        case Type.STRUCT:
+        case SchemaType.STRUCT:
             # Nulls are left out, which means the same.
             return {f.name: read_value(f.schema, node[f.name]) for f in schema.fields if node.get(f.name) is not None}
         case _:
@@ -103,21 +103,21 @@ def write_value(schema: Schema | None, value: Any) -> Json:
     if isinstance(value, Decimal):
         return str(value)
     match schema.type:
-        case Type.FLOAT32:
+        case SchemaType.FLOAT32:
             return float_text(value)
-        case Type.FLOAT64:
+        case SchemaType.FLOAT64:
             return double_text(value)
-        case Type.BYTES:
+        case SchemaType.BYTES:
             return base64.b64encode(value).decode()
-        case Type.ARRAY:
+        case SchemaType.ARRAY:
             return [write_value(schema.value_schema, item) for item in value]
-        case Type.MAP:
+        case SchemaType.MAP:
             return [[write_value(schema.key_schema, k), write_value(schema.value_schema, v)] for k, v in value.items()]
-        case Type.STRUCT:
+        case SchemaType.STRUCT:
             return {f.name: write_value(f.schema, value.get(f.name)) for f in schema.fields}
-        case Type.BOOLEAN:
+        case SchemaType.BOOLEAN:
             assert type(value) is bool
-        case Type.STRING:
+        case SchemaType.STRING:
             assert type(value) is str
         case _:
             assert type(value) is int

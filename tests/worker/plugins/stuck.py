@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
-from penstock.api.config import ConfigDef, ConfigValue, Type
+from penstock.api.config import ConfigDef, ConfigType, ConfigValue
 from penstock.api.connector import SourceConnector
 from penstock.api.source import SourceTask
 
@@ -31,7 +31,7 @@ class StuckTask(SourceTask):
 class Stuck(SourceConnector):
     @classmethod
     def config_def(cls) -> ConfigDef:
-        return ConfigDef().define("block", Type.STRING, "")
+        return ConfigDef().define("block", ConfigType.STRING, "")
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         block(config, "validate")

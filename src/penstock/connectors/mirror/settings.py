@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigValue, Importance, Type, to_text
+from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, ConfigValue, Importance, to_text
 from penstock.api.validators import CaseInsensitiveValidString, Validator, ValidList, ValidString, between
 from penstock.connectors.mirror.classes import load
 from penstock.core.config.clients import SECURITY, define_table
@@ -185,7 +185,7 @@ def _define(config: ConfigDef, table: str) -> ConfigDef:
         if default == "{uncopied}":
             default = ",".join(_UNCOPIED)
         given: Any = NO_DEFAULT if default == "!" else default
-        config.define(name, Type[type], given, _CHECKS.get(name), Importance[importance], documentation)
+        config.define(name, ConfigType[type], given, _CHECKS.get(name), Importance[importance], documentation)
     return config
 
 

@@ -7,7 +7,7 @@ text.
 
 from __future__ import annotations
 
-from penstock.api.config import NO_DEFAULT, ConfigDef, Importance, Type
+from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
 
 SECURITY = """
 security.protocol STRING MEDIUM PLAINTEXT
@@ -190,7 +190,7 @@ def define_table(config: ConfigDef, table: str, documentation: str = "") -> Conf
         text = default[0] if default else None
         config.define(
             name,
-            Type[type],
+            ConfigType[type],
             None if text is None else _DEFAULTS.get(text, text),
             importance=Importance[importance],
             documentation=documentation.format(name=name),

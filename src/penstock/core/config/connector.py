@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.api.config import ConfigDef, Importance, Type, Width
+from penstock.api.config import ConfigDef, ConfigType, Importance, Width
 from penstock.api.errors import ConfigError
 from penstock.api.validators import (
     Composite,
@@ -50,7 +50,7 @@ def common_config(
     config = ConfigDef()
     config.define(
         NAME,
-        Type.STRING,
+        ConfigType.STRING,
         validator=NonEmptyStringWithoutControlChars(),
         importance=Importance.HIGH,
         documentation="Globally unique name to use for this connector.",
@@ -61,7 +61,7 @@ def common_config(
     )
     config.define(
         CONNECTOR_CLASS,
-        Type.STRING,
+        ConfigType.STRING,
         importance=Importance.HIGH,
         documentation="The class of the connector: its full name, or its simple name with or without `Connector`, "
         "such as `FileStreamSink` for `org.apache.kafka.connect.file.FileStreamSinkConnector`.",
@@ -72,7 +72,7 @@ def common_config(
     )
     config.define(
         CONNECTOR_VERSION,
-        Type.STRING,
+        ConfigType.STRING,
         version,
         validator=VERSION,
         importance=Importance.MEDIUM,
@@ -85,7 +85,7 @@ def common_config(
     )
     config.define(
         TASKS_MAX,
-        Type.INT,
+        ConfigType.INT,
         1,
         validator=at_least(1),
         importance=Importance.HIGH,
@@ -97,7 +97,7 @@ def common_config(
     )
     config.define(
         "tasks.max.enforce",
-        Type.BOOLEAN,
+        ConfigType.BOOLEAN,
         True,
         importance=Importance.LOW,
         documentation="(Deprecated) Whether a connector fails that makes more tasks than `tasks.max`. "
@@ -124,7 +124,7 @@ def _define_chain(config: ConfigDef) -> None:
     ):
         config.define(
             name,
-            Type.LIST,
+            ConfigType.LIST,
             [],
             validator=unique_aliases(what),
             importance=Importance.LOW,
@@ -136,7 +136,7 @@ def _define_chain(config: ConfigDef) -> None:
         )
     config.define(
         "config.action.reload",
-        Type.STRING,
+        ConfigType.STRING,
         "restart",
         validator=ValidString("none", "restart"),
         importance=Importance.LOW,
@@ -150,10 +150,10 @@ def _define_chain(config: ConfigDef) -> None:
 
 
 def _define_errors(config: ConfigDef) -> None:
-    rows: list[tuple[str, Type, Any, Any, Width, str, str]] = [
+    rows: list[tuple[str, ConfigType, Any, Any, Width, str, str]] = [
         (
             "errors.retry.timeout",
-            Type.LONG,
+            ConfigType.LONG,
             0,
             None,
             Width.MEDIUM,
@@ -162,7 +162,7 @@ def _define_errors(config: ConfigDef) -> None:
         ),
         (
             "errors.retry.delay.max.ms",
-            Type.LONG,
+            ConfigType.LONG,
             60000,
             None,
             Width.MEDIUM,
@@ -171,7 +171,7 @@ def _define_errors(config: ConfigDef) -> None:
         ),
         (
             "errors.tolerance",
-            Type.STRING,
+            ConfigType.STRING,
             "none",
             ValidString("none", "all"),
             Width.SHORT,
@@ -180,7 +180,7 @@ def _define_errors(config: ConfigDef) -> None:
         ),
         (
             "errors.log.enable",
-            Type.BOOLEAN,
+            ConfigType.BOOLEAN,
             False,
             None,
             Width.SHORT,
@@ -189,7 +189,7 @@ def _define_errors(config: ConfigDef) -> None:
         ),
         (
             "errors.log.include.messages",
-            Type.BOOLEAN,
+            ConfigType.BOOLEAN,
             False,
             None,
             Width.SHORT,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.api.config import ConfigDef, Importance, Type, Width
+from penstock.api.config import ConfigDef, ConfigType, Importance, Width
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Described
 from penstock.core.config.catalog import Catalog, Kind, PluginClass
@@ -57,7 +57,7 @@ def define_converter(
     what = name.removesuffix(".converter")
     config.define(
         name,
-        Type.CLASS,
+        ConfigType.CLASS,
         default.plugin,
         validator=Described(_of_kind(kind), f"a class that is a {kind.interface}"),
         importance=Importance.LOW,
@@ -71,7 +71,7 @@ def define_converter(
     )
     config.define(
         f"{name}.plugin.version",
-        Type.STRING,
+        ConfigType.STRING,
         default.version,
         validator=VERSION,
         importance=Importance.LOW,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.api.config import ConfigDef, Importance, Type, Width, parse_type
+from penstock.api.config import ConfigDef, ConfigType, Importance, Width, parse_type
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Described
 from penstock.core.config.catalog import Catalog, Kind, PluginClass
@@ -42,7 +42,7 @@ class _Aliases:
     props: Props
 
     def define_all(self, config: ConfigDef) -> None:
-        for alias in dict.fromkeys(parse_type(self.key, self.props.get(self.key), Type.LIST) or []):
+        for alias in dict.fromkeys(parse_type(self.key, self.props.get(self.key), ConfigType.LIST) or []):
             self._define(config, alias)
 
     def _define(self, config: ConfigDef, alias: str) -> None:
@@ -65,7 +65,7 @@ class _Aliases:
 
         config.define(
             type_key,
-            Type.CLASS,
+            ConfigType.CLASS,
             validator=Described(check_type, f"valid configs for {alias} {what}"),
             importance=Importance.HIGH,
             documentation=f"Class for the '{alias}' {what}.",
@@ -77,7 +77,7 @@ class _Aliases:
         )
         config.define(
             version_key,
-            Type.STRING,
+            ConfigType.STRING,
             version,
             validator=Described(check_version, f"valid version for {alias} {what}"),
             importance=Importance.HIGH,
@@ -124,14 +124,14 @@ def implicit() -> ConfigDef:
         ConfigDef()
         .define(
             "predicate",
-            Type.STRING,
+            ConfigType.STRING,
             None,
             importance=Importance.MEDIUM,
             documentation="The alias of a predicate used to determine whether to apply this transformation.",
         )
         .define(
             "negate",
-            Type.BOOLEAN,
+            ConfigType.BOOLEAN,
             False,
             importance=Importance.MEDIUM,
             documentation="Whether the configured predicate should be negated.",

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from penstock.api.config import ConfigKey, ConfigKeyInfo, ConfigValue, Type, to_text
+from penstock.api.config import ConfigKey, ConfigKeyInfo, ConfigType, ConfigValue, to_text
 
 HINT = "You can also find the above list of errors at the endpoint `/connector-plugins/{connectorType}/config/validate`"
 
@@ -26,8 +26,8 @@ class ConfigValueInfo:
     visible: bool
 
     @classmethod
-    def of(cls, found: ConfigValue, type: Type | None, prefix: str = "") -> ConfigValueInfo:
-        each = Type.STRING if type is Type.LIST else type
+    def of(cls, found: ConfigValue, type: ConfigType | None, prefix: str = "") -> ConfigValueInfo:
+        each = ConfigType.STRING if type is ConfigType.LIST else type
         return cls(
             prefix + found.name,
             to_text(found.value, type),

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.api.config import ConfigDef, ConfigValue, Importance, Type, Width, parse_type
+from penstock.api.config import ConfigDef, ConfigType, ConfigValue, Importance, Width, parse_type
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Described, ValidList
 from penstock.core.config.connector import ERRORS
@@ -30,7 +30,7 @@ def sink_config(common: ConfigDef, compile: Compile = re.compile) -> ConfigDef:
     config = ConfigDef(common)
     config.define(
         TOPICS,
-        Type.LIST,
+        ConfigType.LIST,
         [],
         validator=ValidList(),
         importance=Importance.HIGH,
@@ -42,7 +42,7 @@ def sink_config(common: ConfigDef, compile: Compile = re.compile) -> ConfigDef:
     )
     config.define(
         TOPICS_REGEX,
-        Type.STRING,
+        ConfigType.STRING,
         "",
         validator=Described(_valid_regex(compile), "valid regex"),
         importance=Importance.HIGH,
@@ -68,7 +68,7 @@ def define_dead_letters(config: ConfigDef, names: tuple[str, str, str], of_topic
     topic, copies, context = names
     config.define(
         topic,
-        Type.STRING,
+        ConfigType.STRING,
         "",
         importance=Importance.MEDIUM,
         documentation=of_topic,
@@ -79,7 +79,7 @@ def define_dead_letters(config: ConfigDef, names: tuple[str, str, str], of_topic
     )
     config.define(
         copies,
-        Type.SHORT,
+        ConfigType.SHORT,
         3,
         importance=Importance.MEDIUM,
         documentation=of_copies,
@@ -90,7 +90,7 @@ def define_dead_letters(config: ConfigDef, names: tuple[str, str, str], of_topic
     )
     config.define(
         context,
-        Type.BOOLEAN,
+        ConfigType.BOOLEAN,
         False,
         importance=Importance.MEDIUM,
         documentation="Whether dead letters get headers, `__connect.errors.*`, that say where and why they failed.",
@@ -142,4 +142,4 @@ def check_topics(
 
 def topics_of(topics: str | None) -> list[str]:
     """The topics that a value of ``topics`` names, each once, in its order."""
-    return [topic for topic in dict.fromkeys(parse_type(TOPICS, topics, Type.LIST) or []) if topic]
+    return [topic for topic in dict.fromkeys(parse_type(TOPICS, topics, ConfigType.LIST) or []) if topic]

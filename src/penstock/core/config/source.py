@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.api.config import ConfigDef, Importance, Type, Width
+from penstock.api.config import ConfigDef, ConfigType, Importance, Width
 from penstock.api.validators import CaseInsensitiveValidString, Described, NonEmptyString, at_least
 from penstock.core.config.connector import unique_aliases
 
@@ -27,7 +27,7 @@ def source_config(common: ConfigDef) -> ConfigDef:
     config = ConfigDef(common)
     config.define(
         TOPIC_CREATION_GROUPS,
-        Type.LIST,
+        ConfigType.LIST,
         [],
         validator=unique_aliases("topic creation group"),
         importance=Importance.LOW,
@@ -39,7 +39,7 @@ def source_config(common: ConfigDef) -> ConfigDef:
     )
     config.define(
         EXACTLY_ONCE_SUPPORT,
-        Type.STRING,
+        ConfigType.STRING,
         "requested",
         validator=CaseInsensitiveValidString("requested", "required"),
         importance=Importance.MEDIUM,
@@ -52,7 +52,7 @@ def source_config(common: ConfigDef) -> ConfigDef:
     )
     config.define(
         TRANSACTION_BOUNDARY,
-        Type.STRING,
+        ConfigType.STRING,
         "poll",
         validator=CaseInsensitiveValidString("poll", "interval", "connector"),
         importance=Importance.MEDIUM,
@@ -65,7 +65,7 @@ def source_config(common: ConfigDef) -> ConfigDef:
     )
     config.define(
         TRANSACTION_INTERVAL,
-        Type.LONG,
+        ConfigType.LONG,
         None,
         validator=Described(_at_least_zero_or_null, str(at_least(0))),
         importance=Importance.LOW,
@@ -78,7 +78,7 @@ def source_config(common: ConfigDef) -> ConfigDef:
     )
     config.define(
         OFFSETS_TOPIC,
-        Type.STRING,
+        ConfigType.STRING,
         None,
         validator=NonEmptyString(),
         importance=Importance.LOW,

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from penstock.api.config import ConfigValue, Type, parse_type
+from penstock.api.config import ConfigType, ConfigValue, parse_type
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Validator
 from penstock.core.topic_creation.rules import (
@@ -38,7 +38,7 @@ def check_draft(config: Props, compile: Compile = re.compile) -> list[ConfigValu
     """
     if RULES not in config:
         return [_problem(config, key, _draft_alone(key, config)) for key in config if _is_draft(key)]
-    names = parse_type(RULES, config[RULES], Type.LIST) or []
+    names = parse_type(RULES, config[RULES], ConfigType.LIST) or []
     problems = list(_check_names(config, names))
     for name in dict.fromkeys(names):
         if name:
@@ -71,10 +71,10 @@ def _check_rule(config: Props, prefix: str, compile: Compile) -> Iterator[Config
         except (ConfigError, ValueError, re.error) as error:
             raise ConfigError(name, value, f"Syntax error in regular expression: {error}") from error
 
-    rules: tuple[tuple[str, Type, Validator, bool], ...] = (
-        ("regex", Type.STRING, check_regex, True),
-        ("replication.factor", Type.SHORT, check_replication_factor, False),
-        ("partitions", Type.INT, check_partitions, False),
+    rules: tuple[tuple[str, ConfigType, Validator, bool], ...] = (
+        ("regex", ConfigType.STRING, check_regex, True),
+        ("replication.factor", ConfigType.SHORT, check_replication_factor, False),
+        ("partitions", ConfigType.INT, check_partitions, False),
     )
     for name, type, check, required in rules:
         key = prefix + name
@@ -112,16 +112,16 @@ def draft_rule(config: Props, name: str, compile: Compile) -> Rule:
     """The rule of this name, in a configuration that ``check_draft`` found nothing wrong with."""
     prefix = f"{PREFIX}{name}."
 
-    def number(key: str, type: Type) -> int:
+    def number(key: str, type: ConfigType) -> int:
         value = parse_type(prefix + key, config.get(prefix + key), type)
         return BROKER_DEFAULT if value is None else int(value)
 
-    regex = parse_type(f"{prefix}regex", config[f"{prefix}regex"], Type.STRING)
+    regex = parse_type(f"{prefix}regex", config[f"{prefix}regex"], ConfigType.STRING)
     return Rule(
         name,
         (compile(regex),),
         (),
-        number("partitions", Type.INT),
-        number("replication.factor", Type.SHORT),
+        number("partitions", ConfigType.INT),
+        number("replication.factor", ConfigType.SHORT),
         topic_configs(config, prefix, _DRAFT),
     )

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from penstock.api.config import ConfigDef, Type
+from penstock.api.config import ConfigDef, ConfigType
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Described, NonNull, Validator
 from penstock.core.topic_creation.draft import check_draft, draft_rule
@@ -105,26 +105,26 @@ def _default_def() -> ConfigDef:
     """The default group: its sizes must be given, its patterns are of no effect."""
     return (
         ConfigDef()
-        .define("include", Type.LIST, ".*", NonNull(), order_in_group=1)
-        .define("exclude", Type.LIST, [], NonNull(), order_in_group=2)
-        .define("replication.factor", Type.SHORT, validator=check_replication_factor, order_in_group=3)
-        .define("partitions", Type.INT, validator=check_partitions, order_in_group=4)
+        .define("include", ConfigType.LIST, ".*", NonNull(), order_in_group=1)
+        .define("exclude", ConfigType.LIST, [], NonNull(), order_in_group=2)
+        .define("replication.factor", ConfigType.SHORT, validator=check_replication_factor, order_in_group=3)
+        .define("partitions", ConfigType.INT, validator=check_partitions, order_in_group=4)
     )
 
 
 def _group_def(default: Mapping[str, Any], check_patterns: Validator) -> ConfigDef:
     return (
         ConfigDef()
-        .define("include", Type.LIST, [], check_patterns, order_in_group=1)
-        .define("exclude", Type.LIST, [], check_patterns, order_in_group=2)
+        .define("include", ConfigType.LIST, [], check_patterns, order_in_group=1)
+        .define("exclude", ConfigType.LIST, [], check_patterns, order_in_group=2)
         .define(
             "replication.factor",
-            Type.SHORT,
+            ConfigType.SHORT,
             default["replication.factor"],
             check_replication_factor,
             order_in_group=3,
         )
-        .define("partitions", Type.INT, default["partitions"], check_partitions, order_in_group=4)
+        .define("partitions", ConfigType.INT, default["partitions"], check_partitions, order_in_group=4)
     )
 
 

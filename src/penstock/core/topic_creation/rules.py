@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.api.config import Type, parse_type
+from penstock.api.config import ConfigType, parse_type
 from penstock.api.errors import ConfigError
 
 PREFIX = "topic.creation."
@@ -55,7 +55,7 @@ def _any_match(patterns: tuple[re.Pattern[str], ...], topic: str) -> bool:
 
 
 def names_in(config: Props, key: str) -> list[str]:
-    return list(dict.fromkeys(parse_type(key, config.get(key), Type.LIST) or []))
+    return list(dict.fromkeys(parse_type(key, config.get(key), ConfigType.LIST) or []))
 
 
 def topic_configs(config: Props, prefix: str, own: tuple[str, ...]) -> dict[str, str]:

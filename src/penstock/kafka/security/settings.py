@@ -13,7 +13,7 @@ from typing import Any
 
 from cryptography.x509 import load_pem_x509_certificate
 
-from penstock.api.config_types import Password, Type
+from penstock.api.config_types import ConfigType, Password
 from penstock.api.errors import ConfigError
 from penstock.api.validators import CaseInsensitiveValidString
 from penstock.java import key_stores
@@ -104,8 +104,12 @@ SECURITY: dict[str, Setting] = {
     "ssl.endpoint.identification.algorithm": text(
         "ssl.endpoint.identification.algorithm", convert=lambda value: value.lower() or "none"
     ),
-    "sasl.oauthbearer.assertion.claim.exp.seconds": number(Type.INT, "sasl.oauthbearer.assertion.claim.exp.seconds"),
-    "sasl.oauthbearer.assertion.claim.nbf.seconds": number(Type.INT, "sasl.oauthbearer.assertion.claim.nbf.seconds"),
+    "sasl.oauthbearer.assertion.claim.exp.seconds": number(
+        ConfigType.INT, "sasl.oauthbearer.assertion.claim.exp.seconds"
+    ),
+    "sasl.oauthbearer.assertion.claim.nbf.seconds": number(
+        ConfigType.INT, "sasl.oauthbearer.assertion.claim.nbf.seconds"
+    ),
     "sasl.oauthbearer.assertion.claim.jti.include": flag("sasl.oauthbearer.assertion.claim.jti.include"),
 }
 

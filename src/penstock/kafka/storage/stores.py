@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from penstock.api.config_types import Type, parse_type
+from penstock.api.config_types import ConfigType, parse_type
 from penstock.core.model.records import ConfigRecord, ConfigTopicRecord, StatusRecord, StatusTopicRecord
 from penstock.kafka.admin import TopicSpec
 from penstock.kafka.client_settings import internal, with_prefix
@@ -167,8 +167,8 @@ def internal_topic(worker: Settings, kind: str, purpose: str, partitions: int) -
     given = with_prefix(worker, prefix)
     own = {"topic", "partitions", "replication.factor", "cleanup.policy", "file.filename"}
     if kind != "config":
-        partitions = parse_type(f"{prefix}partitions", given.get("partitions", partitions), Type.INT)
-    replication = parse_type(f"{prefix}replication.factor", given.get("replication.factor", 3), Type.INT)
+        partitions = parse_type(f"{prefix}partitions", given.get("partitions", partitions), ConfigType.INT)
+    replication = parse_type(f"{prefix}replication.factor", given.get("replication.factor", 3), ConfigType.INT)
     configs = {name: value for name, value in given.items() if name not in own}
     return LogTopic(
         spec=TopicSpec(given["topic"], partitions, replication, {**configs, "cleanup.policy": "compact"}),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock import KAFKA_VERSION
-from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.converter import Converter, HeaderConverter, SchemaAndValue
 from penstock.api.schema import Schema
 from penstock.api.validators import ValidString
@@ -18,7 +18,7 @@ def converter_settings() -> ConfigDef:
     """The definition that all converters share."""
     return ConfigDef().define(
         "converter.type",
-        Type.STRING,
+        ConfigType.STRING,
         validator=ValidString("key", "value", "header"),
         importance=Importance.LOW,
         documentation="How this converter will be used.",

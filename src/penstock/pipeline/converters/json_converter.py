@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from penstock.api.columns import Table
-from penstock.api.config import ConfigDef, Importance, Type, Width
+from penstock.api.config import ConfigDef, ConfigType, Importance, Width
 from penstock.api.converter import SchemaAndValue
 from penstock.api.errors import DataError, SerializationError
 from penstock.api.record import Header
@@ -43,7 +43,7 @@ class JsonConverter(AnyConverter):
     @classmethod
     def config_def(cls) -> ConfigDef:
         def define(
-            name: str, type: Type, default: Any, importance: Importance, group: str, order: int, **more: Any
+            name: str, type: ConfigType, default: Any, importance: Importance, group: str, order: int, **more: Any
         ) -> None:
             settings.define(
                 name,
@@ -59,31 +59,31 @@ class JsonConverter(AnyConverter):
         settings = converter_settings()
         high, low = Importance.HIGH, Importance.LOW
         define(
-            "schemas.enable", Type.BOOLEAN, True, high, "Schemas", 0,
+            "schemas.enable", ConfigType.BOOLEAN, True, high, "Schemas", 0,
             documentation="Include schemas within each of the serialized values and keys.",
             display_name="Enable Schemas",
         )  # fmt: skip
         define(
-            "schemas.cache.size", Type.INT, 1000, high, "Schemas", 1,
+            "schemas.cache.size", ConfigType.INT, 1000, high, "Schemas", 1,
             documentation="The maximum number of schemas that can be cached in this converter instance.",
             display_name="Schema Cache Size",
         )  # fmt: skip
         define(
-            "schema.content", Type.STRING, None, high, "Schemas", 2,
+            "schema.content", ConfigType.STRING, None, high, "Schemas", 2,
             documentation="When set, this is used as the schema for all messages, and the schemas within each of the "
             "message will be ignored.Otherwise, the schema will be included in the content of each message. This "
             "configuration applies only 'schemas.enable' is true, and it exclusively affects the sink connector.",
             display_name="Schema Content",
         )  # fmt: skip
         define(
-            "decimal.format", Type.STRING, "BASE64", low, "Serialization", 0,
+            "decimal.format", ConfigType.STRING, "BASE64", low, "Serialization", 0,
             validator=CaseInsensitiveValidString("BASE64", "NUMERIC"),
             documentation="Controls which format this converter will serialize decimals in. This value is case "
             "insensitive and can be either 'BASE64' (default) or 'NUMERIC'",
             display_name="Decimal Format",
         )  # fmt: skip
         define(
-            "replace.null.with.default", Type.BOOLEAN, True, low, "Serialization", 1,
+            "replace.null.with.default", ConfigType.BOOLEAN, True, low, "Serialization", 1,
             documentation="Whether to replace fields that have a default value and that are null to the default value. "
             "When set to true, the default value is used, otherwise null is used.",
             display_name="Replace null with default",

@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.api.columns import Table
 from penstock.api.errors import DataError
-from penstock.api.schema import DECIMAL_NAME, Field, Schema, Type
+from penstock.api.schema import DECIMAL_NAME, Field, Schema, SchemaType
 from penstock.java.jackson.node import MISSING, Node, node_type
 from penstock.pipeline.converters.json_table import (
     StructField,
@@ -67,7 +67,7 @@ class JsonReader:
         if schema is None:
             columns = columns_of_maps(nodes)
             return None if columns is None else read_maps(columns, read_free)
-        if schema.type is not Type.STRUCT or schema.name in DATE_READERS or schema.name == DECIMAL_NAME:
+        if schema.type is not SchemaType.STRUCT or schema.name in DATE_READERS or schema.name == DECIMAL_NAME:
             return None
         columns = columns_of_structs(schema, nodes)
         return None if columns is None else read_structs(columns, self._fields(schema))
@@ -111,23 +111,23 @@ class JsonReader:
         if schema.name in DATE_READERS:
             return DATE_READERS[schema.name]
         match schema.type:
-            case Type.INT8 | Type.INT16 | Type.INT32 | Type.INT64:
+            case SchemaType.INT8 | SchemaType.INT16 | SchemaType.INT32 | SchemaType.INT64:
                 return integer_reader(BITS[schema.type])
-            case Type.FLOAT64:
+            case SchemaType.FLOAT64:
                 return read_double
-            case Type.FLOAT32:
+            case SchemaType.FLOAT32:
                 return read_float
-            case Type.BOOLEAN:
+            case SchemaType.BOOLEAN:
                 return read_boolean
-            case Type.STRING:
+            case SchemaType.STRING:
                 return read_string
-            case Type.BYTES:
+            case SchemaType.BYTES:
                 return read_bytes
-            case Type.ARRAY:
+            case SchemaType.ARRAY:
                 return self._array(schema)
-            case Type.MAP:
+            case SchemaType.MAP:
                 return self._map(schema)
-            case Type.STRUCT:
+            case SchemaType.STRUCT:
                 return self._struct(schema)
 
     def _array(self, schema: Schema) -> Read:
@@ -166,7 +166,7 @@ class JsonReader:
                 entries[_hashable(read_key(entry[0]))] = read_value(entry[1])
             return hash_map(entries, key_type=key_type)
 
-        return read_object if key_type is Type.STRING else read_pairs
+        return read_object if key_type is SchemaType.STRING else read_pairs
 
     def _struct(self, schema: Schema) -> Read:
         plan = self._fields(schema)
@@ -200,7 +200,7 @@ class JsonReader:
     def _field(self, field: Field) -> Read:
         """Like the reader of its schema, but a struct takes no null that came of a node of the wrong type."""
         read = self.reader(field.schema)
-        if field.schema.optional or field.schema.type not in (Type.STRING, Type.BYTES):
+        if field.schema.optional or field.schema.type not in (SchemaType.STRING, SchemaType.BYTES):
             return read
 
         def read_required(node: Node) -> Any:
@@ -241,7 +241,7 @@ def _plain_type(schema: Schema) -> type | None:
         return None
     if schema.type in BITS:
         return int
-    return {Type.STRING: str, Type.BOOLEAN: bool}.get(schema.type)
+    return {SchemaType.STRING: str, SchemaType.BOOLEAN: bool}.get(schema.type)
 
 
 def _hashable(key: Any) -> Any:

@@ -10,22 +10,22 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.api.errors import DataError, SchemaBuilderError
-from penstock.api.schema import Field, Schema, Type
+from penstock.api.schema import Field, Schema, SchemaType
 from penstock.java.jackson.node import Node
 
-_NAMES = {type: type.value for type in Type} | {Type.FLOAT32: "float", Type.FLOAT64: "double"}
+_NAMES = {type: type.value for type in SchemaType} | {SchemaType.FLOAT32: "float", SchemaType.FLOAT64: "double"}
 _TYPES = {name: type for type, name in _NAMES.items()}
 
 
 def show_schema(schema: Schema, show_value: Callable[[Schema, Any], Any]) -> dict[str, Any]:
     """The JSON of a schema; ``show_value`` gives that of a default."""
     shown: dict[str, Any] = {"type": _NAMES[schema.type]}
-    if schema.type is Type.ARRAY:
+    if schema.type is SchemaType.ARRAY:
         shown["items"] = show_schema(_part(schema.value_schema), show_value)
-    elif schema.type is Type.MAP:
+    elif schema.type is SchemaType.MAP:
         shown["keys"] = show_schema(_part(schema.key_schema), show_value)
         shown["values"] = show_schema(_part(schema.value_schema), show_value)
-    elif schema.type is Type.STRUCT:
+    elif schema.type is SchemaType.STRUCT:
         shown["fields"] = [show_schema(field.schema, show_value) | {"field": field.name} for field in schema.fields]
     shown["optional"] = schema.optional
     if schema.name is not None:
@@ -71,7 +71,7 @@ def read_schema(node: Node, read_value: Callable[[Schema, Node], Any]) -> Schema
     if "default" not in members:
         return schema
     default = read_value(schema, members["default"])
-    if schema.type is Type.STRUCT:
+    if schema.type is SchemaType.STRUCT:
         # Java compares the schema of the default with the builder it was made by, which are never equal.
         raise SchemaBuilderError("Invalid default value") from DataError("Struct schemas do not match.")
     if default is None and not schema.optional:
@@ -80,13 +80,13 @@ def read_schema(node: Node, read_value: Callable[[Schema, Node], Any]) -> Schema
     return schema.with_(default=default)
 
 
-def _parts(type_: Type, members: Mapping[str, Node], read_value: Callable[[Schema, Node], Any]) -> dict[str, Any]:
+def _parts(type_: SchemaType, members: Mapping[str, Node], read_value: Callable[[Schema, Node], Any]) -> dict[str, Any]:
     match type_:
-        case Type.ARRAY:
+        case SchemaType.ARRAY:
             if members.get("items") is None:
                 raise DataError("Array schema did not specify the element type")
             return {"value_schema": read_schema(members["items"], read_value)}
-        case Type.MAP:
+        case SchemaType.MAP:
             for member, what in (("keys", "key"), ("values", "value")):
                 if member not in members:
                     raise DataError(f"Map schema did not specify the {what} type")
@@ -94,7 +94,7 @@ def _parts(type_: Type, members: Mapping[str, Node], read_value: Callable[[Schem
             if keys is None or values is None:
                 raise SchemaBuilderError(f"{'key' if keys is None else 'value'}Schema cannot be null.")
             return {"key_schema": keys, "value_schema": values}
-        case Type.STRUCT:
+        case SchemaType.STRUCT:
             nodes = members.get("fields")
             if type(nodes) is not list:
                 raise DataError('Struct schema\'s "fields" argument is not an array.')

@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import Any
 
 from penstock.api.errors import DataError
-from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
+from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.java.jackson.reading import literal_number, number
 from penstock.java.numbers import float_text
 from penstock.pipeline.values.class_names import class_name
@@ -24,7 +24,8 @@ from penstock.pipeline.values.logical import bytes_of, days_since, millis_of_day
 Write = Callable[[Any], Any]
 
 _PLAIN_TYPES = {
-    Type.INT8: int, Type.INT16: int, Type.INT32: int, Type.INT64: int, Type.BOOLEAN: bool, Type.STRING: str,
+    SchemaType.INT8: int, SchemaType.INT16: int, SchemaType.INT32: int, SchemaType.INT64: int,
+    SchemaType.BOOLEAN: bool, SchemaType.STRING: str,
 }  # fmt: skip
 _FREE_TYPES = frozenset((str, int, bool, type(None)))
 
@@ -53,7 +54,7 @@ class JsonWriter:
 
     def ready(self, schema: Schema | None, values: list[Any]) -> bool:
         """Whether all these values can go to orjson as they are: quick to tell of structs of plain fields."""
-        if schema is None or schema.type is not Type.STRUCT or not schema.fields:
+        if schema is None or schema.type is not SchemaType.STRUCT or not schema.fields:
             return False
         if set(map(type, values)) != {dict} or set(map(tuple, values)) != {
             tuple(field.name for field in schema.fields)
@@ -95,17 +96,17 @@ class JsonWriter:
             case str() if schema.name in _DATES:
                 return _date(*_DATES[schema.name])
         match schema.type:
-            case Type.FLOAT64:
+            case SchemaType.FLOAT64:
                 return _checked(schema, float, number)
-            case Type.FLOAT32:
+            case SchemaType.FLOAT32:
                 return _checked(schema, float, _float)
-            case Type.BYTES:
+            case SchemaType.BYTES:
                 return _bytes
-            case Type.ARRAY:
+            case SchemaType.ARRAY:
                 return self._array(schema)
-            case Type.MAP:
+            case SchemaType.MAP:
                 return self._map(schema)
-            case Type.STRUCT:
+            case SchemaType.STRUCT:
                 return self._struct(schema)
             case plain:
                 return _checked(schema, _PLAIN_TYPES[plain], None)
@@ -134,7 +135,7 @@ class JsonWriter:
 
     def _map(self, schema: Schema) -> Write:
         write_key, write_value = self.writer(schema.key_schema), self.writer(schema.value_schema)
-        as_object = schema.key_schema is not None and schema.key_schema.type is Type.STRING
+        as_object = schema.key_schema is not None and schema.key_schema.type is SchemaType.STRING
 
         def write(value: Any) -> Any:
             if not isinstance(value, dict):

@@ -22,13 +22,13 @@ from penstock.api.schema import (
     OPTIONAL_INT32,
     OPTIONAL_INT64,
     Schema,
-    Type,
+    SchemaType,
 )
 from penstock.pipeline.converters.base import AnyConverter
 from penstock.pipeline.values.class_names import class_name
 
 _PACKAGE = "org.apache.kafka.connect.converters."
-_SCHEMALESS = {int: Type.INT64, float: Type.FLOAT64}
+_SCHEMALESS = {int: SchemaType.INT64, float: SchemaType.FLOAT64}
 
 
 class ByteArrayConverter(AnyConverter):
@@ -37,7 +37,7 @@ class ByteArrayConverter(AnyConverter):
     java_name = _PACKAGE + "ByteArrayConverter"
 
     def from_connect(self, topic: str, headers: Sequence[Header], schema: Schema | None, value: Any) -> bytes | None:
-        if schema is not None and schema.type is not Type.BYTES:
+        if schema is not None and schema.type is not SchemaType.BYTES:
             raise DataError(f"Invalid schema type for ByteArrayConverter: {schema.type.name}")
         if value is None or type(value) is bytes:
             return value
@@ -123,7 +123,7 @@ class BooleanConverter(AnyConverter):
     java_name = _PACKAGE + "BooleanConverter"
 
     def from_connect(self, topic: str, headers: Sequence[Header], schema: Schema | None, value: Any) -> bytes | None:
-        if schema is not None and schema.type is not Type.BOOLEAN:
+        if schema is not None and schema.type is not SchemaType.BOOLEAN:
             raise DataError(f"Invalid schema type for BooleanConverter: {schema.type.name}")
         if value is None:
             return None

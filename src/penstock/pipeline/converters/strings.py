@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.api.config import ConfigDef, Importance, Type, Width
+from penstock.api.config import ConfigDef, ConfigType, Importance, Width
 from penstock.api.converter import SchemaAndValue
 from penstock.api.errors import SerializationError
 from penstock.api.record import Header
@@ -34,7 +34,7 @@ class StringConverter(AnyConverter):
     def config_def(cls) -> ConfigDef:
         return converter_settings().define(
             "converter.encoding",
-            Type.STRING,
+            ConfigType.STRING,
             "UTF-8",
             importance=Importance.HIGH,
             documentation="The name of the Java character set to use for encoding strings as byte arrays.",

@@ -8,10 +8,9 @@ from typing import Any
 
 from penstock.api.batch import Batch
 from penstock.api.columns import Table
-from penstock.api.config import NO_DEFAULT, ConfigDef, Importance
-from penstock.api.config import Type as SettingType
+from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError, DataError, SchemaBuilderError
-from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
+from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.api.validators import Described
 from penstock.java.hash_map import hash_order
 from penstock.pipeline.transforms.casting import OUTPUTS, Caster, caster, refused_output
@@ -28,14 +27,14 @@ PURPOSE = "cast types"
 class Spec:
     """The setting ``spec``: the type of the whole value, or types by field."""
 
-    whole: Type | None
-    fields: dict[str, Type]
+    whole: SchemaType | None
+    fields: dict[str, SchemaType]
 
     @classmethod
     def parse(cls, mappings: list[str]) -> Spec:
         """Raises ConfigError."""
-        whole: Type | None = None
-        fields: dict[str, Type] = {}
+        whole: SchemaType | None = None
+        fields: dict[str, SchemaType] = {}
         for mapping in mappings:
             match split(mapping):
                 case [name]:
@@ -52,9 +51,9 @@ class Spec:
         return cls(whole, fields)
 
 
-def _type(name: str) -> Type:
+def _type(name: str) -> SchemaType:
     upper = name.upper()
-    if upper not in Type.__members__:
+    if upper not in SchemaType.__members__:
         # The cause has ended up in the place of the value, and the sentence in that of the setting's name.
         constant = f"org.apache.kafka.connect.data.Schema.Type.{upper}"
         raise ConfigError(
@@ -62,9 +61,9 @@ def _type(name: str) -> Type:
             f"java.lang.IllegalArgumentException: No enum constant {constant}",
             None,
         )
-    if Type[upper] not in OUTPUTS:
-        raise ConfigError(refused_output(Type[upper]))
-    return Type[upper]
+    if SchemaType[upper] not in OUTPUTS:
+        raise ConfigError(refused_output(SchemaType[upper]))
+    return SchemaType[upper]
 
 
 def _check(name: str, value: Any) -> None:
@@ -80,7 +79,7 @@ class Cast(ColumnTransform):
     def config_def(cls) -> ConfigDef:
         definition = ConfigDef().define(
             "spec",
-            SettingType.LIST,
+            ConfigType.LIST,
             NO_DEFAULT,
             Described(_check, "list of colon-delimited pairs, e.g. <code>foo:bar,abc:xyz</code>"),
             Importance.HIGH,
@@ -139,7 +138,7 @@ class Cast(ColumnTransform):
         return changed, _first_use(schema, target)
 
     def _plan(self, schema: Schema) -> tuple[Schema, list[tuple[str, Caster]], Reader]:
-        if schema.type is not Type.STRUCT:
+        if schema.type is not SchemaType.STRUCT:
             raise DataError("Cannot list fields on non-struct type")
         casts: list[tuple[str, Caster]] = []
         fields: list[tuple[str, Schema]] = []
@@ -154,13 +153,13 @@ class Cast(ColumnTransform):
             fields.append((field.name, Schema(target, field.schema.optional, default=default)))
             casts.append((field.name, _first_use(field.schema, target)))
         if schema.default is not None:
-            caster(schema, Type.STRING)  # refused: a struct can't be cast, not even as a default
+            caster(schema, SchemaType.STRING)  # refused: a struct can't be cast, not even as a default
         changed = rebuilt(schema, fields, optional=schema.optional)
         puts = [(name, name, inner) for name, inner in fields]
         return changed, casts, Reader(schema, self._replace_null, puts, {name: _or_null(cast) for name, cast in casts})
 
 
-def _first_use(schema: Schema, target: Type) -> Caster:
+def _first_use(schema: Schema, target: SchemaType) -> Caster:
     """A schema that can't be cast is refused with the first value that is not null."""
     try:
         return caster(schema, target)

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from penstock.api.errors import DataError
-from penstock.api.schema import DATE_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
+from penstock.api.schema import DATE_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.java.numbers import double_text, float32, float_text
 from penstock.pipeline.transforms.moments import DAY, milliseconds
 from penstock.pipeline.values.class_names import class_name
@@ -23,17 +23,17 @@ from penstock.pipeline.values.text import moment_text
 Caster = Callable[[Any], Any]
 
 OUTPUTS = (
-    Type.INT8,
-    Type.INT16,
-    Type.INT32,
-    Type.INT64,
-    Type.FLOAT32,
-    Type.FLOAT64,
-    Type.BOOLEAN,
-    Type.STRING,
+    SchemaType.INT8,
+    SchemaType.INT16,
+    SchemaType.INT32,
+    SchemaType.INT64,
+    SchemaType.FLOAT32,
+    SchemaType.FLOAT64,
+    SchemaType.BOOLEAN,
+    SchemaType.STRING,
 )
-INPUTS = (*OUTPUTS, Type.BYTES)
-_BITS = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
+INPUTS = (*OUTPUTS, SchemaType.BYTES)
+_BITS = {SchemaType.INT8: 8, SchemaType.INT16: 16, SchemaType.INT32: 32, SchemaType.INT64: 64}
 _DAYS_AND_TIMES = (DATE_NAME, TIME_NAME, TIMESTAMP_NAME)
 _BLANKS = "".join(map(chr, range(33)))
 _INTEGER = re.compile(r"[+-]?\d+")
@@ -41,7 +41,7 @@ _FLOAT = re.compile(r"([+-]?)(?:(NaN|Infinity)|((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\
 _HEX_FLOAT = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?", re.ASCII)
 
 
-def caster(schema: Schema | None, target: Type) -> Caster:
+def caster(schema: Schema | None, target: SchemaType) -> Caster:
     """The function that casts values of this schema (none of them null) to a type; it may raise DataError.
 
     Raises DataError at once if nothing of this schema can be cast.
@@ -50,26 +50,26 @@ def caster(schema: Schema | None, target: Type) -> Caster:
         return _of_any(target)
     if schema.type not in INPUTS:
         raise DataError(_refused("from", schema.type, INPUTS))
-    if target is Type.STRING:
+    if target is SchemaType.STRING:
         return _to_text(schema)
     if schema.name in _DAYS_AND_TIMES:
-        of_long = _number(Type.INT64, target)
+        of_long = _number(SchemaType.INT64, target)
         return lambda value: of_long(_encoded(schema, value))
-    if schema.type is Type.STRING:
+    if schema.type is SchemaType.STRING:
         return _parser(target)
-    if schema.type is Type.BYTES:
+    if schema.type is SchemaType.BYTES:
         return _of_decimal(target)
     cast = _number(schema.type, target)
-    if schema.type is Type.FLOAT32:
+    if schema.type is SchemaType.FLOAT32:
         return lambda value: cast(float32(value))
     return cast
 
 
-def refused_output(target: Type) -> str:
+def refused_output(target: SchemaType) -> str:
     return _refused("to", target, OUTPUTS)
 
 
-def _refused(direction: str, type: Type, supported: tuple[Type, ...]) -> str:
+def _refused(direction: str, type: SchemaType, supported: tuple[SchemaType, ...]) -> str:
     names = ", ".join(each.name for each in supported)
     return f"Cast transformation does not support casting {direction} {type.name}; supported types are [{names}]"
 
@@ -80,16 +80,16 @@ def _encoded(schema: Schema, value: Any) -> int:
     return time // DAY if schema.name == DATE_NAME else time
 
 
-def _number(source: Type, target: Type) -> Caster:
+def _number(source: SchemaType, target: SchemaType) -> Caster:
     """Of numbers and booleans."""
-    if target in (Type.FLOAT32, Type.FLOAT64):
-        return (lambda value: float32(float(value))) if target is Type.FLOAT32 else float
-    if target is Type.BOOLEAN:
+    if target in (SchemaType.FLOAT32, SchemaType.FLOAT64):
+        return (lambda value: float32(float(value))) if target is SchemaType.FLOAT32 else float
+    if target is SchemaType.BOOLEAN:
         # A number is true if its whole part is not zero.
-        return _truth if source in (Type.FLOAT32, Type.FLOAT64) else bool
-    if source in (Type.FLOAT32, Type.FLOAT64):
+        return _truth if source in (SchemaType.FLOAT32, SchemaType.FLOAT64) else bool
+    if source in (SchemaType.FLOAT32, SchemaType.FLOAT64):
         return _float_to_int(_BITS[target])
-    if source is Type.BOOLEAN or _BITS[source] <= _BITS[target]:
+    if source is SchemaType.BOOLEAN or _BITS[source] <= _BITS[target]:
         return int
     return _narrow(_BITS[target])
 
@@ -124,18 +124,18 @@ def _truth(value: float) -> bool:
     return abs(value) >= 1
 
 
-def _of_decimal(target: Type) -> Caster:
+def _of_decimal(target: SchemaType) -> Caster:
     """Of a Decimal's values; plain bytes can only become texts."""
 
     def cast(value: Any) -> Any:
         if not isinstance(value, Decimal):
             raise DataError(f"Unexpected type in Cast transformation: class {class_name(None, value)}")
         match target:
-            case Type.FLOAT32:
+            case SchemaType.FLOAT32:
                 return float32(float(value))
-            case Type.FLOAT64:
+            case SchemaType.FLOAT64:
                 return float(value)
-            case Type.BOOLEAN:
+            case SchemaType.BOOLEAN:
                 return _narrow(64)(value) != 0
             case _:
                 return _narrow(_BITS[target])(value)
@@ -143,13 +143,13 @@ def _of_decimal(target: Type) -> Caster:
     return cast
 
 
-def _parser(target: Type) -> Caster:
+def _parser(target: SchemaType) -> Caster:
     match target:
-        case Type.FLOAT32:
+        case SchemaType.FLOAT32:
             return lambda text: float32(_parse_float(text))
-        case Type.FLOAT64:
+        case SchemaType.FLOAT64:
             return _parse_float
-        case Type.BOOLEAN:
+        case SchemaType.BOOLEAN:
             return lambda text: text.lower() == "true"
     limit = 1 << _BITS[target] - 1
 
@@ -184,13 +184,13 @@ def _to_text(schema: Schema) -> Caster:
     match schema.type:
         case _ if schema.name in _DAYS_AND_TIMES:
             return _date_text
-        case Type.FLOAT32:
+        case SchemaType.FLOAT32:
             return float_text
-        case Type.FLOAT64:
+        case SchemaType.FLOAT64:
             return double_text
-        case Type.BOOLEAN:
+        case SchemaType.BOOLEAN:
             return _boolean_text
-        case Type.BYTES:
+        case SchemaType.BYTES:
             return _bytes_text
         case _:
             return str
@@ -210,17 +210,17 @@ def _date_text(value: datetime.date | datetime.time) -> str:
 
 
 _INFERRED = {
-    int: Type.INT64,
-    float: Type.FLOAT64,
-    bool: Type.BOOLEAN,
-    str: Type.STRING,
-    bytes: Type.BYTES,
-    list: Type.ARRAY,
-    dict: Type.MAP,
+    int: SchemaType.INT64,
+    float: SchemaType.FLOAT64,
+    bool: SchemaType.BOOLEAN,
+    str: SchemaType.STRING,
+    bytes: SchemaType.BYTES,
+    list: SchemaType.ARRAY,
+    dict: SchemaType.MAP,
 }
 
 
-def _of_any(target: Type) -> Caster:
+def _of_any(target: SchemaType) -> Caster:
     """Of schemaless values, by their class."""
     casters: dict[type, Caster] = {}
 
@@ -234,7 +234,7 @@ def _of_any(target: Type) -> Caster:
                     "which is not supported by Connect's data API"
                 )
             chosen = casters[kind] = caster(Schema(_INFERRED[kind]), target)
-            if target is Type.FLOAT32:
+            if target is SchemaType.FLOAT32:
                 chosen = casters[kind] = _shown_as_float32(chosen)
         return chosen(value)
 

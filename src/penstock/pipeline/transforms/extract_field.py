@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.api.batch import Batch
 from penstock.api.columns import Table
-from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.schema import Field, Schema
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.field_path import field_at, parse_path, syntax_setting
@@ -23,7 +23,7 @@ class ExtractField(ColumnTransform):
     @classmethod
     def config_def(cls) -> ConfigDef:
         definition = ConfigDef().define(
-            "field", Type.STRING, importance=Importance.MEDIUM, documentation="Name of the field to extract."
+            "field", ConfigType.STRING, importance=Importance.MEDIUM, documentation="Name of the field to extract."
         )
         return syntax_setting(replace_null_setting(definition))
 

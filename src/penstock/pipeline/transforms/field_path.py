@@ -7,10 +7,9 @@ Java: ``SingleFieldPath`` and ``FieldSyntaxVersion``.
 
 from __future__ import annotations
 
-from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError, DataError
-from penstock.api.schema import Field, Schema
-from penstock.api.schema import Type as SchemaType
+from penstock.api.schema import Field, Schema, SchemaType
 from penstock.api.validators import CaseInsensitiveValidString
 
 Path = tuple[str, ...]
@@ -20,7 +19,7 @@ def syntax_setting(definition: ConfigDef) -> ConfigDef:
     """Add ``field.syntax.version``."""
     return definition.define(
         "field.syntax.version",
-        Type.STRING,
+        ConfigType.STRING,
         "V1",
         CaseInsensitiveValidString("V1", "V2"),
         Importance.HIGH,

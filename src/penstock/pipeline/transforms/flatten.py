@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.api.batch import Batch
-from penstock.api.config import ConfigDef, Importance
-from penstock.api.config import Type as SettingType
+from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import DataError
-from penstock.api.schema import Schema, Type
+from penstock.api.schema import Schema, SchemaType
 from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.structs import rebuilt, require_maps, require_structs
@@ -45,7 +44,7 @@ class Flatten(ColumnTransform):
     def config_def(cls) -> ConfigDef:
         return ConfigDef().define(
             "delimiter",
-            SettingType.STRING,
+            ConfigType.STRING,
             ".",
             importance=Importance.MEDIUM,
             documentation="What stands between the names of an outer and an inner field in the name of the new field.",
@@ -111,9 +110,9 @@ class Flatten(ColumnTransform):
                 default = defaults.get(field.name)
             optional_here = optional or inner.optional
             match inner.type:
-                case Type.STRUCT:
+                case SchemaType.STRUCT:
                     yield Branch(field.name, tuple(self._parts(inner, name, fields, optional_here, default)))
-                case Type.MAP:
+                case SchemaType.MAP:
                     raise DataError(
                         f"Flatten transformation does not support MAP for record with schemas (for field {name})."
                     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from penstock.api.batch import Batch
-from penstock.api.config import NO_DEFAULT, ConfigDef, Importance, Type
+from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.record import Header
 from penstock.api.schema import Schema
@@ -59,7 +59,7 @@ class HeaderFrom(BuiltIn):
             ConfigDef()
             .define(
                 "fields",
-                Type.LIST,
+                ConfigType.LIST,
                 NO_DEFAULT,
                 NON_EMPTY_LIST,
                 Importance.HIGH,
@@ -67,7 +67,7 @@ class HeaderFrom(BuiltIn):
             )
             .define(
                 "headers",
-                Type.LIST,
+                ConfigType.LIST,
                 NO_DEFAULT,
                 NON_EMPTY_LIST,
                 Importance.HIGH,
@@ -75,7 +75,7 @@ class HeaderFrom(BuiltIn):
             )
             .define(
                 "operation",
-                Type.STRING,
+                ConfigType.STRING,
                 NO_DEFAULT,
                 ValidString("move", "copy"),
                 Importance.HIGH,

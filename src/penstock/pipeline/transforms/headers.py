@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.api.batch import Batch
-from penstock.api.config import NO_DEFAULT, ConfigDef, Importance, Type
+from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
 from penstock.api.record import Header
 from penstock.api.validators import NonNull, ValidList
 from penstock.pipeline.transforms.column import BuiltIn
@@ -19,10 +19,10 @@ class InsertHeader(BuiltIn):
     def config_def(cls) -> ConfigDef:
         return (
             ConfigDef()
-            .define("header", Type.STRING, NO_DEFAULT, NonNull(), Importance.HIGH, "Name of the header to add.")
+            .define("header", ConfigType.STRING, NO_DEFAULT, NonNull(), Importance.HIGH, "Name of the header to add.")
             .define(
                 "value.literal",
-                Type.STRING,
+                ConfigType.STRING,
                 NO_DEFAULT,
                 NonNull(),
                 Importance.HIGH,
@@ -47,7 +47,7 @@ class DropHeaders(BuiltIn):
     def config_def(cls) -> ConfigDef:
         return ConfigDef().define(
             "headers",
-            Type.LIST,
+            ConfigType.LIST,
             NO_DEFAULT,
             ValidList(empty_allowed=False),
             Importance.HIGH,

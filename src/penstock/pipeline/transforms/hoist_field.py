@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.api.batch import Batch
-from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.schema import Schema
 from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.plans import Plans
@@ -18,7 +18,7 @@ class HoistField(ColumnTransform):
     def config_def(cls) -> ConfigDef:
         return ConfigDef().define(
             "field",
-            Type.STRING,
+            ConfigType.STRING,
             importance=Importance.MEDIUM,
             documentation="Name of the only field of the struct or map that is made.",
         )

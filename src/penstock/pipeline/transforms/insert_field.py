@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.columns import Table
-from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import INT32, INT64, STRING, TIMESTAMP, Schema
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
@@ -54,14 +54,14 @@ class InsertField(ColumnTransform):
         ):
             definition.define(
                 f"{source}.field",
-                Type.STRING,
+                ConfigType.STRING,
                 None,
                 importance=Importance.MEDIUM,
                 documentation=f"Name of a field for {words}. {_ENDING}",
             )
         definition.define(
             "static.value",
-            Type.STRING,
+            ConfigType.STRING,
             None,
             importance=Importance.MEDIUM,
             documentation="The text for the field that <code>static.field</code> names.",

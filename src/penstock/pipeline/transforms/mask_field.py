@@ -9,10 +9,9 @@ from typing import Any
 
 from penstock.api.batch import Batch
 from penstock.api.columns import Table
-from penstock.api.config import NO_DEFAULT, ConfigDef, Importance
-from penstock.api.config import Type as SettingType
+from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
 from penstock.api.errors import DataError
-from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
+from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.api.validators import NonEmptyString, ValidList
 from penstock.java.hash_map import hash_order
 from penstock.pipeline import values as convert
@@ -28,44 +27,44 @@ from penstock.pipeline.values.numeric import big_decimal
 PURPOSE = "mask fields"
 
 # By class and, for numbers, type: an example, from which the class's name and its mask follow.
-_EXAMPLES: dict[str | Type, Any] = {
+_EXAMPLES: dict[str | SchemaType, Any] = {
     DECIMAL_NAME: Decimal(0),
     DATE_NAME: day_of(0),
     TIME_NAME: time_of(0),
     TIMESTAMP_NAME: moment_of(0),
-    Type.BOOLEAN: False,
-    Type.INT8: 0,
-    Type.INT16: 0,
-    Type.INT32: 0,
-    Type.INT64: 0,
-    Type.FLOAT32: 0.0,
-    Type.FLOAT64: 0.0,
-    Type.STRING: "",
-    Type.BYTES: b"",
-    Type.ARRAY: [],
-    Type.MAP: {},
-    Type.STRUCT: {},
+    SchemaType.BOOLEAN: False,
+    SchemaType.INT8: 0,
+    SchemaType.INT16: 0,
+    SchemaType.INT32: 0,
+    SchemaType.INT64: 0,
+    SchemaType.FLOAT32: 0.0,
+    SchemaType.FLOAT64: 0.0,
+    SchemaType.STRING: "",
+    SchemaType.BYTES: b"",
+    SchemaType.ARRAY: [],
+    SchemaType.MAP: {},
+    SchemaType.STRUCT: {},
 }
 _INFERRED: dict[type, Schema] = {
-    bool: Schema(Type.BOOLEAN),
-    int: Schema(Type.INT64),
-    float: Schema(Type.FLOAT64),
-    str: Schema(Type.STRING),
-    bytes: Schema(Type.BYTES),
-    list: Schema(Type.ARRAY),
-    dict: Schema(Type.MAP),
-    Decimal: Schema(Type.BYTES, name=DECIMAL_NAME),
-    datetime.date: Schema(Type.INT32, name=DATE_NAME),
-    datetime.time: Schema(Type.INT32, name=TIME_NAME),
-    datetime.datetime: Schema(Type.INT64, name=TIMESTAMP_NAME),
+    bool: Schema(SchemaType.BOOLEAN),
+    int: Schema(SchemaType.INT64),
+    float: Schema(SchemaType.FLOAT64),
+    str: Schema(SchemaType.STRING),
+    bytes: Schema(SchemaType.BYTES),
+    list: Schema(SchemaType.ARRAY),
+    dict: Schema(SchemaType.MAP),
+    Decimal: Schema(SchemaType.BYTES, name=DECIMAL_NAME),
+    datetime.date: Schema(SchemaType.INT32, name=DATE_NAME),
+    datetime.time: Schema(SchemaType.INT32, name=TIME_NAME),
+    datetime.datetime: Schema(SchemaType.INT64, name=TIMESTAMP_NAME),
 }
-_CONVERSIONS: dict[Type, Callable[[None, str], Any]] = {
-    Type.INT8: convert.to_byte,
-    Type.INT16: convert.to_short,
-    Type.INT32: convert.to_integer,
-    Type.INT64: convert.to_long,
-    Type.FLOAT32: convert.to_float,
-    Type.FLOAT64: convert.to_double,
+_CONVERSIONS: dict[SchemaType, Callable[[None, str], Any]] = {
+    SchemaType.INT8: convert.to_byte,
+    SchemaType.INT16: convert.to_short,
+    SchemaType.INT32: convert.to_integer,
+    SchemaType.INT64: convert.to_long,
+    SchemaType.FLOAT32: convert.to_float,
+    SchemaType.FLOAT64: convert.to_double,
 }
 
 
@@ -74,7 +73,7 @@ def mask_for(schema: Schema, replacement: str | None) -> Any:
     example = _EXAMPLES[schema.name if schema.name in _EXAMPLES else schema.type]
     name = class_name(schema, example)
     if replacement is None:
-        if schema.type is Type.STRUCT or isinstance(example, bytes):
+        if schema.type is SchemaType.STRUCT or isinstance(example, bytes):
             raise DataError(f"Cannot mask value of type: class {name}")
         return example
     if isinstance(example, str):
@@ -96,7 +95,7 @@ class MaskField(ColumnTransform):
             ConfigDef()
             .define(
                 "fields",
-                SettingType.LIST,
+                ConfigType.LIST,
                 NO_DEFAULT,
                 ValidList(empty_allowed=False),
                 Importance.HIGH,
@@ -104,7 +103,7 @@ class MaskField(ColumnTransform):
             )
             .define(
                 "replacement",
-                SettingType.STRING,
+                ConfigType.STRING,
                 None,
                 NonEmptyString(),
                 Importance.LOW,

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from penstock.api.batch import Batch
-from penstock.api.config import NO_DEFAULT, ConfigDef, Importance, Type
+from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.record import SinkRecord, SourceRecord
 from penstock.api.validators import Described, ValidString
@@ -59,7 +59,7 @@ class PythonFunction(BuiltIn):
             ConfigDef()
             .define(
                 "function",
-                Type.STRING,
+                ConfigType.STRING,
                 NO_DEFAULT,
                 Described(_check, "module:function"),
                 Importance.HIGH,
@@ -67,7 +67,7 @@ class PythonFunction(BuiltIn):
             )
             .define(
                 "mode",
-                Type.STRING,
+                ConfigType.STRING,
                 "record",
                 ValidString("record", "batch"),
                 Importance.MEDIUM,

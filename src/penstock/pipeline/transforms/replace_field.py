@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.api.batch import Batch
 from penstock.api.columns import Table
-from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import Schema
 from penstock.api.validators import Described, ValidList
@@ -47,7 +47,7 @@ class ReplaceField(ColumnTransform):
             ConfigDef()
             .define(
                 "exclude",
-                Type.LIST,
+                ConfigType.LIST,
                 [],
                 ValidList(),
                 Importance.MEDIUM,
@@ -55,7 +55,7 @@ class ReplaceField(ColumnTransform):
             )
             .define(
                 "include",
-                Type.LIST,
+                ConfigType.LIST,
                 [],
                 ValidList(),
                 Importance.MEDIUM,
@@ -63,7 +63,7 @@ class ReplaceField(ColumnTransform):
             )
             .define(
                 "renames",
-                Type.LIST,
+                ConfigType.LIST,
                 [],
                 Described(_check_renames, "list of colon-delimited pairs, e.g. <code>foo:bar,abc:xyz</code>"),
                 Importance.MEDIUM,

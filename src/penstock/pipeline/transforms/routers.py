@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.api.batch import Batch
-from penstock.api.config import NO_DEFAULT, ConfigDef, Importance, Type
+from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.validators import Described
 from penstock.java.dates import DateFormat
@@ -38,7 +38,7 @@ class RegexRouter(BuiltIn):
             ConfigDef()
             .define(
                 "regex",
-                Type.STRING,
+                ConfigType.STRING,
                 NO_DEFAULT,
                 VALID_REGEX,
                 Importance.HIGH,
@@ -46,7 +46,7 @@ class RegexRouter(BuiltIn):
             )
             .define(
                 "replacement",
-                Type.STRING,
+                ConfigType.STRING,
                 importance=Importance.HIGH,
                 documentation="The new topic, in which <code>$1</code> stands for what the first group matched.",
             )
@@ -77,7 +77,7 @@ class TimestampRouter(BuiltIn):
             ConfigDef()
             .define(
                 "topic.format",
-                Type.STRING,
+                ConfigType.STRING,
                 "${topic}-${timestamp}",
                 importance=Importance.HIGH,
                 documentation="The new topic; <code>${topic}</code> stands for the old, <code>${timestamp}</code> for "
@@ -85,7 +85,7 @@ class TimestampRouter(BuiltIn):
             )
             .define(
                 "timestamp.format",
-                Type.STRING,
+                ConfigType.STRING,
                 "yyyyMMdd",
                 importance=Importance.HIGH,
                 documentation="How the time is written: a pattern of <code>java.text.SimpleDateFormat</code>, in UTC.",

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.api.batch import Batch
-from penstock.api.config import ConfigDef, Importance
-from penstock.api.config import Type as SettingType
+from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError, DataError
-from penstock.api.schema import Schema, Type
+from penstock.api.schema import Schema, SchemaType
 from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.settings import replace_null_setting
@@ -25,14 +24,14 @@ class SetSchemaMetadata(ColumnTransform):
             ConfigDef()
             .define(
                 "schema.name",
-                SettingType.STRING,
+                ConfigType.STRING,
                 None,
                 importance=Importance.HIGH,
                 documentation="The schema's new name.",
             )
             .define(
                 "schema.version",
-                SettingType.INT,
+                ConfigType.INT,
                 None,
                 importance=Importance.HIGH,
                 documentation="The schema's new version.",
@@ -50,7 +49,7 @@ class SetSchemaMetadata(ColumnTransform):
         self._plans = Plans(self._plan)
 
     def _plan(self, schema: Schema) -> tuple[Schema, Reader]:
-        if schema.type is not Type.STRUCT:
+        if schema.type is not SchemaType.STRUCT:
             raise DataError("Cannot list fields on non-struct type")
         return schema.with_(**self._changes), Reader(schema, self._replace_null)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.config import ConfigDef, ConfigType, Importance
 
 
 def replace_null_setting(definition: ConfigDef) -> ConfigDef:
     """Add ``replace.null.with.default`` (KIP-1040)."""
     return definition.define(
         "replace.null.with.default",
-        Type.BOOLEAN,
+        ConfigType.BOOLEAN,
         True,
         importance=Importance.MEDIUM,
         documentation="Whether a null in a field that has a default becomes that default (true) or stays null (false).",

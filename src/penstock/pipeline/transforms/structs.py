@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from penstock.api.errors import DataError, SchemaBuilderError
-from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type, struct
+from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType, struct
 from penstock.pipeline.values.class_names import class_name
 
 
@@ -59,10 +59,10 @@ def require_maps(values: list[Any], purpose: str, *, null: bool = False) -> None
 
 def require_structs(schema: Schema, values: list[Any], purpose: str, *, null: bool = False) -> None:
     """Raises DataError unless all are structs (or null, if that is allowed)."""
-    if schema.type is Type.STRUCT and set(map(type, values)) == {dict}:
+    if schema.type is SchemaType.STRUCT and set(map(type, values)) == {dict}:
         return
     for value in values:
-        if not (isinstance(value, dict) and schema.type is Type.STRUCT) and not (null and value is None):
+        if not (isinstance(value, dict) and schema.type is SchemaType.STRUCT) and not (null and value is None):
             raise DataError(f"Only Struct objects supported for [{purpose}], found: {found_class(value, schema)}")
 
 
@@ -82,7 +82,7 @@ def require_class(name: str, schema: Schema, source: Schema, value: Any) -> Any:
             f"Invalid Java object for schema{named} with type {schema.type.name}: "
             f'class {class_name(source, value)} for field: "{name}"'
         )
-    if schema.type is Type.STRUCT and schema != source:
+    if schema.type is SchemaType.STRUCT and schema != source:
         raise DataError("Struct schemas do not match.")
     return value
 

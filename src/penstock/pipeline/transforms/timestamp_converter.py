@@ -8,10 +8,9 @@ from typing import Any
 
 from penstock.api.batch import Batch
 from penstock.api.columns import Table
-from penstock.api.config import NO_DEFAULT, ConfigDef, Importance
-from penstock.api.config import Type as SettingType
+from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError, DataError
-from penstock.api.schema import Field, Schema, Type
+from penstock.api.schema import Field, Schema, SchemaType
 from penstock.api.validators import ValidString
 from penstock.java.dates import DateFormat
 from penstock.java.errors import DatePatternError
@@ -39,14 +38,14 @@ class TimestampConverter(ColumnTransform):
             ConfigDef()
             .define(
                 "field",
-                SettingType.STRING,
+                ConfigType.STRING,
                 "",
                 importance=Importance.HIGH,
                 documentation="The field that holds the moment; empty if the whole key or value is one.",
             )
             .define(
                 "target.type",
-                SettingType.STRING,
+                ConfigType.STRING,
                 NO_DEFAULT,
                 ValidString(*(form.value for form in Form)),
                 Importance.HIGH,
@@ -54,7 +53,7 @@ class TimestampConverter(ColumnTransform):
             )
             .define(
                 "format",
-                SettingType.STRING,
+                ConfigType.STRING,
                 "",
                 importance=Importance.MEDIUM,
                 documentation="How texts are written and read: a pattern of Java's "
@@ -62,7 +61,7 @@ class TimestampConverter(ColumnTransform):
             )
             .define(
                 "unix.precision",
-                SettingType.STRING,
+                ConfigType.STRING,
                 "milliseconds",
                 ValidString(*PRECISIONS),
                 Importance.LOW,
@@ -86,7 +85,7 @@ class TimestampConverter(ColumnTransform):
         self._orders = orders([self._field])
 
     def _plan(self, schema: Schema) -> tuple[Schema, Reader]:
-        if schema.type is not Type.STRUCT:
+        if schema.type is not SchemaType.STRUCT:
             raise DataError("Cannot list fields on non-struct type")
         fields = [(field.name, self._field_schema(field)) for field in schema.fields]
         puts = [(name, name, inner) for name, inner in fields]

@@ -8,7 +8,18 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.api.errors import ConnectError, DataError
-from penstock.api.schema import DATE, DATE_NAME, INT64, STRING, TIME, TIME_NAME, TIMESTAMP, TIMESTAMP_NAME, Schema, Type
+from penstock.api.schema import (
+    DATE,
+    DATE_NAME,
+    INT64,
+    STRING,
+    TIME,
+    TIME_NAME,
+    TIMESTAMP,
+    TIMESTAMP_NAME,
+    Schema,
+    SchemaType,
+)
 from penstock.java.dates import DateFormat
 from penstock.pipeline.transforms.moments import DAY, milliseconds
 from penstock.pipeline.transforms.structs import NullPointerError, schema_text
@@ -53,9 +64,9 @@ def form_of_schema(schema: Schema) -> Form:
     """Raises ConnectError for a schema that can't be that of a moment."""
     if schema.name in _BY_NAME:
         return _BY_NAME[schema.name]
-    if schema.type is Type.STRING:
+    if schema.type is SchemaType.STRING:
         return Form.STRING
-    if schema.type is Type.INT64:
+    if schema.type is SchemaType.INT64:
         return Form.UNIX
     raise ConnectError(f"Schema {schema_text(schema)} does not correspond to a known timestamp type format")
 

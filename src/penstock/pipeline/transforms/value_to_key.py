@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.api.batch import Batch
 from penstock.api.columns import Table
-from penstock.api.config import NO_DEFAULT, ConfigDef, Importance, Type
+from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
 from penstock.api.errors import DataError
 from penstock.api.schema import Schema
 from penstock.api.validators import ValidList
@@ -28,7 +28,7 @@ class ValueToKey(BuiltIn):
     def config_def(cls) -> ConfigDef:
         definition = ConfigDef().define(
             "fields",
-            Type.LIST,
+            ConfigType.LIST,
             NO_DEFAULT,
             ValidList(empty_allowed=False),
             Importance.HIGH,

@@ -6,13 +6,13 @@ import datetime as dt
 from decimal import Decimal
 from typing import Any
 
-from penstock.api.schema import Schema, Type
+from penstock.api.schema import Schema, SchemaType
 
 _BY_TYPE = {
-    Type.INT8: "java.lang.Byte",
-    Type.INT16: "java.lang.Short",
-    Type.INT32: "java.lang.Integer",
-    Type.FLOAT32: "java.lang.Float",
+    SchemaType.INT8: "java.lang.Byte",
+    SchemaType.INT16: "java.lang.Short",
+    SchemaType.INT32: "java.lang.Integer",
+    SchemaType.FLOAT32: "java.lang.Float",
 }
 
 _BY_CLASS: dict[type, str] = {
@@ -36,7 +36,7 @@ def class_name(schema: Schema | None, value: Any) -> str:
     """The Java class of a value that has this schema; the schema tells structs from maps and ints from longs."""
     kind = type(value)
     if schema is not None:
-        if kind is dict and schema.type is Type.STRUCT:
+        if kind is dict and schema.type is SchemaType.STRUCT:
             return "org.apache.kafka.connect.data.Struct"
         if kind in (int, float) and schema.type in _BY_TYPE:
             return _BY_TYPE[schema.type]

@@ -23,7 +23,7 @@ from penstock.api.schema import (
     TIME_NAME,
     TIMESTAMP_NAME,
     Schema,
-    Type,
+    SchemaType,
     array,
     map_of,
 )
@@ -77,7 +77,7 @@ def to_list(schema: Schema | None, value: Any) -> list[Any]:
 
 
 def to_map(schema: Schema | None, value: Any) -> dict[Any, Any]:
-    if schema is not None and schema.type is Type.STRUCT and value is not None:
+    if schema is not None and schema.type is SchemaType.STRUCT and value is not None:
         raise cannot(schema, value, describe(map_of(STRING, STRING)))
     found: dict[Any, Any] = _container(schema, value, dict, map_of(STRING, STRING))
     return found
@@ -165,21 +165,21 @@ def convert(target: Schema, schema: Schema | None, value: Any) -> Any:
             return None
         raise DataError(_NO_NULL)
     match target.type:
-        case Type.STRING:
+        case SchemaType.STRING:
             return to_text(schema, value)
-        case Type.BYTES if target.name == DECIMAL_NAME:
+        case SchemaType.BYTES if target.name == DECIMAL_NAME:
             return _decimal(target, schema, value)
-        case Type.BYTES:
+        case SchemaType.BYTES:
             if isinstance(value, (bytes, bytearray, memoryview)):
                 return bytes(value)
             if isinstance(value, Decimal):
                 return bytes_of(target, value)
-        case Type.ARRAY:
+        case SchemaType.ARRAY:
             return _container(schema, value, list, target)
-        case Type.MAP:
+        case SchemaType.MAP:
             return _container(schema, value, dict, target)
-        case Type.STRUCT:
-            if isinstance(value, dict) and schema is not None and schema.type is Type.STRUCT:
+        case SchemaType.STRUCT:
+            if isinstance(value, dict) and schema is not None and schema.type is SchemaType.STRUCT:
                 return value
         case _:
             by_name = _BY_NAME.get((target.type, target.name))
@@ -187,20 +187,20 @@ def convert(target: Schema, schema: Schema | None, value: Any) -> Any:
     raise cannot(schema, value, describe(target))
 
 
-_BY_TYPE: dict[Type, Callable[[Schema | None, Any], Any]] = {
-    Type.BOOLEAN: to_boolean,
-    Type.INT8: to_byte,
-    Type.INT16: to_short,
-    Type.INT32: to_integer,
-    Type.INT64: to_long,
-    Type.FLOAT32: to_float,
-    Type.FLOAT64: to_double,
+_BY_TYPE: dict[SchemaType, Callable[[Schema | None, Any], Any]] = {
+    SchemaType.BOOLEAN: to_boolean,
+    SchemaType.INT8: to_byte,
+    SchemaType.INT16: to_short,
+    SchemaType.INT32: to_integer,
+    SchemaType.INT64: to_long,
+    SchemaType.FLOAT32: to_float,
+    SchemaType.FLOAT64: to_double,
 }
 
-_BY_NAME: dict[tuple[Type, str | None], Callable[[Schema | None, Any], Any]] = {
-    (Type.INT32, DATE_NAME): to_date,
-    (Type.INT32, TIME_NAME): to_time,
-    (Type.INT64, TIMESTAMP_NAME): to_timestamp,
+_BY_NAME: dict[tuple[SchemaType, str | None], Callable[[Schema | None, Any], Any]] = {
+    (SchemaType.INT32, DATE_NAME): to_date,
+    (SchemaType.INT32, TIME_NAME): to_time,
+    (SchemaType.INT64, TIMESTAMP_NAME): to_timestamp,
 }
 
 
@@ -228,7 +228,7 @@ def infer_schema(value: Any) -> Schema | None:
 
 def _common(values: Any) -> Schema | None:
     """Java tells only the type of the elements here, so that containers in containers lose theirs."""
-    known: Type | None = None
+    known: SchemaType | None = None
     optional = False
     for value in values:
         if value is None:

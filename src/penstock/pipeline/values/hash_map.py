@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from penstock.api.schema import Type
+from penstock.api.schema import SchemaType
 from penstock.java.hash_map import (
     hash_code,
     hash_code_of_boolean,
@@ -21,7 +21,9 @@ from penstock.java.hash_map import (
 )
 
 
-def hash_map(entries: Mapping[Any, Any], capacity: int = 16, key_type: Type = Type.STRING) -> dict[Any, Any]:
+def hash_map(
+    entries: Mapping[Any, Any], capacity: int = 16, key_type: SchemaType = SchemaType.STRING
+) -> dict[Any, Any]:
     """These entries in the order of a ``HashMap`` into which they were put one by one, its table being of this size at
     first.
 
@@ -31,9 +33,9 @@ def hash_map(entries: Mapping[Any, Any], capacity: int = 16, key_type: Type = Ty
     keys = tuple(entries)
     if len(keys) < 2:
         return dict(entries)
-    if key_type is Type.STRING:
+    if key_type is SchemaType.STRING:
         order = hash_order(keys, capacity)
-    elif key_type.primitive and key_type is not Type.BYTES:
+    elif key_type.primitive and key_type is not SchemaType.BYTES:
         order = hash_order(keys, capacity, lambda key: _code(key, key_type))
     else:
         order = list(keys)
@@ -62,7 +64,7 @@ def order_of_keys(keys: tuple[str, ...]) -> Order:
     return Order(order, order == keys, order == tuple(hash_order(keys[::-1])))
 
 
-def _code(key: Any, key_type: Type) -> int:
+def _code(key: Any, key_type: SchemaType) -> int:
     """``key.hashCode()``."""
     match key:
         case None:
@@ -71,7 +73,7 @@ def _code(key: Any, key_type: Type) -> int:
             return hash_code_of_boolean(key)
         case float():
             return hash_code_of_double(key)
-        case int() if key_type is Type.INT64:
+        case int() if key_type is SchemaType.INT64:
             return hash_code_of_long(key)
         case int():
             return hash_code_of_int(key)

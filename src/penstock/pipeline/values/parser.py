@@ -28,7 +28,7 @@ from penstock.api.schema import (
     TIME,
     TIMESTAMP,
     Schema,
-    Type,
+    SchemaType,
     array,
     decimal,
     map_of,
@@ -43,7 +43,14 @@ _DELIMITERS = frozenset(':,{}[]"')
 _BLANK = "".join(map(chr, range(33)))
 """What ``String.trim`` removes."""
 
-_NUMBERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64)
+_NUMBERS = (
+    SchemaType.INT8,
+    SchemaType.INT16,
+    SchemaType.INT32,
+    SchemaType.INT64,
+    SchemaType.FLOAT32,
+    SchemaType.FLOAT64,
+)
 _TEMPORAL: dict[int, tuple[Schema, DateFormat]] = {
     13: (TIME, TIME_FORMAT),
     24: (TIMESTAMP, TIMESTAMP_FORMAT),
@@ -226,7 +233,7 @@ class _ValueParser:
         while tokens.has_next():
             if tokens.take("]"):
                 if common.schema is None:
-                    return Schema(Type.ARRAY), items
+                    return Schema(SchemaType.ARRAY), items
                 return array(common.schema), [self.convert(common.schema, None, item) for item in items]
             if tokens.take(","):
                 raise DataError(f"Unable to parse an empty array element: {self.text}")
@@ -270,9 +277,9 @@ class _ValueParser:
     def _aligned(self, keys: Schema | None, values: Schema | None, entries: dict[Any, Any]) -> SchemaAndValue:
         convert = self.convert
         if keys is None:
-            return Schema(Type.MAP), entries
+            return Schema(SchemaType.MAP), entries
         if values is None:
-            return Schema(Type.MAP, key_schema=keys), {convert(keys, None, k): v for k, v in entries.items()}
+            return Schema(SchemaType.MAP, key_schema=keys), {convert(keys, None, k): v for k, v in entries.items()}
         return map_of(keys, values), {convert(keys, None, k): convert(values, None, v) for k, v in entries.items()}
 
 

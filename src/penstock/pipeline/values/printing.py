@@ -15,7 +15,7 @@ from typing import Any
 from zlib import crc32
 
 from penstock.api.columns import Table
-from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
+from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.java.numbers import double_text, float_text
 
 Printer = Callable[[Any], str]
@@ -168,16 +168,16 @@ def _text(value: Any) -> str:
     return _BY_CLASS.get(type(value), str)(value)
 
 
-_BY_TYPE: dict[Type, Printer] = {
-    Type.INT8: str,
-    Type.INT16: str,
-    Type.INT32: str,
-    Type.INT64: str,
-    Type.FLOAT32: float_text,
-    Type.FLOAT64: double_text,
-    Type.BOOLEAN: _boolean,
-    Type.STRING: _same,
-    Type.BYTES: _bytes,
+_BY_TYPE: dict[SchemaType, Printer] = {
+    SchemaType.INT8: str,
+    SchemaType.INT16: str,
+    SchemaType.INT32: str,
+    SchemaType.INT64: str,
+    SchemaType.FLOAT32: float_text,
+    SchemaType.FLOAT64: double_text,
+    SchemaType.BOOLEAN: _boolean,
+    SchemaType.STRING: _same,
+    SchemaType.BYTES: _bytes,
 }
 
 _LOGICAL = frozenset((DECIMAL_NAME, DATE_NAME, TIME_NAME, TIMESTAMP_NAME))
@@ -187,7 +187,7 @@ def _compile(schema: Schema) -> Printer:
     if schema.name in _LOGICAL:
         return _text
     match schema.type:
-        case Type.STRUCT:
+        case SchemaType.STRUCT:
             fields = [(field.name, field.name + "=", printer(field.schema)) for field in schema.fields]
 
             def struct(value: dict[str, Any]) -> str:
@@ -196,14 +196,14 @@ def _compile(schema: Schema) -> Printer:
                 return f"Struct{{{','.join(shown)}}}"
 
             return struct
-        case Type.ARRAY:
+        case SchemaType.ARRAY:
             show_item = printer(schema.value_schema)
 
             def array(value: Sequence[Any]) -> str:
                 return f"[{', '.join(['null' if item is None else show_item(item) for item in value])}]"
 
             return array
-        case Type.MAP:
+        case SchemaType.MAP:
             show_key, show_value = printer(schema.key_schema), printer(schema.value_schema)
 
             def mapping(value: dict[Any, Any]) -> str:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from penstock.api.errors import DataError
-from penstock.api.schema import Schema, Type
+from penstock.api.schema import Schema, SchemaType
 from penstock.java.dates import DateFormat
 from penstock.java.numbers import double_text, float_text
 from penstock.pipeline.values.class_names import class_name
@@ -41,14 +41,14 @@ def _text(schema: Schema | None, value: Any, inside: bool) -> str:
         case int() | Decimal():
             return str(value)
         case float():
-            return float_text(value) if schema is not None and schema.type is Type.FLOAT32 else double_text(value)
+            return float_text(value) if schema is not None and schema.type is SchemaType.FLOAT32 else double_text(value)
         case bytes() | bytearray() | memoryview():
             encoded = b64encode(value).decode()
             return f'"{encoded}"' if inside else encoded
         case list() | tuple():
             items = None if schema is None else schema.value_schema
             return f"[{','.join([_text(items, item, True) for item in value])}]"
-        case dict() if schema is not None and schema.type is Type.STRUCT:
+        case dict() if schema is not None and schema.type is SchemaType.STRUCT:
             return f"{{{','.join([_field(f.name, f.schema, value.get(f.name)) for f in schema.fields])}}}"
         case dict():
             keys, items = (None, None) if schema is None else (schema.key_schema, schema.value_schema)

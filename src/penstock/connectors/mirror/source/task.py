@@ -25,7 +25,7 @@ from confluent_kafka import KafkaError as BrokerError
 
 from penstock import KAFKA_VERSION
 from penstock.api.batch import Batch, SourceOrigin
-from penstock.api.config_types import Type, parse_type
+from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.record import Header
 from penstock.api.schema import BYTES, OPTIONAL_BYTES
 from penstock.api.source import SourceTask
@@ -74,7 +74,7 @@ class MirrorSourceTask(SourceTask):
             settings = c.producer(at, f"offset-syncs-{at}-producer")
             self._syncs = OffsetSyncs(settings, c.offset_syncs_topic, c["offset.lag.max"])
         settings = c.consumer("source", "replication-consumer")
-        self._most = parse_type("max.poll.records", settings.get("max.poll.records", _MOST), Type.INT)
+        self._most = parse_type("max.poll.records", settings.get("max.poll.records", _MOST), ConfigType.INT)
         settings.setdefault("group.id", settings["client.id"])  # never used, but wanted
         self._consumer = new_consumer(settings, **{"enable.partition.eof": False})
         self._assign(self._consumer, _RESETS.get(settings["auto.offset.reset"], OFFSET_STORED))

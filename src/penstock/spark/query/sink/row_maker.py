@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from penstock.api.batch import NO_HEADERS, Batch, SinkOrigin
 from penstock.api.columns import Late, Table
 from penstock.api.errors import DataError
-from penstock.api.schema import Type
+from penstock.api.schema import SchemaType
 from penstock.pipeline.errors import ErrorHandler, Stage, Step
 from penstock.spark.query.sink.columns import VALUE, columns_of, fitting, has_moments, merged, text_of, texts
 from penstock.spark.query.sink.plan import EXTRAS, Plan, RowsError
@@ -111,7 +111,7 @@ class RowMaker:
                 return batch.values
             return [value if isinstance(value, dict) else {VALUE: value} for value in batch.values]
         kinds = {id(schema): schema for schema in batch.value_schemas}
-        structs = {one for one, schema in kinds.items() if schema is not None and schema.type is Type.STRUCT}
+        structs = {one for one, schema in kinds.items() if schema is not None and schema.type is SchemaType.STRUCT}
         if len(structs) == len(kinds):
             return batch.values
         return [

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.validators import ValidString, at_least
 
 OPTION = "option."
@@ -18,7 +18,7 @@ SINK_CONFIG = (
     ConfigDef()
     .define(
         "format",
-        Type.STRING,
+        ConfigType.STRING,
         "parquet",
         None,
         Importance.HIGH,
@@ -26,17 +26,17 @@ SINK_CONFIG = (
     )
     .define(
         "path",
-        Type.STRING,
+        ConfigType.STRING,
         None,
         None,
         Importance.HIGH,
         "The folder to write to, as Spark names it (file:, s3a:, hdfs:, ...). Either this or `table` is given, unless "
         "the format has its destination among the options, as jdbc has.",
     )
-    .define("table", Type.STRING, None, None, Importance.HIGH, "The table of Spark's catalog to write to.")
+    .define("table", ConfigType.STRING, None, None, Importance.HIGH, "The table of Spark's catalog to write to.")
     .define(
         "mode",
-        Type.STRING,
+        ConfigType.STRING,
         "append",
         ValidString("append", "overwrite"),
         Importance.MEDIUM,
@@ -44,7 +44,7 @@ SINK_CONFIG = (
     )
     .define(
         "partition.by",
-        Type.LIST,
+        ConfigType.LIST,
         [],
         None,
         Importance.MEDIUM,
@@ -52,7 +52,7 @@ SINK_CONFIG = (
     )
     .define(
         "sql",
-        Type.STRING,
+        ConfigType.STRING,
         None,
         None,
         Importance.MEDIUM,
@@ -61,7 +61,7 @@ SINK_CONFIG = (
     )
     .define(
         "schema",
-        Type.STRING,
+        ConfigType.STRING,
         None,
         None,
         Importance.MEDIUM,
@@ -70,7 +70,7 @@ SINK_CONFIG = (
     )
     .define(
         "schema.evolution",
-        Type.STRING,
+        ConfigType.STRING,
         "add",
         ValidString("fail", "add", "ignore"),
         Importance.MEDIUM,
@@ -79,7 +79,7 @@ SINK_CONFIG = (
     )
     .define(
         "trigger.interval.ms",
-        Type.LONG,
+        ConfigType.LONG,
         0,
         at_least(0),
         Importance.MEDIUM,
@@ -87,7 +87,7 @@ SINK_CONFIG = (
     )
     .define(
         "batch.max.records",
-        Type.LONG,
+        ConfigType.LONG,
         1_000_000,
         at_least(1),
         Importance.LOW,

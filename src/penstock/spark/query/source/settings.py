@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from penstock.api.config import ConfigDef, Importance, Type
+from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConnectError
 from penstock.api.validators import NonEmptyString, at_least
 from penstock.pipeline.chain import prefixed
@@ -23,10 +23,12 @@ WITHOUT_SCHEMA = frozenset({"text"})
 
 SOURCE_CONFIG = (
     ConfigDef()
-    .define("topic", Type.STRING, validator=NonEmptyString(), importance=Importance.HIGH, documentation="Where to.")
+    .define(
+        "topic", ConfigType.STRING, validator=NonEmptyString(), importance=Importance.HIGH, documentation="Where to."
+    )
     .define(
         "format",
-        Type.STRING,
+        ConfigType.STRING,
         "parquet",
         NonEmptyString(),
         Importance.HIGH,
@@ -34,7 +36,7 @@ SOURCE_CONFIG = (
     )
     .define(
         "path",
-        Type.STRING,
+        ConfigType.STRING,
         None,
         None,
         Importance.HIGH,
@@ -42,7 +44,7 @@ SOURCE_CONFIG = (
     )
     .define(
         "checkpoint.location",
-        Type.STRING,
+        ConfigType.STRING,
         validator=NonEmptyString(),
         importance=Importance.HIGH,
         documentation="A folder that lasts, in which Spark notes what each batch was made of. Every connector has a "
@@ -50,7 +52,7 @@ SOURCE_CONFIG = (
     )
     .define(
         "schema",
-        Type.STRING,
+        ConfigType.STRING,
         None,
         None,
         Importance.MEDIUM,
@@ -58,7 +60,7 @@ SOURCE_CONFIG = (
     )
     .define(
         "sql",
-        Type.STRING,
+        ConfigType.STRING,
         None,
         None,
         Importance.MEDIUM,
@@ -66,7 +68,7 @@ SOURCE_CONFIG = (
     )
     .define(
         "key.columns",
-        Type.LIST,
+        ConfigType.LIST,
         [],
         None,
         Importance.MEDIUM,
@@ -74,7 +76,7 @@ SOURCE_CONFIG = (
     )
     .define(
         "trigger.interval.ms",
-        Type.LONG,
+        ConfigType.LONG,
         0,
         at_least(0),
         Importance.MEDIUM,
