@@ -4,7 +4,8 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from penstock.api.errors import ConnectError
-from penstock.kafka.clients import init_transactions, make_producer
+from penstock.kafka.client_settings import transactional_producer
+from penstock.kafka.clients import init_transactions, new_producer
 from penstock.kafka.fencing import fence, fence_task, transactional_id
 from support.kafka.client import Kafka
 from support.waiting import answer
@@ -18,7 +19,7 @@ def test_producers_of_old_tasks_can_commit_no_more(kafka: Kafka):
     zombies = []
     for task in range(2):
         id = transactional_id(topic, "c", task)
-        zombie = make_producer(worker, connector, client_id="zombie", transactional_id=id)
+        zombie = new_producer(transactional_producer(worker, connector, "zombie", id))
         init_transactions(zombie, 30)
         zombie.begin_transaction()
         zombie.produce(topic, b"zombie")
@@ -35,7 +36,7 @@ def test_producers_of_old_tasks_can_commit_no_more(kafka: Kafka):
 def test_an_open_transaction_of_a_task_ends_with_its_fencing(kafka: Kafka):
     topic = kafka.create_topic()
     worker, connector = {"bootstrap.servers": kafka.bootstrap, "group.id": topic}, {"name": "c"}
-    killed = make_producer(worker, connector, client_id="killed", transactional_id=transactional_id(topic, "c", 0))
+    killed = new_producer(transactional_producer(worker, connector, "killed", transactional_id(topic, "c", 0)))
     init_transactions(killed, 30)
     killed.begin_transaction()
     killed.produce(topic, b"half")

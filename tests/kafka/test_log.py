@@ -10,7 +10,7 @@ import pytest
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.kafka.admin import TopicSpec
 from penstock.kafka.client_settings import internal
-from penstock.kafka.clients import init_transactions, make_producer
+from penstock.kafka.clients import init_transactions, new_producer
 from penstock.kafka.log.reader import LogClients
 from penstock.kafka.log.topic import LogTopic
 from penstock.kafka.log.topic_log import TopicLog
@@ -127,7 +127,7 @@ def test_settings_that_the_broker_does_not_take_are_refused(kafka: Kafka):
 
 def test_reading_to_the_end_waits_for_open_transactions(kafka: Kafka):
     name = kafka.create_topic(config=COMPACT)
-    producer = make_producer({"bootstrap.servers": kafka.bootstrap}, {}, client_id="t", transactional_id=f"{name}-t")
+    producer = new_producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": f"{name}-t"})
     init_transactions(producer, 30)
     with opened(log_topic(name), clients(kafka, read_committed=True)) as (log, records):
         producer.begin_transaction()
@@ -145,7 +145,7 @@ def test_reading_to_the_end_waits_for_open_transactions(kafka: Kafka):
 
 def test_an_aborted_transaction_is_never_seen(kafka: Kafka):
     name = kafka.create_topic(config=COMPACT)
-    producer = make_producer({"bootstrap.servers": kafka.bootstrap}, {}, client_id="t", transactional_id=f"{name}-t")
+    producer = new_producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": f"{name}-t"})
     init_transactions(producer, 30)
     producer.begin_transaction()
     producer.produce(name, b"1", b"k")

@@ -10,14 +10,15 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AclOperation, ResourceType
 
+from penstock.api.sink import TopicPartition
 from penstock.core.group.membership import ClusterConfigSnapshot, Failed, Joined
 from penstock.core.model.records import ConnectorConfig, ConnectorStatus, TargetState
 from penstock.kafka.background import await_done
-from penstock.kafka.client_settings import with_prefix
-from penstock.kafka.clients import init_transactions, make_consumer, make_producer
+from penstock.kafka.client_settings import connector_consumer, connector_producer, transactional_producer, with_prefix
+from penstock.kafka.clients import init_transactions, new_consumer, new_producer
 from penstock.kafka.fencing import fence_task
 from penstock.kafka.group.member import GroupMember
-from penstock.kafka.offsets.sink_connectors import Place, SinkConnectorOffsets
+from penstock.kafka.offsets.sink_connectors import SinkConnectorOffsets
 from penstock.kafka.offsets.source_connectors import SourceConnectorOffsets
 from penstock.kafka.offsets.topic import worker_offsets
 from penstock.kafka.security.authorization import NotAllowedError
@@ -128,12 +129,12 @@ def _tasks_work(settings: dict[str, str], source: dict[str, str], topic: str) ->
     await_done(lambda done: SinkConnectorOffsets(settings).read(sink, lambda _, error: done(error)), "see no offsets")
     fence_task(settings, source, 0)
     make_topic(settings, topic)
-    producer = make_producer(settings, source, client_id="p", transactional_id=f"{settings['group.id']}-c-0")
+    producer = new_producer(transactional_producer(settings, source, "p", f"{settings['group.id']}-c-0"))
     init_transactions(producer, 30)
     producer.begin_transaction()
     producer.produce(topic, b"value")
     producer.commit_transaction(30)
-    consumer = make_consumer(settings, sink, client_id="c", isolation_level="read_committed")
+    consumer = new_consumer({**connector_consumer(settings, sink, "c"), "isolation.level": "read_committed"})
     consumer.subscribe([topic])
     message = consumer.poll(30)
     assert message is not None
@@ -141,8 +142,8 @@ def _tasks_work(settings: dict[str, str], source: dict[str, str], topic: str) ->
     consumer.commit(message, asynchronous=False)
     consumer.close()
     offsets = SinkConnectorOffsets(settings)
-    assert answer(lambda done: offsets.read(sink, done)) == {Place(topic, 0): 1}
-    answer(lambda done: offsets.write(sink, {Place(topic, 0): None}, done))  # by kafka-python
+    assert answer(lambda done: offsets.read(sink, done)) == {TopicPartition(topic, 0): 1}
+    answer(lambda done: offsets.write(sink, {TopicPartition(topic, 0): None}, done))  # by kafka-python
     assert answer(lambda done: offsets.read(sink, done)) == {}
 
 
@@ -162,7 +163,7 @@ def test_a_connector_may_log_in_as_somebody_else(secured: Secured):
     settings = worker(secured.login("SCRAM-SHA-512", name, "PEM"), name)
     for config, allowed in ((connector, True), ({"name": "c"}, False)):
         outcomes = Inbox()
-        producer = make_producer(settings, config, client_id="p", report_success=True)
+        producer = new_producer(connector_producer(settings, config, "p"))
         producer.produce(topic, b"v", on_delivery=lambda error, _, outcomes=outcomes: outcomes(error))
         producer.flush(30)
         assert (outcomes.next() is None) is allowed
@@ -234,6 +235,6 @@ def test_a_wrong_password_is_told(secured: Secured, caplog: pytest.LogCaptureFix
     store = StatusStore(worker(login, "wrong"), Inbox())
     store.start()
     with pytest.raises(KafkaException):
-        make_consumer(worker(login, "wrong"), {"name": "c"}, client_id="c").list_topics(timeout=3)
+        new_consumer(connector_consumer(worker(login, "wrong"), {"name": "c"}, "c")).list_topics(timeout=3)
     store.close()
     assert "SASL authentication error: Authentication failed" in caplog.text

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from penstock.api.errors import ConnectError
-from penstock.kafka.clients import make_consumer
-from penstock.kafka.offsets.sink_connectors import Place, SinkConnectorOffsets, SinkOffsetError, as_json, parse
+from penstock.api.sink import TopicPartition
+from penstock.kafka.client_settings import connector_consumer
+from penstock.kafka.clients import new_consumer
+from penstock.kafka.offsets.sink_connectors import SinkConnectorOffsets, SinkOffsetError, as_json, parse
 from support.kafka.client import Kafka
 from support.waiting import answer
 
@@ -14,8 +16,8 @@ from support.waiting import answer
 def test_parse():
     partition = {"kafka_topic": "t", "kafka_partition": "1"}
     assert parse([(partition, {"kafka_offset": "7"}), ({**partition, "kafka_partition": 2}, None)]) == {
-        Place("t", 1): 7,
-        Place("t", 2): None,
+        TopicPartition("t", 1): 7,
+        TopicPartition("t", 2): None,
     }
 
 
@@ -64,7 +66,7 @@ def test_offsets_of_a_wrong_form(partition: Any, offset: Any, problem: str):
 
 
 def test_as_json():
-    assert as_json({Place("t", 1): 7}) == [
+    assert as_json({TopicPartition("t", 1): 7}) == [
         {"partition": {"kafka_topic": "t", "kafka_partition": 1}, "offset": {"kafka_offset": 7}}
     ]
 
@@ -75,9 +77,9 @@ def test_offsets_of_a_group_are_altered_and_forgotten(kafka: Kafka):
     offsets = SinkConnectorOffsets({"bootstrap.servers": kafka.bootstrap})
     connector = {"name": topic}
     assert answer(offsets.read, connector) == {}
-    answer(offsets.write, connector, {Place(topic, 0): 3, Place(topic, 1): 4})
-    answer(offsets.write, connector, {Place(topic, 0): None, Place(topic, 1): 5})
-    assert answer(offsets.read, connector) == {Place(topic, 1): 5}
+    answer(offsets.write, connector, {TopicPartition(topic, 0): 3, TopicPartition(topic, 1): 4})
+    answer(offsets.write, connector, {TopicPartition(topic, 0): None, TopicPartition(topic, 1): 5})
+    assert answer(offsets.read, connector) == {TopicPartition(topic, 1): 5}
     answer(offsets.write, connector, None)
     answer(offsets.write, connector, None)
     assert answer(offsets.read, connector) == {}
@@ -87,19 +89,19 @@ def test_offsets_of_a_group_are_altered_and_forgotten(kafka: Kafka):
 def test_a_topic_that_does_not_exist_is_refused(kafka: Kafka):
     offsets = SinkConnectorOffsets({"bootstrap.servers": kafka.bootstrap})
     with pytest.raises(ConnectError, match=r"^Failed to alter consumer group offsets for connector c-nowhere$"):
-        answer(offsets.write, {"name": "c-nowhere"}, {Place("no-such-topic-anywhere", 0): 1})
+        answer(offsets.write, {"name": "c-nowhere"}, {TopicPartition("no-such-topic-anywhere", 0): 1})
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize(
     ("place", "offset", "problem"),
     [
-        (Place("t", 0), -1, "Failed to modify offsets for sink connector c-odd"),
-        (Place("t", -1), 1, "Failed to alter consumer group offsets for connector c-odd"),
-        (Place("", 0), 1, "Failed to alter consumer group offsets for connector c-odd"),
+        (TopicPartition("t", 0), -1, "Failed to modify offsets for sink connector c-odd"),
+        (TopicPartition("t", -1), 1, "Failed to alter consumer group offsets for connector c-odd"),
+        (TopicPartition("", 0), 1, "Failed to alter consumer group offsets for connector c-odd"),
     ],
 )
-def test_places_and_offsets_that_there_can_not_be(kafka: Kafka, place: Place, offset: int, problem: str):
+def test_places_and_offsets_that_there_can_not_be(kafka: Kafka, place: TopicPartition, offset: int, problem: str):
     offsets = SinkConnectorOffsets({"bootstrap.servers": kafka.bootstrap})
     with pytest.raises(ConnectError) as caught:
         answer(offsets.write, {"name": "c-odd"}, {place: offset})
@@ -112,15 +114,15 @@ def test_a_group_with_members_is_left_alone(kafka: Kafka):
     kafka.produce(topic, ["a"])
     worker, connector = {"bootstrap.servers": kafka.bootstrap}, {"name": topic}
     offsets = SinkConnectorOffsets(worker)
-    consumer = make_consumer(worker, connector, client_id="member")
+    consumer = new_consumer(connector_consumer(worker, connector, "member"))
     try:
         consumer.subscribe([topic])
         assert consumer.poll(30) is not None
         haven_t_stopped = f"connector {topic} either because its tasks haven't stopped completely yet"
         with pytest.raises(ConnectError, match=haven_t_stopped):
-            answer(offsets.write, connector, {Place(topic, 0): 1})
+            answer(offsets.write, connector, {TopicPartition(topic, 0): 1})
         with pytest.raises(ConnectError, match=haven_t_stopped):
-            answer(offsets.write, connector, {Place(topic, 0): None})
+            answer(offsets.write, connector, {TopicPartition(topic, 0): None})
         with pytest.raises(ConnectError, match=haven_t_stopped):
             answer(offsets.write, connector, None)
     finally:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 import time
 
 from penstock.pipeline.metrics import Metrics
@@ -31,3 +32,24 @@ def test_reports_come_now_and_then() -> None:
         metrics.tick(now + seconds)
     assert len(reports) == 2
     assert reports[0]["sink-record-read-total"] == 0
+
+
+def test_two_threads_may_count_the_same_thing() -> None:
+    metrics = Metrics(lambda values: None, ("n-total",))
+    adding, other_done = threading.Event(), threading.Event()
+
+    class Slow(float):
+        """Is being added while another thread adds."""
+
+        def __radd__(self, other: float) -> float:
+            adding.set()
+            other_done.wait(0.3)
+            return other + 1.0
+
+    slow = threading.Thread(target=lambda: metrics.add("n-total", Slow(1)))
+    slow.start()
+    assert adding.wait(5)
+    metrics.add("n-total", 1)
+    other_done.set()
+    slow.join()
+    assert metrics.snapshot(0.0)["n-total"] == 2

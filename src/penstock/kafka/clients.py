@@ -18,13 +18,7 @@ from confluent_kafka.admin import AdminClient
 
 from penstock.api.errors import ConfigError, KafkaError
 from penstock.kafka.client_log import RepeatedFailures
-from penstock.kafka.client_settings import (
-    Settings,
-    connector_admin,
-    connector_consumer,
-    connector_producer,
-    transactional_producer,
-)
+from penstock.kafka.client_settings import Settings, connector_admin
 from penstock.kafka.librdkafka_config import ADMIN, CONSUMER, MAX_PROPAGATION_MS, PRODUCER, translate
 from penstock.kafka.security.clients import chain_in_file, for_librdkafka
 from penstock.kafka.security.settings import SECURITY
@@ -177,46 +171,15 @@ def check_addresses(servers: str) -> None:
             raise ConfigError(f"Invalid url in bootstrap.servers: {address}")
 
 
-def make_producer(
-    worker: Settings,
-    connector: Settings,
-    *,
-    client_id: str,
-    transactional_id: str | None = None,
-    report_success: bool = False,
-) -> Producer:
-    """The producer of a connector's task, transactional if it is given an id (claimed by ``init_transactions``).
-
-    Delivery callbacks hear of failures only, unless ``report_success``: a callback per record costs half the speed.
-    ``produce`` raises BufferError while its queue is full: ``poll(0.01)``, then again.
-    """
-    if transactional_id is None:
-        java = connector_producer(worker, connector, client_id)
-    else:
-        java = transactional_producer(worker, connector, client_id, transactional_id)
-    return new_producer(java, **{"delivery.report.only.error": not report_success})
-
-
 def init_transactions(producer: Producer, timeout: float) -> None:
-    """Claim the producer's transactional id, which fences whoever had it; raises KafkaException.
+    """Claim the producer's transactional id, which fences the producer that had it; raises KafkaException.
 
-    Seconds. A client looks for its coordinator once, and again after 500 ms, so it must be connected when it begins.
-    Its connection for the first answer is closed with that answer, which tells it who the brokers are: it asks twice.
+    ``timeout`` is in seconds. A client looks for its coordinator once, and again after 500 ms, so it must be connected
+    before. The connection of its first request is closed with the answer, which names the brokers: so it asks twice.
     """
     for _ in range(2):
         producer.list_topics("__transaction_state", timeout=timeout)
     producer.init_transactions(timeout)
-
-
-def make_consumer(
-    worker: Settings, connector: Settings, *, client_id: str, group_id: str | None = None, **java: str
-) -> Consumer:
-    """The consumer of a connector. ``java``: settings that win, underscores for dots (``isolation_level=...``).
-
-    Fast is ``poll(timeout)`` for the first record and then ``consume(n, 0)`` for those that are there already.
-    """
-    settings = connector_consumer(worker, connector, client_id, group_id)
-    return new_consumer({**settings, **{name.replace("_", "."): value for name, value in java.items()}})
 
 
 def make_admin(worker: Settings, connector: Settings | None = None, *, client_id: str) -> AdminClient:

@@ -15,8 +15,8 @@ from confluent_kafka import KafkaException
 from penstock.api.errors import ConnectError
 from penstock.kafka.admin import code_of, sentence
 from penstock.kafka.background import OnAnswer, in_background
-from penstock.kafka.client_settings import connector_producer
-from penstock.kafka.clients import init_transactions, make_producer
+from penstock.kafka.client_settings import connector_producer, transactional_producer
+from penstock.kafka.clients import init_transactions, new_producer
 from penstock.kafka.security.authorization import missing_right
 from penstock.kafka.security.settings import Security
 
@@ -46,7 +46,7 @@ def fence_task(worker: Settings, connector: Settings, task: int, timeout: float 
     """
     name = connector["name"]
     id = transactional_id(worker["group.id"], name, task)
-    producer = make_producer(worker, connector, client_id=f"connector-fencer-{name}-{task}", transactional_id=id)
+    producer = new_producer(transactional_producer(worker, connector, f"connector-fencer-{name}-{task}", id))
     try:
         init_transactions(producer, timeout)
     except KafkaException as e:

@@ -3,14 +3,16 @@
 ``add`` counts (names end in ``-total`` or stand for a number of things), ``observe`` keeps maximum and average of a
 figure, ``put`` is a gauge. For each ``<x>-total`` in RATES, ``<x>-rate`` is the number per second over the last half
 minute. Java: ``ConnectMetricsRegistry``, ``TaskMetricsGroup``, ``SourceTaskMetricsGroup``, ``SinkTaskMetricsGroup``,
-``ErrorHandlingMetrics``. Names that begin with ``penstock-`` are ours; one of them is a text.
+``ErrorHandlingMetrics``. Names that begin with ``penstock-`` are ours; some of them are texts.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from penstock.java.text import java_class_name
 
@@ -38,69 +40,96 @@ Report = Callable[[dict[str, float | str]], None]
 
 
 class Metrics:
-    """Not thread-safe but for single additions; belongs to the loop's thread. ``report`` is given all values now and
-    then.
-    """
+    """Any thread may count and observe; ``tick`` is the loop's. ``report`` gets all values now and then."""
 
     def __init__(self, report: Report, totals: tuple[str, ...], every: float = 5.0) -> None:
         self._report, self._every = report, every
+        self._lock = threading.Lock()
         self._values: dict[str, float] = dict.fromkeys((*totals, *ERRORS), 0.0)
-        self._observed: dict[str, list[float]] = {}
+        self._observed: dict[tuple[str, str], _Observed] = {}
         self._history: deque[tuple[float, dict[str, float]]] = deque()
         self._commits = [0, 0]
-        self._said: dict[str, float | str] = {}
+        self._texts: dict[str, float | str] = {}
         self.before_report: Callable[[], None] = lambda: None
-        """Called before values are reported, for gauges that cost something."""
+        """Called before values are reported, for gauges that are expensive to measure."""
         self._next = time.monotonic() + every
 
     def add(self, name: str, count: float = 1) -> None:
-        self._values[name] = self._values.get(name, 0.0) + count
+        with self._lock:
+            self._values[name] = self._values.get(name, 0.0) + count
 
     def put(self, name: str, value: float) -> None:
-        self._values[name] = value
+        with self._lock:
+            self._values[name] = value
 
     def observe(self, name: str, value: float, unit: str = "") -> None:
-        """Figures ``<name>-max<unit>`` and ``<name>-avg<unit>`` since the last half minute began."""
-        found = self._observed.setdefault(f"{name}\0{unit}", [0.0, 0.0, 0.0])
-        found[0], found[1], found[2] = max(found[0], value), found[1] + value, found[2] + 1
+        """Figures ``<name>-max<unit>`` and ``<name>-avg<unit>`` since the start of the task."""
+        with self._lock:
+            self._observed.setdefault((name, unit), _Observed()).add(value)
 
     def survived(self, error: BaseException) -> None:
-        """An error that did not end the task, though something has to wait, or is lost."""
+        """An error that did not end the task, though something is retried or lost."""
         message = f"{java_class_name(type(error))}: {error}" if error.args else java_class_name(type(error))
-        self._said = {"penstock-last-error": message, "penstock-last-error-timestamp": int(time.time() * 1000)}
+        with self._lock:
+            self._texts |= {"penstock-last-error": message, "penstock-last-error-timestamp": int(time.time() * 1000)}
 
     def say(self, name: str, text: str) -> None:
-        """A text among the values, such as another process of this task has found."""
-        self._said[name] = text
+        """A text among the values, from another process of this task."""
+        with self._lock:
+            self._texts[name] = text
 
     def committed(self, seconds: float, success: bool = True) -> None:
         """One attempt to commit offsets has ended."""
-        self._commits[success] += 1
+        with self._lock:
+            self._commits[success] += 1
         if success:
             self.observe("offset-commit", seconds * 1000, "-time-ms")
 
     def tick(self, now: float) -> None:
-        """Called by the loop as often as it comes by; reports when it is time."""
+        """Called by the loop in each turn; reports when it is time."""
         if now >= self._next:
             self._next = now + self._every
             self.before_report()
             self._report(self.snapshot(now))
 
     def snapshot(self, now: float) -> dict[str, float | str]:
-        values: dict[str, float | str] = {**self._values, **self._said}
+        with self._lock:
+            totals, texts = dict(self._values), dict(self._texts)
+            figures = [(*key, each.maximum, each.average) for key, each in self._observed.items()]
+            failed, done = self._commits
+        values: dict[str, float | str] = {**totals, **texts, **self._rates(now, totals)}
+        for name, unit, maximum, average in figures:
+            values[f"{name}-max{unit}"], values[f"{name}-avg{unit}"] = maximum, average
+        if attempts := failed + done:
+            values["offset-commit-success-percentage"] = done / attempts
+            values["offset-commit-failure-percentage"] = failed / attempts
+        return values
+
+    def _rates(self, now: float, totals: dict[str, float]) -> dict[str, float]:
         while self._history and self._history[0][0] < now - _WINDOW:
             self._history.popleft()
-        if self._history:
-            then, old = self._history[0]
-            seconds = max(now - then, 1.0)
-            for name in RATES:
-                if (total := f"{name}-total") in self._values:
-                    values[f"{name}-rate"] = (self._values[total] - old.get(total, 0.0)) / seconds
-        self._history.append((now, dict(self._values)))
-        for key, (most, whole, count) in self._observed.items():
-            prefix, unit = key.split("\0")
-            values[f"{prefix}-max{unit}"], values[f"{prefix}-avg{unit}"] = most, whole / count
-        if attempts := sum(self._commits):
-            values["offset-commit-success-percentage"] = self._commits[1] / attempts
-            values["offset-commit-failure-percentage"] = self._commits[0] / attempts
-        return values
+        then, old = self._history[0] if self._history else (now, {})
+        first = not self._history
+        self._history.append((now, totals))
+        if first:
+            return {}
+        seconds = max(now - then, 1.0)
+        return {
+            f"{name}-rate": (totals[total] - old.get(total, 0.0)) / seconds
+            for name in RATES
+            if (total := f"{name}-total") in totals
+        }
+
+
+@dataclass(slots=True)
+class _Observed:
+    maximum: float = 0.0
+    total: float = 0.0
+    count: int = 0
+
+    def add(self, value: float) -> None:
+        self.maximum, self.total, self.count = max(self.maximum, value), self.total + value, self.count + 1
+
+    @property
+    def average(self) -> float:
+        return self.total / self.count

@@ -6,11 +6,12 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Self
 
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.errors import ErrorHandler
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.task import TaskControl, TaskHost
+from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, seconds_of
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +25,20 @@ class TaskRuntime:
     host: TaskHost
     metrics: Metrics
     errors: ErrorHandler
+
+
+@dataclass(frozen=True, slots=True)
+class CommitTiming:
+    """``offset.flush.interval.ms`` and ``offset.flush.timeout.ms``, in seconds."""
+
+    interval: float
+    timeout: float
+
+    @classmethod
+    def of(cls, spec: TaskSpec) -> Self:
+        return cls(
+            seconds_of(spec, "offset.flush.interval.ms", "60000"), seconds_of(spec, "offset.flush.timeout.ms", "5000")
+        )
 
 
 @dataclass(slots=True)

@@ -69,10 +69,6 @@ class PrivilegedWriter:
         ends: dict[int, int] = {}
         self._put(lambda: self._append(records, ends), lambda error: on_written(ends, error))
 
-    def relinquish(self) -> None:
-        """Give the right back, after what was appended before."""
-        self._put(self._relinquish, lambda error: None)
-
     def close(self) -> None:
         self._closed = True
         self._work.put(None)
@@ -93,7 +89,7 @@ class PrivilegedWriter:
                 on_done(e if isinstance(e, ConnectError) else self._failed(e))
             else:
                 on_done(None)
-        self._relinquish()
+        self._drop_producer()
 
     def _claim(self) -> None:
         if self._producer is not None:
@@ -102,7 +98,7 @@ class PrivilegedWriter:
         try:
             init_transactions(self._producer, _TIMEOUT)
         except KafkaException as e:
-            self._relinquish()
+            self._drop_producer()
             id, principal = self._settings["transactional.id"], Security.of(self._settings).principal
             right = missing_right(code_of(e), principal, "WRITE and DESCRIBE", id)
             failed = "Failed to create and initialize fencable producer for config topic"
@@ -123,7 +119,7 @@ class PrivilegedWriter:
         producer.flush(_TIMEOUT)
         producer.commit_transaction(_TIMEOUT)
 
-    def _relinquish(self) -> None:
+    def _drop_producer(self) -> None:
         producer, self._producer = self._producer, None
         if producer is not None:
             producer.purge()
@@ -131,7 +127,7 @@ class PrivilegedWriter:
     def _failed(self, error: Exception) -> PrivilegedWriteError:
         fenced = code_of(error) in _FENCED
         log.warning("Failed to perform fencable send to config topic: %s", sentence(error))
-        self._relinquish()
+        self._drop_producer()
         kind = FencedError if fenced else PrivilegedWriteError
         failed = kind("Failed to perform fencable send to config topic")
         failed.__cause__ = error

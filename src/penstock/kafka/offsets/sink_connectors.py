@@ -1,4 +1,4 @@
-"""The offsets of sink connectors, which are those of their consumer groups: read, alter, forget.
+"""The offsets of sink connectors, which are those of their consumer groups: read, altered, reset.
 
 Java: ``Worker.sinkConnectorOffsets``, ``modifySinkConnectorOffsets`` and ``SinkUtils`` (KIP-875), with their words.
 """
@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
 from confluent_kafka import KafkaError as BrokerError
+from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import AdminClient
 
 from kafka import KafkaAdminClient
 from kafka import TopicPartition as GroupPartition
 from kafka import errors as group_errors
 from penstock.api.errors import ConnectError
+from penstock.api.sink import TopicPartition
 from penstock.java.text import java_text
 from penstock.kafka.admin import code_of, sentence
 from penstock.kafka.background import OnAnswer, in_background
@@ -32,34 +34,31 @@ _TIMEOUT = 90.0
 _BUSY = (BrokerError.UNKNOWN_MEMBER_ID, BrokerError.GROUP_SUBSCRIBED_TO_TOPIC, BrokerError.NON_EMPTY_GROUP)
 
 
-class Place(NamedTuple):
-    topic: str
-    partition: int
-
-
 class SinkOffsetError(ConnectError):
-    """A request that names no place or no offset. Java: ``BadRequestException``, that is 400."""
+    """A request without a partition or an offset that can be used. Java: ``BadRequestException``, that is 400."""
 
     java_name = "org.apache.kafka.connect.runtime.rest.errors.BadRequestException"
 
 
-def parse(offsets: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]) -> dict[Place, int | None]:
-    """Places and offsets (None: forget it) of a request; raises SinkOffsetError. Numbers may be given as texts."""
-    parsed: dict[Place, int | None] = {}
+def parse(
+    offsets: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]],
+) -> dict[TopicPartition, int | None]:
+    """The offsets of a request by partition, None for one to reset; raises SinkOffsetError. Numbers may be texts."""
+    parsed: dict[TopicPartition, int | None] = {}
     for partition, offset in offsets:
-        place = _place(partition)
+        where = _partition(partition)
         if offset is None:
-            parsed[place] = None
+            parsed[where] = None
         elif "kafka_offset" not in offset:
             raise SinkOffsetError(
                 "The offset for a sink connector should either be null or contain the key 'kafka_offset'"
             )
         else:
-            parsed[place] = _number(offset["kafka_offset"], 64, "Kafka offset", "Offset")
+            parsed[where] = _number(offset["kafka_offset"], 64, "Kafka offset", "Offset")
     return parsed
 
 
-def _place(partition: Mapping[str, Any] | None) -> Place:
+def _partition(partition: Mapping[str, Any] | None) -> TopicPartition:
     if partition is None:
         raise SinkOffsetError("The partition for a sink connector offset cannot be null or missing")
     if not {"kafka_topic", "kafka_partition"} <= partition.keys():
@@ -71,7 +70,7 @@ def _place(partition: Mapping[str, Any] | None) -> Place:
     if partition["kafka_partition"] is None:
         raise SinkOffsetError("Kafka partitions must be valid numbers and may not be null")
     number = _number(partition["kafka_partition"], 32, "Kafka partition", "Partition")
-    return Place(java_text(partition["kafka_topic"]), number)
+    return TopicPartition(java_text(partition["kafka_topic"]), number)
 
 
 def _number(value: Any, bits: int, what: str, kind: str) -> int:
@@ -85,34 +84,34 @@ def _number(value: Any, bits: int, what: str, kind: str) -> int:
     )
 
 
-def as_json(offsets: Mapping[Place, int]) -> list[dict[str, Any]]:
-    """As ``GET /connectors/{name}/offsets`` shows them."""
+def as_json(offsets: Mapping[TopicPartition, int]) -> list[dict[str, Any]]:
+    """The form in which ``GET /connectors/{name}/offsets`` shows offsets."""
     return [
         {
-            "partition": {"kafka_topic": place.topic, "kafka_partition": place.partition},
+            "partition": {"kafka_topic": partition.topic, "kafka_partition": partition.partition},
             "offset": {"kafka_offset": offset},
         }
-        for place, offset in offsets.items()
+        for partition, offset in offsets.items()
     ]
 
 
 class SinkConnectorOffsets:
-    """Each request is worked on by a thread of its own, which calls ``on_done`` with a result or a ConnectError."""
+    """Each request runs in a thread of its own, which calls ``on_done`` with a result or a ConnectError."""
 
     def __init__(self, worker: Settings) -> None:
         self._worker = worker
 
-    def read(self, connector: Settings, on_done: OnAnswer[dict[Place, int]]) -> None:
+    def read(self, connector: Settings, on_done: OnAnswer[dict[TopicPartition, int]]) -> None:
         """What the group of this connector (its configuration, with ``name``) has committed, by topic and partition."""
         self._work(connector, lambda admin, group: _committed(admin, group, connector["name"]), on_done)
 
     def write(
         self,
         connector: Settings,
-        changes: Mapping[Place, int | None] | None,
+        changes: Mapping[TopicPartition, int | None] | None,
         on_done: OnAnswer[None],
     ) -> None:
-        """Alter or forget (None) single offsets, or forget the whole group (no changes); its tasks must have ended."""
+        """Alter or reset (None) single offsets, or reset the whole group (no changes); its tasks must have ended."""
 
         def work(admin: AdminClient, group: str) -> None:
             if changes is None:
@@ -130,36 +129,40 @@ class SinkConnectorOffsets:
     def _settings(self, connector: Settings) -> dict[str, str]:
         return connector_admin(self._worker, connector, f"connector-worker-adminclient-{connector['name']}")
 
-    def _alter(self, admin: AdminClient, group: str, connector: Settings, changes: Mapping[Place, int | None]) -> None:
+    def _alter(
+        self, admin: AdminClient, group: str, connector: Settings, changes: Mapping[TopicPartition, int | None]
+    ) -> None:
         name = connector["name"]
         if any(offset is not None and offset < 0 for offset in changes.values()):
             raise ConnectError(f"Failed to modify offsets for sink connector {name}")
         try:
-            written = [TopicPartition(*place, offset) for place, offset in changes.items() if offset is not None]
+            written = [
+                ClientPartition(*partition, offset) for partition, offset in changes.items() if offset is not None
+            ]
             if written:
                 request = [ConsumerGroupTopicPartitions(group, written)]
                 future = admin.alter_consumer_group_offsets(request, request_timeout=_TIMEOUT)[group]
                 for answer in future.result().topic_partitions:
                     if answer.error is not None:
                         raise KafkaException(answer.error)
-            forgotten = [place for place, offset in changes.items() if offset is None]
+            forgotten = [partition for partition, offset in changes.items() if offset is None]
             if forgotten:
                 self._forget(group, connector, forgotten)
         except (
             KafkaException,
             group_errors.KafkaError,
             ValueError,
-        ) as e:  # ValueError: librdkafka's of impossible places
+        ) as e:  # ValueError: librdkafka's, for partitions out of range
             busy = code_of(e) in _BUSY or getattr(e, "errno", None) in _BUSY
             raise _failed("alter", busy, f"consumer group offsets for connector {name}", e) from e
 
-    def _forget(self, group: str, connector: Settings, places: Sequence[Place]) -> None:
-        # librdkafka can delete single offsets, its Python client can't ask for it.
+    def _forget(self, group: str, connector: Settings, partitions: Sequence[TopicPartition]) -> None:
+        # librdkafka can delete single offsets, but its Python client has no function for that.
         arguments = client_arguments(self._settings(connector), f"connector-worker-adminclient-{connector['name']}")
         known = {name: value for name, value in arguments.items() if name in KafkaAdminClient.DEFAULT_CONFIG}
         client = KafkaAdminClient(**known)
         try:
-            answers = client.delete_group_offsets(group, [GroupPartition(*place) for place in places])
+            answers = client.delete_group_offsets(group, [GroupPartition(*each) for each in partitions])
         except group_errors.GroupIdNotFoundError:
             return
         finally:
@@ -169,7 +172,7 @@ class SinkConnectorOffsets:
                 raise error(f"{where.topic}-{where.partition}")
 
 
-def _committed(admin: AdminClient, group: str, name: str) -> dict[Place, int]:
+def _committed(admin: AdminClient, group: str, name: str) -> dict[TopicPartition, int]:
     try:
         request = [ConsumerGroupTopicPartitions(group)]
         future = admin.list_consumer_group_offsets(request, request_timeout=_TIMEOUT)[group]
@@ -179,7 +182,7 @@ def _committed(admin: AdminClient, group: str, name: str) -> dict[Place, int]:
             return {}
         cause = ConnectError(sentence(e))
         raise ConnectError(f"Failed to retrieve consumer group offsets for sink connector {name}") from cause
-    found = {Place(a.topic, a.partition): a.offset for a in answers if a.error is None and a.offset >= 0}
+    found = {TopicPartition(a.topic, a.partition): a.offset for a in answers if a.error is None and a.offset >= 0}
     return dict(sorted(found.items()))
 
 

@@ -88,15 +88,11 @@ class ConfigStore:
         self._privileged.append(pairs, written)
 
     def claim_write_privileges(self, on_done: OnDone) -> None:
-        """To be called on becoming leader, before the first privileged append; fences the leader before."""
+        """Called on becoming leader, before the first privileged append; fences the leader before."""
         if self._privileged is None:
             on_done(None)
         else:
             self._privileged.claim(on_done)
-
-    def relinquish_write_privileges(self) -> None:
-        if self._privileged is not None:
-            self._privileged.relinquish()
 
     def read_to_end(self, on_done: OnDone) -> None:
         """Done when every record that is in the topic now has been delivered."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping
-
-from confluent_kafka import Consumer
-from confluent_kafka import TopicPartition as Place
+import enum
+import threading
+from collections.abc import Iterable, Mapping
 
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, IllegalWorkerStateError
@@ -16,59 +14,131 @@ from penstock.pipeline.errors import ErrorHandler, Failure, Stage
 
 SINK_TASK_CLASS = "org.apache.kafka.connect.sink.SinkTask"
 
+Partitions = frozenset[TopicPartition]
+
+
+class Flow(enum.Enum):
+    """What a task asks for partitions: that they are fetched from, or not."""
+
+    PAUSE = "pause"
+    RESUME = "resume"
+
 
 class SinkContext:
-    """The ``SinkTaskContext`` of one run. Wishes are kept here until the loop looks at them.
+    """The ``SinkTaskContext`` of one run. Keeps the task's requests until the loop takes them.
 
-    Wishes may come from any thread. The consumer's own ``pause`` and ``resume`` may not: while another thread polls,
-    they wait for ever.
+    The task may call from any of its threads. Its requests can't be carried out in those threads: the consumer's
+    ``pause`` and ``resume`` block while the loop polls.
     """
 
     def __init__(self, configs: Mapping[str, str], reporter: WorkerErrantRecordReporter | None) -> None:
         self.configs = configs
         self._reporter = reporter
-        self.assigned: frozenset[TopicPartition] = frozenset()
-        self.rewinds: dict[TopicPartition, int] = {}
-        self.retry_after: float | None = None
-        self.paused: set[TopicPartition] = set()
-        self.commit_requested = False
-        self.steered: deque[tuple[str, set[TopicPartition]]] = deque()
-        """What is to be done to the consumer: ``pause`` or ``resume`` these partitions."""
+        self._lock = threading.Lock()
+        self._assigned: Partitions = frozenset()
+        self._paused: Partitions = frozenset()
+        self._flow: list[tuple[Flow, Partitions]] = []
+        self._rewinds: dict[TopicPartition, int] = {}
+        self._retry_after: float | None = None
+        self._commit_requested = False
+
+    # -- called by the task
 
     @property
-    def assignment(self) -> frozenset[TopicPartition]:
-        return self.assigned
+    def assignment(self) -> Partitions:
+        return self._assigned
 
     @property
     def errant_record_reporter(self) -> ErrantRecordReporter | None:
         return self._reporter
 
     def offset(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self.rewinds.update({TopicPartition(*partition): offset for partition, offset in offsets.items()})
+        with self._lock:
+            self._rewinds.update({TopicPartition(*partition): offset for partition, offset in offsets.items()})
 
     def timeout(self, milliseconds: int) -> None:
-        self.retry_after = max(milliseconds, 0) / 1000
+        with self._lock:
+            self._retry_after = max(milliseconds, 0) / 1000
 
     def pause(self, *partitions: TopicPartition) -> None:
-        known = self._known("pause", partitions)
-        self.paused |= known
-        self.steered.append(("pause", known))
+        with self._lock:
+            asked = self._checked(Flow.PAUSE, partitions)
+            self._paused |= asked
+            self._flow.append((Flow.PAUSE, asked))
 
     def resume(self, *partitions: TopicPartition) -> None:
-        known = self._known("resume", partitions)
-        self.paused -= known
-        self.steered.append(("resume", known))
+        with self._lock:
+            asked = self._checked(Flow.RESUME, partitions)
+            self._paused -= asked
+            self._flow.append((Flow.RESUME, asked))
 
-    def _known(self, what: str, partitions: tuple[TopicPartition, ...]) -> set[TopicPartition]:
-        found = {TopicPartition(*partition) for partition in partitions}
-        if not found <= self.assigned:
+    def _checked(self, flow: Flow, partitions: tuple[TopicPartition, ...]) -> Partitions:
+        asked = frozenset(TopicPartition(*partition) for partition in partitions)
+        if not asked <= self._assigned:
             raise IllegalWorkerStateError(
-                f"SinkTasks may not {what} partitions that are not currently assigned to them."
+                f"SinkTasks may not {flow.value} partitions that are not currently assigned to them."
             )
-        return found
+        return asked
 
     def request_commit(self) -> None:
-        self.commit_requested = True
+        with self._lock:
+            self._commit_requested = True
+
+    # -- called by the loop
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        with self._lock:
+            self._assigned |= frozenset(partitions)
+
+    def revoke(self, partitions: Iterable[TopicPartition]) -> None:
+        with self._lock:
+            self._assigned -= frozenset(partitions)
+            self._paused &= self._assigned
+
+    @property
+    def paused(self) -> Partitions:
+        """The partitions that the task has paused."""
+        return self._paused
+
+    def take_flow(self) -> list[tuple[Flow, Partitions]]:
+        """The pauses and resumptions since the last call, in order."""
+        with self._lock:
+            flow, self._flow = self._flow, []
+        return flow
+
+    @property
+    def rewinds(self) -> dict[TopicPartition, int]:
+        """The offsets from which the task wants to read again."""
+        with self._lock:
+            return dict(self._rewinds)
+
+    def end_rewind(self, partition: TopicPartition, offset: int) -> None:
+        """The consumer is at this offset, or has lost the partition. A later request for the partition stays."""
+        with self._lock:
+            if self._rewinds.get(partition) == offset:
+                del self._rewinds[partition]
+
+    def take_rewinds(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """The requests for these partitions; they are answered."""
+        with self._lock:
+            return {each: self._rewinds.pop(each) for each in partitions if each in self._rewinds}
+
+    def take_retry_after(self) -> float | None:
+        """Seconds to wait before the next attempt, if the task said so."""
+        with self._lock:
+            seconds, self._retry_after = self._retry_after, None
+        return seconds
+
+    def take_commit_request(self) -> bool:
+        """Whether a commit was requested since the last call."""
+        with self._lock:
+            requested, self._commit_requested = self._commit_requested, False
+        return requested
+
+    def check_reported(self) -> None:
+        """Raises what ``report`` raised, if the task has swallowed it."""
+        if self._reporter is not None:
+            self._reporter.check()
 
 
 class WorkerErrantRecordReporter:
@@ -76,35 +146,16 @@ class WorkerErrantRecordReporter:
 
     def __init__(self, errors: ErrorHandler) -> None:
         self._errors = errors
-        self._refused: ConnectError | None = None
+        self._raised: ConnectError | None = None
 
     def report(self, record: SinkRecord, error: BaseException) -> None:
         failure = Failure(Stage.TASK_PUT, SINK_TASK_CLASS, error, Batch.of_sink_records([record]))
         try:
             self._errors.failed(failure)
         except ConnectError as e:
-            self._refused = e
+            self._raised = e
             raise
 
     def check(self) -> None:
-        """Raises what ``report`` raised, if the task has swallowed it."""
-        if self._refused is not None:
-            raise self._refused
-
-
-def places(offsets: Mapping[TopicPartition, int]) -> list[Place]:
-    return [Place(topic, partition, offset) for (topic, partition), offset in offsets.items()]
-
-
-def names(partitions: list[Place]) -> list[TopicPartition]:
-    return [TopicPartition(each.topic, each.partition) for each in partitions]
-
-
-def pause(consumer: Consumer, partitions: frozenset[TopicPartition] | set[TopicPartition]) -> None:
-    if partitions:
-        consumer.pause([Place(*each) for each in partitions])
-
-
-def resume(consumer: Consumer, partitions: frozenset[TopicPartition] | set[TopicPartition]) -> None:
-    if partitions:
-        consumer.resume([Place(*each) for each in partitions])
+        if self._raised is not None:
+            raise self._raised

@@ -1,7 +1,7 @@
 """The loop of a sink task: fetch → converters → transforms → ``put`` → ``pre_commit`` → commit, on whole batches.
 
-Offsets are committed up to what the task has taken and its ``pre_commit`` agrees to. A RetriableError of ``put`` keeps
-the batch: the consumer is paused, but polled to stay in the group, and the same records are put again.
+Offsets are committed up to what the task has taken and its ``pre_commit`` agrees to. After a RetriableError of ``put``
+the same records are put again; meanwhile all partitions are paused, and the consumer is polled to stay in its group.
 Java: ``WorkerSinkTask``.
 """
 
@@ -13,25 +13,49 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, KafkaException, Message
-from confluent_kafka import TopicPartition as Place
+from confluent_kafka import TopicPartition as ClientPartition
 
-from penstock.api.batch import Batch, SinkOrigin
+from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.pipeline.dead_letters import DeadLetterQueue, OriginalRecords
-from penstock.pipeline.errors import ErrorHandler, Step
-from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.sink.context import SinkContext, WorkerErrantRecordReporter, names, pause, resume
+from penstock.pipeline.errors import Step
+from penstock.pipeline.runtime import TaskRuntime
+from penstock.pipeline.sink.context import Flow, SinkContext
 from penstock.pipeline.sink.fetch import fetch, raw_batch
 from penstock.pipeline.sink.offsets import SinkTaskOffsets
-from penstock.pipeline.sink.positions import positions
+from penstock.pipeline.sink.partitions import names, pause, positions, resume
+from penstock.pipeline.sink.pending import PendingBatch
 from penstock.pipeline.sink.subscription import Subscription
-from penstock.pipeline.task import TaskControl, TaskHost
 
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 0.5
 TURN_SECONDS = 0.1
+QUEUE_FLUSH_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class GroupConsumer:
+    """The consumer of the task and how it reads."""
+
+    client: Consumer
+    subscription: Subscription
+    max_records: int
+    """How many records a ``put`` gets at most."""
+    offset_reset: str
+    """librdkafka's ``auto.offset.reset``."""
+    cooperative: bool
+    """Whether partitions are assigned and revoked a few at a time (cooperative assignors)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SinkSteps:
+    """What turns fetched bytes into records for the task, and the queue for those that fail on the way."""
+
+    steps: list[Step]
+    originals: OriginalRecords
+    queue: DeadLetterQueue | None
 
 
 @dataclass(slots=True)
@@ -40,256 +64,203 @@ class SinkLoop:
     ``fetch``.
     """
 
+    runtime: TaskRuntime
     task: SinkTask
-    control: TaskControl
-    host: TaskHost
-    consumer: Consumer
-    offsets: SinkTaskOffsets
     context: SinkContext
-    reporter: WorkerErrantRecordReporter | None
-    queue: DeadLetterQueue | None
-    errors: ErrorHandler
-    steps: list[Step]
-    letters: OriginalRecords
-    metrics: Metrics
-    subscription: Subscription
-    most: int
-    interval: float
-    timeout: float
-    reset: str
-    """librdkafka's ``auto.offset.reset``."""
-    gradual: bool
-    """Whether partitions come and go a few at a time (cooperative assignors)."""
+    consumer: GroupConsumer
+    steps: SinkSteps
+    offsets: SinkTaskOffsets
     paused: bool = False
-    waiting: Batch | None = None
-    """Converted records that the task has not taken yet, and below the offsets after them."""
-    waiting_offsets: dict[TopicPartition, int] = field(default_factory=dict)
-    retrying: bool = False
-    retry_at: float = 0.0
+    """Whether the connector is paused."""
+    pending: PendingBatch | None = None
     next_commit: float = 0.0
     next_put: float = 0.0
     failure: Exception | None = None
+    """What a callback raised within the current fetch."""
     removed: set[TopicPartition] = field(default_factory=set)
-    """Partitions that were taken away within the fetch that is going on."""
+    """Partitions that were revoked or lost within the current fetch."""
     last_time: int | None = None
-    """The timestamp of the last record that was read."""
+    """The timestamp of the last record that was fetched."""
     closed: bool = False
 
     def run(self) -> None:
-        self.next_commit = time.monotonic() + self.interval
-        while not self.control.stopping:
+        control, context, offsets = self.runtime.control, self.context, self.offsets
+        self.next_commit = time.monotonic() + offsets.timing.interval
+        while not control.stopping:
             now = time.monotonic()
-            self.metrics.tick(now)
-            self.subscription.update(self.consumer, now, self.on_assign, self.on_revoke, self.on_lost)
-            if self.paused != self.control.pausing:
-                self._pause_or_go_on()
-            if not self.offsets.committing and (self.context.commit_requested or now >= self.next_commit):
-                self._commit(self.context.assigned)
-                self.next_commit = now + self.interval
-                self.context.commit_requested = False
-            self._steer()
+            self.runtime.metrics.tick(now)
+            self.consumer.subscription.update(self.consumer.client, now, self.on_assign, self.on_revoke, self.on_lost)
+            if self.paused != control.pausing:
+                self._pause_or_resume()
+            if not offsets.committing and (context.take_commit_request() or now >= self.next_commit):
+                self._commit(context.assignment)
+                self.next_commit = now + offsets.timing.interval
+            self._apply_flow()
             self._rewind()
-            messages = self._fetch(TURN_SECONDS if self.waiting is None else self._until_retry(now))
+            messages = self._fetch(TURN_SECONDS if self.pending is None else self._until_retry(self.pending, now))
             if messages:
                 self._take(messages)
-            if self.waiting is not None:
-                if time.monotonic() >= self.retry_at:
-                    self._deliver()
+            if self.pending is not None:
+                if time.monotonic() >= self.pending.retry_at:
+                    self._deliver(self.pending)
             elif not self.paused and now >= self.next_put:
                 self._put(Batch.of_sink_records([]))
 
-    def measure(self) -> None:
-        """How far the task is behind: gauges for those who ask for its health. From what the consumer knows already."""
-        behind = 0
-        for partition in self.context.assigned:
-            position = self._position(partition)
-            try:
-                end = self.consumer.get_watermark_offsets(Place(*partition), cached=True)[1]
-            except KafkaException:  # not known yet; it must not be why a task fails
-                continue
-            if position is not None and end >= 0:
-                behind += max(end - position, 0)
-        times = self.waiting.timestamps[:1] if self.waiting is not None else [self.last_time]
-        seconds = time.time() - times[0] / 1000 if times and times[0] is not None else 0.0
-        self.metrics.put("penstock-records-behind", behind)
-        self.metrics.put("penstock-seconds-behind", max(seconds, 0.0) if behind else 0.0)
-        self.metrics.put("penstock-retrying", float(self.retrying))
+    @property
+    def retrying(self) -> bool:
+        return self.pending is not None and self.pending.retrying
 
-    def _position(self, partition: TopicPartition) -> int | None:
-        """The next offset that the task will take; None if nothing was read of the partition yet."""
-        if partition in self.offsets.current:
-            return self.offsets.current[partition]
-        if self.waiting is None or not isinstance(origin := self.waiting.origin, SinkOrigin):
-            return None
-        places = zip(origin.topics, origin.partitions, origin.offsets, strict=True)
-        return next((offset for topic, number, offset in places if (topic, number) == partition), None)
-
-    def _until_retry(self, now: float) -> float:
-        return min(max(self.retry_at - now, 0.0), TURN_SECONDS)
+    @staticmethod
+    def _until_retry(pending: PendingBatch, now: float) -> float:
+        return min(max(pending.retry_at - now, 0.0), TURN_SECONDS)
 
     # -- records
 
     def _fetch(self, seconds: float) -> list[Message]:
         messages: list[Message] = []
         try:
-            messages = fetch(self.consumer, self.most, seconds, self.removed)
-        except Exception as e:  # what a callback has met within the fetch came first
+            messages = fetch(self.consumer.client, self.consumer.max_records, seconds, self.removed)
+        except Exception as e:  # an error of a callback within the fetch came first
             self.failure = self.failure or e
         if self.failure is not None:
             failure, self.failure = self.failure, None
             raise failure
-        if messages and self.context.rewinds:
-            messages = [m for m in messages if (m.topic(), m.partition()) not in self.context.rewinds]
+        if messages and (rewinds := self.context.rewinds):
+            messages = [m for m in messages if (m.topic(), m.partition()) not in rewinds]
         return messages
 
     def _take(self, messages: list[Message]) -> None:
-        assigned = self.context.assigned
+        assigned = self.context.assignment
         only = next(iter(assigned)) if len(assigned) == 1 else None
         raw = raw_batch(messages, only)
-        self.metrics.add("sink-record-read-total", len(raw))
-        self.letters.raw = raw
+        self.runtime.metrics.add("sink-record-read-total", len(raw))
+        self.steps.originals.raw = raw
         kind, written = messages[-1].timestamp()
         self.last_time = written if kind else None
-        self.waiting = self.errors.run(self.steps, raw)
-        origin = raw.origin
-        assert isinstance(origin, SinkOrigin)
-        if only is not None:
-            self.waiting_offsets = {only: origin.offsets[-1] + 1}
-        else:
-            last = dict(zip(zip(origin.topics, origin.partitions, strict=True), origin.offsets, strict=True))
-            self.waiting_offsets = {TopicPartition(*place): offset + 1 for place, offset in last.items()}
-        self.retry_at = 0.0
+        self.pending = PendingBatch.of(raw, self.runtime.errors.run(self.steps.steps, raw), only)
 
-    def _deliver(self) -> None:
-        """Put the records that wait; they wait on if the task asks for that."""
-        assert self.waiting is not None
-        if not self._put(self.waiting):
+    def _deliver(self, pending: PendingBatch) -> None:
+        """Put the pending records; they stay pending if the task asks for a retry."""
+        retrying = pending.retrying
+        if not self._put(pending.records, pending):
             return
-        self.offsets.taken(self.waiting_offsets)
-        self.waiting, self.waiting_offsets = None, {}
-        if self.retrying:
-            self.retrying = False
-            if not self.paused:
-                self._resume_all()
+        self.offsets.taken(pending.offsets)
+        self.pending = None
+        if retrying and not self.paused:
+            self._resume_all()
 
-    def _put(self, batch: Batch) -> bool:
+    def _put(self, batch: Batch, pending: PendingBatch | None = None) -> bool:
+        """Whether the task has taken the batch; if not, it is to be put again."""
         started = time.monotonic()
         self.next_put = started + 1.0
         try:
             self.task.put_batch(batch)
         except RetriableError as e:
-            if not len(batch):
+            if pending is None or not len(batch):
                 return True
-            self.metrics.survived(e)
-            log.log(
-                logging.DEBUG if self.retrying else logging.ERROR, "RetriableException from SinkTask", exc_info=True
-            )
-            after, self.context.retry_after = self.context.retry_after, None
-            self.retry_at = time.monotonic() + (RETRY_SECONDS if after is None else after)
-            if not self.retrying:
-                self.retrying = True
-                pause(self.consumer, self.context.assigned)
+            self._retry(pending, e)
             return False
         except Exception as e:
             raise ConnectError("Exiting WorkerSinkTask due to unrecoverable exception.") from e
-        if self.reporter is not None:
-            self.reporter.check()
-        self.context.retry_after = None
+        self.context.check_reported()
+        self.context.take_retry_after()
         if len(batch):
-            self.metrics.add("sink-record-send-total", len(batch))
-            self.metrics.observe("batch-size", len(batch))
-            self.metrics.observe("put-batch", (time.monotonic() - started) * 1000, "-time-ms")
+            metrics = self.runtime.metrics
+            metrics.add("sink-record-send-total", len(batch))
+            metrics.observe("batch-size", len(batch))
+            metrics.observe("put-batch", (time.monotonic() - started) * 1000, "-time-ms")
         return True
+
+    def _retry(self, pending: PendingBatch, error: RetriableError) -> None:
+        self.runtime.metrics.survived(error)
+        level = logging.DEBUG if pending.retrying else logging.ERROR
+        log.log(level, "RetriableException from SinkTask", exc_info=True)
+        after = self.context.take_retry_after()
+        pending.retry_at = time.monotonic() + (RETRY_SECONDS if after is None else after)
+        if not pending.retrying:
+            pending.retrying = True
+            pause(self.consumer.client, self.context.assignment)
 
     # -- pauses and rewinds
 
-    def _pause_or_go_on(self) -> None:
-        self.paused = self.control.pausing
+    def _pause_or_resume(self) -> None:
+        self.paused = self.runtime.control.pausing
         if self.paused:
-            pause(self.consumer, self.context.assigned)
-            self._commit(self.context.assigned)
-            self.host.paused()
+            pause(self.consumer.client, self.context.assignment)
+            self._commit(self.context.assignment)
+            self.runtime.host.paused()
         else:
             if not self.retrying:
                 self._resume_all()
-            self.host.running()
+            self.runtime.host.running()
 
     def _resume_all(self) -> None:
-        resume(self.consumer, self.context.assigned - self.context.paused)
+        resume(self.consumer.client, self.context.assignment - self.context.paused)
 
-    def _steer(self) -> None:
-        """Pause and resume partitions as the task wants."""
-        while self.context.steered:
-            what, partitions = self.context.steered.popleft()
-            partitions &= self.context.assigned
-            if what == "pause":
-                pause(self.consumer, partitions)
+    def _apply_flow(self) -> None:
+        """Pause and resume partitions as the task asked."""
+        for flow, asked in self.context.take_flow():
+            partitions = asked & self.context.assignment
+            if flow is Flow.PAUSE:
+                pause(self.consumer.client, partitions)
             elif not self.paused and not self.retrying:
-                resume(self.consumer, partitions)
+                resume(self.consumer.client, partitions)
 
     def _rewind(self) -> None:
-        """Go where the task wants. A partition that is not fetched yet can't be moved; it is tried again at the next
-        turn.
-        """
-        for partition, offset in list(self.context.rewinds.items()):
-            if partition in self.context.assigned:
+        """Seek where the task asked. A partition that is not fetched yet can't seek; it is tried at the next turn."""
+        for partition, offset in self.context.rewinds.items():
+            if partition in self.context.assignment:
                 try:
-                    self.consumer.seek(Place(*partition, offset))
+                    self.consumer.client.seek(ClientPartition(*partition, offset))
                 except KafkaException as e:
                     log.debug("Can't rewind %s to offset %d yet: %s", partition, offset, e.args[0].str())
                     continue
                 self.offsets.rewound(partition, offset)
                 self._forget({partition})
-            del self.context.rewinds[partition]
+            self.context.end_rewind(partition, offset)
 
     def _forget(self, partitions: set[TopicPartition]) -> None:
-        """Records of these that wait are not to be put any more."""
-        for partition in partitions:
-            self.waiting_offsets.pop(partition, None)
-        if self.waiting is not None and isinstance(origin := self.waiting.origin, SinkOrigin):
-            places = list(zip(origin.topics, origin.partitions, strict=True))
-            kept = [i for i, place in enumerate(places) if place not in partitions]
-            self.waiting = self.waiting.select(kept) if kept else None
-            if self.waiting is None and self.retrying:
-                self.retrying = False
-                if not self.paused:
-                    self._resume_all()
+        """Drop pending records of these partitions."""
+        if self.pending is None:
+            return
+        retrying, self.pending = self.pending.retrying, self.pending.without(partitions)
+        if self.pending is None and retrying and not self.paused:
+            self._resume_all()
 
     # -- rebalances
 
-    def on_assign(self, consumer: Consumer, partitions: list[Place]) -> None:
-        """Partitions came: only those that are new if ``gradual``, otherwise all."""
+    def on_assign(self, consumer: Consumer, partitions: list[ClientPartition]) -> None:
+        """Partitions were assigned: only the new ones if ``cooperative``, otherwise all."""
         came = names(partitions)
         try:
-            where = positions(consumer, partitions, self.reset)
-            self.context.assigned |= frozenset(came)
-            self.offsets.assigned(where)
-            self.metrics.put("partition-count", len(self.context.assigned))
+            starts = positions(consumer, partitions, self.consumer.offset_reset)
+            self.context.assign(came)
+            self.offsets.assigned(starts)
+            self.runtime.metrics.put("partition-count", len(self.context.assignment))
             if came:
                 self.task.open(came)
-            wishes = {p: self.context.rewinds.pop(p) for p in came if p in self.context.rewinds}
-            for partition, offset in wishes.items():
+            rewinds = self.context.take_rewinds(came)
+            for partition, offset in rewinds.items():
                 self.offsets.rewound(partition, offset)
             targets = [
-                Place(p.topic, p.partition, wishes.get(p, where.get(p, place.offset)))
-                for p, place in zip(came, partitions, strict=True)
+                ClientPartition(p.topic, p.partition, rewinds.get(p, starts.get(p, given.offset)))
+                for p, given in zip(came, partitions, strict=True)
             ]
-            if self.gradual:
+            if self.consumer.cooperative:
                 consumer.incremental_assign(targets)
             else:
                 consumer.assign(targets)
-            self.context.paused &= self.context.assigned
-            held = self.context.assigned if self.paused or self.retrying else frozenset(self.context.paused)
-            # A pause outlives the assignment in which it was made.
+            held = self.context.assignment if self.paused or self.retrying else self.context.paused
+            # In librdkafka a pause outlives the assignment in which it was made.
             resume(consumer, set(came) - held)
             pause(consumer, held)
         except Exception as e:
             self.failure = self.failure or e
 
-    def on_revoke(self, consumer: Consumer, partitions: list[Place]) -> None:
+    def on_revoke(self, consumer: Consumer, partitions: list[ClientPartition]) -> None:
         self._remove(names(partitions), lost=False)
 
-    def on_lost(self, consumer: Consumer, partitions: list[Place]) -> None:
+    def on_lost(self, consumer: Consumer, partitions: list[ClientPartition]) -> None:
         self._remove(names(partitions), lost=True)
 
     def _remove(self, partitions: list[TopicPartition], lost: bool) -> None:
@@ -304,32 +275,30 @@ class SinkLoop:
     def _close(self, partitions: list[TopicPartition], lost: bool) -> None:
         self._forget(set(partitions))
         try:
-            if not lost and not self.control.aborted:
+            if not lost and not self.runtime.control.aborted:
                 self._commit(partitions, closing=True)
         finally:
             try:
                 self.task.close(partitions)
             finally:
                 self.offsets.gone(partitions)
-                self.context.assigned -= frozenset(partitions)
-                self.context.paused -= set(partitions)
-                self.metrics.put("partition-count", len(self.context.assigned))
+                self.context.revoke(partitions)
+                self.runtime.metrics.put("partition-count", len(self.context.assignment))
 
     def _commit(self, partitions: Iterable[TopicPartition], closing: bool = False) -> None:
-        if self.queue is not None:
-            self.queue.flush(max(self.timeout, 30.0))
-        back_to = self.offsets.commit(self.task, partitions, closing)
-        self.context.rewinds.update(back_to)
+        if self.steps.queue is not None:
+            self.steps.queue.flush(max(self.offsets.timing.timeout, QUEUE_FLUSH_SECONDS))
+        self.context.offset(self.offsets.commit(self.task, partitions, closing))
 
     # -- the end
 
     def close_all(self) -> None:
         """Called when the loop has ended, for whatever reason: commit what the task has taken, close its partitions."""
         self.closed = True
-        if self.context.assigned:
-            self._close(sorted(self.context.assigned), lost=False)
+        if self.context.assignment:
+            self._close(sorted(self.context.assignment), lost=False)
 
     def leave(self) -> None:
-        """Called last: leave the group at once, so that others need not wait for the end of a session."""
+        """Called last: leave the group at once, so that other members need not wait for the end of a session."""
         self.closed = True
-        self.consumer.close()
+        self.consumer.client.close()

@@ -10,11 +10,12 @@ import time
 from collections.abc import Iterable, Mapping
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
-from confluent_kafka import TopicPartition as Place
+from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.sink.context import names, places
+from penstock.pipeline.runtime import CommitTiming
+from penstock.pipeline.sink.partitions import at_offsets, names
 
 log = logging.getLogger(__name__)
 
@@ -22,16 +23,16 @@ log = logging.getLogger(__name__)
 class SinkTaskOffsets:
     """``current``: the next offset after what the task has taken, per partition. ``committed``: what the group has."""
 
-    def __init__(self, metrics: Metrics, timeout: float) -> None:
+    def __init__(self, metrics: Metrics, timing: CommitTiming) -> None:
         self.consumer: Consumer
-        self._metrics, self._timeout = metrics, timeout
+        self._metrics, self.timing = metrics, timing
         self.current: dict[TopicPartition, int] = {}
         self.committed: dict[TopicPartition, int] = {}
-        self._under_way: float | None = None
+        self._sent_at: float | None = None
         self._number = 0
 
     def assigned(self, positions: Mapping[TopicPartition, int]) -> None:
-        """Partitions that came, as far as it is known where they are read from."""
+        """Partitions were assigned; ``positions`` are those that are known."""
         self.current.update(positions)
         self.committed.update(positions)
 
@@ -54,18 +55,18 @@ class SinkTaskOffsets:
 
     @property
     def committing(self) -> bool:
-        """Whether an answer is waited for; after the timeout it no longer is."""
-        if self._under_way is not None and time.monotonic() >= self._under_way + self._timeout:
+        """Whether a commit is in flight; after the timeout it no longer counts."""
+        if self._sent_at is not None and time.monotonic() >= self._sent_at + self.timing.timeout:
             log.warning("Commit of offsets timed out")
-            self._metrics.committed(self._timeout, success=False)
-            self._under_way = None
-        return self._under_way is not None
+            self._metrics.committed(self.timing.timeout, success=False)
+            self._sent_at = None
+        return self._sent_at is not None
 
     def commit(self, task: SinkTask, partitions: Iterable[TopicPartition], closing: bool) -> dict[TopicPartition, int]:
-        """Ask the task, and commit what it answers; waits for the group's answer when ``closing``.
+        """Commit what the task's ``pre_commit`` agrees to; waits for the brokers' answer when ``closing``.
 
-        If ``pre_commit`` fails before closing, the answer is where to go on: the last committed offsets of these
-        partitions.
+        If ``pre_commit`` fails before closing, the result is where to read from again: the last committed offsets of
+        these partitions.
         """
         wanted = {p: self.current[p] for p in partitions if p in self.current}
         if not wanted:
@@ -112,18 +113,18 @@ class SinkTaskOffsets:
         started = time.monotonic()
         try:
             if not closing:
-                self.consumer.commit(offsets=places(offsets), asynchronous=True)
-                self._under_way = started
+                self.consumer.commit(offsets=at_offsets(offsets), asynchronous=True)
+                self._sent_at = started
                 return
-            results = self.consumer.commit(offsets=places(offsets), asynchronous=False)
+            results = self.consumer.commit(offsets=at_offsets(offsets), asynchronous=False)
         except KafkaException as e:
             self._failed(e.args[0], started)
             return
         self._done(results or [], started)
 
-    def answered(self, error: KafkaError | None, results: list[Place]) -> None:
-        """Called by the consumer with the answer to a commit that was not waited for."""
-        started, self._under_way = self._under_way, None
+    def answered(self, error: KafkaError | None, results: list[ClientPartition]) -> None:
+        """Called by the consumer with the brokers' answer to an asynchronous commit."""
+        started, self._sent_at = self._sent_at, None
         if started is None:
             self._metrics.add("offset-commit-skip-total")
         elif error is not None:
@@ -131,13 +132,13 @@ class SinkTaskOffsets:
         else:
             self._done(results, started)
 
-    def _done(self, results: list[Place], started: float) -> None:
-        for place, partition in zip(results, names(results), strict=True):
-            if place.error is not None:
-                self._failed(place.error, started)
+    def _done(self, results: list[ClientPartition], started: float) -> None:
+        for result, partition in zip(results, names(results), strict=True):
+            if result.error is not None:
+                self._failed(result.error, started)
                 return
             if partition in self.current:
-                self.committed[partition] = place.offset
+                self.committed[partition] = result.offset
         self._metrics.committed(time.monotonic() - started)
         self._metrics.add("offset-commit-completion-total")
         self._metrics.put("sink-record-active-count", self.lag())

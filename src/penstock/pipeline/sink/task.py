@@ -1,4 +1,4 @@
-"""A run of a sink task: what its loop works with is made here, and closed again. Java: ``Worker.startSinkTask``."""
+"""A run of a sink task: makes what its loop works with, runs it, and closes all of it. Java: ``Worker.startTask``."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.dead_letters import DeadLetterQueue, OriginalRecords, make_queue, queue_of
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, FailureReporter, LogReporter, StoppedError
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.runtime import StopOnce
+from penstock.pipeline.runtime import CommitTiming, StopOnce, TaskRuntime
 from penstock.pipeline.sink.context import SinkContext, WorkerErrantRecordReporter
-from penstock.pipeline.sink.loop import SinkLoop
+from penstock.pipeline.sink.lag import measure_lag
+from penstock.pipeline.sink.loop import GroupConsumer, SinkLoop, SinkSteps
 from penstock.pipeline.sink.offsets import SinkTaskOffsets
 from penstock.pipeline.sink.subscription import Subscription
-from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start, seconds_of
+from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
 from penstock.pipeline.topics import ActiveTopics
 
 log = logging.getLogger(__name__)
@@ -32,8 +33,8 @@ TOTALS = (
     "sink-record-active-count",
     "partition-count",
 )
-RECORDS_OF_A_PUT = 2000
-"""At most, unless ``max.poll.records`` says otherwise."""
+MAX_RECORDS = 2000
+"""How many records a ``put`` gets at most, unless ``max.poll.records`` is set."""
 
 
 def run_sink_task(
@@ -48,7 +49,7 @@ def run_sink_task(
     connector = {**spec.connector_config, "name": spec.connector}
     with contextlib.ExitStack() as stack:
         metrics = Metrics(host.metrics, TOTALS)
-        letters = OriginalRecords()
+        originals = OriginalRecords()
         settings = ErrorSettings.of(connector)
         reporters: list[FailureReporter] = [LogReporter(id, settings, metrics)]
         queue = None
@@ -57,10 +58,10 @@ def run_sink_task(
                 make_admin(spec.worker_config, connector, client_id=f"connector-dlq-adminclient-{id}"), connector
             )
             java = connector_producer(spec.worker_config, connector, f"connector-dlq-producer-{id}")
-            queue = DeadLetterQueue(id, connector, new_producer(java), metrics, letters.original)
+            queue = DeadLetterQueue(id, connector, new_producer(java), metrics, originals.original)
             reporters.insert(0, queue)
         errors = ErrorHandler(settings, metrics, control.halted.wait, tuple(reporters))
-        letters.conversion = conversion = Conversion.build(connector, spec.worker_config, resolve)
+        originals.conversion = conversion = Conversion.build(connector, spec.worker_config, resolve)
         stack.callback(conversion.close)
         chain = Chain.build(connector, resolve)
         stack.callback(chain.close)
@@ -68,36 +69,14 @@ def run_sink_task(
             return
         task = task_class()
         reporter = WorkerErrantRecordReporter(errors) if queue is not None or settings.log else None
-        context = SinkContext(dict(spec.config), reporter)
-        task.context = context
-        timeout = seconds_of(spec, "offset.flush.timeout.ms", "5000")
-        offsets = SinkTaskOffsets(metrics, timeout)
-        java_consumer = connector_consumer(spec.worker_config, connector, f"connector-consumer-{id}")
-        native = consumer_config(java_consumer)
-        consumer = new_consumer(java_consumer, on_commit=offsets.answered)
-        offsets.consumer = consumer
-        loop = SinkLoop(
-            task,
-            control,
-            host,
-            consumer,
-            offsets,
-            context,
-            reporter,
-            queue,
-            errors,
-            [*conversion.to_connect(), ActiveTopics(spec, control, host).step(), *chain.steps],
-            letters,
-            metrics,
-            Subscription(connector, native["metadata.max.age.ms"] / 1000),
-            most=max_poll_records(spec.worker_config, connector) or RECORDS_OF_A_PUT,
-            interval=seconds_of(spec, "offset.flush.interval.ms", "60000"),
-            timeout=timeout,
-            reset=str(native["auto.offset.reset"]),
-            gradual="cooperative" in str(native.get("partition.assignment.strategy", ""))
-            or native.get("group.protocol") == "consumer",
-        )
-        metrics.before_report = loop.measure
+        task.context = context = SinkContext(dict(spec.config), reporter)
+        offsets = SinkTaskOffsets(metrics, CommitTiming.of(spec))
+        consumer = _consumer(spec, id, connector, offsets)
+        offsets.consumer = consumer.client
+        steps = [*conversion.to_connect(), ActiveTopics(spec, control, host).step(), *chain.steps]
+        runtime = TaskRuntime(id, control, host, metrics, errors)
+        loop = SinkLoop(runtime, task, context, consumer, SinkSteps(steps, originals, queue), offsets)
+        metrics.before_report = lambda: measure_lag(loop)
         stack.callback(loop.leave)
         stack.callback(StopOnce(task.stop))
         task.start(dict(spec.config))
@@ -109,3 +88,16 @@ def run_sink_task(
             log.info("%s %s; it will be read again after the next start", id, stopped)
         finally:
             loop.close_all()
+
+
+def _consumer(spec: TaskSpec, id: TaskId, connector: dict[str, str], offsets: SinkTaskOffsets) -> GroupConsumer:
+    java = connector_consumer(spec.worker_config, connector, f"connector-consumer-{id}")
+    native = consumer_config(java)
+    cooperative = "cooperative" in str(native.get("partition.assignment.strategy", ""))
+    return GroupConsumer(
+        new_consumer(java, on_commit=offsets.answered),
+        Subscription(connector, native["metadata.max.age.ms"] / 1000),
+        max_poll_records(spec.worker_config, connector) or MAX_RECORDS,
+        str(native["auto.offset.reset"]),
+        cooperative or native.get("group.protocol") == "consumer",
+    )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from penstock.api.batch import Batch, SourceOrigin
@@ -18,6 +17,7 @@ from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
 from penstock.kafka.offsets.records import canonical
 from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.runtime import CommitTiming
 from penstock.pipeline.source.delivery_tracking import TrackedBatch, tracked
 from penstock.pipeline.source.ledger import Ledger
 from penstock.pipeline.source.offset_log import OffsetLog
@@ -59,14 +59,6 @@ class CommitPolicy(Protocol):
 
     def close(self) -> None:
         """Called last, always."""
-
-
-@dataclass(frozen=True, slots=True)
-class CommitTiming:
-    """``offset.flush.interval.ms`` and ``offset.flush.timeout.ms``, in seconds."""
-
-    interval: float
-    timeout: float
 
 
 class AtLeastOnce:

@@ -26,8 +26,8 @@ from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.dead_letters import make_queue, queue_of
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, FailureReporter, LogReporter, StoppedError
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.runtime import StopOnce, TaskRuntime
-from penstock.pipeline.source.commit import AtLeastOnce, CommitPolicy, CommitTiming, RecordByRecord
+from penstock.pipeline.runtime import CommitTiming, StopOnce, TaskRuntime
+from penstock.pipeline.source.commit import AtLeastOnce, CommitPolicy, RecordByRecord
 from penstock.pipeline.source.dead_letters import SourceDeadLetters
 from penstock.pipeline.source.delivery_tracking import wants_acknowledgements
 from penstock.pipeline.source.loop import SourceLoop, SourceSteps, TargetTopics
@@ -38,7 +38,7 @@ from penstock.pipeline.source.topic_creation import TopicCreator
 from penstock.pipeline.source.topic_limits import TopicLimits
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries
 from penstock.pipeline.source.transactions import ExactlyOnce, TransactionalOffsets, unsent
-from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start, seconds_of
+from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
 from penstock.pipeline.topics import ActiveTopics
 
 log = logging.getLogger(__name__)
@@ -136,9 +136,8 @@ def _commit_policy(
         own = spec.global_offsets_topic is not None
         make = _own_producer(spec, runtime.id) if own else _worker_producer(spec, runtime.id)
         offset_log = TopicOffsetLog(make, spec.offsets_topic, copies)
-    timing = CommitTiming(_flush_interval(spec), seconds_of(spec, "offset.flush.timeout.ms", "5000"))
     policy = RecordByRecord if wants_acknowledgements(type(task)) else AtLeastOnce
-    return policy(task, sender, offsets, offset_log, runtime.metrics, timing), sender
+    return policy(task, sender, offsets, offset_log, runtime.metrics, CommitTiming.of(spec)), sender
 
 
 def _sender(spec: TaskSpec, runtime: TaskRuntime, task: SourceTask, losses: LossPolicy) -> Sender:
@@ -161,11 +160,7 @@ def _sender(spec: TaskSpec, runtime: TaskRuntime, task: SourceTask, losses: Loss
 def _boundaries(spec: TaskSpec) -> TransactionBoundaries:
     kind = spec.connector_config.get("transaction.boundary", "poll").strip().lower()
     given = spec.connector_config.get("transaction.boundary.interval.ms")
-    return TransactionBoundaries(kind, _flush_interval(spec) if given is None else int(given) / 1000)
-
-
-def _flush_interval(spec: TaskSpec) -> float:
-    return seconds_of(spec, "offset.flush.interval.ms", "60000")
+    return TransactionBoundaries(kind, CommitTiming.of(spec).interval if given is None else int(given) / 1000)
 
 
 def _dead_letters(spec: TaskSpec, id: TaskId, metrics: Metrics) -> SourceDeadLetters | None:

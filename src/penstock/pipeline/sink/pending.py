@@ -1,0 +1,49 @@
+"""Converted records of a sink that its task has not taken yet."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+
+from penstock.api.batch import Batch, SinkOrigin
+from penstock.api.sink import TopicPartition
+
+
+@dataclass(slots=True)
+class PendingBatch:
+    records: Batch
+    offsets: dict[TopicPartition, int]
+    """Per partition the offset after the last record that was fetched, be it filtered or skipped since."""
+    retry_at: float = 0.0
+    """When to put them, of ``time.monotonic``."""
+    retrying: bool = False
+    """Whether the task has asked for the same records again; all partitions are paused until it takes them."""
+
+    @classmethod
+    def of(cls, raw: Batch, records: Batch, only: TopicPartition | None) -> PendingBatch:
+        """``raw`` as it was fetched; ``only``: the partition of all records, if there is just one."""
+        origin = raw.origin
+        assert isinstance(origin, SinkOrigin)
+        if only is not None:
+            return cls(records, {only: origin.offsets[-1] + 1})
+        last = dict(zip(zip(origin.topics, origin.partitions, strict=True), origin.offsets, strict=True))
+        return cls(records, {TopicPartition(*partition): offset + 1 for partition, offset in last.items()})
+
+    def first_offset(self, partition: TopicPartition) -> int | None:
+        """The offset of the first record of this partition."""
+        if not isinstance(origin := self.records.origin, SinkOrigin):
+            return None
+        rows = zip(origin.topics, origin.partitions, origin.offsets, strict=True)
+        return next((offset for topic, number, offset in rows if (topic, number) == partition), None)
+
+    def without(self, partitions: Set[TopicPartition]) -> PendingBatch | None:
+        """The same without the records of these partitions; None if no records are left."""
+        for partition in partitions:
+            self.offsets.pop(partition, None)
+        if isinstance(origin := self.records.origin, SinkOrigin):
+            rows = enumerate(zip(origin.topics, origin.partitions, strict=True))
+            kept = [i for i, partition in rows if partition not in partitions]
+            if not kept:
+                return None
+            self.records = self.records.select(kept)
+        return self
