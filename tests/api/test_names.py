@@ -1,0 +1,43 @@
+"""What an author imports can be imported from ``penstock.api`` itself."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+from penstock import api
+
+# The runtime's own business in modules that authors import.
+_OF_THE_RUNTIME = {"ConfigKeyInfo", "Late", "parse_type", "to_text"}
+_OTHERWISE = {"testing"}
+MODULES = sorted({found.name for found in pkgutil.iter_modules(api.__path__)} - _OTHERWISE)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_public_class_and_function_is_offered(module: str) -> None:
+    found = importlib.import_module(f"penstock.api.{module}")
+    public = {
+        name
+        for name, value in vars(found).items()
+        if (inspect.isclass(value) or inspect.isfunction(value))
+        and value.__module__ == found.__name__
+        and not name.startswith("_")
+        and name == value.__name__
+    }
+    missing = public - _OF_THE_RUNTIME - set(api.__all__)
+    assert missing == set()
+    assert all(getattr(api, name) is getattr(found, name) for name in public - _OF_THE_RUNTIME)
+
+
+def test_what_is_offered_is_there() -> None:
+    assert all(hasattr(api, name) for name in api.__all__)
+
+
+def test_the_names_of_before_still_count() -> None:
+    from penstock.api import config, schema
+
+    assert config.Type is api.ConfigType
+    assert schema.Type is api.SchemaType
