@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import logging
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import penstock
 from penstock.observe import COUNTERPARTS, JsonLines, LogLevels, TextLines, _add_context, log_context, start_logging
 
 
@@ -114,7 +117,42 @@ def test_our_names_are_no_part_of_the_answer(levels: LogLevels) -> None:
 def test_classes_of_java_are_there_once_logging_has_started(levels: LogLevels) -> None:
     start_logging()
     assert levels.get("org.apache.kafka.connect.runtime.Worker") == {"level": "INFO", "last_modified": None}
-    assert all(COUNTERPARTS[java] == "penstock" or "." in COUNTERPARTS[java] for java in COUNTERPARTS)
+
+
+def test_counterparts_are_modules() -> None:
+    ours = {each for names in COUNTERPARTS.values() for each in names}
+    assert [name for name in sorted(ours) if importlib.util.find_spec(name) is None] == []
+
+
+OF_OUR_OWN = {"penstock.connectors.spark_query", "penstock.core.config", "penstock.observe"}
+"""What logs and has no counterpart in Java but the packages above everything."""
+
+
+def test_every_module_that_logs_has_a_counterpart() -> None:
+    source = Path(penstock.__file__).parent
+    logging_modules = {
+        ".".join(("penstock", *path.relative_to(source).with_suffix("").parts))
+        for path in source.rglob("*.py")
+        if "getLogger(__name__)" in path.read_text()
+    }
+    covered = {each for names in COUNTERPARTS.values() for each in names} - {"penstock"}
+    assert [
+        module
+        for module in sorted(logging_modules)
+        if not any(f"{module}.".startswith(f"{name}.") for name in covered | OF_OUR_OWN)
+    ] == []
+
+
+def test_a_level_of_a_java_logger_is_sent_to_tasks_for_its_counterparts(levels: LogLevels) -> None:
+    assert levels.for_tasks("org.apache.kafka.connect.runtime.WorkerSinkTask") == [
+        "org.apache.kafka.connect.runtime.WorkerSinkTask",
+        "penstock.pipeline.sink",
+    ]
+    assert levels.for_tasks("penstock.pipeline.sink.fetch") == ["penstock.pipeline.sink.fetch"]
+    # A level of a logger above replaces that of the loggers below it, as it does in the worker.
+    assert {"penstock", "penstock.pipeline.sink.fetch"} <= set(levels.for_tasks("org.apache.kafka.connect"))
+    assert "penstock.pipeline.sink.fetch" in levels.for_tasks("penstock.pipeline")
+    assert {"root", "penstock"} <= set(levels.for_tasks("ROOT"))
 
 
 def line(formatter: logging.Formatter, message: str = "all is %s", *args: object, **more: object) -> str:

@@ -39,32 +39,63 @@ for _number, _name in _NAMES.items():
 ROOT = "root"
 FORMATS = ("text", "json")
 
-COUNTERPARTS = {
-    "org.apache.kafka": "penstock",
-    "org.apache.kafka.clients": "penstock.kafka",
-    "org.apache.kafka.common": "penstock.kafka",
-    "org.apache.kafka.connect": "penstock",
-    "org.apache.kafka.connect.cli": "penstock.worker",
-    "org.apache.kafka.connect.converters": "penstock.pipeline.converters",
-    "org.apache.kafka.connect.file": "penstock.connectors.file",
-    "org.apache.kafka.connect.json": "penstock.pipeline.converters",
-    "org.apache.kafka.connect.mirror": "penstock.connectors.mirror",
-    "org.apache.kafka.connect.runtime": "penstock",
-    "org.apache.kafka.connect.runtime.Worker": "penstock.worker",
-    "org.apache.kafka.connect.runtime.WorkerConnector": "penstock.worker.connectors",
-    "org.apache.kafka.connect.runtime.WorkerSinkTask": "penstock.pipeline.sink",
-    "org.apache.kafka.connect.runtime.WorkerSourceTask": "penstock.pipeline.source",
-    "org.apache.kafka.connect.runtime.WorkerTask": "penstock.pipeline.task",
-    "org.apache.kafka.connect.runtime.distributed": "penstock.core",
-    "org.apache.kafka.connect.runtime.distributed.DistributedHerder": "penstock.worker.loop",
-    "org.apache.kafka.connect.runtime.distributed.WorkerGroupMember": "penstock.kafka.group.member",
-    "org.apache.kafka.connect.runtime.errors": "penstock.pipeline.errors",
-    "org.apache.kafka.connect.runtime.isolation": "penstock.plugins",
-    "org.apache.kafka.connect.runtime.rest": "penstock.http",
-    "org.apache.kafka.connect.storage": "penstock.kafka",
-    "org.apache.kafka.connect.transforms": "penstock.pipeline.transforms",
+COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
+    "org.apache.kafka": ("penstock",),
+    "org.apache.kafka.clients": ("penstock.kafka",),
+    "org.apache.kafka.clients.admin": ("penstock.kafka.admin",),
+    "org.apache.kafka.clients.consumer": ("penstock.pipeline.sink.fetch", "penstock.pipeline.sink.subscription"),
+    "org.apache.kafka.clients.producer": ("penstock.pipeline.source.sender",),
+    "org.apache.kafka.common": ("penstock.kafka",),
+    "org.apache.kafka.common.config.provider": ("penstock.settings.providers",),
+    "org.apache.kafka.connect": ("penstock",),
+    "org.apache.kafka.connect.cli": ("penstock.worker.process", "penstock.worker.assembly"),
+    "org.apache.kafka.connect.converters": ("penstock.pipeline.converters",),
+    "org.apache.kafka.connect.file": (
+        "penstock.connectors.file",
+        "penstock.connectors.file_source",
+        "penstock.connectors.file_sink",
+    ),
+    "org.apache.kafka.connect.json": ("penstock.pipeline.converters",),
+    "org.apache.kafka.connect.mirror": ("penstock.connectors.mirror",),
+    "org.apache.kafka.connect.runtime": ("penstock",),
+    "org.apache.kafka.connect.runtime.AbstractHerder": ("penstock.worker.loop",),
+    "org.apache.kafka.connect.runtime.ExactlyOnceWorkerSourceTask": ("penstock.pipeline.source.transactions",),
+    "org.apache.kafka.connect.runtime.SourceTaskOffsetCommitter": ("penstock.pipeline.source.commit",),
+    "org.apache.kafka.connect.runtime.TransformationChain": ("penstock.pipeline.chain",),
+    "org.apache.kafka.connect.runtime.Worker": ("penstock.worker", "penstock.spark"),
+    "org.apache.kafka.connect.runtime.WorkerConfig": ("penstock.settings",),
+    "org.apache.kafka.connect.runtime.WorkerConnector": ("penstock.worker.connectors",),
+    "org.apache.kafka.connect.runtime.WorkerSinkTask": ("penstock.pipeline.sink",),
+    "org.apache.kafka.connect.runtime.WorkerSourceTask": ("penstock.pipeline.source",),
+    "org.apache.kafka.connect.runtime.WorkerTask": (
+        "penstock.pipeline.task",
+        "penstock.pipeline.chain",
+        "penstock.pipeline.conversion",
+        "penstock.spark.task",
+        "penstock.spark.task_run",
+    ),
+    "org.apache.kafka.connect.runtime.distributed": ("penstock.core", "penstock.worker.distributed"),
+    "org.apache.kafka.connect.runtime.distributed.DistributedHerder": ("penstock.worker.loop",),
+    "org.apache.kafka.connect.runtime.distributed.WorkerCoordinator": ("penstock.kafka.group.connection",),
+    "org.apache.kafka.connect.runtime.distributed.WorkerGroupMember": ("penstock.kafka.group.member",),
+    "org.apache.kafka.connect.runtime.errors": (
+        "penstock.pipeline.errors",
+        "penstock.pipeline.dead_letters",
+        "penstock.pipeline.source.dead_letters",
+    ),
+    "org.apache.kafka.connect.runtime.isolation": ("penstock.plugins",),
+    "org.apache.kafka.connect.runtime.rest": ("penstock.http",),
+    "org.apache.kafka.connect.runtime.standalone": ("penstock.worker.standalone",),
+    "org.apache.kafka.connect.runtime.standalone.StandaloneHerder": ("penstock.worker.loop",),
+    "org.apache.kafka.connect.storage": ("penstock.kafka.log", "penstock.kafka.offsets", "penstock.kafka.storage"),
+    "org.apache.kafka.connect.storage.KafkaConfigBackingStore": ("penstock.kafka.storage",),
+    "org.apache.kafka.connect.storage.KafkaOffsetBackingStore": ("penstock.kafka.offsets",),
+    "org.apache.kafka.connect.storage.KafkaStatusBackingStore": ("penstock.kafka.storage",),
+    "org.apache.kafka.connect.transforms": ("penstock.pipeline.transforms", "penstock.pipeline.predicates"),
+    "org.apache.kafka.connect.util.KafkaBasedLog": ("penstock.kafka.log",),
+    "org.apache.kafka.connect.util.TopicAdmin": ("penstock.kafka.admin",),
 }
-"""Ours, by Java's packages and classes that people set levels of."""
+"""Our loggers, by Java's packages and classes whose levels people set."""
 
 _context: ContextVar[tuple[str, int | None] | None] = ContextVar("log_context", default=None)
 
@@ -142,9 +173,10 @@ class JsonLines(logging.Formatter):
 class LogLevels:
     """The levels of this process's loggers. Methods may be called from any thread."""
 
-    def __init__(self, counterparts: Mapping[str, str] = COUNTERPARTS) -> None:
+    def __init__(self, counterparts: Mapping[str, tuple[str, ...]] = COUNTERPARTS) -> None:
         self._counterparts = counterparts
         self._modified: dict[str, int] = {}
+        self._sent: set[str] = set()
         self._lock = threading.Lock()
 
     def all(self) -> dict[str, dict[str, Any]]:
@@ -174,15 +206,35 @@ class LogLevels:
                 self._modified[each] = now
             return changed
 
+    def for_tasks(self, name: str) -> list[str]:
+        """The loggers whose level must be set in a task's process, so that a level set for this name counts there too.
+
+        The name, its counterparts, and all names below them that this method has returned before.
+        """
+        with self._lock:
+            name = ROOT if name.lower() == ROOT else name
+            targets = self._targets(name)
+            below = {sent for sent in self._sent if name == ROOT or sent.startswith(name) or _is_below(sent, targets)}
+            found = {name, *targets, *below}
+            self._sent |= found
+            return sorted(found)
+
     def _ours(self, name: str) -> Set[str]:
-        """What stands here for the Java loggers of this name and below it, and all below that."""
-        targets = [ours for java, ours in self._counterparts.items() if java == name or java.startswith(f"{name}.")]
-        existing = _existing()
-        return {*targets, *(n for n in existing if any(n.startswith(f"{target}.") for target in targets))}
+        """The counterparts of the Java loggers of this name and below it, and all loggers below those."""
+        targets = self._targets(name)
+        return {*targets, *(existing for existing in _existing() if _is_below(existing, targets))}
+
+    def _targets(self, name: str) -> Set[str]:
+        found = (ours for java, ours in self._counterparts.items() if java == name or java.startswith(f"{name}."))
+        return {each for ours in found for each in ours}
 
     def _shown(self, name: str) -> dict[str, Any]:
         number = _level(name)
         return {"level": _NAMES.get(number, str(number)), "last_modified": self._modified.get(name)}
+
+
+def _is_below(name: str, targets: Set[str]) -> bool:
+    return any(name.startswith(f"{target}.") for target in targets)
 
 
 def _others(names: Iterable[str], number: int) -> list[str]:

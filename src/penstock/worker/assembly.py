@@ -264,7 +264,8 @@ class Worker:
 
     def _set_level(self, name: str, level: str) -> list[str]:
         changed = self._levels.set(name, level)
-        self._hosts.log_level(name, NUMBERS[level.strip().upper()])
+        for each in self._levels.for_tasks(name):
+            self._hosts.log_level(each, NUMBERS[level.strip().upper()])
         return changed
 
     def _observe(self, event: object) -> None:
