@@ -11,7 +11,7 @@ import functools
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
 from penstock.api.connector import Connector
@@ -50,15 +50,15 @@ from penstock.worker.loop import Loop, Parts
 from penstock.worker.metrics import WorkerMetrics
 from penstock.worker.offsets import Offsets
 from penstock.worker.prometheus import Exposition
-from penstock.worker.specs import Specs
+from penstock.worker.specs import Specs, WorkerFacts
 from penstock.worker.standalone import MemoryFoundation
-from penstock.worker.task_launcher import TaskStarts
+from penstock.worker.task_launcher import TaskLauncher
 from penstock.worker.threads import Threads
 
 log = logging.getLogger(__name__)
 
-THREADS = 32
-"""For the preparation of tasks."""
+CLOSE_S = 5.0
+"""How long config providers may take to close."""
 
 
 class Worker:
@@ -92,8 +92,7 @@ class Worker:
         self._metrics = WorkerMetrics(self._herder, self._class_name)
         self._health = Health()
         self._exposition = Exposition(self._metrics.values)
-        self._loop = Loop(self._herder)
-        self._pool = ThreadPoolExecutor(THREADS, "starts")
+        self._loop = Loop(self._herder, self._fail)
         self._levels = LogLevels()
         self._hosts = HostedTasks(HostSettings.of(config, self.id), self._loop.deliver)
         self._foundation: KafkaFoundation | MemoryFoundation
@@ -114,14 +113,22 @@ class Worker:
         """Blocks until everything has ended, within the time that the settings give tasks to stop, and some more."""
         patience = self.settings.task_shutdown_timeout_ms / 1000
         self._server.stop(timeout=5)
+        ends: list[Callable[[], None]] = [self._foundation.leave, lambda: self._hosts.close(timeout=patience)]
         if not self._loop.shut_down(timeout=patience + 15):
-            log.error("Not everything that ran on this worker ended in time; it is being cut off")
-        self._foundation.leave()
-        self._hosts.close(timeout=patience)
+            log.error("Not all connectors and tasks of this worker have stopped; killing its tasks")
+            ends.reverse()  # the group gives its tasks to others as soon as this worker leaves
+        for end in ends:
+            end()
         self._foundation.close()
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        self._providers.close()
+        self._close_providers()
         log.info("Worker stopped")
+
+    def _close_providers(self) -> None:
+        """A config provider is a plugin: the worker's end does not depend on it."""
+        try:
+            Threads().submit(self._providers.close).result(CLOSE_S)
+        except Exception:
+            log.exception("The config providers could not be closed within %g s", CLOSE_S)
 
     @property
     def submit(self) -> Callable[[Request], Future[Reply | Elsewhere]]:
@@ -142,18 +149,15 @@ class Worker:
             prepare=self._prepare_connector,
             task_class_name=java_class_name,
         )
-        specs = Specs(
-            plugins=self._plugins,
-            resolve=self._resolve,
-            offsets=offsets,
-            worker_config=config,
+        facts = WorkerFacts(
+            config=config,
             group_id=group_id,
             exactly_once=exactly_once,
-            fence=functools.partial(fence_task, config),
             track_topics=settings.topic_tracking,
             plugin_path=settings.plugin_path,
             cluster_id=self._cluster_id,
         )
+        specs = Specs(facts, self._plugins, self._resolve, offsets, functools.partial(fence_task, config))
         try:
             tls = client_context(config, key_stores)
         except RestSettingError as error:
@@ -178,7 +182,7 @@ class Worker:
         return Parts(
             foundation=self._foundation,
             connectors=Connectors(setup, self._loop.deliver, settings.task_shutdown_timeout_ms / 1000),
-            tasks=TaskStarts(self._hosts, specs.outline, specs.complete, self._loop.deliver, self._pool),
+            tasks=TaskLauncher(self._hosts, specs.outline, specs.complete, self._loop.deliver),
             background=background,
             local=local,
             set_log_level=lambda name, level: void(self._set_level(name, level)),

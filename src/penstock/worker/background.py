@@ -1,10 +1,11 @@
-"""What takes its time: the herder's ``Ask`` actions, each done on a thread and answered by ``Completed``."""
+"""Long operations: the herder's ``Ask`` actions, each done on a thread and answered by ``Completed``."""
 
 from __future__ import annotations
 
 import logging
 import secrets
 import ssl
+import threading
 import urllib.parse
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
@@ -20,6 +21,11 @@ from penstock.core.session_keys import key_bytes, signature_headers
 log = logging.getLogger(__name__)
 
 Config = Mapping[str, str]
+
+TIMEOUT_S = 90.0
+"""How long code of a plugin may take: as long as a REST request."""
+RUNS_PLUGINS = (a.Validate, a.ReadOffsets, a.WriteOffsets)
+"""Asks that call plugins: a connector's class, config providers."""
 
 
 class Offsets(Protocol):
@@ -41,19 +47,36 @@ class Background:
         offsets: Offsets,
         fence: Callable[[str, int, Config], None],
         tls: ssl.SSLContext,
+        timeout: float = TIMEOUT_S,
     ) -> None:
-        self._threads, self._deliver = threads, deliver
+        self._threads, self._deliver, self._timeout = threads, deliver, timeout
         self._validate, self._offsets, self._fence = validate, offsets, fence
         self._http = httpx.Client(timeout=95, verify=tls)
 
     def do(self, ask: a.Ask) -> None:
-        self._threads.submit(self._do, ask)
+        """The herder ignores the outcome of a call that returns after it has been given up."""
+        done = self._threads.submit(self._do, ask)
+        if isinstance(ask, RUNS_PLUGINS):
+            timer = threading.Timer(self._timeout, self._give_up, (ask,))
+            timer.daemon = True
+            timer.start()
+            done.add_done_callback(lambda _: timer.cancel())
 
     def _do(self, ask: a.Ask) -> None:
         try:
             self._deliver(Completed(ask.token, self._outcome(ask)))
         except BaseException as error:
             self._deliver(Completed(ask.token, error=error))
+
+    def _give_up(self, ask: a.Ask) -> None:
+        match ask:
+            case a.ReadOffsets(connector) | a.WriteOffsets(connector):
+                what = f"Access to the offsets of connector {connector}"
+            case _:
+                what = "Validation of the configuration"
+        message = f"{what} has not ended within {self._timeout:g} s."
+        log.error("%s Its thread is left alone", message)
+        self._deliver(Completed(ask.token, error=TimeoutError(message)))
 
     def _outcome(self, ask: a.Ask) -> Any:
         match ask:
@@ -69,7 +92,7 @@ class Background:
                 return secrets.token_bytes(key_bytes(algorithm, size))
             case a.CallLeader():
                 return self._call(ask)
-        raise TypeError(f"nobody carries out {ask!r}")
+        raise TypeError(f"no handler for {ask!r}")
 
     def _call(self, call: a.CallLeader) -> None:
         """Raises ConnectionError with the leader's message if it does not do what it is asked."""

@@ -1,8 +1,11 @@
 """The worker's one loop: take an event, let the herder decide, carry out its actions in order.
 
-Everything that happens to a worker (a client's request, a record of an internal topic, a rebalance, a word of a task)
-is put on one queue and handled on one thread; nothing that may block is done there. What takes its time is handed to
-``background`` and comes back as an event.
+Everything that happens to a worker (a client's request, a record of an internal topic, a rebalance, a task's report) is
+put on one queue and handled on one thread; nothing that may block is done there. Long operations are handed to
+``background`` and come back as events.
+
+An exception here is a fault of Penstock's. The herder's state may then be half changed and its actions half carried
+out, so the loop ends, and with it the worker.
 """
 
 from __future__ import annotations
@@ -20,13 +23,13 @@ from penstock.core.group.membership import ClusterConfigSnapshot
 from penstock.core.herder import Herder
 from penstock.core.model import actions as a
 from penstock.core.model.events import Completed, ShutDown, Submitted, Tick
-from penstock.core.model.messages import Elsewhere, LocalRequest, Reply, Request
+from penstock.core.model.messages import Elsewhere, LocalRequest, Refused, Reply, Request
 from penstock.core.model.records import ConfigTopicRecord, StatusTopicRecord
 from penstock.core.model.tasks import OffsetsReported, TaskMetrics
 from penstock.worker.background import Background
 from penstock.worker.connectors import Connectors
 from penstock.worker.local import LocalAnswers
-from penstock.worker.task_launcher import TaskStarts
+from penstock.worker.task_launcher import TaskLauncher
 
 log = logging.getLogger(__name__)
 
@@ -37,10 +40,7 @@ Done = Callable[[BaseException | None], None]
 
 
 class Foundation(Protocol):
-    """What the worker stands on.
-
-    ``distributed.KafkaFoundation`` or ``standalone.MemoryFoundation``. Nothing here blocks.
-    """
+    """Internal topics and group: ``distributed.KafkaFoundation`` or ``standalone.MemoryFoundation``. Never blocks."""
 
     def append_config(self, records: tuple[ConfigTopicRecord, ...], as_leader: bool, done: Done) -> None: ...
     def read_config_to_end(self, done: Done) -> None: ...
@@ -59,7 +59,7 @@ class Parts:
 
     foundation: Foundation
     connectors: Connectors
-    tasks: TaskStarts
+    tasks: TaskLauncher
     background: Background
     local: LocalAnswers
     set_log_level: Callable[[str, str], None]
@@ -70,14 +70,16 @@ class Parts:
 class Loop:
     """``deliver`` and ``submit`` may be called from any thread; all else happens on the loop's own."""
 
-    def __init__(self, herder: Herder) -> None:
-        self._herder = herder
+    def __init__(self, herder: Herder, failed: Callable[[Exception], None]) -> None:
+        """``failed`` is called once, by the loop, if it ends with an exception."""
+        self._herder, self._failed = herder, failed
         self._events: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._answers: dict[int, Future[Reply | Elsewhere]] = {}
         self._numbers = 0
         self._lock = threading.Lock()
         self._started = time.time() - time.monotonic()
         self._ended = threading.Event()
+        self._error: Exception | None = None
         self._parts: Parts | None = None
         self._thread = threading.Thread(target=self._run, name="worker", daemon=True)
 
@@ -99,18 +101,39 @@ class Loop:
             self._numbers += 1
             number = self._numbers
             self._answers[number] = future
-        self._events.put(Submitted(number, request))
+            failed = self._error is not None
+        if failed:
+            self._refuse_all()
+        else:
+            self._events.put(Submitted(number, request))
         return future
 
     def shut_down(self, timeout: float) -> bool:
-        """Stop all that runs here; whether it all ended within the time (seconds)."""
+        """Stop everything that runs here; True if all of it ended within the time (seconds)."""
         self._events.put(ShutDown())
-        return self._ended.wait(timeout)
+        return self._ended.wait(timeout) and self._error is None
 
     def _now(self) -> int:
         return int((self._started + time.monotonic()) * 1000)
 
     def _run(self) -> None:
+        try:
+            self._handle_events()
+        except Exception as error:
+            log.critical("The worker's loop has failed; the worker is stopping", exc_info=error)
+            with self._lock:
+                self._error = error
+            self._refuse_all()
+            self._ended.set()
+            self._failed(error)
+
+    def _refuse_all(self) -> None:
+        with self._lock:
+            answers, self._answers = self._answers, {}
+        for future in answers.values():
+            future.set_result(Refused(500, "The worker has failed and is stopping").reply())
+
+    def _handle_events(self) -> None:
         assert self._parts is not None
         while True:
             wake = self._herder.wake_at()
@@ -130,18 +153,14 @@ class Loop:
             self._parts.observe(event) if isinstance(event, TaskMetrics) else self._parts.store_offsets(event)
             return
         self._parts.observe(event)
-        try:
-            wanted = self._herder.handle(event, self._now())
-        except Exception:
-            log.exception("The worker could not handle %r; it goes on with the next event", event)
-            return
-        for action in wanted:
+        for action in self._herder.handle(event, self._now()):
             try:
                 self._carry_out(action, self._parts)
             except Exception as error:
+                if not isinstance(action, a.Ask):
+                    raise
                 log.exception("The worker could not carry out %r", action)
-                if isinstance(action, a.Ask):
-                    self.deliver(Completed(action.token, error=error))
+                self.deliver(Completed(action.token, error=error))
 
     def _carry_out(self, action: a.Action, parts: Parts) -> None:
         match action:
@@ -192,7 +211,7 @@ class Loop:
             case a.Ask():
                 parts.background.do(action)
             case _:
-                raise TypeError(f"nobody carries out {action!r}")
+                raise TypeError(f"no handler for {action!r}")
 
     def _completes(self, token: int) -> Done:
         def done(error: BaseException | None) -> None:

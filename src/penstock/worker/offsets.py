@@ -13,19 +13,21 @@ from typing import Any
 
 from penstock.api.connector import SinkConnector, SourceConnector
 from penstock.api.errors import ConnectError
-from penstock.core.model.messages import Refused
+from penstock.core.model.messages import OffsetChanges, Refused
 from penstock.core.model.tasks import OffsetsReported
 from penstock.kafka.offsets.entries import StoredOffset
 from penstock.kafka.offsets.sink_connectors import SinkConnectorOffsets, SinkOffsetError, as_json, parse
 from penstock.kafka.offsets.source_connectors import SourceConnectorOffsets
 from penstock.kafka.offsets.topic import OffsetStore, own_offsets_topic
 from penstock.plugins import Plugins
-from penstock.worker.specs import SourceOffsets
+from penstock.worker.specs import TaskOffsets
 
 log = logging.getLogger(__name__)
 
 Config = Mapping[str, str]
-Pairs = tuple[tuple[dict[str, Any] | None, dict[str, Any] | None], ...]
+
+TIMEOUT_S = 90.0
+"""For each access to offsets, for a client's request or a task's start."""
 
 
 class Offsets:
@@ -49,11 +51,11 @@ class Offsets:
         """As ``GET /connectors/{name}/offsets`` shows them."""
         resolved = {**self._resolve(config), "name": connector}
         if self._plugins.kind(config) == "sink":
-            return as_json(_wait(lambda done: self._sinks.read(resolved, done)))
+            return as_json(await_result(lambda done: self._sinks.read(resolved, done)))
         stored = self._of_source(resolved, migrate=False)
         return [{"partition": each.partition, "offset": each.offset} for each in stored]
 
-    def write(self, connector: str, config: Config, offsets: Pairs | None) -> str:
+    def write(self, connector: str, config: Config, offsets: OffsetChanges | None) -> str:
         """Set them, or forget all (None); the message for the client. Raises Refused."""
         resolved = {**self._resolve(config), "name": connector}
         plugin = self._plugins.connector(resolved)()
@@ -70,12 +72,12 @@ class Offsets:
             "connector uses."
         )
 
-    def for_task(self, connector: str, config: Config) -> SourceOffsets:
+    def for_task(self, connector: str, config: Config) -> TaskOffsets:
         named = {**config, "name": connector}
         stored = self._of_source(named, migrate=True)
         committed = tuple((each.partition, each.offset, each.key) for each in stored)
         shared, own = self._worker.get("offset.storage.topic"), own_offsets_topic(self._worker, named)
-        return SourceOffsets(committed, own or shared, shared if own else None)
+        return TaskOffsets(committed, own or shared, shared if own else None)
 
     def store(self, event: OffsetsReported) -> None:
         """Standalone mode: keep what a task has reported."""
@@ -87,9 +89,9 @@ class Offsets:
         self._store.write(event.id.connector, list(event.offsets), stored)
 
     def _of_source(self, config: Config, migrate: bool) -> list[StoredOffset]:
-        return _wait(lambda done: self._sources.read(config, done, migrate=migrate))
+        return await_result(lambda done: self._sources.read(config, done, migrate=migrate))
 
-    def _write_source(self, plugin: SourceConnector, config: Config, offsets: Pairs | None) -> bool:
+    def _write_source(self, plugin: SourceConnector, config: Config, offsets: OffsetChanges | None) -> bool:
         pairs: Any = offsets
         if offsets is None:
             pairs = [(each.partition, None) for each in self._of_source(config, migrate=False)]
@@ -97,18 +99,20 @@ class Offsets:
             _check_primitive({**(partition or {}), **(offset or {})})
         external = _asked(lambda: plugin.alter_offsets(config, list(pairs)))
         known = None if offsets is None else [(p, o) for p, o in pairs if p is not None]
-        _wait(lambda done: self._sources.write(config, known, done))
+        await_result(lambda done: self._sources.write(config, known, done))
         return external
 
-    def _write_sink(self, plugin: SinkConnector, config: Config, offsets: Pairs | None) -> bool:
+    def _write_sink(self, plugin: SinkConnector, config: Config, offsets: OffsetChanges | None) -> bool:
         try:
             changes = None if offsets is None else parse(offsets)
         except SinkOffsetError as error:
             raise Refused(400, str(error)) from error
-        places = dict.fromkeys(_wait(lambda done: self._sinks.read(config, done))) if changes is None else changes
+        places = (
+            dict.fromkeys(await_result(lambda done: self._sinks.read(config, done))) if changes is None else changes
+        )
         external = _asked(lambda: plugin.alter_offsets(config, {tuple(place): to for place, to in places.items()}))
         try:
-            _wait(lambda done: self._sinks.write(config, changes, done))
+            await_result(lambda done: self._sinks.write(config, changes, done))
         except ConnectError as error:
             raise Refused(400, str(error)) from error
         return external
@@ -136,8 +140,8 @@ def _asked(ask: Callable[[], bool]) -> bool:
         raise Refused(400, str(error)) from error
 
 
-def _wait(start: Callable[[Callable[[Any, Exception | None], None]], None]) -> Any:
-    """The result of something that calls back."""
+def await_result(start: Callable[[Callable[[Any, Exception | None], None]], None]) -> Any:
+    """The result of something that calls back. Raises its error, or TimeoutError."""
     finished = threading.Event()
     outcome: list[Any] = [None, None]
 
@@ -146,7 +150,8 @@ def _wait(start: Callable[[Callable[[Any, Exception | None], None]], None]) -> A
         finished.set()
 
     start(done)
-    finished.wait()
+    if not finished.wait(TIMEOUT_S):
+        raise TimeoutError(f"The offsets could not be accessed within {TIMEOUT_S:g} s.")
     if outcome[1] is not None:
         raise outcome[1]
     return outcome[0]

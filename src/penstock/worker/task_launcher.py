@@ -1,8 +1,8 @@
-"""Starting tasks: from the herder's bare wish to a run on Spark.
+"""Starts tasks: from the herder's ``StartTask`` to a run on Spark.
 
 Before a task can run, references to config providers are resolved and a source's committed offsets are read up to the
-end of their topic; both may block, so each start is prepared on threads of a pool. A task that is stopped during the
-first never starts; during the second Spark already looks for a place and a process, and it is a run of Spark's.
+end of their topic; both may block, so each start is prepared on its connector's threads. A task that is stopped during
+the first step never starts; during the second Spark already starts its process, and it is a run of Spark's.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Protocol
 
@@ -18,8 +18,13 @@ from penstock.core.model.actions import StartTask
 from penstock.core.model.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.trace import trace
+from penstock.worker.specs import Outline
+from penstock.worker.threads import ConnectorThreads
 
 log = logging.getLogger(__name__)
+
+THREADS = 4
+"""For the preparation of one connector's tasks: one that hangs delays no task of another connector."""
 
 
 class Hosts(Protocol):
@@ -32,48 +37,57 @@ class Hosts(Protocol):
     def reset_topics(self, id: TaskId) -> None: ...
 
 
-class TaskStarts:
+class TaskLauncher:
     """Methods are called by the worker's loop and return at once."""
 
     def __init__(
         self,
         hosts: Hosts,
-        outline: Callable[[StartTask], TaskSpec],
-        complete: Callable[[TaskSpec], TaskSpec],
+        outline: Callable[[StartTask], Outline],
+        complete: Callable[[Outline], TaskSpec],
         deliver: Callable[[TaskEvent], None],
-        pool: Executor,
     ) -> None:
         """See ``specs.Specs`` for the two steps."""
-        self._hosts, self._outline, self._complete, self._deliver, self._pool = hosts, outline, complete, deliver, pool
+        self._hosts, self._outline, self._complete, self._deliver = hosts, outline, complete, deliver
+        self._threads = ConnectorThreads(THREADS)
         self._preparing: dict[TaskId, _Start] = {}
         self._lock = threading.Lock()
 
     def start(self, action: StartTask) -> None:
         with self._lock:
             start = self._preparing[action.id] = _Start(action)
-        self._pool.submit(self._go, start)
+        self._threads.submit(action.id.connector, lambda: self._prepare(start))
 
-    def _go(self, start: _Start) -> None:
+    def _prepare(self, start: _Start) -> None:
         action = start.action
+        if not self._is_wanted(start):
+            return
         try:
-            spec = self._outline(action)
+            outline = self._outline(action)
         except BaseException as error:
-            log.error("Task %s could not be started", action.id, exc_info=error)
             with self._lock:
-                self._preparing.pop(action.id, None)
-            self._deliver(TaskFailed(action.id, action.run, trace(error)))
-            self._deliver(TaskEnded(action.id, action.run))
+                wanted = self._preparing.get(action.id) is start
+                if wanted:
+                    del self._preparing[action.id]
+            if wanted:
+                log.error("Task %s could not be started", action.id, exc_info=error)
+                self._deliver(TaskFailed(action.id, action.run, trace(error)))
+                self._deliver(TaskEnded(action.id, action.run))
             return
         with self._lock:
-            self._preparing.pop(action.id, None)
-            if not start.stopped:
-                if start.topics_reset:
-                    spec = replace(spec, known_topics=())
-                self._hosts.run(spec, self._pool.submit(self._complete, spec))
-        if start.stopped:
-            self._deliver(TaskEnded(action.id, action.run))
-        elif start.paused is not None and start.paused != spec.paused:
+            if self._preparing.get(action.id) is not start:
+                return
+            del self._preparing[action.id]
+            if start.topics_reset:
+                outline = replace(outline, spec=replace(outline.spec, known_topics=()))
+            complete = self._threads.submit(action.id.connector, lambda: self._complete(outline))
+            self._hosts.run(outline.spec, complete)
+        if start.paused is not None and start.paused != outline.spec.paused:
             (self._hosts.pause if start.paused else self._hosts.resume)(action.id)
+
+    def _is_wanted(self, start: _Start) -> bool:
+        with self._lock:
+            return self._preparing.get(start.action.id) is start
 
     def pause(self, id: TaskId) -> None:
         with self._lock:
@@ -92,12 +106,13 @@ class TaskStarts:
         self._hosts.resume(id)
 
     def stop(self, id: TaskId) -> None:
+        """Nothing runs of a task that is being prepared: it has ended at once, even if its preparation hangs."""
         with self._lock:
-            start = self._preparing.get(id)
-            if start is not None:
-                start.stopped = True
-                return
-        self._hosts.stop(id)
+            start = self._preparing.pop(id, None)
+        if start is None:
+            self._hosts.stop(id)
+        else:
+            self._deliver(TaskEnded(id, start.action.run))
 
     def reset_topics(self, id: TaskId) -> None:
         with self._lock:
@@ -109,10 +124,9 @@ class TaskStarts:
 
 
 class _Start:
-    """One start under way, and what was asked of it since."""
+    """A start under way, and what was requested of the task meanwhile."""
 
     def __init__(self, action: StartTask) -> None:
         self.action = action
-        self.stopped = False
         self.paused: bool | None = None
         self.topics_reset = False

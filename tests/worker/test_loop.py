@@ -1,0 +1,89 @@
+"""The worker's loop: what an exception in it ends, and who learns of it."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, cast
+
+import pytest
+
+from penstock.core.herder import Herder
+from penstock.core.model.actions import Action, StopTask
+from penstock.core.model.messages import ListConnectors, Reply
+from penstock.core.model.settings import HerderSettings
+from penstock.core.model.tasks import TaskId
+from penstock.worker.loop import Loop, Parts
+from support.waiting import until
+
+
+class Faulty(Herder):
+    """Raises an exception for one event, and wants for another what can't be carried out."""
+
+    def __init__(self) -> None:
+        super().__init__(HerderSettings(worker_id="w"))
+        self.handled: list[object] = []
+
+    def handle(self, event: object, now: int) -> list[Action]:
+        self.handled.append(event)
+        if event == "fault":
+            raise ValueError("a fault of ours")
+        return [StopTask(TaskId("c", 0))] if event == "stop" else []
+
+
+class Nothing:
+    """Stands for parts that do nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_: None
+
+
+class Tasks:
+    def stop(self, id: TaskId) -> None:
+        raise ValueError(f"{id} cannot be stopped")
+
+
+@pytest.fixture
+def failures() -> list[Exception]:
+    return []
+
+
+def started(herder: Herder, failures: list[Exception]) -> Loop:
+    loop, nothing = Loop(herder, failures.append), cast(Any, Nothing())
+    loop.start(
+        Parts(
+            foundation=nothing,
+            connectors=nothing,
+            tasks=cast(Any, Tasks()),
+            background=nothing,
+            local=nothing,
+            set_log_level=nothing.any,
+            store_offsets=nothing.any,
+            observe=nothing.any,
+        )
+    )
+    return loop
+
+
+@pytest.mark.parametrize(
+    ("event", "trace"), [("fault", "a fault of ours"), ("stop", "c-0 cannot be stopped")], ids=["herder", "action"]
+)
+def test_an_exception_ends_the_worker_with_its_trace(
+    failures: list[Exception], caplog: pytest.LogCaptureFixture, event: str, trace: str
+) -> None:
+    herder = Faulty()
+    loop = started(herder, failures)
+    waiting = loop.submit(ListConnectors())
+    with caplog.at_level(logging.CRITICAL):
+        loop.deliver(event)
+        until(lambda: failures != [], "the loop has failed", 10)
+    assert [str(failure) for failure in failures] == [trace]
+    assert "The worker's loop has failed; the worker is stopping" in caplog.text
+    assert f"ValueError: {trace}" in caplog.text
+    loop.deliver("after")
+    late = loop.submit(ListConnectors())
+    for answer in (waiting, late):
+        reply = answer.result(10)
+        assert isinstance(reply, Reply)
+        assert (reply.status, reply.body["message"]) == (500, "The worker has failed and is stopping")
+    assert loop.shut_down(10) is False
+    assert "after" not in herder.handled

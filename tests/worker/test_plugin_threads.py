@@ -1,0 +1,151 @@
+"""Plugins that never return: what they delay, and what goes on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from penstock.core.model.actions import StartTask, Validate, WriteOffsets
+from penstock.core.model.events import Completed
+from penstock.core.model.messages import OffsetChanges
+from penstock.core.model.tasks import TaskEnded, TaskId
+from penstock.http.access.tls import client_context
+from penstock.java import key_stores
+from penstock.pipeline.task import TaskSpec
+from penstock.worker import offsets as worker_offsets
+from penstock.worker.background import Background
+from penstock.worker.specs import Outline
+from penstock.worker.task_launcher import THREADS, TaskLauncher
+from penstock.worker.threads import ConnectorThreads, Threads
+from support.waiting import until
+
+
+@pytest.fixture
+def go() -> Iterator[threading.Event]:
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def start(connector: str, task: int) -> StartTask:
+    return StartTask(TaskId(connector, task), 1, {}, {}, False, ())
+
+
+class Hosts:
+    def __init__(self) -> None:
+        self.run_: list[str] = []
+
+    def run(self, spec: TaskSpec, complete: Future[TaskSpec]) -> None:
+        self.run_.append(spec.connector)
+
+    def pause(self, id: TaskId) -> None: ...
+    def resume(self, id: TaskId) -> None: ...
+    def stop(self, id: TaskId) -> None: ...
+    def reset_topics(self, id: TaskId) -> None: ...
+
+
+def test_a_config_provider_that_hangs_delays_the_tasks_of_no_other_connector(go: threading.Event) -> None:
+    def outline(action: StartTask) -> Outline:
+        if action.id.connector == "hangs":
+            go.wait()
+        spec = TaskSpec(
+            connector=action.id.connector,
+            task=action.id.task,
+            run=action.run,
+            kind="sink",
+            task_class="m:C",
+            config={},
+            connector_config={},
+            worker_config={},
+        )
+        return Outline(spec, is_source=False)
+
+    hosts, events = Hosts(), list[Any]()
+    launcher = TaskLauncher(hosts, outline, lambda outline: outline.spec, events.append)
+    before = threading.active_count()
+    for task in range(100):
+        launcher.start(start("hangs", task))
+    assert threading.active_count() - before <= THREADS
+    launcher.start(start("fine", 0))
+    until(lambda: hosts.run_ == ["fine"], "the task of the other connector starts", 10)
+    for task in (0, 99):  # one whose preparation hangs, and one that waits for it
+        launcher.stop(TaskId("hangs", task))
+    assert events == [TaskEnded(TaskId("hangs", 0), 1), TaskEnded(TaskId("hangs", 99), 1)]
+    go.set()
+    until(lambda: hosts.run_.count("hangs") == 98, "the other tasks of the connector start", 10)
+    assert len(events) == 2
+
+
+def test_calls_of_a_connector_beyond_its_threads_keep_their_order(go: threading.Event) -> None:
+    threads, called = ConnectorThreads(1), list[int]()
+    threads.submit("c", go.wait)
+    futures = [threads.submit("c", lambda i=i: called.append(i)) for i in range(5)]  # type: ignore[misc]
+    assert called == []
+    go.set()
+    for future in futures:
+        future.result(10)
+    assert called == [0, 1, 2, 3, 4]
+
+
+class HangingOffsets:
+    def __init__(self, go: threading.Event) -> None:
+        self._go = go
+
+    def read(self, connector: str, config: Any) -> list[dict[str, Any]]:
+        return []
+
+    def write(self, connector: str, config: Any, offsets: OffsetChanges | None) -> str:
+        self._go.wait()
+        return "late"
+
+
+def test_a_request_that_a_plugin_does_not_answer_is_given_up(go: threading.Event) -> None:
+    outcomes: list[Completed] = []
+
+    def validate(config: Any) -> None:
+        go.wait()
+
+    background = Background(
+        Threads(),
+        outcomes.append,
+        validate=validate,
+        offsets=HangingOffsets(go),
+        fence=lambda name, tasks, config: None,
+        tls=client_context({}, key_stores),
+        timeout=0.2,
+    )
+    background.do(Validate({}, token=1))
+    background.do(WriteOffsets("c", {}, None, token=2))
+    until(lambda: len(outcomes) == 2, "both are given up", 10)
+    errors = {outcome.token: str(outcome.error) for outcome in outcomes}
+    assert all(isinstance(outcome.error, TimeoutError) for outcome in outcomes)
+    assert errors == {
+        1: "Validation of the configuration has not ended within 0.2 s.",
+        2: "Access to the offsets of connector c has not ended within 0.2 s.",
+    }
+
+
+def test_an_access_to_offsets_that_never_calls_back_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_offsets, "TIMEOUT_S", 0.1)
+    with pytest.raises(TimeoutError, match="could not be accessed within"):
+        worker_offsets.await_result(lambda done: None)
+
+
+def test_the_process_ends_while_plugins_hang() -> None:
+    program = """
+import threading
+from penstock.worker.threads import ConnectorThreads, Threads
+never = threading.Event()
+Threads().submit(never.wait)
+for _ in range(100):
+    ConnectorThreads(4).submit("c", never.wait)
+print("ends")
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout == "ends\n"
