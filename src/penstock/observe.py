@@ -69,6 +69,7 @@ COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
     "org.apache.kafka.connect.runtime.WorkerSourceTask": ("penstock.pipeline.source",),
     "org.apache.kafka.connect.runtime.WorkerTask": (
         "penstock.pipeline.task",
+        "penstock.pipeline.runtime",
         "penstock.pipeline.chain",
         "penstock.pipeline.conversion",
         "penstock.spark.task",
