@@ -11,8 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from penstock.kafka.librdkafka_config import ADMIN, CONSUMER, PRODUCER
-from penstock.kafka.security.settings import SECURITY
+from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +98,7 @@ def consumer_group(worker: Settings, connector: Settings) -> str:
 
 
 def max_poll_records(worker: Settings, connector: Settings) -> int | None:
-    """How many records a sink task wants at most at once; None if nobody said so."""
+    """``max.poll.records`` of a sink task; None if it is not set."""
     given = connector_consumer(worker, connector, "").get("max.poll.records")
     return None if given is None else int(given)
 
@@ -110,7 +109,7 @@ def with_prefix(settings: Settings, prefix: str) -> dict[str, str]:
 
 
 def ensure(settings: dict[str, str], name: str, value: str, why: str) -> None:
-    """Set what must be so, with a warning if somebody wanted it otherwise."""
+    """Set a value that is required, with a warning if the user wants another."""
     given = settings.get(name, value)
     if given.lower() != value.lower():
         log.warning(
@@ -124,14 +123,10 @@ def ensure(settings: dict[str, str], name: str, value: str, why: str) -> None:
     settings[name] = value
 
 
-_TABLES = {"producer": PRODUCER, "consumer": CONSUMER, "admin": ADMIN}
+_DEFINITIONS = {"producer": PRODUCER_SETTINGS, "consumer": CONSUMER_SETTINGS, "admin": ADMIN_SETTINGS}
 
 
 def _known(worker: Settings, client: str) -> dict[str, str]:
     """Of the worker's own settings those that such a client knows; most others are Connect's."""
-    table = _TABLES[client]
-    return {
-        name: value
-        for name, value in worker.items()
-        if (name in table or name in SECURITY) and not name.startswith(_PREFIXES)
-    }
+    known = _DEFINITIONS[client].keys
+    return {name: value for name, value in worker.items() if name in known and not name.startswith(_PREFIXES)}

@@ -1,8 +1,8 @@
 """Producers, consumers and admin clients: the one place where they are made.
 
-Settings come as Java's (``client_settings``) and become librdkafka's (``settings_map``, ``security_clients``). The
-tables below hold every default in which librdkafka differs from Java's clients, and what was measured to be fast:
-single words of them decide whether a task moves two hundred thousand or a million records a second.
+Settings come as Java's (``client_settings``) and become librdkafka's (``librdkafka_config``, ``security.clients``). The
+tables below name every default that is Java's instead of librdkafka's, and the values that were measured to be fast:
+one of these decides whether a task moves two hundred thousand or a million records a second.
 """
 
 from __future__ import annotations
@@ -17,37 +17,47 @@ from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
 from penstock.api.errors import ConfigError, KafkaError
+from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from penstock.kafka.client_log import RepeatedFailures
 from penstock.kafka.client_settings import Settings, connector_admin
-from penstock.kafka.librdkafka_config import ADMIN, CONSUMER, MAX_PROPAGATION_MS, PRODUCER, translate
+from penstock.kafka.librdkafka_config import ADMIN, CONSUMER, MAX_PROPAGATION_MS, PRODUCER, defaults, translate
 from penstock.kafka.security.clients import chain_in_file, for_librdkafka
 from penstock.kafka.security.settings import SECURITY
 
-# What librdkafka says goes where the rest of the log goes, whenever its client is polled.
+# librdkafka's log lines go to the worker's log, whenever the client is polled.
 client_log = logging.getLogger("penstock.kafka.librdkafka")
 client_log.addFilter(RepeatedFailures())
 
-COMMON_DEFAULTS: dict[str, Any] = {
-    "connections.max.idle.ms": 540_000,
+_COMMON: dict[str, Any] = {
     "enable.metrics.push": False,
     "log.connection.close": False,  # brokers close idle connections
-    "metadata.max.age.ms": 300_000,
-    # Without it a client never finds a cluster again that once had no broker alive.
-    "metadata.recovery.strategy": "rebootstrap",
     # Java has 50; here it also delays the first connection to each broker, and it grows to the same 1000.
     "reconnect.backoff.ms": 10,
-    "reconnect.backoff.max.ms": 1000,
-    "socket.timeout.ms": 30_000,
 }
+# Settings whose default is Java's, since librdkafka's is another.
+_LIKE_JAVA = (
+    "metadata.max.age.ms",
+    "metadata.recovery.strategy",  # without it a client never finds a cluster again that once had no broker alive
+    "reconnect.backoff.max.ms",
+    "request.timeout.ms",
+)
+_PRODUCER_LIKE_JAVA = (*_LIKE_JAVA, "connections.max.idle.ms", "linger.ms", "max.request.size", "delivery.timeout.ms")
+_CONSUMER_LIKE_JAVA = (
+    *_LIKE_JAVA,
+    "connections.max.idle.ms",
+    "allow.auto.create.topics",
+    "auto.offset.reset",
+    "check.crcs",
+    "isolation.level",
+    "partition.assignment.strategy",
+)
 
 PRODUCER_DEFAULTS: dict[str, Any] = {
-    **COMMON_DEFAULTS,
-    "linger.ms": 5,
-    "message.max.bytes": 1_048_576,
-    "message.timeout.ms": 120_000,
+    **defaults(_PRODUCER_LIKE_JAVA, PRODUCER_SETTINGS, PRODUCER),
+    **_COMMON,
     # Connect's producers wait for a topic that is missing as long as it takes.
     "topic.metadata.propagation.max.ms": MAX_PROPAGATION_MS,
-    "partitioner": "murmur2_random",  # Java's; librdkafka's own puts the same key elsewhere
+    "partitioner": "murmur2_random",  # Java's; librdkafka's own sends the same key to another partition
     # For speed, and so beyond Java's 16 KiB and 32 MiB. `flush` and `commit_transaction` don't wait for linger.ms.
     "batch.num.messages": 100_000,
     "batch.size": 1_000_000,
@@ -56,13 +66,9 @@ PRODUCER_DEFAULTS: dict[str, Any] = {
 }
 
 CONSUMER_DEFAULTS: dict[str, Any] = {
-    **COMMON_DEFAULTS,
-    "allow.auto.create.topics": True,
-    "auto.offset.reset": "latest",
-    "check.crcs": True,
+    **defaults(_CONSUMER_LIKE_JAVA, CONSUMER_SETTINGS, CONSUMER),
+    **_COMMON,
     "enable.auto.offset.store": False,
-    "isolation.level": "read_uncommitted",
-    "partition.assignment.strategy": "range",
     # How soon a full queue is looked at again; the default of 1000 cuts consumption to a fifth.
     "fetch.queue.backoff.ms": 5,
     "queued.min.messages": 100_000,
@@ -70,14 +76,23 @@ CONSUMER_DEFAULTS: dict[str, Any] = {
 }
 
 SILENT = 2
-"""``log_level`` of clients whose troubles are told by others."""
+"""``log_level`` of clients whose users log its errors themselves."""
 
-ADMIN_DEFAULTS: dict[str, Any] = {**COMMON_DEFAULTS, "log_level": SILENT}
+ADMIN_DEFAULTS: dict[str, Any] = {
+    **defaults(_LIKE_JAVA, ADMIN_SETTINGS, ADMIN),
+    **_COMMON,
+    "connections.max.idle.ms": 540_000,
+    "log_level": SILENT,
+}
 
 
 def producer_config(java: Mapping[str, Any]) -> dict[str, Any]:
     """librdkafka's settings for a producer with these settings of Java; raises ConfigError as Java's would."""
-    native = {**PRODUCER_DEFAULTS, **translate(java, PRODUCER | SECURITY, "producer"), **for_librdkafka(java)}
+    native = {
+        **PRODUCER_DEFAULTS,
+        **translate(java, PRODUCER_SETTINGS, PRODUCER | SECURITY, "producer"),
+        **for_librdkafka(java),
+    }
     kind = native.get("compression.type", "none")
     levels = {name: native.pop(f"compression.{name}.level", None) for name in ("gzip", "lz4", "zstd")}
     if levels.get(kind) is not None:
@@ -112,15 +127,19 @@ def _check_idempotence(native: Mapping[str, Any]) -> None:
 
 def consumer_config(java: Mapping[str, Any]) -> dict[str, Any]:
     """librdkafka's settings for a consumer with these settings of Java; raises ConfigError as Java's would."""
-    native = {**CONSUMER_DEFAULTS, **translate(java, CONSUMER | SECURITY, "consumer"), **for_librdkafka(java)}
+    native = {
+        **CONSUMER_DEFAULTS,
+        **translate(java, CONSUMER_SETTINGS, CONSUMER | SECURITY, "consumer"),
+        **for_librdkafka(java),
+    }
     if native.get("group.protocol") == "consumer":
-        # The broker decides these, and librdkafka refuses to be told.
+        # The broker decides these, and librdkafka refuses them.
         for name in ("partition.assignment.strategy", "session.timeout.ms", "heartbeat.interval.ms"):
             native.pop(name, None)
     elif "max.poll.interval.ms" in native:
         interval = native["max.poll.interval.ms"]
         native["session.timeout.ms"] = min(native.get("session.timeout.ms", 45_000), interval)
-    # What Java does not relate, librdkafka does: a request must outlive the wait for data, a response must fit.
+    # librdkafka, unlike Java, relates these: a request must outlive the wait for data, a response must fit.
     wait = native.get("fetch.wait.max.ms", 500)
     native["socket.timeout.ms"] = max(native["socket.timeout.ms"], wait + 1000)
     if "fetch.max.bytes" in native:
@@ -133,7 +152,7 @@ def consumer_config(java: Mapping[str, Any]) -> dict[str, Any]:
 
 def admin_config(java: Mapping[str, Any]) -> dict[str, Any]:
     """librdkafka's settings for an admin client with these settings of Java; raises ConfigError as Java's would."""
-    return {**ADMIN_DEFAULTS, **translate(java, ADMIN | SECURITY, "admin"), **for_librdkafka(java)}
+    return {**ADMIN_DEFAULTS, **translate(java, ADMIN_SETTINGS, ADMIN | SECURITY, "admin"), **for_librdkafka(java)}
 
 
 def new_producer(java: Mapping[str, Any], **native: Any) -> Producer:
@@ -189,7 +208,7 @@ def make_admin(worker: Settings, connector: Settings | None = None, *, client_id
 
 def admin_like(producer: Mapping[str, Any]) -> AdminClient:
     """An admin client that reaches the brokers as the producer with these settings of Java does."""
-    return new_admin({name: value for name, value in producer.items() if name in ADMIN or name in SECURITY})
+    return new_admin({name: value for name, value in producer.items() if name in ADMIN_SETTINGS.keys})
 
 
 def check_resolvable(java: Mapping[str, Any]) -> None:

@@ -1,21 +1,23 @@
 """What each setting of Java's clients becomes in librdkafka.
 
 Users write the settings of Java's producer, consumer and admin client, in the worker's configuration and in a
-connector's overrides. The tables here are the one place that knows, for each of them, its type and check (Java's, with
-Java's words) and its counterparts. A setting without a counterpart either makes no difference here (``NO_EFFECT``), or
-is missed (``IGNORED``) and named once in a warning, or is refused by a sentence (``refused``); one that Java does not
-know either is accepted and named once in a warning, as in Java. Security has a file of its own.
+connector's overrides. ``core.config.clients`` declares them: names, types and defaults. The tables here say what each
+becomes in librdkafka, and Java's check of its value. A setting without a counterpart either makes no difference here
+(``NO_EFFECT``), or is ignored with one warning (``IGNORED``, as are those that the tables do not have), or is refused
+by a sentence (``refused``); one that Java does not know either is ignored with one warning, as in Java. Security has a
+file of its own.
 """
 
 from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.api.config_types import ConfigType, parse_type
+from penstock.api.config import ConfigDef
+from penstock.api.config_types import ConfigType, Password, parse_type
 from penstock.api.errors import ConfigError
 from penstock.api.validators import CaseInsensitiveValidString, Validator, ValidString, at_least
 from penstock.java.text import java_text
@@ -26,43 +28,58 @@ _INT_MAX = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """One Java setting: how it is read, and the names in librdkafka that get its value."""
+class Counterpart:
+    """What a setting of Java becomes: the names in librdkafka that get its value."""
 
-    type: ConfigType
     to: tuple[str, ...] = ()
     check: Validator | None = None
     convert: Callable[[Any], Any] = lambda value: value
-    """From the value read to librdkafka's. May raise ConfigError; None leaves the counterparts unset."""
-    missed: bool = False
-    """Whoever gives it wants something that does not happen here, and is told so."""
+    """From Java's value to librdkafka's. May raise ConfigError; None leaves the counterparts unset."""
+    ignored: bool = False
+    """Whether a user who gives it must be warned that it has no effect."""
 
 
-NO_EFFECT = Setting(ConfigType.STRING)
-IGNORED = Setting(ConfigType.STRING, missed=True)
+NO_EFFECT = Counterpart()
+IGNORED = Counterpart(ignored=True)
+
+_READ_AS_TEXT = (ConfigType.CLASS, ConfigType.PASSWORD)
 
 
-def translate(java: Mapping[str, Any], table: Mapping[str, Setting], client: str) -> dict[str, Any]:
+def translate(
+    java: Mapping[str, Any], definition: ConfigDef, table: Mapping[str, Counterpart], client: str
+) -> dict[str, Any]:
     """librdkafka's settings for these of Java. ``client`` (``producer``, ...) is for the warning about unknown ones.
 
-    Raises ConfigError, as Java's client would, for a value of a wrong type or out of range, and for what can't be had
-    here.
+    Raises ConfigError, as Java's client would, for a value of a wrong type or out of range, and for what is not
+    supported here.
     """
     native: dict[str, Any] = {}
     for name, given in java.items():
-        setting = table.get(name)
-        if setting is None:
+        if (key := definition.keys.get(name)) is None:
             if not name.startswith("metrics.context."):
                 _warn_unknown(client, name)
             continue
-        if setting.missed and name.split(".")[0].upper() in str(java.get("security.protocol", "")).upper():
-            _warn_missed(name)
-        value = parse_type(name, given, setting.type)
-        if setting.check is not None:
-            setting.check(name, value)
-        if value is not None and setting.to and (converted := setting.convert(value)) is not None:
-            native.update(dict.fromkeys(setting.to, converted))
+        counterpart = table.get(name, IGNORED)
+        if counterpart.ignored and _used(name, str(java.get("security.protocol", ""))):
+            _warn_ignored(name)
+        text = given.value if isinstance(given, Password) else given
+        value = parse_type(name, text, ConfigType.STRING if key.type in _READ_AS_TEXT else key.type)
+        if counterpart.check is not None:
+            counterpart.check(name, value)
+        if value is not None and counterpart.to and (converted := counterpart.convert(value)) is not None:
+            native.update(dict.fromkeys(counterpart.to, converted))
     return native
+
+
+def defaults(names: Iterable[str], definition: ConfigDef, table: Mapping[str, Counterpart]) -> dict[str, Any]:
+    """Java's defaults of these settings, as librdkafka's settings."""
+    return translate({name: definition.keys[name].default for name in names}, definition, table, "")
+
+
+def _used(name: str, protocol: str) -> bool:
+    """Whether a client with this ``security.protocol`` would use the setting in Java."""
+    first = name.split(".")[0].upper()
+    return first not in ("SASL", "SSL") or first in protocol.upper()
 
 
 @functools.cache
@@ -71,38 +88,30 @@ def _warn_unknown(client: str, name: str) -> None:
 
 
 @functools.cache
-def _warn_missed(name: str) -> None:
-    log.warning("The setting `%s` has no effect here: the clients that are used know nothing like it", name)
+def _warn_ignored(name: str) -> None:
+    log.warning("The setting `%s` has no effect here: librdkafka has no setting like it", name)
 
 
-def number(
-    type: ConfigType, *to: str, least: int | None = 0, low: int = 0, high: int = _INT_MAX, scale: int = 1
-) -> Setting:
-    """A number that Java wants to be ``least`` or more, brought into the narrower range that librdkafka takes."""
+def number(*to: str, least: int | None = 0, low: int = 0, high: int = _INT_MAX, scale: int = 1) -> Counterpart:
+    """A number that Java wants to be ``least`` or more, limited to the narrower range that librdkafka takes."""
     check = None if least is None else at_least(least)
-    return Setting(type, to, check, lambda value: min(max(value // scale, low), high))
+    return Counterpart(to, check, lambda value: min(max(value // scale, low), high))
 
 
-def flag(*to: str) -> Setting:
-    return Setting(ConfigType.BOOLEAN, to)
+def same(*to: str, check: Validator | None = None, convert: Callable[[Any], Any] = lambda value: value) -> Counterpart:
+    """The same value, or what ``convert`` makes of it."""
+    return Counterpart(to, check, convert)
 
 
-def text(*to: str, check: Validator | None = None, convert: Callable[[str], Any] = lambda value: value) -> Setting:
-    return Setting(ConfigType.STRING, to, check, convert)
+def refused(name: str, why: str) -> Counterpart:
+    """Accepted while it is empty; otherwise a ConfigError with the reason."""
 
+    def convert(value: str | list[str]) -> None:
+        text = value if isinstance(value, str) else ",".join(value)
+        if text.strip():
+            raise ConfigError(name, text, why)
 
-def names(*to: str) -> Setting:
-    return Setting(ConfigType.LIST, to, convert=",".join)
-
-
-def refused(name: str, why: str) -> Setting:
-    """Accepted while it is empty; otherwise a ConfigError that says why not."""
-
-    def convert(value: str) -> None:
-        if value.strip():
-            raise ConfigError(name, value, why)
-
-    return Setting(ConfigType.STRING, (name,), convert=convert)
+    return Counterpart((name,), convert=convert)
 
 
 def _partitioner(value: str) -> str:
@@ -147,7 +156,7 @@ def _reset_check(name: str, value: Any) -> None:
 
 _NO_INTERCEPTORS = "Interceptors are Java classes and can't be run here; leave this setting out"
 
-# Names of Java that have no meaning here: classes that are always the same, Java's own metrics, tuning of Java's
+# Settings of Java that make no difference here: classes that are always the same, Java's own metrics, tuning of Java's
 # clients.
 _UNUSED = dict.fromkeys(
     (
@@ -156,109 +165,100 @@ _UNUSED = dict.fromkeys(
         "metrics.num.samples",
         "metrics.recording.level",
         "metrics.sample.window.ms",
-        "metadata.max.idle.ms",
         "socket.connection.setup.timeout.max.ms",
-        "default.api.timeout.ms",
-        "key.serializer",
-        "value.serializer",
-        "key.deserializer",
-        "value.deserializer",
     ),
     NO_EFFECT,
 )
 
-COMMON: dict[str, Setting] = {
+COMMON: dict[str, Counterpart] = {
     **_UNUSED,
-    "bootstrap.servers": names("bootstrap.servers"),
-    "client.id": text("client.id", convert=lambda value: value or None),
-    "client.dns.lookup": text(
+    "bootstrap.servers": same("bootstrap.servers", convert=",".join),
+    "client.id": same("client.id", convert=lambda value: value or None),
+    "client.dns.lookup": same(
         "client.dns.lookup", check=ValidString("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only")
     ),
-    "connections.max.idle.ms": number(ConfigType.LONG, "connections.max.idle.ms", least=None),
-    "enable.metrics.push": flag("enable.metrics.push"),
-    "metadata.max.age.ms": number(ConfigType.LONG, "metadata.max.age.ms", low=1, high=86_400_000),
-    "metadata.recovery.strategy": text(
+    "connections.max.idle.ms": number("connections.max.idle.ms", least=None),
+    "enable.metrics.push": same("enable.metrics.push"),
+    "metadata.max.age.ms": number("metadata.max.age.ms", low=1, high=86_400_000),
+    "metadata.recovery.strategy": same(
         "metadata.recovery.strategy", check=CaseInsensitiveValidString("rebootstrap", "none"), convert=str.lower
     ),
-    "metadata.recovery.rebootstrap.trigger.ms": number(ConfigType.LONG, "metadata.recovery.rebootstrap.trigger.ms"),
-    "receive.buffer.bytes": number(ConfigType.INT, "socket.receive.buffer.bytes", least=-1, high=100_000_000),
-    "send.buffer.bytes": number(ConfigType.INT, "socket.send.buffer.bytes", least=-1, high=100_000_000),
-    "reconnect.backoff.ms": number(ConfigType.LONG, "reconnect.backoff.ms", high=3_600_000),
-    "reconnect.backoff.max.ms": number(ConfigType.LONG, "reconnect.backoff.max.ms", high=3_600_000),
-    "retry.backoff.ms": number(ConfigType.LONG, "retry.backoff.ms", low=1, high=300_000),
-    "retry.backoff.max.ms": number(ConfigType.LONG, "retry.backoff.max.ms", low=1, high=300_000),
-    "socket.connection.setup.timeout.ms": number(
-        ConfigType.LONG, "socket.connection.setup.timeout.ms", least=None, low=1000
-    ),
+    "metadata.recovery.rebootstrap.trigger.ms": number("metadata.recovery.rebootstrap.trigger.ms"),
+    "receive.buffer.bytes": number("socket.receive.buffer.bytes", least=-1, high=100_000_000),
+    "send.buffer.bytes": number("socket.send.buffer.bytes", least=-1, high=100_000_000),
+    "reconnect.backoff.ms": number("reconnect.backoff.ms", high=3_600_000),
+    "reconnect.backoff.max.ms": number("reconnect.backoff.max.ms", high=3_600_000),
+    "retry.backoff.ms": number("retry.backoff.ms", low=1, high=300_000),
+    "retry.backoff.max.ms": number("retry.backoff.max.ms", low=1, high=300_000),
+    "socket.connection.setup.timeout.ms": number("socket.connection.setup.timeout.ms", least=None, low=1000),
 }
 
 MAX_PROPAGATION_MS = 2_000_000
 """librdkafka accepts an hour, but reckons in microseconds of 32 bits: above 35 minutes it does not wait at all."""
 
-PRODUCER: dict[str, Setting] = {
+PRODUCER: dict[str, Counterpart] = {
     **COMMON,
-    "acks": text("acks", check=ValidString("all", "-1", "0", "1")),
-    "batch.size": number(ConfigType.INT, "batch.size", low=1),
-    "buffer.memory": number(ConfigType.LONG, "queue.buffering.max.kbytes", scale=1024, low=1),
-    "compression.type": text("compression.type", check=ValidString("none", "gzip", "snappy", "lz4", "zstd")),
+    **dict.fromkeys(("key.serializer", "value.serializer", "metadata.max.idle.ms"), NO_EFFECT),
+    "acks": same("acks", check=ValidString("all", "-1", "0", "1")),
+    "batch.size": number("batch.size", low=1),
+    "buffer.memory": number("queue.buffering.max.kbytes", scale=1024, low=1),
+    "compression.type": same("compression.type", check=ValidString("none", "gzip", "snappy", "lz4", "zstd")),
     # One of these becomes `compression.level`, once the type is known: see `clients`.
-    "compression.gzip.level": number(ConfigType.INT, "compression.gzip.level", least=None, low=-1, high=9),
-    "compression.lz4.level": number(ConfigType.INT, "compression.lz4.level", least=1, high=12),
-    "compression.zstd.level": number(ConfigType.INT, "compression.zstd.level", least=-131072, low=-1, high=12),
-    "delivery.timeout.ms": number(ConfigType.INT, "message.timeout.ms"),
-    "enable.idempotence": flag("enable.idempotence"),
+    "compression.gzip.level": number("compression.gzip.level", least=None, low=-1, high=9),
+    "compression.lz4.level": number("compression.lz4.level", least=1, high=12),
+    "compression.zstd.level": number("compression.zstd.level", least=-131072, low=-1, high=12),
+    "delivery.timeout.ms": number("message.timeout.ms"),
+    "enable.idempotence": same("enable.idempotence"),
     "interceptor.classes": refused("interceptor.classes", _NO_INTERCEPTORS),
-    "linger.ms": number(ConfigType.LONG, "linger.ms", high=900_000),
+    "linger.ms": number("linger.ms", high=900_000),
     # Who produces waits for room by itself; a topic that is missing is waited for by librdkafka.
-    "max.block.ms": number(ConfigType.LONG, "topic.metadata.propagation.max.ms", high=MAX_PROPAGATION_MS),
-    "max.in.flight.requests.per.connection": number(
-        ConfigType.INT, "max.in.flight.requests.per.connection", least=1, high=1_000_000
-    ),
-    "max.request.size": number(ConfigType.INT, "message.max.bytes", low=1000, high=1_000_000_000),
-    "partitioner.class": text("partitioner", convert=_partitioner),
+    "max.block.ms": number("topic.metadata.propagation.max.ms", high=MAX_PROPAGATION_MS),
+    "max.in.flight.requests.per.connection": number("max.in.flight.requests.per.connection", least=1, high=1_000_000),
+    "max.request.size": number("message.max.bytes", low=1000, high=1_000_000_000),
+    "partitioner.class": same("partitioner", convert=_partitioner),
     "partitioner.adaptive.partitioning.enable": NO_EFFECT,
     "partitioner.availability.timeout.ms": NO_EFFECT,
-    "partitioner.ignore.keys": Setting(
-        ConfigType.BOOLEAN, ("partitioner",), convert=lambda ignore: "random" if ignore else None
-    ),
-    "request.timeout.ms": number(ConfigType.INT, "request.timeout.ms", "socket.timeout.ms", low=10, high=300_000),
-    "retries": number(ConfigType.INT, "retries"),
-    "transaction.timeout.ms": number(ConfigType.INT, "transaction.timeout.ms", least=None, low=1000),
-    "transactional.id": text("transactional.id"),
+    "partitioner.ignore.keys": same("partitioner", convert=lambda ignore: "random" if ignore else None),
+    "request.timeout.ms": number("request.timeout.ms", "socket.timeout.ms", low=10, high=300_000),
+    "retries": number("retries"),
+    "transaction.timeout.ms": number("transaction.timeout.ms", least=None, low=1000),
+    "transactional.id": same("transactional.id"),
 }
 
-CONSUMER: dict[str, Setting] = {
+CONSUMER: dict[str, Counterpart] = {
     **COMMON,
-    "allow.auto.create.topics": flag("allow.auto.create.topics"),
-    "auto.commit.interval.ms": number(ConfigType.INT, "auto.commit.interval.ms", high=86_400_000),
-    "auto.offset.reset": text("auto.offset.reset", check=_reset_check, convert=_offset_reset),
-    "check.crcs": flag("check.crcs"),
-    "client.rack": text("client.rack", convert=lambda value: value or None),
-    "enable.auto.commit": flag("enable.auto.commit"),
+    **dict.fromkeys(("key.deserializer", "value.deserializer", "default.api.timeout.ms"), NO_EFFECT),
+    "allow.auto.create.topics": same("allow.auto.create.topics"),
+    "auto.commit.interval.ms": number("auto.commit.interval.ms", high=86_400_000),
+    "auto.offset.reset": same("auto.offset.reset", check=_reset_check, convert=_offset_reset),
+    "check.crcs": same("check.crcs"),
+    "client.rack": same("client.rack", convert=lambda value: value or None),
+    "enable.auto.commit": same("enable.auto.commit"),
     "exclude.internal.topics": NO_EFFECT,  # `topics.regex` is expanded by the sink loop
-    "fetch.max.bytes": number(ConfigType.INT, "fetch.max.bytes", high=2_147_483_135),
-    "fetch.max.wait.ms": number(ConfigType.INT, "fetch.wait.max.ms", high=299_000),
-    "fetch.min.bytes": number(ConfigType.INT, "fetch.min.bytes", low=1, high=100_000_000),
-    "group.id": text("group.id"),
-    "group.instance.id": text("group.instance.id"),
-    "group.protocol": text(
+    "fetch.max.bytes": number("fetch.max.bytes", high=2_147_483_135),
+    "fetch.max.wait.ms": number("fetch.wait.max.ms", high=299_000),
+    "fetch.min.bytes": number("fetch.min.bytes", low=1, high=100_000_000),
+    "group.id": same("group.id"),
+    "group.instance.id": same("group.instance.id"),
+    "group.protocol": same(
         "group.protocol", check=CaseInsensitiveValidString("consumer", "classic"), convert=str.lower
     ),
-    "group.remote.assignor": text("group.remote.assignor"),
-    "heartbeat.interval.ms": number(ConfigType.INT, "heartbeat.interval.ms", least=None, low=1, high=3_600_000),
+    "group.remote.assignor": same("group.remote.assignor"),
+    "heartbeat.interval.ms": number("heartbeat.interval.ms", least=None, low=1, high=3_600_000),
     "interceptor.classes": refused("interceptor.classes", _NO_INTERCEPTORS),
-    "isolation.level": text("isolation.level", check=ValidString("read_committed", "read_uncommitted")),
-    "max.partition.fetch.bytes": number(ConfigType.INT, "max.partition.fetch.bytes", low=1, high=1_000_000_000),
-    "max.poll.interval.ms": number(ConfigType.INT, "max.poll.interval.ms", least=1, low=1, high=86_400_000),
-    "max.poll.records": Setting(ConfigType.INT, check=at_least(1)),  # for the sink loop, which asks `max_poll_records`
-    "partition.assignment.strategy": Setting(ConfigType.LIST, ("partition.assignment.strategy",), convert=_assignors),
-    "request.timeout.ms": number(ConfigType.INT, "socket.timeout.ms", low=10, high=300_000),
-    "session.timeout.ms": number(ConfigType.INT, "session.timeout.ms", least=None, low=1, high=3_600_000),
+    "isolation.level": same("isolation.level", check=ValidString("read_committed", "read_uncommitted")),
+    "max.partition.fetch.bytes": number("max.partition.fetch.bytes", low=1, high=1_000_000_000),
+    "max.poll.interval.ms": number("max.poll.interval.ms", least=1, low=1, high=86_400_000),
+    "max.poll.records": Counterpart(check=at_least(1)),  # for the sink loop, which asks `max_poll_records`
+    "partition.assignment.strategy": same("partition.assignment.strategy", convert=_assignors),
+    "request.timeout.ms": number("socket.timeout.ms", low=10, high=300_000),
+    "session.timeout.ms": number("session.timeout.ms", least=None, low=1, high=3_600_000),
 }
 
-ADMIN: dict[str, Setting] = {
+ADMIN: dict[str, Counterpart] = {
     **COMMON,
+    "default.api.timeout.ms": NO_EFFECT,
     "bootstrap.controllers": refused("bootstrap.controllers", "Name brokers in `bootstrap.servers` instead"),
-    "request.timeout.ms": number(ConfigType.INT, "socket.timeout.ms", low=10, high=300_000),
+    "request.timeout.ms": number("socket.timeout.ms", low=10, high=300_000),
     "retries": NO_EFFECT,
 }

@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, ConfigValue, Importance, to_text
-from penstock.api.validators import CaseInsensitiveValidString, Validator, ValidList, ValidString, between
+from penstock.api.validators import Validator, ValidList, ValidString
 from penstock.connectors.mirror.classes import load
-from penstock.core.config.clients import SECURITY, define_table
+from penstock.core.config.clients import SECURITY, SECURITY_CHECKS, define_table
 from penstock.core.config.connector import common_config
 
 # A definition a line, with its documentation below: name, type, importance, default; `!` is required, nothing is null.
@@ -142,6 +142,7 @@ _UNCOPIED = (
 
 _LIST = ValidList()
 _CHECKS: Mapping[str, Validator] = {
+    **SECURITY_CHECKS,
     "config.properties.exclude": _LIST,
     "config.providers": _LIST,
     "groups": _LIST,
@@ -149,17 +150,6 @@ _CHECKS: Mapping[str, Validator] = {
     "metric.names.formats": ValidList("legacy", "new"),
     "metric.reporters": _LIST,
     "offset-syncs.topic.location": ValidString("source", "target"),
-    "sasl.login.refresh.buffer.seconds": between(0, 3600),
-    "sasl.login.refresh.min.period.seconds": between(0, 900),
-    "sasl.login.refresh.window.factor": between(0.5, 1.0),
-    "sasl.login.refresh.window.jitter": between(0.0, 0.25),
-    "sasl.oauthbearer.assertion.algorithm": CaseInsensitiveValidString("ES256", "RS256"),
-    "sasl.oauthbearer.assertion.claim.exp.seconds": between(0, 86400),
-    "sasl.oauthbearer.assertion.claim.nbf.seconds": between(0, 3600),
-    "sasl.oauthbearer.expected.audience": _LIST,
-    "security.protocol": CaseInsensitiveValidString("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
-    "ssl.cipher.suites": _LIST,
-    "ssl.enabled.protocols": _LIST,
     "topics": _LIST,
     "topics.exclude": _LIST,
 }

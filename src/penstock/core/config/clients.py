@@ -7,7 +7,10 @@ text.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
+from penstock.api.validators import CaseInsensitiveValidString, Validator, ValidList, between
 
 SECURITY = """
 security.protocol STRING MEDIUM PLAINTEXT
@@ -181,6 +184,23 @@ _DEFAULTS = {
     '""': "",
     "{assignors}": f"{_ASSIGNOR}RangeAssignor,{_ASSIGNOR}CooperativeStickyAssignor",
 }
+
+
+_LIST = ValidList()
+SECURITY_CHECKS: Mapping[str, Validator] = {
+    "sasl.login.refresh.buffer.seconds": between(0, 3600),
+    "sasl.login.refresh.min.period.seconds": between(0, 900),
+    "sasl.login.refresh.window.factor": between(0.5, 1.0),
+    "sasl.login.refresh.window.jitter": between(0.0, 0.25),
+    "sasl.oauthbearer.assertion.algorithm": CaseInsensitiveValidString("ES256", "RS256"),
+    "sasl.oauthbearer.assertion.claim.exp.seconds": between(0, 86400),
+    "sasl.oauthbearer.assertion.claim.nbf.seconds": between(0, 3600),
+    "sasl.oauthbearer.expected.audience": _LIST,
+    "security.protocol": CaseInsensitiveValidString("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+    "ssl.cipher.suites": _LIST,
+    "ssl.enabled.protocols": _LIST,
+}
+"""What Java checks of security settings beyond their types."""
 
 
 def define_table(config: ConfigDef, table: str, documentation: str = "") -> ConfigDef:

@@ -1,6 +1,6 @@
 """A worker's Java client settings as arguments of kafka-python, the client of the group protocol (``kafka.group``).
 
-Numbers have the defaults that Connect's DistributedConfig gives them, where kafka-python's are others.
+Numbers have the defaults of Connect's DistributedConfig, where kafka-python's are others.
 """
 
 from __future__ import annotations
@@ -9,21 +9,29 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.core.config.clients import CONSUMER_SETTINGS
 from penstock.kafka.security.clients import for_kafka_python
 
-NUMBERS = {
-    "session.timeout.ms": ("session_timeout_ms", 10_000),
-    "heartbeat.interval.ms": ("heartbeat_interval_ms", 3_000),
-    "rebalance.timeout.ms": ("max_poll_interval_ms", 60_000),
-    "request.timeout.ms": ("request_timeout_ms", 40_000),
-    "retry.backoff.ms": ("retry_backoff_ms", 100),
-    "reconnect.backoff.ms": ("reconnect_backoff_ms", 50),
-    "reconnect.backoff.max.ms": ("reconnect_backoff_max_ms", 1_000),
-    "socket.connection.setup.timeout.ms": ("socket_connection_setup_timeout_ms", 10_000),
-    "socket.connection.setup.timeout.max.ms": ("socket_connection_setup_timeout_max_ms", 30_000),
-    "connections.max.idle.ms": ("connections_max_idle_ms", 540_000),
-    "metadata.max.age.ms": ("metadata_max_age_ms", 300_000),
+ARGUMENTS = {
+    "session.timeout.ms": "session_timeout_ms",
+    "heartbeat.interval.ms": "heartbeat_interval_ms",
+    "rebalance.timeout.ms": "max_poll_interval_ms",
+    "request.timeout.ms": "request_timeout_ms",
+    "retry.backoff.ms": "retry_backoff_ms",
+    "reconnect.backoff.ms": "reconnect_backoff_ms",
+    "reconnect.backoff.max.ms": "reconnect_backoff_max_ms",
+    "socket.connection.setup.timeout.ms": "socket_connection_setup_timeout_ms",
+    "socket.connection.setup.timeout.max.ms": "socket_connection_setup_timeout_max_ms",
+    "connections.max.idle.ms": "connections_max_idle_ms",
+    "metadata.max.age.ms": "metadata_max_age_ms",
 }
+_WORKER_DEFAULTS = {
+    "session.timeout.ms": 10_000,
+    "heartbeat.interval.ms": 3_000,
+    "rebalance.timeout.ms": 60_000,
+    "request.timeout.ms": 40_000,
+}
+"""Where Connect's DistributedConfig has other defaults than consumers."""
 _BUFFERS = {"send.buffer.bytes": socket.SO_SNDBUF, "receive.buffer.bytes": socket.SO_RCVBUF}
 """Left to the system where nothing is set, or -1."""
 
@@ -33,8 +41,10 @@ def client_arguments(settings: Mapping[str, str], client_id: str) -> dict[str, A
 
     Raises ConfigError for a security setting that can't be used.
     """
-    arguments: dict[str, Any] = {name: int(settings.get(key, value)) for key, (name, value) in NUMBERS.items()}
-    # It always waits as long; Java's clients wait longer each time, up to this.
+    arguments: dict[str, Any] = {
+        argument: int(settings.get(name, _default(name))) for name, argument in ARGUMENTS.items()
+    }
+    # kafka-python always waits as long; Java's clients wait longer each time, up to this.
     arguments["retry_backoff_ms"] = min(arguments["retry_backoff_ms"], int(settings.get("retry.backoff.max.ms", 1000)))
     sizes = {option: int(settings.get(key, -1)) for key, option in _BUFFERS.items()}
     arguments["socket_options"] = [
@@ -48,3 +58,7 @@ def client_arguments(settings: Mapping[str, str], client_id: str) -> dict[str, A
     if lookup := settings.get("client.dns.lookup"):
         arguments["client_dns_lookup"] = lookup
     return arguments | for_kafka_python(settings)
+
+
+def _default(name: str) -> int:
+    return int(_WORKER_DEFAULTS[name] if name in _WORKER_DEFAULTS else CONSUMER_SETTINGS.keys[name].default)

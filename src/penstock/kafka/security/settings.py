@@ -1,7 +1,7 @@
-"""What Java's security settings say: who logs in, with which key and certificates, and whom to trust.
+"""Reads Java's security settings: the login, the client's own key and certificates, and the trusted certificates.
 
-Two clients speak to brokers here, librdkafka and kafka-python; both get what is read here (``security_clients``), so
-that what works for tasks works for the worker's group too. Java: ``SaslConfigs``, ``SslConfigs``.
+Two client libraries are used here, librdkafka and kafka-python; both get what is read here (``security.clients``), so
+that settings which work for tasks work for the worker's group too. Java: ``SaslConfigs``, ``SslConfigs``.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 
 from cryptography.x509 import load_pem_x509_certificate
 
-from penstock.api.config_types import ConfigType, Password
+from penstock.api.config_types import Password
 from penstock.api.errors import ConfigError
-from penstock.api.validators import CaseInsensitiveValidString
+from penstock.core.config.clients import SECURITY_CHECKS
 from penstock.java import key_stores
 from penstock.java.errors import JaasError, KeyStoreError
 from penstock.java.jaas import login_module
-from penstock.kafka.librdkafka_config import IGNORED, NO_EFFECT, Setting, flag, number, refused, text
+from penstock.kafka.librdkafka_config import IGNORED, NO_EFFECT, Counterpart, number, refused, same
 
-_PROTOCOL = CaseInsensitiveValidString("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_PROTOCOL = SECURITY_CHECKS["security.protocol"]
 _NO_CLASSES = "This is a Java class, which can't be run here; leave this setting out"
 
 # Read as a whole below, so without a counterpart each.
@@ -54,7 +54,7 @@ _SAME_TEXT = (
     "sasl.oauthbearer.assertion.private.key.file",
     "sasl.oauthbearer.assertion.private.key.passphrase",
 )
-# When tokens and logins are renewed, and how they are checked, is each client's own affair.
+# Each client library decides itself when it renews tokens and logins, and how it checks them.
 _UNUSED = (
     "sasl.login.class",
     "sasl.login.connect.timeout.ms",
@@ -72,8 +72,8 @@ _UNUSED = (
     "sasl.oauthbearer.jwt.retriever.class",
     "sasl.oauthbearer.jwt.validator.class",
 )
-# Whoever sets these wants something that does not happen.
-_MISSED = (
+# A user who sets these wants something that does not happen.
+_IGNORED = (
     "sasl.kerberos.kinit.cmd",
     "sasl.kerberos.min.time.before.relogin",
     "sasl.kerberos.service.name",
@@ -93,24 +93,20 @@ _MISSED = (
     "ssl.trustmanager.algorithm",
 )
 
-SECURITY: dict[str, Setting] = {
+SECURITY: dict[str, Counterpart] = {
     **dict.fromkeys((*_STORES_AND_LOGINS, *_UNUSED), NO_EFFECT),
-    **dict.fromkeys(_MISSED, IGNORED),
-    **{name: text(name, convert=lambda value: value or None) for name in _SAME_TEXT},
-    "security.protocol": text("security.protocol", check=_PROTOCOL, convert=str.lower),
+    **dict.fromkeys(_IGNORED, IGNORED),
+    **{name: same(name, convert=lambda value: value or None) for name in _SAME_TEXT},
+    "security.protocol": same("security.protocol", check=_PROTOCOL, convert=str.lower),
     "security.providers": refused("security.providers", _NO_CLASSES),
     "sasl.client.callback.handler.class": refused("sasl.client.callback.handler.class", _NO_CLASSES),
     "ssl.engine.factory.class": refused("ssl.engine.factory.class", _NO_CLASSES),
-    "ssl.endpoint.identification.algorithm": text(
+    "ssl.endpoint.identification.algorithm": same(
         "ssl.endpoint.identification.algorithm", convert=lambda value: value.lower() or "none"
     ),
-    "sasl.oauthbearer.assertion.claim.exp.seconds": number(
-        ConfigType.INT, "sasl.oauthbearer.assertion.claim.exp.seconds"
-    ),
-    "sasl.oauthbearer.assertion.claim.nbf.seconds": number(
-        ConfigType.INT, "sasl.oauthbearer.assertion.claim.nbf.seconds"
-    ),
-    "sasl.oauthbearer.assertion.claim.jti.include": flag("sasl.oauthbearer.assertion.claim.jti.include"),
+    "sasl.oauthbearer.assertion.claim.exp.seconds": number("sasl.oauthbearer.assertion.claim.exp.seconds"),
+    "sasl.oauthbearer.assertion.claim.nbf.seconds": number("sasl.oauthbearer.assertion.claim.nbf.seconds"),
+    "sasl.oauthbearer.assertion.claim.jti.include": same("sasl.oauthbearer.assertion.claim.jti.include"),
 }
 
 MECHANISMS = {
@@ -135,7 +131,7 @@ class Tls:
     """All of it PEM."""
 
     trusted: str | None
-    """None: whom this machine trusts."""
+    """None: the certificates that this machine trusts."""
     key: str | None = field(repr=False)
     key_password: str | None = field(repr=False)
     chain: str | None
@@ -164,7 +160,7 @@ class Security:
 
     @property
     def principal(self) -> str:
-        """How brokers name this client in their access control lists, unless they are told to do it otherwise."""
+        """The name of this client in access control lists, unless the brokers are configured to map names."""
         if self.login is not None:
             return f"User:{self.login.username or 'the bearer of the token'}"
         if self.tls is not None and self.tls.chain is not None:

@@ -4,8 +4,12 @@ import logging
 
 import pytest
 
+from penstock.api.config import ConfigDef
 from penstock.api.errors import ConfigError, KafkaError
+from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from penstock.kafka.clients import admin_config, consumer_config, new_producer, producer_config
+from penstock.kafka.librdkafka_config import ADMIN, CONSUMER, PRODUCER, Counterpart
+from penstock.kafka.security.settings import SECURITY
 
 
 @pytest.mark.parametrize(
@@ -99,3 +103,19 @@ def test_an_address_without_a_port_is_refused_as_in_java():
     with pytest.raises(KafkaError, match="^Failed to construct kafka producer$") as caught:  # noqa: RUF043
         new_producer({"bootstrap.servers": "nowhere"})
     assert str(caught.value.__cause__) == "Invalid url in bootstrap.servers: nowhere"
+
+
+@pytest.mark.parametrize(
+    ("table", "definition"), [(PRODUCER, PRODUCER_SETTINGS), (CONSUMER, CONSUMER_SETTINGS), (ADMIN, ADMIN_SETTINGS)]
+)
+def test_every_counterpart_is_that_of_a_declared_setting(table: dict[str, Counterpart], definition: ConfigDef) -> None:
+    assert (table.keys() | SECURITY.keys()) - definition.keys.keys() == set()
+
+
+def test_a_setting_of_java_without_a_counterpart_is_ignored_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        native = producer_config({"transaction.two.phase.commit.enable": "true"})
+    assert "transaction.two.phase.commit.enable" not in native
+    assert caplog.messages == [
+        "The setting `transaction.two.phase.commit.enable` has no effect here: librdkafka has no setting like it"
+    ]
