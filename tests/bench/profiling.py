@@ -26,7 +26,7 @@ PATHS = ("source-string", "source-json", "sink-string", "sink-json")
 STAGES = {
     "poll": ("connectors/file_source.py", "connectors/lines.py"),
     "fetch": ("pipeline/sink/fetch.py",),
-    "transform": ("pipeline/chain.py", "pipeline/transforms/", "pipeline/predicates.py"),
+    "transform": ("pipeline/chain.py", "pipeline/transforms/"),
     "convert": ("pipeline/conversion.py", "pipeline/converters/"),
     "produce": ("pipeline/source/sender.py",),
     "put": ("connectors/file_sink.py",),

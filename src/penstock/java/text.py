@@ -37,3 +37,11 @@ def java_class_name(kind: type) -> str:
     """
     own = getattr(kind, "java_name", "") if issubclass(kind, BaseException) else kind.__dict__.get("java_name")
     return own or (kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}")
+
+
+def java_split(text: str, separator: str) -> list[str]:
+    """``String.split``: empty parts at the end don't count."""
+    parts = text.split(separator)
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return [] if parts == [""] and text else parts

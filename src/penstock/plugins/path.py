@@ -27,7 +27,7 @@ BUILT_IN = (
     "penstock.connectors",
     "penstock.pipeline.converters",
     "penstock.pipeline.transforms",
-    "penstock.pipeline.predicates",
+    "penstock.pipeline.transforms.predicates",
     "penstock.settings.providers",
 )
 

@@ -16,9 +16,8 @@ from penstock.api.batch import Batch, SinkOrigin, SourceOrigin
 from penstock.api.record import Header
 from penstock.api.schema import Field, Schema, SchemaType
 from penstock.java.numbers import double_text, float_text
-from penstock.pipeline.transforms.moments import DAY, milliseconds
 from penstock.pipeline.values.hash_map import hash_map
-from penstock.pipeline.values.logical import day_of, moment_of, time_of
+from penstock.pipeline.values.logical import DAY, day_of, milliseconds, moment_of, time_of
 
 Json = Any
 

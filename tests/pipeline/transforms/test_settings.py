@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from penstock.api.errors import ConfigError
-from penstock.pipeline import predicates, transforms
+from penstock.pipeline import transforms
+from penstock.pipeline.transforms import predicates
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "settings.json").read_text())
 CLASSES = {

@@ -11,11 +11,12 @@ import uuid
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
-from penstock.pipeline import converters, predicates, transforms
+from penstock.pipeline import converters, transforms
 from penstock.pipeline.sink.task import run_sink_task
 from penstock.pipeline.source.task import run_source_task
 from penstock.pipeline.task import TaskControl, TaskSpec
 from penstock.pipeline.trace import trace
+from penstock.pipeline.transforms import predicates
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 JSON = "org.apache.kafka.connect.json.JsonConverter"

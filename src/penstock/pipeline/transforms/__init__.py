@@ -2,7 +2,7 @@
 
 Each is what Java's class of that name is, in settings, results and messages; ``java_name`` is what configurations call
 it. A dict of a schemaless map is kept in the order that Java's map has, since that order shows in what is written (see
-``maporder``).
+``map_order``).
 """
 
 from __future__ import annotations

@@ -13,11 +13,11 @@ from penstock.api.errors import ConfigError, DataError, SchemaBuilderError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.api.validators import Described
 from penstock.java.hash_map import hash_order
+from penstock.java.text import java_split
 from penstock.pipeline.transforms.casting import OUTPUTS, Caster, caster, refused_output
-from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
-from penstock.pipeline.transforms.maporder import for_each, orders, skeletons
+from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
+from penstock.pipeline.transforms.map_order import for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
-from penstock.pipeline.transforms.settings import replace_null_setting, split
 from penstock.pipeline.transforms.structs import Reader, rebuilt, require_maps, require_structs
 
 PURPOSE = "cast types"
@@ -36,7 +36,7 @@ class Spec:
         whole: SchemaType | None = None
         fields: dict[str, SchemaType] = {}
         for mapping in mappings:
-            match split(mapping):
+            match java_split(mapping, ":"):
                 case [name]:
                     whole = _type(name.strip())
                 case [field, name]:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from penstock.api.batch import Batch
 from penstock.api.columns import Table
+from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.schema import Schema
 from penstock.api.transform import Transformation
 
@@ -109,3 +110,14 @@ def parts_by_schema(
         if not nulls or values[row] is not None:
             places.setdefault(schema, []).append(row)
     return list(places.values())
+
+
+def replace_null_setting(definition: ConfigDef) -> ConfigDef:
+    """Add ``replace.null.with.default`` (KIP-1040)."""
+    return definition.define(
+        "replace.null.with.default",
+        ConfigType.BOOLEAN,
+        True,
+        importance=Importance.MEDIUM,
+        documentation="Whether a null in a field that has a default becomes that default (true) or stays null (false).",
+    )

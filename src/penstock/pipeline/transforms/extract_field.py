@@ -9,10 +9,9 @@ from penstock.api.batch import Batch
 from penstock.api.columns import Table
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.schema import Field, Schema
-from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
 from penstock.pipeline.transforms.field_path import field_at, parse_path, syntax_setting
 from penstock.pipeline.transforms.plans import Plans
-from penstock.pipeline.transforms.settings import replace_null_setting
 from penstock.pipeline.transforms.structs import IllegalArgumentError, require_maps, require_structs
 
 PURPOSE = "field extraction"

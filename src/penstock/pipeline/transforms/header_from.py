@@ -12,10 +12,9 @@ from penstock.api.errors import ConfigError, DataError
 from penstock.api.record import Header
 from penstock.api.schema import Schema
 from penstock.api.validators import Described, ValidString
-from penstock.pipeline.transforms.column import BuiltIn, OnKey, OnValue, parts_by_schema
-from penstock.pipeline.transforms.maporder import Keys, copied, for_each
+from penstock.pipeline.transforms.column import BuiltIn, OnKey, OnValue, parts_by_schema, replace_null_setting
+from penstock.pipeline.transforms.map_order import Keys, copied, for_each
 from penstock.pipeline.transforms.plans import Plans
-from penstock.pipeline.transforms.settings import replace_null_setting
 from penstock.pipeline.transforms.structs import (
     NullPointerError,
     Reader,

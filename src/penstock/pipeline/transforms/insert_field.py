@@ -11,10 +11,9 @@ from penstock.api.columns import Table
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import INT32, INT64, STRING, TIMESTAMP, Schema
-from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
-from penstock.pipeline.transforms.maporder import copied, for_each, orders, skeletons
+from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
+from penstock.pipeline.transforms.map_order import copied, for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
-from penstock.pipeline.transforms.settings import replace_null_setting
 from penstock.pipeline.transforms.structs import Reader, rebuilt, require_maps, require_structs
 from penstock.pipeline.values.logical import moment_of
 

@@ -15,10 +15,9 @@ from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NA
 from penstock.api.validators import NonEmptyString, ValidList
 from penstock.java.hash_map import hash_order
 from penstock.pipeline import values as convert
-from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
-from penstock.pipeline.transforms.maporder import for_each, orders, skeletons
+from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
+from penstock.pipeline.transforms.map_order import for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
-from penstock.pipeline.transforms.settings import replace_null_setting
 from penstock.pipeline.transforms.structs import Reader, require_maps, require_structs
 from penstock.pipeline.values.class_names import class_name
 from penstock.pipeline.values.logical import day_of, moment_of, time_of

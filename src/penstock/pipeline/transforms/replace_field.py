@@ -13,10 +13,10 @@ from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import Schema
 from penstock.api.validators import Described, ValidList
 from penstock.java.hash_map import capacity_for, hash_order
-from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
-from penstock.pipeline.transforms.maporder import Keys, for_each, ordered
+from penstock.java.text import java_split
+from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
+from penstock.pipeline.transforms.map_order import Keys, for_each, ordered
 from penstock.pipeline.transforms.plans import Plans
-from penstock.pipeline.transforms.settings import replace_null_setting, split
 from penstock.pipeline.transforms.structs import Reader, rebuilt, require_class, require_maps, require_structs
 
 PURPOSE = "field replacement"
@@ -27,7 +27,7 @@ Pairs = tuple[tuple[Any, Any], ...]
 def _parse_renames(mappings: list[str]) -> dict[str, str]:
     renames: dict[str, str] = {}
     for mapping in mappings:
-        parts = split(mapping)
+        parts = java_split(mapping, ":")
         if len(parts) != 2:
             raise ConfigError("renames", mappings, f"Invalid rename mapping: {mapping}")
         renames[parts[0]] = parts[1]

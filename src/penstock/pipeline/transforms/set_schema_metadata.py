@@ -9,9 +9,8 @@ from penstock.api.batch import Batch
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import Schema, SchemaType
-from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue, replace_null_setting
 from penstock.pipeline.transforms.plans import Plans
-from penstock.pipeline.transforms.settings import replace_null_setting
 from penstock.pipeline.transforms.structs import Reader
 
 PURPOSE = "updating schema metadata"

@@ -14,10 +14,9 @@ from penstock.api.schema import Field, Schema, SchemaType
 from penstock.api.validators import ValidString
 from penstock.java.dates import DateFormat
 from penstock.java.errors import DatePatternError
-from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
-from penstock.pipeline.transforms.maporder import for_each, orders, skeletons
+from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
+from penstock.pipeline.transforms.map_order import for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
-from penstock.pipeline.transforms.settings import replace_null_setting
 from penstock.pipeline.transforms.structs import Reader, rebuilt, require_maps, require_structs
 from penstock.pipeline.transforms.timestamps import (
     PRECISIONS,

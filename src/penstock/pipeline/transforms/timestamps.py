@@ -21,10 +21,9 @@ from penstock.api.schema import (
     SchemaType,
 )
 from penstock.java.dates import DateFormat
-from penstock.pipeline.transforms.moments import DAY, milliseconds
 from penstock.pipeline.transforms.structs import NullPointerError, schema_text
 from penstock.pipeline.values.class_names import class_name
-from penstock.pipeline.values.logical import day_of, moment_of, time_of
+from penstock.pipeline.values.logical import DAY, day_of, milliseconds, moment_of, time_of
 
 Convert = Callable[[Any], Any]
 

@@ -29,10 +29,19 @@ from penstock.api.schema import (
 )
 from penstock.api.schema import decimal as decimal_schema
 from penstock.java.numbers import double_text, float32
-from penstock.pipeline.values.logical import bytes_of, day_of, days_since, decimal_of, millis_since, moment_of, time_of
+from penstock.pipeline.values.logical import (
+    DAY,
+    bytes_of,
+    day_of,
+    days_since,
+    decimal_of,
+    millis_since,
+    moment_of,
+    time_of,
+)
 from penstock.pipeline.values.numeric import as_double, as_long, big_decimal, cannot, describe, wrapped
 from penstock.pipeline.values.parser import parse
-from penstock.pipeline.values.text import DAY, to_text
+from penstock.pipeline.values.text import to_text
 
 _NO_NULL = "Unable to convert a null value to a schema that requires a value"
 

@@ -15,7 +15,8 @@ EPOCH = dt.datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = dt.date(1970, 1, 1)
 _EPOCH_ORDINAL = _EPOCH_DAY.toordinal()
 _MILLI = dt.timedelta(milliseconds=1)
-_DAY = 86_400_000
+DAY = 86_400_000
+"""Milliseconds in a day."""
 
 
 def scale(schema: Schema) -> int:
@@ -69,9 +70,9 @@ def days_since(day: dt.date) -> int:
 
 def time_of(millis: int) -> dt.time:
     """The time of day, in milliseconds since midnight."""
-    if not 0 <= millis <= _DAY:
+    if not 0 <= millis <= DAY:
         raise DataError("Time values must use number of milliseconds greater than 0 and less than 86400000")
-    if millis == _DAY:
+    if millis == DAY:
         raise DataError("A Time of 86400000 milliseconds is no time of a day")
     seconds, milli = divmod(millis, 1000)
     return dt.time(seconds // 3600, seconds // 60 % 60, seconds % 60, milli * 1000)
@@ -93,3 +94,12 @@ def millis_since(moment: dt.datetime) -> int:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - EPOCH) // _MILLI
+
+
+def milliseconds(value: dt.date | dt.time | dt.datetime) -> int:
+    """The ``java.util.Date`` that a Date, Time or Timestamp is in Java, as milliseconds since 1970."""
+    if isinstance(value, dt.datetime):
+        return millis_since(value)
+    if isinstance(value, dt.date):
+        return days_since(value) * DAY
+    return millis_of_day(value)

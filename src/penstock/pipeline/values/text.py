@@ -14,12 +14,11 @@ from penstock.api.schema import Schema, SchemaType
 from penstock.java.dates import DateFormat
 from penstock.java.numbers import double_text, float_text
 from penstock.pipeline.values.class_names import class_name
-from penstock.pipeline.values.logical import millis_since
+from penstock.pipeline.values.logical import DAY, millis_since
 
 TIME_FORMAT = DateFormat("HH:mm:ss.SSS'Z'")
 DATE_FORMAT = DateFormat("yyyy-MM-dd")
 TIMESTAMP_FORMAT = DateFormat("yyyy-MM-dd'T'HH:mm:ss.SSS'Z'")
-DAY = 86_400_000
 
 
 def to_text(schema: Schema | None, value: Any) -> str | None:

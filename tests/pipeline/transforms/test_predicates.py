@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from penstock.api.batch import Batch
 from penstock.api.record import Header
-from penstock.pipeline.predicates import HasHeaderKey, RecordIsTombstone, TopicNameMatches
+from penstock.pipeline.transforms.predicates import HasHeaderKey, RecordIsTombstone, TopicNameMatches
 
 
 def configured(predicate, **config):
