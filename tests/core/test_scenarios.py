@@ -108,6 +108,8 @@ def run(cluster: Cluster, command: str, lines: list[str]) -> Cluster:
             cluster.fail(TaskId(name, int(task)), why)
         case "lose", [name, task, *why]:
             cluster.lose(TaskId(name, int(task)), " ".join(why))
+        case "die", [name, task, *why]:
+            cluster.lose(TaskId(name, int(task)), " ".join(why), died=True)
         case "trouble", [name, task, *why]:
             cluster.trouble(TaskId(name, int(task)), " ".join(why) or None)
         case "use", [name, task, topic]:

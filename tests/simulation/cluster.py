@@ -58,6 +58,8 @@ class Cluster:
         self.answered: dict[int, m.Reply | m.Elsewhere] = {}
         self.calls: dict[int, tuple[Worker, str, int]] = {}
         """Requests from worker to worker: who asks, who is asked, and the token of the asking."""
+        self.confirmations: dict[int, tuple[Worker, Task]] = {}
+        """Requests of runs of tasks that are ready to begin."""
         self.sent: dict[int, Worker] = {}
         """To which worker each request went."""
         self.privileged: str | None = None
@@ -99,6 +101,12 @@ class Cluster:
         self.post(self.workers[name], "group", e.ShutDown())
         self._settle_unless_picked()
 
+    def send_quietly(self, worker: Worker, request: m.Request) -> int:
+        """From the worker itself."""
+        self.requests += 1
+        self.post(worker, f"request {self.requests}", e.Submitted(self.requests, request))
+        return self.requests
+
     def send(self, name: str, request: m.Request) -> int:
         self.requests += 1
         self.sent[self.requests] = self.workers[name]
@@ -117,9 +125,9 @@ class Cluster:
     def fail(self, id: TaskId, why: str) -> None:
         self._ends_with(id, lambda run: TaskFailed(id, run, why))
 
-    def lose(self, id: TaskId, why: str) -> None:
-        """It has not heard of its worker, which gets on again."""
-        self._ends_with(id, lambda run: TaskLost(id, run, why))
+    def lose(self, id: TaskId, why: str, died: bool = False) -> None:
+        """What carried it went away, or its process died by itself."""
+        self._ends_with(id, lambda run: TaskLost(id, run, why, died))
 
     def _ends_with(self, id: TaskId, last: Callable[[int], TaskEvent]) -> None:
         for worker in self.workers.values():
@@ -268,6 +276,8 @@ class Cluster:
                 self.post(worker, f"ask {token}", e.Completed(token))
             case a.CallLeader():
                 self._later(worker, f"ask {action.token}", lambda: self._call(worker, action))
+            case a.ConfirmMembership(token=token):
+                self.post(worker, "group", e.Completed(token, worker.joined))
             case a.Publish(snapshot):
                 worker.snapshot = snapshot
             case a.JoinGroup() | a.Rejoin():
@@ -296,11 +306,17 @@ class Cluster:
                 self.trace(f"{worker.id}: starts {id}")
                 assert id not in worker.tasks, f"{worker.id} starts {id}, which still runs there"
                 worker.tasks[id] = Task(id, run, set(action.known_topics))
-                self.post(worker, f"task {id}", TaskPaused(id, run) if action.paused else TaskRunning(id, run))
+                worker.paused.discard(id)
+                worker.paused |= {id} if action.paused else set()
+                self.confirmations[self.send_quietly(worker, m.ConfirmTask(id, run))] = (worker, worker.tasks[id])
             case a.PauseTask(id):
-                self.post(worker, f"task {id}", TaskPaused(id, worker.herder.work.tasks[id].run))
+                worker.paused.add(id)
+                if worker.tasks[id].confirmed:
+                    self.post(worker, f"task {id}", TaskPaused(id, worker.herder.work.tasks[id].run))
             case a.ResumeTask(id):
-                self.post(worker, f"task {id}", TaskRunning(id, worker.herder.work.tasks[id].run))
+                worker.paused.discard(id)
+                if worker.tasks[id].confirmed:
+                    self.post(worker, f"task {id}", TaskRunning(id, worker.herder.work.tasks[id].run))
             case a.StopTask(id):
                 self.trace(f"{worker.id}: stops {id}")
                 task = worker.tasks.get(id)  # it may have just ended by itself
@@ -344,6 +360,9 @@ class Cluster:
     def _answer(self, worker: Worker, number: int, reply: m.Reply | m.Elsewhere) -> None:
         assert number not in self.answered, f"request {number} was answered twice"
         self.answered[number] = reply
+        if number in self.confirmations:
+            self._confirmed(*self.confirmations.pop(number), reply)
+            return
         self.replies.append(reply)
         self.trace(f"{worker.id}: {descriptions.reply(reply)}")
         if number in self.calls:
@@ -351,6 +370,19 @@ class Cluster:
             refused = isinstance(reply, m.Elsewhere) or reply.status >= 400
             error = ConnectionError(f"the leader answered {descriptions.reply(reply)}") if refused else None
             self.post(caller, f"ask {token}", e.Completed(token, error=error))
+
+    def _confirmed(self, worker: Worker, task: Task, reply: m.Reply | m.Elsewhere) -> None:
+        """A run begins its work, or is over because it is not wanted any more."""
+        if task.stopping:
+            return
+        if isinstance(reply, m.Reply) and reply.status == 204:
+            task.confirmed = True
+            event = TaskPaused if task.id in worker.paused else TaskRunning
+            self.post(worker, f"task {task.id}", event(task.id, task.run))
+        else:
+            task.stopping = True
+            self.post(worker, f"task {task.id}", TaskLost(task.id, task.run, "It was not confirmed"))
+            self._task_ends(worker, task)
 
     def _append(self, worker: Worker, action: a.AppendConfig) -> None:
         if action.as_leader and self.settings.get("fenced_writes") and self.privileged != worker.id:

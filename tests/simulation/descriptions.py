@@ -14,13 +14,17 @@ def work(assignment: Assignment) -> str:
 def status(record: StatusTopicRecord) -> str:
     match record:
         case ConnectorStatus(name, state, worker, _, trace):
-            return f"connector {name} " + (
-                f"{state} on {worker}" + (f": {trace}" if trace else "") if state else "gone"
-            )
+            return f"connector {name} {_state(state, worker, trace)}"
         case TaskStatus(id, state, worker, _, trace):
-            return f"task {id} " + (f"{state} on {worker}" + (f": {trace}" if trace else "") if state else "gone")
+            return f"task {id} {_state(state, worker, trace)}"
         case TopicStatus(topic, connector, task):
             return f"topic {topic} of {connector} " + ("no longer active" if task is None else f"active by task {task}")
+
+
+def _state(state: str | None, worker: str, trace: str | None) -> str:
+    if state is None:
+        return "gone"
+    return f"{state} on {worker}" + (f": {trace.rstrip()}" if trace else "")
 
 
 def reply(answer: m.Reply | m.Elsewhere) -> str:

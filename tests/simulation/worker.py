@@ -41,6 +41,7 @@ class Worker:
     """Tasks that do not end when they are stopped, until they are told to."""
     failed: set[int] = field(default_factory=set)
     """Runs of connectors that have failed."""
+    paused: set[TaskId] = field(default_factory=set)
     tasks: dict[TaskId, Task] = field(default_factory=dict)
     """The runs of tasks that have not ended."""
 
@@ -53,3 +54,5 @@ class Task:
     run: int
     known_topics: set[str]
     stopping: bool = False
+    confirmed: bool = False
+    """It has begun its work."""

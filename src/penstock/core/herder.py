@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from penstock.core.exactly_once import FencingBeforeStart, ZombieFencing
 from penstock.core.group.catch_up import Backoff, CatchUp, ConfigReader
+from penstock.core.group.confirmation import Confirmation
 from penstock.core.group.leadership import Leadership
 from penstock.core.group.membership import Joined, Lost, Membership, PollTimeoutExpired, Revoked, Stage
 from penstock.core.group.rebalance import Rebalance
@@ -58,6 +59,7 @@ from penstock.core.session_keys import SessionKeys
 from penstock.core.status.cleanup import StatusCleanup
 from penstock.core.status.events import ConnectorEvents, TaskEvents
 from penstock.core.status.health import WorkerHealth
+from penstock.core.status.losses import Losses
 from penstock.core.status.statuses import Statuses
 from penstock.core.status.writer import Author, StatusWriter
 from penstock.core.topic_tracking import TopicTracking
@@ -98,7 +100,8 @@ class Herder:
         self._cleanup = cleanup = StatusCleanup(output, state, statuses, membership)
         self._reconfigurations = Reconfigurations(output, state, work, leadership, keys)
         self._connector_events = ConnectorEvents(work, writer, self._reconfigurations)
-        self._task_events = TaskEvents(output, membership, work, writer, self._topics)
+        self._losses = Losses(output, work, writer)
+        self._task_events = TaskEvents(output, work, writer, self._topics, self._losses)
         self._health = WorkerHealth(leadership)
 
         zombies = ZombieFencing(settings, plugins, state, leadership, reader)
@@ -115,6 +118,7 @@ class Herder:
                 OffsetRequests(state, work, leadership, reader, zombies),
                 InterWorkerRequests(state, leadership, keys, self._reconfigurations, zombies),
                 self._topics,
+                Confirmation(work, reader, zombies),
             ),
             settings.request_timeout_ms,
         )
@@ -233,6 +237,7 @@ class Herder:
                     self._reconfigurations.committed(name)
                 case ConnectorConfig(name, None):
                     self._topics.deleted(name)
+                    self._losses.forget(name)
         if self.membership.is_leader:
             self._reconfigurations.empty_stopped()
         self.work.dirty = True
@@ -253,6 +258,7 @@ def _handlers(
     offsets: OffsetRequests,
     inter_worker: InterWorkerRequests,
     topics: TopicTracking,
+    confirmation: Confirmation,
 ) -> Handlers:
     return {
         m.CreateConnector: changes.create,
@@ -270,13 +276,14 @@ def _handlers(
         m.PutTaskConfigs: inter_worker.put_task_configs,
         m.FenceTasks: inter_worker.fence_tasks,
         m.ResetTopics: topics.reset,
+        m.ConfirmTask: confirmation.confirm,
     }
 
 
 def _waits_for_restarts(event: object) -> bool:
     match event:
         case Submitted(_, request):
-            return not isinstance(request, m.ReadRequest)
+            return not isinstance(request, m.ReadRequest | m.ConfirmTask)
         case Joined() | Revoked():
             return True
     return False

@@ -29,7 +29,7 @@ class Phase(enum.Enum):
     PAUSED = "paused"
     FAILED = "failed"
     LOST = "lost"
-    """A task that ends because it lost contact with its worker, and is to be started again."""
+    """A task that ends because what carried it went away, and is to be started again."""
     STOPPING = "stopping"
 
 
@@ -69,8 +69,8 @@ class TaskRun:
     paused: bool
     phase: Phase = Phase.STARTING
     ended: bool = False
-    lost: bool = False
-    """It has ended, or ends, because it lost contact with its worker."""
+    running_since: int | None = None
+    """When it first ran or was paused; milliseconds."""
     last_status: TaskStatus | None = None
 
 
@@ -89,10 +89,8 @@ class Work:
     tasks: dict[TaskId, TaskRun] = field(default_factory=dict)
     held: set[str | TaskId] = field(default_factory=set)
     """Connectors and tasks that must not run for the moment, because they are being restarted."""
-    unsure: set[TaskId] = field(default_factory=set)
-    """Tasks without contact to this worker for so long that another may run them: they wait for an assignment."""
-    losses: dict[TaskId, tuple[int, int]] = field(default_factory=dict)
-    """Number of losses of a task in a row, less than a minute apart, and the time of the last; milliseconds."""
+    held_back: dict[TaskId, TaskRun] = field(default_factory=dict)
+    """Lost tasks with the run that was lost: the same configuration waits for the delay before its next start."""
     dirty: bool = False
     _runs: int = 0
 
@@ -102,7 +100,6 @@ class Work:
         self.assigned_connectors = set(assignment.connectors) - set(assignment.revoked_connectors)
         self.assigned_tasks = set(assignment.tasks) - set(assignment.revoked_tasks)
         self.assigned_position = assignment.offset
-        self.unsure.clear()
         self.dirty = True
 
     def revoke(self, connectors: Iterable[str], tasks: Iterable[TaskId]) -> None:
@@ -114,8 +111,10 @@ class Work:
         return what in self.assigned_tasks if isinstance(what, TaskId) else what in self.assigned_connectors
 
     def hold(self, what: Iterable[str | TaskId]) -> None:
-        """Stop these and keep them stopped until ``release``."""
+        """Stop these and keep them stopped until ``release``; delays of lost tasks end with it."""
         self.held |= set(what)
+        for id in self.held_back.keys() & self.held:
+            del self.held_back[id]
         self.dirty = True
 
     def release(self, what: Iterable[str | TaskId]) -> None:
@@ -185,14 +184,18 @@ class Work:
             connector is not None
             and id in self.assigned_tasks
             and id not in self.held
-            and id not in self.unsure
             and self.state.task_config(id) is not None
+            and not ((lost := self.held_back.get(id)) and lost.position == connector.tasks_position)
             and connector.tasks_position <= self.assigned_position
             and self.state.target_state(id.connector) != STOPPED
         )
 
+    def is_wanted(self, task: TaskRun) -> bool:
+        """Whether this run is still what the assignment and the config topic ask for."""
+        return self._may_run(task.id) and task.position == self.state.connectors[task.id.connector].tasks_position
+
     def _update_task(self, task: TaskRun) -> None:
-        if not self._may_run(task.id) or task.position != self.state.connectors[task.id.connector].tasks_position:
+        if not self.is_wanted(task):
             if task.ended or task.phase is Phase.PREPARING:
                 del self.tasks[task.id]
                 self.dirty = True

@@ -101,6 +101,10 @@ class KafkaFoundation:
     def leave_for_now(self, reason: str, keeps_work: bool) -> None:
         self._member.leave(reason, keeps_work)
 
+    def confirm(self, done: Callable[[bool], None]) -> None:
+        """See ``GroupMember.confirm``."""
+        self._member.confirm(done)
+
     def tick(self) -> None:
         self._member.tick()
 

@@ -50,6 +50,7 @@ class Foundation(Protocol):
     def publish(self, snapshot: ClusterConfigSnapshot) -> None: ...
     def rejoin(self, reason: str) -> None: ...
     def leave_for_now(self, reason: str, keeps_work: bool) -> None: ...
+    def confirm(self, done: Callable[[bool], None]) -> None: ...
     def tick(self) -> None: ...
 
 
@@ -184,6 +185,8 @@ class Loop:
                 parts.foundation.rejoin(reason)
             case a.LeaveGroup(reason, keeps_work):
                 parts.foundation.leave_for_now(reason, keeps_work)
+            case a.ConfirmMembership(token=token):
+                parts.foundation.confirm(lambda member: self.deliver(Completed(token, member)))
             case a.Release(done):
                 done()
             case a.StartConnector(name, run, config, target):

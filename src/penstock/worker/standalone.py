@@ -68,6 +68,9 @@ class MemoryFoundation:
     def leave_for_now(self, reason: str, keeps_work: bool) -> None:
         pass  # there is no group, and nothing that could not be read
 
+    def confirm(self, done: Callable[[bool], None]) -> None:
+        done(True)
+
     def tick(self) -> None:
         pass
 

@@ -92,6 +92,13 @@ class LeaveGroup(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class ConfirmMembership(Ask):
+    """Does the coordinator count this worker as a member now? Outcome: a bool, after the events of all rebalances that
+    were before.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class Release(Action):
     """Everything has been stopped as the group asked: call ``done``, so that the rebalance goes on."""
 

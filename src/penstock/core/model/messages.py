@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.core.model.records import TargetStateName
+from penstock.core.model.tasks import TaskId
 
 OffsetChanges = tuple[tuple[dict[str, Any] | None, dict[str, Any] | None], ...]
 """Pairs of a source partition and its new offset (KIP-875); None in place of the offset removes it."""
@@ -247,6 +248,17 @@ class FenceTasks(Request):
 
     name: str
     signature: Signature
+
+
+# -- from this worker itself
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmTask(Request):
+    """From a run of a task that is ready to begin its work: is it still wanted?"""
+
+    id: TaskId
+    run: int
 
 
 # -- answers

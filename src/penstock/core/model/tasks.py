@@ -63,11 +63,13 @@ class TaskFailed(TaskEvent):
 
 @dataclass(frozen=True, slots=True)
 class TaskLost(TaskEvent):
-    """It ends because it has not heard of its worker for too long, as ``reason`` says: the worker was frozen, or cut
-    off. ``TaskEnded`` follows; when the group has said that the task is still this worker's, it is started again.
+    """What carried it went away, as ``reason`` says: its process, Spark, an executor, the contact with its worker, or
+    its right to write. ``TaskEnded`` follows, and then it is started again (``core.status.losses``).
     """
 
     reason: str
+    died: bool = False
+    """Its process ended by itself, while Spark, the worker and the contact between them were well."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,7 @@ Java: the Listener methods of AbstractHerder.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import assert_never
 
-from penstock.api.errors import ConnectError
-from penstock.core.group.membership import Membership
-from penstock.core.model import actions
 from penstock.core.model.events import (
     ConnectorDelayed,
     ConnectorEnded,
@@ -37,17 +33,12 @@ from penstock.core.model.tasks import (
     TopicSeen,
 )
 from penstock.core.reconfiguration import Reconfigurations
+from penstock.core.status.losses import Losses
 from penstock.core.status.writer import StatusWriter
 from penstock.core.topic_tracking import TopicTracking
 from penstock.core.work import ConnectorRun, Phase, TaskRun, Work
 
-VANISHED = (
-    f"{ConnectError.java_name}: The task ended without being asked to and without saying why; "
-    "its process may have been killed\n"
-)
-SOON_MS = 60_000
-MAX_LOSSES = 5
-"""A task that is lost more often than this in a row fails: an operator has to look."""
+VANISHED = "The task ended without being asked to and without saying why"
 TARGETS = {"RUNNING": STARTED, "PAUSED": PAUSED, "STOPPED": STOPPED}
 
 
@@ -104,10 +95,10 @@ class ConnectorEvents:
 @dataclass(slots=True)
 class TaskEvents:
     output: Output
-    membership: Membership
     work: Work
     writer: StatusWriter
     topics: TopicTracking
+    losses: Losses
 
     def handle(self, event: TaskEvent) -> None:
         task = self.work.task(event.id, event.run)
@@ -126,8 +117,8 @@ class TaskEvents:
                     self.output.log("WARNING", f"Task {task.id} failed while it was being stopped:\n{trace}")
                 else:
                     self.writer.fail_task(task, trace)
-            case TaskLost(reason=reason):
-                self._lost(task, reason)
+            case TaskLost(reason=reason, died=died):
+                self.losses.lost(task, reason, died)
             case TaskEnded():
                 self._ended(task)
             case TopicSeen(topic=topic):
@@ -138,38 +129,14 @@ class TaskEvents:
     def _reached(self, task: TaskRun, phase: Phase, state: StateName, reason: str | None = None) -> None:
         if task.phase in (Phase.STARTING, Phase.RUNNING, Phase.PAUSED):
             task.phase = phase
+            task.running_since = self.output.now if task.running_since is None else task.running_since
             self.writer.put_task(task.id, state, trace=reason)
 
-    def _lost(self, task: TaskRun, reason: str) -> None:
-        self.output.log("WARNING", f"Task {task.id} has lost contact with this worker. {reason}")
-        if task.phase is Phase.FAILED:
-            return
-        task.lost = True
-        if task.phase is Phase.STOPPING:
-            return
-        losses, last = self.work.losses.get(task.id, (0, 0))
-        losses = losses + 1 if self.output.now - last < SOON_MS else 1
-        self.work.losses[task.id] = losses, self.output.now
-        if losses > MAX_LOSSES:
-            trace = f"{ConnectError.java_name}: {reason}. That has happened {losses} times in a row.\n"
-            self.writer.fail_task(task, trace)
-        else:
-            task.phase = Phase.LOST
-            self.writer.put_task(task.id, "UNASSIGNED", trace=f"{reason}. The task is started again.", safe=True)
-
     def _ended(self, task: TaskRun) -> None:
-        match task.phase:
-            case Phase.STOPPING:
-                self.writer.put_task(task.id, "UNASSIGNED", safe=True)
-            case Phase.FAILED | Phase.LOST:
-                pass
-            case Phase.STARTING | Phase.RUNNING | Phase.PAUSED | Phase.PREPARING:
-                self.writer.fail_task(task, VANISHED)
-            case _ as never:
-                assert_never(never)
-        if task.lost and task.phase is not Phase.FAILED:
-            # The group knows whether the task is still this worker's.
-            if not self.work.unsure and self.membership.assignment is not None:
-                self.output.emit(actions.Rejoin(f"task {task.id} had lost this worker and is to start again"))
-            self.work.unsure.add(task.id)
+        if task.phase in (Phase.STARTING, Phase.RUNNING, Phase.PAUSED, Phase.PREPARING):
+            self.losses.lost(task, VANISHED, died=True)
+        if task.phase is Phase.STOPPING:
+            self.writer.put_task(task.id, "UNASSIGNED", safe=True)
+        elif task.phase is Phase.LOST:
+            self.losses.ended(task)
         self.work.ended(task)
