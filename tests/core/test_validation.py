@@ -20,8 +20,7 @@ from penstock.api.connector import (
 from penstock.core.config.catalog import Catalog, Kind, PluginClass
 from penstock.core.config.infos import HINT, ConfigInfos
 from penstock.core.config.overrides import NONE, PRINCIPAL
-from penstock.core.config.rules import WorkerRules
-from penstock.core.config.validation import connector_class, plugin_config, validate_connector
+from penstock.core.config.validation import WorkerRules, connector_class, plugin_config, validate_connector
 from penstock.core.model.messages import Refused
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "validation.json").read_text())

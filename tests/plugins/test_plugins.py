@@ -11,7 +11,7 @@ import pytest
 
 from penstock.api.errors import ConfigError
 from penstock.core.config.overrides import ALL
-from penstock.core.config.rules import WorkerRules
+from penstock.core.config.validation import WorkerRules
 from penstock.core.model.messages import Refused
 from penstock.plugins import Plugins
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.core.model.tasks import TaskFailed, TaskId, TaskLost, TaskMetrics, TaskRunning
-from penstock.worker.health import Health
+from penstock.worker.monitoring.task_health import TaskHealth
 
 NOTHING = {
     "records": None,
@@ -30,18 +30,18 @@ class Clock:
 
 
 @pytest.fixture
-def health() -> Health:
-    return Health(Clock())
+def health() -> TaskHealth:
+    return TaskHealth(Clock())
 
 
-def test_what_is_not_known_yet(health: Health) -> None:
+def test_what_is_not_known_yet(health: TaskHealth) -> None:
     health.observe(TaskRunning(ID, 3))
     health.observe("something else")
     assert health.of("c") == {1: NOTHING}
     assert health.of("d") == {}
 
 
-def test_figures_of_sinks_and_sources(health: Health) -> None:
+def test_figures_of_sinks_and_sources(health: TaskHealth) -> None:
     values = {
         "sink-record-send-total": 10.0,
         "sink-record-send-rate": 2.00049,
@@ -70,7 +70,7 @@ def test_figures_of_sinks_and_sources(health: Health) -> None:
     }
 
 
-def test_the_last_error_and_restarts(health: Health) -> None:
+def test_the_last_error_and_restarts(health: TaskHealth) -> None:
     survived = {"penstock-last-error": "Retriable: not now", "penstock-last-error-timestamp": 1_600_000_000_000}
     health.observe(TaskRunning(ID, 1))
     health.observe(TaskMetrics(ID, 1, survived))

@@ -13,8 +13,8 @@ from penstock.core.model import messages as m
 from penstock.core.model.actions import Action
 from penstock.core.model.records import TaskStatus
 from penstock.core.model.tasks import TaskId, TaskMetrics
-from penstock.worker.metrics import WorkerMetrics
-from penstock.worker.prometheus import Exposition
+from penstock.worker.monitoring.metrics import WorkerMetrics
+from penstock.worker.monitoring.prometheus import PrometheusText
 from simulation.cluster import Cluster
 
 T0, T1 = TaskId("orders", 0), TaskId("orders", 1)
@@ -89,7 +89,7 @@ def create(cluster: Cluster, name: str = "orders", tasks: int = 2) -> None:
 
 
 def samples(cluster: MeasuredCluster) -> Samples:
-    return Samples(Exposition(cluster.herder.metrics.values).render())
+    return Samples(PrometheusText(cluster.herder.metrics.values).render())
 
 
 def test_what_the_worker_runs(cluster: MeasuredCluster) -> None:

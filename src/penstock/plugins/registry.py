@@ -22,8 +22,7 @@ from penstock.core.config.catalog import CONNECTORS, Catalog, Kind, PluginClass
 from penstock.core.config.connector import CONNECTOR_CLASS
 from penstock.core.config.infos import ConfigInfos
 from penstock.core.config.overrides import OverridePolicy, override_policy
-from penstock.core.config.rules import WorkerRules
-from penstock.core.config.validation import connector_class, plugin_config, validate_connector
+from penstock.core.config.validation import WorkerRules, connector_class, plugin_config, validate_connector
 from penstock.core.model.messages import Refused
 from penstock.plugins.path import Found, find_classes
 

@@ -18,7 +18,7 @@ from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError
 from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.infos import ConfigInfos
-from penstock.core.config.rules import WorkerRules
+from penstock.core.config.validation import WorkerRules
 from penstock.core.herder import Herder
 from penstock.core.model.messages import Elsewhere, Refused, Reply, Request
 from penstock.core.model.settings import HerderSettings
@@ -44,12 +44,12 @@ from penstock.spark.settings import HostSettings
 from penstock.worker.background import Background
 from penstock.worker.connectors import Connectors, ConnectorSetup
 from penstock.worker.distributed import KafkaFoundation
-from penstock.worker.health import Health
 from penstock.worker.local import LocalAnswers
 from penstock.worker.loop import Loop, Parts
-from penstock.worker.metrics import WorkerMetrics
+from penstock.worker.monitoring.metrics import WorkerMetrics
+from penstock.worker.monitoring.prometheus import PrometheusText
+from penstock.worker.monitoring.task_health import TaskHealth
 from penstock.worker.offsets import Offsets
-from penstock.worker.prometheus import Exposition
 from penstock.worker.specs import Specs, WorkerFacts
 from penstock.worker.standalone import MemoryFoundation
 from penstock.worker.task_launcher import TaskLauncher
@@ -81,7 +81,7 @@ class Worker:
                 config,
                 self.submit,
                 stores=key_stores,
-                metrics=lambda: self._exposition.render(),
+                metrics=lambda: self._prometheus.render(),
                 figures=lambda connector: self._health.of(connector),
             )
         except (RestSettingError, ListenError) as error:
@@ -90,8 +90,8 @@ class Worker:
         self.id = self.url.split("://")[1].strip("/")
         self._herder = Herder(self._herder_settings(), self._plugins)
         self._metrics = WorkerMetrics(self._herder, self._class_name)
-        self._health = Health()
-        self._exposition = Exposition(self._metrics.values)
+        self._health = TaskHealth()
+        self._prometheus = PrometheusText(self._metrics.values)
         self._loop = Loop(self._herder, self._fail)
         self._levels = LogLevels()
         self._hosts = HostedTasks(HostSettings.of(config, self.id), self._loop.deliver)

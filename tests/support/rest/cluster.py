@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from penstock.core.config.rules import WorkerRules
+from penstock.core.config.validation import WorkerRules
 from penstock.core.model import actions as a
 from penstock.core.model import events as e
 from penstock.core.model import messages as m

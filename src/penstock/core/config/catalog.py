@@ -8,7 +8,7 @@ means is in this file. Java: ``Plugins``, ``DelegatingClassLoader``, ``PluginUti
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -163,3 +163,47 @@ def _aliases(classes: Iterable[PluginClass]) -> dict[str, str]:
             at = simple.rfind(suffix)
             meanings.setdefault(simple[:at] if at > 0 else simple, set()).add(each.java_name)
     return {alias: names.pop() for alias, names in meanings.items() if len(names) == 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Recommends all classes of a kind (Java: ``PluginsRecommenders``, as the two below)."""
+
+    catalog: Catalog
+    kind: Kind
+
+    def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]:
+        return list(self.catalog.of_kind(self.kind))
+
+    def visible(self, name: str, parsed: Mapping[str, Any]) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Recommends the versions of the class that another setting names; invisible without one."""
+
+    catalog: Catalog
+    class_key: str
+    kinds: tuple[Kind, ...]
+
+    def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]:
+        found = parsed.get(self.class_key)
+        version = self.catalog.latest_version(getattr(found, "java_name", found), *self.kinds)
+        return [] if version is None else [version]
+
+    def visible(self, name: str, parsed: Mapping[str, Any]) -> bool:
+        return parsed.get(self.class_key) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Always recommends the same values."""
+
+    values: tuple[Any, ...]
+
+    def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]:
+        return list(self.values)
+
+    def visible(self, name: str, parsed: Mapping[str, Any]) -> bool:
+        return True

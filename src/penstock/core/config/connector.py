@@ -20,7 +20,7 @@ from penstock.api.validators import (
     ValidString,
     at_least,
 )
-from penstock.core.config.catalog import CONNECTORS, Catalog
+from penstock.core.config.catalog import CONNECTORS, Catalog, Versions
 from penstock.core.config.converter import (
     COMMON,
     CONVERTERS,
@@ -29,7 +29,6 @@ from penstock.core.config.converter import (
     ConverterDefault,
     define_converter,
 )
-from penstock.core.config.recommenders import Versions
 
 TRANSFORMS = "Transforms"
 PREDICATES = "Predicates"

@@ -12,8 +12,7 @@ from typing import Any
 from penstock.api.config import ConfigDef, ConfigType, Importance, Width
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Described
-from penstock.core.config.catalog import Catalog, Kind, PluginClass
-from penstock.core.config.recommenders import Classes, Versions
+from penstock.core.config.catalog import Catalog, Classes, Kind, PluginClass, Versions
 from penstock.core.config.versions import VersionRange
 
 COMMON = "Common"

@@ -13,10 +13,9 @@ from typing import Any
 from penstock.api.config import ConfigDef, ConfigType, Importance, Width, parse_type
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Described
-from penstock.core.config.catalog import Catalog, Kind, PluginClass
+from penstock.core.config.catalog import Catalog, Classes, Fixed, Kind, PluginClass
 from penstock.core.config.connector import PREDICATES, TRANSFORMS
 from penstock.core.config.converter import require_kind
-from penstock.core.config.recommenders import Classes, Fixed
 
 Props = Mapping[str, str | None]
 

@@ -7,7 +7,9 @@ on a thread.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import cast
 
 from penstock.api.config import ConfigKeyInfo, ConfigValue
@@ -19,12 +21,16 @@ from penstock.core.config.connector import CONNECTOR_CLASS, CONNECTOR_VERSION, N
 from penstock.core.config.converter import CONVERTERS, converter_defaults
 from penstock.core.config.enrichment import enrich
 from penstock.core.config.infos import ConfigInfos, connector_infos, prefixed_infos
-from penstock.core.config.overrides import ADMIN, CONSUMER, PRODUCER, is_built_in, judge_overrides
-from penstock.core.config.rules import WorkerRules
-from penstock.core.config.sink import DLQ_TOPIC, check_topics, sink_config
-from penstock.core.config.source import OFFSETS_TOPIC, source_config
-from penstock.core.config.source_checks import check_source
-from penstock.core.config.source_queue import check_queue, define_queue, uses_queue
+from penstock.core.config.overrides import ADMIN, ALL, CONSUMER, PRODUCER, OverridePolicy, is_built_in, judge_overrides
+from penstock.core.config.sink import DLQ_TOPIC, Compile, check_topics, sink_config
+from penstock.core.config.source import (
+    OFFSETS_TOPIC,
+    check_source,
+    check_source_dead_letters,
+    define_source_dead_letters,
+    has_dead_letters,
+    source_config,
+)
 from penstock.core.config.versions import VersionRange
 from penstock.core.model.messages import Refused
 from penstock.core.topic_creation.groups import uses_topic_creation
@@ -33,6 +39,23 @@ from penstock.java.text import java_text
 
 Props = Mapping[str, str | None]
 NULL_VALUE = "Null value can not be supplied as the configuration value."
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRules:
+    """What validation must know of the worker that a connector is to run on.
+
+    ``group_id`` is None in standalone mode, where exactly once and groups of sinks are not checked.
+
+    ``converters`` has the worker's settings of ``key.converter``, ``value.converter``, ``header.converter`` and their
+    ``.plugin.version``.
+    """
+
+    group_id: str | None = None
+    exactly_once: bool = False
+    converters: Mapping[str, str | None] = field(default_factory=dict)
+    policy: OverridePolicy = ALL
+    compile: Compile = re.compile
 
 
 def connector_class(catalog: Catalog, props: Props) -> PluginClass:
@@ -87,15 +110,16 @@ def validate_connector(
     source = Kind.SOURCE in found.kinds
     base = source_config(common) if source else sink_config(common, worker.compile)
     if source:
-        define_queue(base, props)
+        define_source_dead_letters(base, props)
     config = enrich(base, catalog, props)
     values = config.validate_all(props, catalog.load_any)
     if source:
-        check_source(props, values, connector, worker)
+        exactly_once = None if worker.group_id is None else worker.exactly_once
+        check_source(props, values, connector, exactly_once, worker.compile)
     else:
         check_topics(props, values, worker.compile)
         _check_group(props, values, worker)
-    check_queue(props, values, source)
+    check_source_dead_letters(props, values, source)
     _check_nulls(props, values)
     converters = [_converter_infos(catalog, props, values, key) for key in ("header", "key", "value")]
     own = found.config_def()
@@ -140,7 +164,7 @@ def _converter_infos(catalog: Catalog, props: Props, values: Mapping[str, Config
 def _override_infos(props: Props, source: bool, worker: WorkerRules) -> list[ConfigInfos]:
     """What the override policy says, for the clients that the connector has."""
     distributed = worker.group_id is not None
-    queue = uses_queue(props) if source else bool((props.get(DLQ_TOPIC) or "").strip())
+    queue = has_dead_letters(props) if source else bool((props.get(DLQ_TOPIC) or "").strip())
     own_offsets = source and distributed and (worker.exactly_once or bool((props.get(OFFSETS_TOPIC) or "").strip()))
     clients = []
     if source or queue:

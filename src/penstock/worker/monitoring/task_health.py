@@ -25,7 +25,7 @@ class _Task:
     failed: dict[str, str] | None = None
 
 
-class Health:
+class TaskHealth:
     """``observe`` is called by the worker's loop with every event; ``of`` from any thread.
 
     A worker remembers what it ran since its start, so what it tells of restarts and errors begins there.

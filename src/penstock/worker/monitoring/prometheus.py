@@ -14,10 +14,10 @@ from prometheus_client import CollectorRegistry, PlatformCollector, ProcessColle
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-from penstock.worker.metrics import Value
+from penstock.worker.monitoring.metrics import Value
 
 
-class Exposition(Collector):
+class PrometheusText(Collector):
     """``values`` gives everything there is to be told; it is called for every answer."""
 
     def __init__(self, values: Callable[[], Iterable[Value]]) -> None:
