@@ -15,8 +15,13 @@ from penstock.api.record import SinkRecord
 
 
 class TopicPartition(NamedTuple):
+    """A partition of a topic; its text is ``<topic>-<partition>``, as Java's."""
+
     topic: str
     partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
 
 
 class ErrantRecordReporter(Protocol):

@@ -6,21 +6,23 @@ import uuid
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions
+from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.errors import RetriableError
+from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror import MirrorCheckpointConnector
 from penstock.connectors.mirror.checkpoint.task import MirrorCheckpointTask, is_news, to_commit
-from penstock.connectors.mirror.records import Checkpoint, OffsetSync, Place
+from penstock.connectors.mirror.records import Checkpoint, OffsetSync
 from support.kafka.client import Kafka, Record
 from support.mirror.setup import aliases, mirror_config, started
 from support.tasks.runs import TaskRun, eventually
 
-PLACE = Place("a.t", 0)
+PARTITION = TopicPartition("a.t", 0)
 
 
 def checkpoint(upstream: int, downstream: int) -> Checkpoint:
-    return Checkpoint("g", PLACE, upstream, downstream, "")
+    return Checkpoint("g", PARTITION, upstream, downstream, "")
 
 
 @pytest.mark.parametrize(
@@ -39,13 +41,13 @@ def test_what_is_worth_a_checkpoint(upstream: int, downstream: int, news: bool) 
 
 
 def test_groups_never_go_back_on_the_target() -> None:
-    known = {PLACE: checkpoint(10, 5)}
-    offset = {PLACE: (5, "")}
+    known = {PARTITION: checkpoint(10, 5)}
+    offset = {PARTITION: (5, "")}
     assert to_commit(known, None) == offset, "the group is new"
     assert to_commit(known, {}) == offset
-    assert to_commit(known, {PLACE: (4, "")}) == offset
-    assert to_commit(known, {PLACE: (5, "")}) == {}
-    assert to_commit(known, {PLACE: (6, "")}) == {}
+    assert to_commit(known, {PARTITION: (4, "")}) == offset
+    assert to_commit(known, {PARTITION: (5, "")}) == {}
+    assert to_commit(known, {PARTITION: (6, "")}) == {}
 
 
 def test_groups_that_are_not_known_yet_are_asked_for_again() -> None:
@@ -60,7 +62,7 @@ def test_groups_that_are_not_known_yet_are_asked_for_again() -> None:
 
 def commit(kafka: Kafka, group: str, topic: str, offset: int) -> None:
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": group})
-    consumer.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=False)
+    consumer.commit(offsets=[ClientPartition(topic, 0, offset)], asynchronous=False)
     consumer.close()
 
 
@@ -88,7 +90,7 @@ def test_groups_are_translated_and_committed(kafka: Kafka, bootstrap: str) -> No
     kafka.create_topic(remote)
     kafka.produce(remote, map(str, range(20)))
     kafka.create_topic(f"mm2-offset-syncs.{target}.internal")
-    sync(kafka, target, OffsetSync(Place(topic, 0), 5, 2), OffsetSync(Place(topic, 0), 10, 4))
+    sync(kafka, target, OffsetSync(TopicPartition(topic, 0), 5, 2), OffsetSync(TopicPartition(topic, 0), 10, 4))
     commit(kafka, group, topic, 10)
     commit(kafka, other, kafka.create_topic(), 1)
     config = mirror_config(
@@ -107,11 +109,11 @@ def test_groups_are_translated_and_committed(kafka: Kafka, bootstrap: str) -> No
         assert task["task.assigned.groups"] == group, "the other one has no offset in a mirrored topic"
         assert not connector.context.wanted.is_set()
         with TaskRun(MirrorCheckpointTask, bootstrap, task) as run:
-            eventually(lambda: checkpoints(kafka, source) == [Checkpoint(group, Place(remote, 0), 10, 4, "")])
+            eventually(lambda: checkpoints(kafka, source) == [Checkpoint(group, TopicPartition(remote, 0), 10, 4, "")])
             eventually(lambda: committed(kafka, group, remote) == 4)
             commit(kafka, group, topic, 15)
             eventually(lambda: len(checkpoints(kafka, source)) == 2)
-            assert checkpoints(kafka, source)[1] == Checkpoint(group, Place(remote, 0), 15, 5, "")
+            assert checkpoints(kafka, source)[1] == Checkpoint(group, TopicPartition(remote, 0), 15, 5, "")
             assert run.host.topics == [f"{source}.checkpoints.internal"]
             eventually(lambda: run.host.stored)
             assert run.host.stored[0] == ({"partition": 0, "topic": remote, "group": group}, {"offset": 0})
@@ -124,9 +126,9 @@ def test_a_later_run_knows_what_was_written(kafka: Kafka, bootstrap: str) -> Non
     remote = f"{source}.{topic}"
     kafka.create_topic(f"mm2-offset-syncs.{target}.internal")
     kafka.create_topic(f"{source}.checkpoints.internal")
-    written = Checkpoint(group, Place(remote, 0), 10, 4, "")
+    written = Checkpoint(group, TopicPartition(remote, 0), 10, 4, "")
     kafka.produce(f"{source}.checkpoints.internal", [Record(written.value(), written.key(), 0)])
-    sync(kafka, target, *(OffsetSync(Place(topic, 0), *offsets) for offsets in [(5, 2), (10, 4), (20, 9)]))
+    sync(kafka, target, *(OffsetSync(TopicPartition(topic, 0), *offsets) for offsets in [(5, 2), (10, 4), (20, 9)]))
     commit(kafka, group, topic, 10)
     config = mirror_config(bootstrap, source, target, topics=topic, emit_checkpoints_interval_seconds="1")
     with TaskRun(MirrorCheckpointTask, bootstrap, config | {"task.assigned.groups": group}):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from penstock.api.errors import ConfigError
+from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror.classes.policy import DefaultReplicationPolicy
 from penstock.connectors.mirror.config import MirrorConfig
-from penstock.connectors.mirror.records import Place
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS, SOURCE_SETTINGS
 
 GIVEN = {
@@ -71,7 +71,10 @@ def test_intervals() -> None:
 
 
 def test_partitions_of_a_task() -> None:
-    assert config(task_assigned_partitions="a-0,b-c-12").task_partitions() == [Place("a", 0), Place("b-c", 12)]
+    assert config(task_assigned_partitions="a-0,b-c-12").task_partitions() == [
+        TopicPartition("a", 0),
+        TopicPartition("b-c", 12),
+    ]
     assert config().task_partitions() == []
 
 

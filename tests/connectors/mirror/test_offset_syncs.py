@@ -6,7 +6,8 @@ from collections import defaultdict
 
 import pytest
 
-from penstock.connectors.mirror.records import OffsetSync, Place
+from penstock.api.sink import TopicPartition
+from penstock.connectors.mirror.records import OffsetSync
 from penstock.connectors.mirror.source.offset_syncs import OffsetSyncs, Progress
 from support.kafka.client import Kafka
 from support.mirror.golden import golden
@@ -26,22 +27,22 @@ def test_syncs_are_due_as_with_java(lag: str) -> None:
 
 @pytest.mark.integration
 def test_syncs_are_written_at_once_or_with_the_next_commit(kafka: Kafka, bootstrap: str) -> None:
-    topic, place = kafka.create_topic(), Place("t", 1)
+    topic, topic_partition = kafka.create_topic(), TopicPartition("t", 1)
     syncs = OffsetSyncs({"bootstrap.servers": bootstrap, "client.id": "test"}, topic, 100)
-    syncs.mirrored(place, range(3), range(10, 13))
-    syncs.mirrored(place, range(3, 5), range(13, 15))
+    syncs.mirrored(topic_partition, range(3), range(10, 13))
+    syncs.mirrored(topic_partition, range(3, 5), range(13, 15))
     syncs.flush()
     eventually(lambda: written(kafka, topic))
-    assert written(kafka, topic) == [OffsetSync(place, 0, 10)]
+    assert written(kafka, topic) == [OffsetSync(topic_partition, 0, 10)]
     syncs.commit()
     syncs.flush()
     eventually(lambda: len(written(kafka, topic)) > 1)
-    assert written(kafka, topic) == [OffsetSync(place, 0, 10), OffsetSync(place, 4, 14)]
+    assert written(kafka, topic) == [OffsetSync(topic_partition, 0, 10), OffsetSync(topic_partition, 4, 14)]
     syncs.commit()
-    syncs.mirrored(place, [8], [15])
+    syncs.mirrored(topic_partition, [8], [15])
     syncs.flush()
     eventually(lambda: len(written(kafka, topic)) > 2)
-    assert written(kafka, topic)[2:] == [OffsetSync(place, 8, 15)], "a gap is told at once, nothing twice"
+    assert written(kafka, topic)[2:] == [OffsetSync(topic_partition, 8, 15)], "a gap is told at once, nothing twice"
 
 
 def written(kafka: Kafka, topic: str) -> list[OffsetSync]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from penstock.api.errors import DataError
-from penstock.connectors.mirror.records import Checkpoint, Heartbeat, OffsetSync, Place
+from penstock.api.sink import TopicPartition
+from penstock.connectors.mirror.records import Checkpoint, Heartbeat, OffsetSync
 from penstock.connectors.mirror.source_offsets import source_partition
 from penstock.java.text import java_text
 from support.mirror.golden import golden
@@ -14,7 +15,7 @@ from support.mirror.golden import golden
 @pytest.mark.parametrize("row", golden("sync"), ids=lambda row: row[0])
 def test_offset_syncs(row: list[str]) -> None:
     topic, partition, upstream, downstream, key, value = row
-    sync = OffsetSync(Place(topic, int(partition)), int(upstream), int(downstream))
+    sync = OffsetSync(TopicPartition(topic, int(partition)), int(upstream), int(downstream))
     assert (sync.key().hex(), sync.value().hex()) == (key, value)
     assert OffsetSync.read(sync.key(), sync.value()) == sync
 
@@ -22,7 +23,7 @@ def test_offset_syncs(row: list[str]) -> None:
 @pytest.mark.parametrize("row", golden("checkpoint"), ids=lambda row: row[0])
 def test_checkpoints(row: list[str]) -> None:
     group, topic, partition, upstream, downstream, metadata, key, value, source = row
-    checkpoint = Checkpoint(group, Place(topic, int(partition)), int(upstream), int(downstream), metadata)
+    checkpoint = Checkpoint(group, TopicPartition(topic, int(partition)), int(upstream), int(downstream), metadata)
     assert (checkpoint.key().hex(), checkpoint.value().hex()) == (key, value)
     assert Checkpoint.read(checkpoint.key(), checkpoint.value()) == checkpoint
     assert java_text(checkpoint.source_partition()) == source
@@ -39,7 +40,7 @@ def test_heartbeats(row: list[str]) -> None:
 @pytest.mark.parametrize("row", golden("partition"), ids=lambda row: row[0])
 def test_source_partitions(row: list[str]) -> None:
     cluster, topic, number, shown = row
-    assert java_text(source_partition(cluster, Place(topic, int(number)))) == shown
+    assert java_text(source_partition(cluster, TopicPartition(topic, int(number)))) == shown
 
 
 @pytest.mark.parametrize(
@@ -56,6 +57,6 @@ def test_bytes_that_are_no_offset_sync(key: bytes, value: bytes | None, problem:
 
 
 def test_a_checkpoint_of_a_later_version() -> None:
-    good = Checkpoint("g", Place("t", 0), 1, 2, "")
+    good = Checkpoint("g", TopicPartition("t", 0), 1, 2, "")
     with pytest.raises(DataError, match="A checkpoint of version 1 is not understood; it should be 0"):
         Checkpoint.read(good.key(), b"\x00\x01" + good.value()[2:])

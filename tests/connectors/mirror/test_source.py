@@ -9,8 +9,9 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from penstock.api.connector import SourceConnector
 from penstock.api.errors import ConfigError, KafkaError
+from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror import MirrorCheckpointConnector, MirrorHeartbeatConnector, MirrorSourceConnector
-from penstock.connectors.mirror.records import OffsetSync, Place
+from penstock.connectors.mirror.records import OffsetSync
 from penstock.connectors.mirror.source.task import MirrorSourceTask
 from penstock.pipeline.trace import causes
 from support.kafka.client import Kafka, Record
@@ -139,10 +140,15 @@ def test_records_stay_what_they_are(kafka: Kafka, bootstrap: str, exactly_once: 
         stored = {record.key: record.value for record in kafka.read_all(offsets)}
         key = f'["{run.connector}",{{"cluster":"{source}","partition":%d,"topic":"{topic}"}}]'
         assert stored == {(key % 0).encode(): b'{"offset":0}', (key % 1).encode(): b'{"offset":1}'}
-        eventually(lambda: {sync.place for sync in syncs(kafka, target)} == {Place(topic, 0), Place(topic, 1)})
+        eventually(
+            lambda: (
+                {sync.topic_partition for sync in syncs(kafka, target)}
+                == {TopicPartition(topic, 0), TopicPartition(topic, 1)}
+            )
+        )
         eventually(lambda: run.host.topics)
     assert run.host.topics == [remote]
-    assert OffsetSync(Place(topic, 1), 1, 1) in syncs(kafka, target), "the last offset is told with a commit"
+    assert OffsetSync(TopicPartition(topic, 1), 1, 1) in syncs(kafka, target), "the last offset is told with a commit"
 
 
 def test_mirroring_goes_on_behind_the_last_record(kafka: Kafka, bootstrap: str) -> None:

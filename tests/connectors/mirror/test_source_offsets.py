@@ -10,7 +10,7 @@ from penstock.api.errors import ConnectError
 from penstock.connectors.mirror import MirrorCheckpointConnector, MirrorHeartbeatConnector, MirrorSourceConnector
 from penstock.connectors.mirror.source_offsets import OffsetsRefused
 
-PLACE = {"topic": "t", "partition": 0, "cluster": "a"}
+PARTITION = {"topic": "t", "partition": 0, "cluster": "a"}
 GROUP = {"group": "g", "partition": 0, "topic": "t"}
 CLUSTERS = {"sourceClusterAlias": "a", "targetClusterAlias": "b"}
 SHOWN = "Source partition {cluster=a, partition=0, topic=t}"
@@ -19,21 +19,21 @@ REFUSED: list[tuple[Any, Any, Any, str]] = [
     (MirrorSourceConnector, None, {"offset": 1}, "Source partitions may not be null"),
     (
         MirrorSourceConnector,
-        PLACE,
+        PARTITION,
         {"offset": "x"},
         "Source offset {offset=x} for source partition {cluster=a, partition=0, topic=t} has an invalid value x for "
         "the 'offset' key, which must be an integer",
     ),
     (
         MirrorSourceConnector,
-        PLACE,
+        PARTITION,
         {"offset": -1},
         "Source offset {offset=-1} for source partition {cluster=a, partition=0, topic=t} has an invalid value -1 for "
         "the 'offset' key, which cannot be negative",
     ),
     (
         MirrorSourceConnector,
-        PLACE,
+        PARTITION,
         {"place": 1},
         "Source offset {place=1} for source partition {cluster=a, partition=0, topic=t} is missing the 'offset' key, "
         "which is required",
@@ -46,13 +46,13 @@ REFUSED: list[tuple[Any, Any, Any, str]] = [
     ),
     (
         MirrorSourceConnector,
-        PLACE | {"partition": "0"},
+        PARTITION | {"partition": "0"},
         {"offset": 1},
         f"{SHOWN} has an invalid value 0 for the 'partition' key, which must be an integer",
     ),
     (
         MirrorSourceConnector,
-        PLACE | {"partition": -2},
+        PARTITION | {"partition": -2},
         {"offset": 1},
         "Source partition {cluster=a, partition=-2, topic=t} has an invalid value -2 for the 'partition' key, which "
         "cannot be negative",
@@ -85,7 +85,7 @@ def test_refused(connector: Any, partition: Any, offset: Any, message: str) -> N
 @pytest.mark.parametrize(
     ("connector", "partition", "offset"),
     [
-        (MirrorSourceConnector, PLACE, {"offset": 7}),
+        (MirrorSourceConnector, PARTITION, {"offset": 7}),
         (MirrorSourceConnector, {"whatever": 1}, None),
         (MirrorCheckpointConnector, GROUP, {"offset": 0}),
         (MirrorHeartbeatConnector, CLUSTERS, {"offset": 0}),

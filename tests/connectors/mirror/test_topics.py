@@ -15,11 +15,11 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror.checkpoint.connector import group_parts
 from penstock.connectors.mirror.config import MirrorConfig
-from penstock.connectors.mirror.records import Place
 from penstock.connectors.mirror.settings import SOURCE_SETTINGS
-from penstock.connectors.mirror.source.topics import Rules, places, round_robin
+from penstock.connectors.mirror.source.topics import Rules, round_robin, topic_partitions
 
 IDENTITY = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
 
@@ -36,7 +36,13 @@ def rules(**more: str) -> Rules:
 
 
 def test_partitions_are_dealt_out() -> None:
-    eight = [*(Place("t0", n) for n in range(8)), Place("t1", 0), Place("t1", 1), Place("t2", 0), Place("t2", 1)]
+    eight = [
+        *(TopicPartition("t0", n) for n in range(8)),
+        TopicPartition("t1", 0),
+        TopicPartition("t1", 1),
+        TopicPartition("t2", 0),
+        TopicPartition("t2", 1),
+    ]
     assert [" ".join(map(str, part)) for part in round_robin(eight, 3)] == [
         "t0-0 t0-3 t0-6 t1-1",
         "t0-1 t0-4 t0-7 t2-0",
@@ -53,9 +59,14 @@ def test_groups_stay_together() -> None:
 
 
 def test_partitions_of_topics() -> None:
-    assert list(map(str, places({"t": 3}))) == ["t-0", "t-1", "t-2"]
-    assert [place.topic for place in places({"x": 1, "c": 1, "b": 1, "a": 1})] == ["x", "a", "b", "c"]
-    assert places({}) == []
+    assert list(map(str, topic_partitions({"t": 3}))) == ["t-0", "t-1", "t-2"]
+    assert [topic_partition.topic for topic_partition in topic_partitions({"x": 1, "c": 1, "b": 1, "a": 1})] == [
+        "x",
+        "a",
+        "b",
+        "c",
+    ]
+    assert topic_partitions({}) == []
 
 
 # -- topics
@@ -92,7 +103,7 @@ def test_mirrored_topics() -> None:
     r = rules()
     counts = {"a.t": 2, "a.b.u": 1}
     assert [topic for topic in ("a.t", "t", "b.t", "a.checkpoints.internal") if r.is_mirrored(topic)] == ["a.t"]
-    assert r.upstream(counts) == {Place("t", 0), Place("t", 1), Place("b.u", 0)}
+    assert r.upstream(counts) == {TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("b.u", 0)}
 
 
 # -- settings

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror.checkpoint.translation import TOO_OLD, Translation
-from penstock.connectors.mirror.records import OffsetSync, Place
+from penstock.connectors.mirror.records import OffsetSync
 from support.mirror.golden import section
 
-PLACE = Place("t", 0)
+PARTITION = TopicPartition("t", 0)
 
 
 def translation(*syncs: tuple[int, int], at_end: bool = True) -> Translation:
     made = Translation()
     made.at_end = at_end
     for upstream, downstream in syncs:
-        made.add(OffsetSync(PLACE, upstream, downstream))
+        made.add(OffsetSync(PARTITION, upstream, downstream))
     return made
 
 
@@ -28,27 +29,27 @@ def test_the_same_syncs_are_kept_as_by_java(rows: list[list[str]]) -> None:
             case "end":
                 store.at_end = True
             case "add":
-                store.add(OffsetSync(PLACE, int(fields[0]), int(fields[1])))
+                store.add(OffsetSync(PARTITION, int(fields[0]), int(fields[1])))
             case "ask":
-                assert str(store.downstream(PLACE, int(fields[0]))) == fields[1].replace("null", "None"), fields
+                assert str(store.downstream(PARTITION, int(fields[0]))) == fields[1].replace("null", "None"), fields
 
 
 def test_what_is_known_of_an_offset() -> None:
     store = translation((100, 50), (110, 58))
-    assert store.downstream(PLACE, 110) == 58
-    assert store.downstream(PLACE, 500) == 59, "behind a sync only the next offset is certain"
-    assert store.downstream(PLACE, 105) == 51
-    assert store.downstream(PLACE, 99) == TOO_OLD
-    assert store.downstream(Place("t", 1), 110) is None
+    assert store.downstream(PARTITION, 110) == 58
+    assert store.downstream(PARTITION, 500) == 59, "behind a sync only the next offset is certain"
+    assert store.downstream(PARTITION, 105) == 51
+    assert store.downstream(PARTITION, 99) == TOO_OLD
+    assert store.downstream(TopicPartition("t", 1), 110) is None
 
 
 def test_nothing_is_translated_before_all_was_read() -> None:
     store = translation((1, 1), (5, 5), at_end=False)
-    assert store.downstream(PLACE, 5) is None
+    assert store.downstream(PARTITION, 5) is None
     store.at_end = True
-    assert [store.downstream(PLACE, offset) for offset in (1, 5)] == [TOO_OLD, 5]
+    assert [store.downstream(PARTITION, offset) for offset in (1, 5)] == [TOO_OLD, 5]
 
 
 def test_a_source_that_begins_anew_makes_earlier_syncs_worthless() -> None:
     store = translation((100, 100), (3, 200))
-    assert [store.downstream(PLACE, offset) for offset in (2, 3, 100)] == [TOO_OLD, 200, 201]
+    assert [store.downstream(PARTITION, offset) for offset in (2, 3, 100)] == [TOO_OLD, 200, 201]

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaException
 from confluent_kafka import KafkaError as BrokerError
+from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import (
     AclBinding,
     AclBindingFilter,
@@ -28,12 +29,12 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from penstock.connectors.mirror.records import Place
+from penstock.api.sink import TopicPartition
 from penstock.kafka.admin import code_of, sentence
 
 log = logging.getLogger(__name__)
 
-Committed = Mapping[Place, tuple[int, str]]
+Committed = Mapping[TopicPartition, tuple[int, str]]
 """Offsets of a group, each with its metadata."""
 
 ANY_TOPIC_RIGHTS = AclBindingFilter(
@@ -131,11 +132,11 @@ def groups(admin: AdminClient, timeout: float) -> list[str]:
     return [group.group_id for group in answer.valid]
 
 
-def committed(admin: AdminClient, group: str, timeout: float) -> dict[Place, tuple[int, str]]:
+def committed(admin: AdminClient, group: str, timeout: float) -> dict[TopicPartition, tuple[int, str]]:
     """The offsets that a group has committed, with their metadata."""
     future = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=timeout)[group]
     return {
-        Place(each.topic, each.partition): (each.offset, each.metadata or "")
+        TopicPartition(each.topic, each.partition): (each.offset, each.metadata or "")
         for each in future.result(timeout + 5).topic_partitions or ()
         if each.error is None and each.offset >= 0
     }
@@ -149,8 +150,10 @@ def is_idle(admin: AdminClient, group: str, timeout: float) -> bool:
 
 def commit(admin: AdminClient, group: str, offsets: Committed, timeout: float) -> None:
     """Commit offsets for a group; logged if the group has members, which would not see it."""
-    places = [TopicPartition(*place, offset, metadata) for place, (offset, metadata) in offsets.items()]
-    request = [ConsumerGroupTopicPartitions(group, places)]
+    topic_partitions = [
+        ClientPartition(*topic_partition, offset, metadata) for topic_partition, (offset, metadata) in offsets.items()
+    ]
+    request = [ConsumerGroupTopicPartitions(group, topic_partitions)]
     try:
         answer = admin.alter_consumer_group_offsets(request, request_timeout=timeout)[group].result(timeout + 5)
         failed = next((each.error for each in answer.topic_partitions if each.error is not None), None)

@@ -13,6 +13,7 @@ from typing import Any
 from confluent_kafka.admin import AdminClient
 
 from penstock.api.errors import ConfigError, KafkaError
+from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror.classes import FORWARDING_ADMIN, configured
 from penstock.connectors.mirror.classes.filters import (
     DefaultConfigPropertyFilter,
@@ -20,7 +21,6 @@ from penstock.connectors.mirror.classes.filters import (
     DefaultTopicFilter,
 )
 from penstock.connectors.mirror.classes.policy import DefaultReplicationPolicy
-from penstock.connectors.mirror.records import Place
 from penstock.connectors.mirror.settings import Settings
 from penstock.kafka.client_settings import with_prefix
 from penstock.kafka.clients import check_resolvable, new_admin
@@ -136,10 +136,10 @@ class MirrorConfig:
     def checkpoints_topic(self) -> str:
         return self.policy.checkpoints_topic(self.source)
 
-    def task_partitions(self) -> list[Place]:
+    def task_partitions(self) -> list[TopicPartition]:
         """The source partitions that a task was given."""
         encoded = [text.rpartition("-") for text in self["task.assigned.partitions"] or ()]
-        return [Place(topic, int(number)) for topic, _, number in encoded]
+        return [TopicPartition(topic, int(number)) for topic, _, number in encoded]
 
     # -- clients
 

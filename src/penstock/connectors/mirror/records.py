@@ -8,33 +8,24 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from penstock.api.errors import DataError
+from penstock.api.sink import TopicPartition
 
 VERSION = 0
-
-
-class Place(NamedTuple):
-    """A partition of a topic."""
-
-    topic: str
-    partition: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}"
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetSync:
     """The record at ``upstream`` of a source partition is the one at ``downstream`` of the mirrored partition."""
 
-    place: Place
+    topic_partition: TopicPartition
     upstream: int
     downstream: int
 
     def key(self) -> bytes:
-        return _text(self.place.topic) + struct.pack(">i", self.place.partition)
+        return _text(self.topic_partition.topic) + struct.pack(">i", self.topic_partition.partition)
 
     def value(self) -> bytes:
         return struct.pack(">qq", self.upstream, self.downstream)
@@ -43,39 +34,39 @@ class OffsetSync:
     def read(cls, key: bytes | None, value: bytes | None) -> Self:
         """Raises DataError for bytes that are no offset sync."""
         rest = _Reader(key)
-        place = Place(rest.text(), rest.int32())
+        topic_partition = TopicPartition(rest.text(), rest.int32())
         rest = _Reader(value)
-        return cls(place, rest.int64(), rest.int64())
+        return cls(topic_partition, rest.int64(), rest.int64())
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A group that is at ``upstream`` of the source partition is at ``downstream`` of ``place``, the mirrored one."""
+    """A group that is at ``upstream`` of the source partition is at ``downstream`` of the mirrored one."""
 
     group: str
-    place: Place
+    topic_partition: TopicPartition
     upstream: int
     downstream: int
     metadata: str
 
     def key(self) -> bytes:
-        return _text(self.group) + _text(self.place.topic) + struct.pack(">i", self.place.partition)
+        return _text(self.group) + _text(self.topic_partition.topic) + struct.pack(">i", self.topic_partition.partition)
 
     def value(self) -> bytes:
         return struct.pack(">hqq", VERSION, self.upstream, self.downstream) + _text(self.metadata)
 
     def source_partition(self) -> dict[str, Any]:
-        return {"partition": self.place.partition, "topic": self.place.topic, "group": self.group}
+        return {"partition": self.topic_partition.partition, "topic": self.topic_partition.topic, "group": self.group}
 
     @classmethod
     def read(cls, key: bytes | None, value: bytes | None) -> Self:
         """Raises DataError for bytes that are no checkpoint."""
         rest = _Reader(key)
-        group, place = rest.text(), Place(rest.text(), rest.int32())
+        group, topic_partition = rest.text(), TopicPartition(rest.text(), rest.int32())
         rest = _Reader(value)
         if (version := rest.int16()) != VERSION:
             raise DataError(f"A checkpoint of version {version} is not understood; it should be {VERSION}")
-        return cls(group, place, rest.int64(), rest.int64(), rest.text())
+        return cls(group, topic_partition, rest.int64(), rest.int64(), rest.text())
 
 
 @dataclass(frozen=True, slots=True)

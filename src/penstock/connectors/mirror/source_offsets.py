@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.api.errors import KafkaError
-from penstock.connectors.mirror.records import Place
+from penstock.api.sink import TopicPartition
 from penstock.java.hash_map import hash_order
 from penstock.java.text import java_text
 
@@ -28,8 +28,8 @@ class OffsetsRefused(KafkaError):
     java_name = "org.apache.kafka.connect.errors.ConnectException"
 
 
-def source_partition(cluster: str, place: Place) -> dict[str, Any]:
-    return {"cluster": cluster, "partition": place.partition, "topic": place.topic}
+def source_partition(cluster: str, topic_partition: TopicPartition) -> dict[str, Any]:
+    return {"cluster": cluster, "partition": topic_partition.partition, "topic": topic_partition.topic}
 
 
 def check(offsets: Pairs, texts: Sequence[str], *, with_partition: bool, only_zero: bool) -> bool:

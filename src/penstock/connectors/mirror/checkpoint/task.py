@@ -16,13 +16,14 @@ from penstock import KAFKA_VERSION
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import KafkaError
 from penstock.api.schema import BYTES
+from penstock.api.sink import TopicPartition
 from penstock.api.source import SourceTask
 from penstock.connectors.mirror import cluster
 from penstock.connectors.mirror.checkpoint.topic_reader import TopicReader
 from penstock.connectors.mirror.checkpoint.translation import Translation
 from penstock.connectors.mirror.cluster import Committed
 from penstock.connectors.mirror.config import MirrorConfig
-from penstock.connectors.mirror.records import Checkpoint, OffsetSync, Place
+from penstock.connectors.mirror.records import Checkpoint, OffsetSync
 from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS
 from penstock.connectors.mirror.source_offsets import NO_OFFSET
@@ -30,7 +31,7 @@ from penstock.kafka.admin import sentence
 
 log = logging.getLogger(__name__)
 
-Checkpoints = dict[Place, Checkpoint]
+Checkpoints = dict[TopicPartition, Checkpoint]
 
 
 def is_news(checkpoint: Checkpoint, last: Checkpoint | None) -> bool:
@@ -38,12 +39,12 @@ def is_news(checkpoint: Checkpoint, last: Checkpoint | None) -> bool:
     return last is None or checkpoint.upstream < last.upstream or checkpoint.downstream > last.downstream
 
 
-def to_commit(checkpoints: Checkpoints, on_target: Committed | None) -> dict[Place, tuple[int, str]]:
+def to_commit(checkpoints: Checkpoints, on_target: Committed | None) -> dict[TopicPartition, tuple[int, str]]:
     """The offsets to commit for a group that has these on the target, or is not there (None)."""
     return {
-        place: (each.downstream, each.metadata)
-        for place, each in checkpoints.items()
-        if on_target is None or place not in on_target or on_target[place][0] < each.downstream
+        topic_partition: (each.downstream, each.metadata)
+        for topic_partition, each in checkpoints.items()
+        if on_target is None or topic_partition not in on_target or on_target[topic_partition][0] < each.downstream
     }
 
 
@@ -132,7 +133,7 @@ class MirrorCheckpointTask(SourceTask):
     def _know(self, key: bytes | None, value: bytes | None) -> None:
         checkpoint = Checkpoint.read(key, value)
         if checkpoint.group in self._groups:
-            self._known.setdefault(checkpoint.group, {})[checkpoint.place] = checkpoint
+            self._known.setdefault(checkpoint.group, {})[checkpoint.topic_partition] = checkpoint
 
     def _syncs_read(self) -> None:
         self._translation.at_end = True
@@ -173,24 +174,24 @@ class MirrorCheckpointTask(SourceTask):
             return []
         known = self._known.setdefault(group, {})
         news = []
-        for place, (upstream, metadata) in offsets.items():
-            if not self._topic_filter.should_replicate_topic(place.topic):
+        for topic_partition, (upstream, metadata) in offsets.items():
+            if not self._topic_filter.should_replicate_topic(topic_partition.topic):
                 continue
-            downstream = self._translation.downstream(place, upstream)
+            downstream = self._translation.downstream(topic_partition, upstream)
             if downstream is None or downstream < 0:
                 continue
-            checkpoint = Checkpoint(group, self._renamed(place), upstream, downstream, metadata)
-            if is_news(checkpoint, known.get(checkpoint.place)):
+            checkpoint = Checkpoint(group, self._renamed(topic_partition), upstream, downstream, metadata)
+            if is_news(checkpoint, known.get(checkpoint.topic_partition)):
                 news.append(checkpoint)
-        self._known[group] = known | {each.place: each for each in news}
+        self._known[group] = known | {each.topic_partition: each for each in news}
         return news
 
-    def _renamed(self, place: Place) -> Place:
+    def _renamed(self, topic_partition: TopicPartition) -> TopicPartition:
         """The partition on the target: a topic that once came from there has its own name again."""
         c = self._config
-        if c.policy.topic_source(place.topic) == c.target:
-            return Place(c.policy.original_topic(place.topic), place.partition)
-        return Place(c.policy.format_remote_topic(c.source, place.topic), place.partition)
+        if c.policy.topic_source(topic_partition.topic) == c.target:
+            return TopicPartition(c.policy.original_topic(topic_partition.topic), topic_partition.partition)
+        return TopicPartition(c.policy.format_remote_topic(c.source, topic_partition.topic), topic_partition.partition)
 
     def _batch(self, checkpoints: list[Checkpoint]) -> Batch:
         n, now = len(checkpoints), int(time.time() * 1000)

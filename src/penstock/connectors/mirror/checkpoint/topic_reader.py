@@ -11,8 +11,9 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Message
 from confluent_kafka import KafkaError as BrokerError
+from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.errors import ConnectError
 from penstock.kafka.clients import new_consumer
@@ -47,7 +48,7 @@ class TopicReader:
         consumer = new_consumer(self._settings, **native)
         at_end = False
         try:
-            consumer.assign([TopicPartition(self._topic, 0, OFFSET_BEGINNING)])
+            consumer.assign([ClientPartition(self._topic, 0, OFFSET_BEGINNING)])
             while not self._stopping.is_set():
                 first = consumer.poll(0.2)
                 if first is None:

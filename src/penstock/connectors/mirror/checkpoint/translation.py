@@ -7,7 +7,8 @@ choice of syncs this keeps.
 
 from __future__ import annotations
 
-from penstock.connectors.mirror.records import OffsetSync, Place
+from penstock.api.sink import TopicPartition
+from penstock.connectors.mirror.records import OffsetSync
 
 SYNCS = 64
 """One for each bit of an offset."""
@@ -21,7 +22,7 @@ class Translation:
     """``add`` every sync in the order of the topic; one thread adds, any may translate."""
 
     def __init__(self) -> None:
-        self._syncs: dict[Place, list[OffsetSync]] = {}
+        self._syncs: dict[TopicPartition, list[OffsetSync]] = {}
         self.must_read_to_end = True
         """While the topic is read for the first time, only the last sync of a partition counts.
 
@@ -32,15 +33,15 @@ class Translation:
         """Set by the reader when it has read all that was there at the start; nothing is translated before."""
 
     def add(self, sync: OffsetSync) -> None:
-        kept = self._syncs.get(sync.place)
+        kept = self._syncs.get(sync.topic_partition)
         if kept is None or (not self.at_end and self.must_read_to_end) or sync.upstream < kept[0].upstream:
-            self._syncs[sync.place] = [sync] * SYNCS  # nothing known before is of use
+            self._syncs[sync.topic_partition] = [sync] * SYNCS  # nothing known before is of use
         else:
-            self._syncs[sync.place] = _updated(kept, sync)
+            self._syncs[sync.topic_partition] = _updated(kept, sync)
 
-    def downstream(self, place: Place, upstream: int) -> int | None:
+    def downstream(self, topic_partition: TopicPartition, upstream: int) -> int | None:
         """The offset of the mirrored partition from which nothing is missed; None if it can't be said (yet)."""
-        kept = self._syncs.get(place)
+        kept = self._syncs.get(topic_partition)
         if not self.at_end or kept is None:
             return None
         sync = next((each for each in kept if each.upstream <= upstream), kept[-1])

@@ -17,13 +17,13 @@ from penstock import KAFKA_VERSION
 from penstock.api.config import ConfigDef, ConfigValue
 from penstock.api.connector import ExactlyOnceSupport, SourceConnector
 from penstock.api.errors import ConnectError
+from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror import cluster
 from penstock.connectors.mirror.config import MirrorConfig, consumer_settings
-from penstock.connectors.mirror.records import Place
 from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import SOURCE_SETTINGS, add_error
 from penstock.connectors.mirror.source.task import MirrorSourceTask
-from penstock.connectors.mirror.source.topics import Rules, places, round_robin
+from penstock.connectors.mirror.source.topics import Rules, round_robin, topic_partitions
 from penstock.connectors.mirror.source_offsets import check
 from penstock.kafka.admin import TopicSpec, create_topic
 
@@ -75,7 +75,7 @@ class MirrorSourceConnector(SourceConnector):
 
     def start(self, config: Mapping[str, str]) -> None:
         self._config = c = MirrorConfig(SOURCE_SETTINGS, config)
-        self._known: list[Place] = []
+        self._known: list[TopicPartition] = []
         if not c["enabled"]:
             return
         self._mirrored: dict[str, int] = {}
@@ -125,7 +125,7 @@ class MirrorSourceConnector(SourceConnector):
             )
 
     def _load(self) -> None:
-        self._known = places(self._wanted())
+        self._known = topic_partitions(self._wanted())
         self._look_at_target()
 
     def _wanted(self) -> dict[str, int]:
@@ -138,7 +138,7 @@ class MirrorSourceConnector(SourceConnector):
 
     def _refresh(self) -> None:
         """Look for topics and partitions that are new, gone, or missing on the target."""
-        found = places(self._wanted())
+        found = topic_partitions(self._wanted())
         self._look_at_target()
         now, before = set(found), set(self._known)
         missing = now - self._rules.upstream(self._mirrored)
@@ -161,8 +161,8 @@ class MirrorSourceConnector(SourceConnector):
     def _create_topics(self) -> None:
         """Make what is missing on the target: topics, and partitions of topics."""
         wanted: dict[str, int] = {}
-        for place in self._known:
-            wanted[place.topic] = wanted.get(place.topic, 0) + 1
+        for topic_partition in self._known:
+            wanted[topic_partition.topic] = wanted.get(topic_partition.topic, 0) + 1
         new = [topic for topic in wanted if self._rules.remote(topic) not in self._mirrored]
         if new:
             self._create_new(new, wanted)

@@ -15,7 +15,8 @@ from typing import Any
 
 from confluent_kafka import KafkaException
 
-from penstock.connectors.mirror.records import OffsetSync, Place
+from penstock.api.sink import TopicPartition
+from penstock.connectors.mirror.records import OffsetSync
 from penstock.kafka.clients import new_producer
 
 log = logging.getLogger(__name__)
@@ -53,25 +54,25 @@ class OffsetSyncs:
         """``producer``: its settings, as Java's."""
         self._producer = new_producer(producer)
         self._topic, self._most_lag = topic, most_lag
-        self._progress: dict[Place, Progress] = {}
-        self._delayed: dict[Place, OffsetSync] = {}
-        self._pending: dict[Place, OffsetSync] = {}
+        self._progress: dict[TopicPartition, Progress] = {}
+        self._delayed: dict[TopicPartition, OffsetSync] = {}
+        self._pending: dict[TopicPartition, OffsetSync] = {}
         self._outstanding = 0
         self._lock = threading.RLock()
 
-    def mirrored(self, place: Place, upstream: Sequence[int], downstream: Sequence[int]) -> None:
+    def mirrored(self, topic_partition: TopicPartition, upstream: Sequence[int], downstream: Sequence[int]) -> None:
         """The records at these offsets of the source partition are at those of the mirrored one."""
         with self._lock:
-            progress = self._progress.get(place)
+            progress = self._progress.get(topic_partition)
             if progress is None:
-                progress = self._progress[place] = Progress(self._most_lag)
+                progress = self._progress[topic_partition] = Progress(self._most_lag)
             for up, down in zip(upstream, downstream, strict=True):
                 if progress.moves(up, down):
-                    self._delayed.pop(place, None)
-                    self._pending[place] = OffsetSync(place, up, down)
+                    self._delayed.pop(topic_partition, None)
+                    self._pending[topic_partition] = OffsetSync(topic_partition, up, down)
                     self._send()
             if progress.downstream != progress.told:
-                self._delayed[place] = OffsetSync(place, progress.upstream, progress.downstream)
+                self._delayed[topic_partition] = OffsetSync(topic_partition, progress.upstream, progress.downstream)
 
     def commit(self) -> None:
         """Write what has waited."""
@@ -94,8 +95,8 @@ class OffsetSyncs:
         """As many as may be under way; the others wait for the next occasion, replaced by later ones meanwhile."""
         self._producer.poll(0)
         while self._pending and self._outstanding < MOST_OUTSTANDING:
-            place = next(iter(self._pending))
-            sync = self._pending.pop(place)
+            topic_partition = next(iter(self._pending))
+            sync = self._pending.pop(topic_partition)
             self._outstanding += 1
             try:
                 self._producer.produce(self._topic, sync.value(), sync.key(), partition=0, on_delivery=self._delivered)

@@ -19,18 +19,20 @@ from confluent_kafka import (
     Consumer,
     KafkaException,
     Message,
-    TopicPartition,
 )
 from confluent_kafka import KafkaError as BrokerError
+from confluent_kafka import (
+    TopicPartition as ClientPartition,
+)
 
 from penstock import KAFKA_VERSION
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.record import Header
 from penstock.api.schema import BYTES, OPTIONAL_BYTES
+from penstock.api.sink import TopicPartition
 from penstock.api.source import SourceTask
 from penstock.connectors.mirror.config import MirrorConfig
-from penstock.connectors.mirror.records import Place
 from penstock.connectors.mirror.settings import SOURCE_SETTINGS
 from penstock.connectors.mirror.source.offset_syncs import OffsetSyncs
 from penstock.connectors.mirror.source_offsets import OFFSET, source_partition
@@ -65,9 +67,12 @@ class MirrorSourceTask(SourceTask):
         c = MirrorConfig(SOURCE_SETTINGS, config)
         self._wait: float = c["consumer.poll.timeout.ms"] / 1000
         mirrored = c.task_partitions()
-        self._topics = {place.topic: c.policy.format_remote_topic(c.source, place.topic) for place in mirrored}
+        self._topics = {
+            topic_partition.topic: c.policy.format_remote_topic(c.source, topic_partition.topic)
+            for topic_partition in mirrored
+        }
         self._partitions: dict[tuple[str, int], dict[str, Any]] = {
-            place: source_partition(c.source, place) for place in mirrored
+            topic_partition: source_partition(c.source, topic_partition) for topic_partition in mirrored
         }
         if c["emit.offset-syncs.enabled"]:
             at = c.offset_syncs_cluster
@@ -88,7 +93,7 @@ class MirrorSourceTask(SourceTask):
         assigned = []
         for (topic, number), offset in zip(self._partitions, offsets, strict=True):
             last = -1 if offset is None or offset.get(OFFSET) is None else offset[OFFSET]
-            assigned.append(TopicPartition(topic, number, first if last < 0 else last + 1))
+            assigned.append(ClientPartition(topic, number, first if last < 0 else last + 1))
         consumer.assign(assigned)
         log.info("Starting with %d previously uncommitted partitions.", sum(each.offset == first for each in assigned))
 
@@ -120,7 +125,7 @@ class MirrorSourceTask(SourceTask):
         numbers: list[Any] = list(map(Message.partition, messages))
         offsets = [{OFFSET: offset} for offset in map(Message.offset, messages)]
         headers: list[Any] = list(map(Message.headers, messages))
-        places = zip(topics, numbers, strict=True)
+        topic_partitions = zip(topics, numbers, strict=True)
         return Batch.of(
             [self._topics[topic] for topic in topics],
             list(map(Message.value, messages)),
@@ -130,7 +135,7 @@ class MirrorSourceTask(SourceTask):
             partitions=numbers,
             timestamps=[time for _, time in map(Message.timestamp, messages)],
             headers=list(map(_headers, headers)) if headers.count(None) < n else None,
-            origin=SourceOrigin([self._partitions[place] for place in places], offsets),
+            origin=SourceOrigin([self._partitions[topic_partition] for topic_partition in topic_partitions], offsets),
         )
 
     def commit_records(
@@ -146,7 +151,7 @@ class MirrorSourceTask(SourceTask):
                 found[1].append(upstream[OFFSET])
                 found[2].append(downstream)
         for partition, ups, downs in mirrored.values():
-            self._syncs.mirrored(Place(partition["topic"], partition["partition"]), ups, downs)
+            self._syncs.mirrored(TopicPartition(partition["topic"], partition["partition"]), ups, downs)
 
     def commit(self) -> None:
         if self._syncs is not None:

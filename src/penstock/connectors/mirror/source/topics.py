@@ -17,22 +17,22 @@ from confluent_kafka.admin import (
     ResourcePatternType,
 )
 
+from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror.classes.filters import DefaultConfigPropertyFilter, DefaultTopicFilter
 from penstock.connectors.mirror.classes.policy import DefaultReplicationPolicy
-from penstock.connectors.mirror.records import Place
 from penstock.java.hash_map import hash_order
 
 
-def round_robin(places: Sequence[Place], max_tasks: int) -> list[list[Place]]:
+def round_robin(topic_partitions: Sequence[TopicPartition], max_tasks: int) -> list[list[TopicPartition]]:
     """One list for each task, none of them empty: topics differ in traffic, so their partitions are dealt out."""
-    count = min(max_tasks, len(places))
-    return [list(places[number::count]) for number in range(count)]
+    count = min(max_tasks, len(topic_partitions))
+    return [list(topic_partitions[number::count]) for number in range(count)]
 
 
-def places(counts: Mapping[str, int]) -> list[Place]:
+def topic_partitions(counts: Mapping[str, int]) -> list[TopicPartition]:
     """All partitions of these topics, topics in the order of Java's hash map."""
     capacity = 1 << (len(counts) - 1).bit_length() if counts else 1
-    return [Place(topic, number) for topic in hash_order(counts, capacity) for number in range(counts[topic])]
+    return [TopicPartition(topic, number) for topic in hash_order(counts, capacity) for number in range(counts[topic])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,12 @@ class Rules:
         """Whether a topic of the target cluster is a mirrored one of the source cluster."""
         return self.policy.topic_source(topic) == self.source and topic != self.checkpoints_topic
 
-    def upstream(self, mirrored: Mapping[str, int]) -> set[Place]:
+    def upstream(self, mirrored: Mapping[str, int]) -> set[TopicPartition]:
         """The source partitions that mirrored topics stand for."""
-        return {Place(self.policy.upstream_topic(topic) or "", number) for topic, number in places(mirrored)}
+        return {
+            TopicPartition(self.policy.upstream_topic(topic) or "", number)
+            for topic, number in topic_partitions(mirrored)
+        }
 
     # -- settings
 
