@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from compat.kafka_connect_client import JARS, play
-from support.jars import needed
+from support.jars import require
 from support.worker_process import WorkerProcess
 
 GOLDEN = Path(__file__).parent / "golden" / "kafka-connect-client.json"
@@ -17,6 +17,6 @@ GOLDEN = Path(__file__).parent / "golden" / "kafka-connect-client.json"
 @pytest.mark.integration
 @pytest.mark.slow
 def test_every_verb_gives_what_it_gives_with_java(bootstrap: str, tmp_path: Path) -> None:
-    needed(JARS)
+    require(JARS)
     with WorkerProcess(bootstrap, tmp_path) as worker:
         assert play(str(worker.http.base_url).rstrip("/")) == json.loads(GOLDEN.read_text())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.jars import needed
+from support.jars import require
 from support.java_worker import JARS, JavaWorker
 from support.kafka.client import Kafka
 from support.waiting import until
@@ -24,7 +24,7 @@ def lines(path: Path) -> list[str]:
 
 
 def test_a_cluster_goes_from_java_to_us_and_back(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
-    needed(JARS)
+    require(JARS)
     given, taken, topic = tmp_path / "in.txt", tmp_path / "out.txt", kafka.create_topic(partitions=3)
     given.write_text("one\n")
     java = JavaWorker(bootstrap, tmp_path)

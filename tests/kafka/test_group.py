@@ -58,6 +58,7 @@ class Worker:
         self.assignment: Joined | None = None
         self.confirms = True
         self.alive = True
+        self.turns = 0
         self._queue: queue.Queue[GroupEvent | None] = queue.Queue()
         self.member = GroupMember(
             {"bootstrap.servers": bootstrap, "client.id": name, **timeouts},
@@ -75,6 +76,7 @@ class Worker:
     def _loop(self) -> None:
         rejoin_at = float("inf")
         while True:
+            self.turns += 1
             if self.alive:
                 self.member.tick()
             try:
@@ -98,6 +100,11 @@ class Worker:
                     rejoin_at = time.monotonic() + told.delay_ms / 1000 if told.delay_ms else float("inf")
                     if told.revoked_connectors or told.revoked_tasks:
                         self.member.request_rejoin("something was revoked")
+
+    def go_round(self, turns: int) -> None:
+        """Wait for so many turns of its loop, 20 a second at most; heartbeats go out every ten of them."""
+        enough = self.turns + turns
+        until(lambda: self.turns >= enough, f"{turns} turns of {self.name}")
 
     def seen(self, kind: type[GroupEvent]) -> list[GroupEvent]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -136,8 +143,7 @@ def start(bootstrap: str, group: str) -> Iterator[Callable[..., Worker]]:
 
     yield start
     for worker in workers:
-        if worker.member._thread.is_alive():
-            worker.stop()
+        worker.stop()
 
 
 def test_the_first_member_leads_and_runs_everything(start: Callable[..., Worker]) -> None:
@@ -193,7 +199,7 @@ def test_nothing_is_joined_before_what_is_revoked_has_stopped(start: Callable[..
     b = start("b")
     until(lambda: a.seen(Revoked), "something is revoked from a")
     (revoked,) = a.seen(Revoked)
-    time.sleep(2)
+    a.go_round(40)
     assert b.running == set()
     assert len(a.seen(Joined)) == 1
     a.confirms = True
@@ -357,7 +363,7 @@ def test_a_leader_that_has_read_less_assigns_nothing_until_it_has_caught_up(star
     (joined,) = b.seen(Joined)
     assert joined.assignment.error == CONFIG_MISMATCH
     assert joined.assignment.offset == 5
-    time.sleep(1.5)
+    b.go_round(30)
     assert len(b.seen(Joined)) == 1
     a.member.publish(CONFIG)
     for worker in (a, b):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -89,7 +88,7 @@ def test_a_task_waits_while_its_producer_is_full(kafka: Kafka, missing: str, top
     config = {"producer.override.buffer.memory": str(1 << 20)}
     run = TaskRun(task, kafka.bootstrap, config, worker=IMPATIENT).started()
     eventually(lambda: len(polled) >= 100)
-    time.sleep(1)
+    run.turns("aborted", 20)
     assert len(polled) < 115
     kafka.create_topic(missing)
     with run:

@@ -33,7 +33,9 @@ NUMBERS = Step(Stage.VALUE_CONVERTER, "x.Numbers", to_numbers)
 class Handling:
     """A handler with everything it does written down."""
 
-    def __init__(self, config: dict[str, str], reporters: bool = True) -> None:
+    def __init__(self, config: dict[str, str], reporters: bool = True, stopped: bool = False) -> None:
+        """``stopped``: the task is stopped while the handler waits."""
+        self.stopped = stopped
         self.failures: list[Failure] = []
         self.slept: list[float] = []
         self.metrics = Metrics(lambda values: None, ())
@@ -43,7 +45,7 @@ class Handling:
 
     def _sleep(self, seconds: float) -> bool:
         self.slept.append(seconds)
-        return False
+        return self.stopped
 
     def total(self, name: str) -> float:
         return self.metrics.snapshot(0.0)[name]
@@ -154,8 +156,7 @@ def test_without_a_time_for_retries_there_are_none() -> None:
 
 @pytest.mark.parametrize("tolerance", ["none", "all"])
 def test_a_stop_ends_retries_and_gives_up_no_record(tolerance: str) -> None:
-    handling = Handling({"errors.retry.timeout": "-1", "errors.tolerance": tolerance})
-    handling.handler._wait = lambda seconds: True
+    handling = Handling({"errors.retry.timeout": "-1", "errors.tolerance": tolerance}, stopped=True)
     with pytest.raises(StoppedError):
         handling.handler.run([flaky(100)], consumed("a"))
     assert handling.failures == []

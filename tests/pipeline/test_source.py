@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +81,7 @@ def test_a_pause_stops_polling_and_a_stop_commits(
         eventually(lambda: run.host.states == ["running", "paused"])
         assert stored(kafka, offsets_topic, run.connector) == [b'{"position":4}']
         lines(file, "two")
-        time.sleep(0.3)
+        run.turns("pausing", 5)
         assert kafka.values(topic) == [b"one"]
         run.control.resume()
         eventually(lambda: kafka.values(topic) == [b"one", b"two"])

@@ -1,8 +1,10 @@
-"""Jars that only tests need, pinned in lists as the package's own are."""
+"""Jars that only tests need, pinned by lists like the package's own."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -11,14 +13,23 @@ from penstock.embedded.jars import Jar, ensure
 
 
 def listed(path: Path) -> list[Path]:
-    """The files of the list at ``path``, fetched when missing. Raises EmbeddedError."""
+    """The files of the list at ``path``, downloaded if missing. Raises EmbeddedError."""
     rows = [line.split() for line in path.read_text().splitlines() if line and not line.startswith("#")]
     return ensure([Jar(sha256, *coordinates.split(":")) for sha256, coordinates in rows], home() / "jars")
 
 
-def needed(path: Path) -> None:
-    """Skips a test where the jars of the list at ``path`` are not to be had, and says why."""
+def require(path: Path) -> None:
+    """Skips the test if the jars of the list at ``path`` can't be downloaded; in CI, fails it."""
     try:
         listed(path)
     except EmbeddedError as error:
-        pytest.skip(f"no jars for this test: {error}")
+        missing(f"no jars for this test: {error}")
+
+
+def missing(reason: str) -> NoReturn:
+    """Something that the machine must provide is missing: skips the test on a developer's machine, and fails it in CI
+    (``CI`` is set), where nobody reads which tests were skipped.
+    """
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)

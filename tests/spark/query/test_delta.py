@@ -10,7 +10,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from penstock.spark.settings import HostSettings
-from support.jars import needed
+from support.jars import require
 from support.kafka.client import Kafka
 from support.spark import delta
 from support.spark.host import Hosted, started
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Hosted]:
-    needed(delta.JARS)
+    require(delta.JARS)
     settings = {
         # Delta sums its log up after so many commits; ten, otherwise.
         "spark.databricks.delta.properties.defaults.checkpointInterval": "3",

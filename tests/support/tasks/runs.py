@@ -8,6 +8,7 @@ import threading
 import time
 import traceback
 import uuid
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
@@ -81,6 +82,33 @@ class MemoryHost:
         self.reported = values
 
 
+class WatchedControl(TaskControl):
+    """Counts how often the loop has looked at ``pausing`` and at ``aborted``: evidence that it goes round."""
+
+    def __init__(self, pausing: bool) -> None:
+        self.looks = Counter[str]()
+        self._flags = {"pausing": False, "aborted": False}
+        super().__init__(pausing)
+
+    @property
+    def pausing(self) -> bool:
+        self.looks["pausing"] += 1
+        return self._flags["pausing"]
+
+    @pausing.setter
+    def pausing(self, value: bool) -> None:
+        self._flags["pausing"] = value
+
+    @property
+    def aborted(self) -> bool:
+        self.looks["aborted"] += 1
+        return self._flags["aborted"]
+
+    @aborted.setter
+    def aborted(self, value: bool) -> None:
+        self._flags["aborted"] = value
+
+
 class TaskRun:
     """One run of a task in a thread; as a context manager it is stopped at the end, and must not have failed."""
 
@@ -117,7 +145,7 @@ class TaskRun:
                 **spec,
             }
         )
-        self.control, self.host = TaskControl(pausing=bool(spec.get("paused", False))), MemoryHost()
+        self.control, self.host = WatchedControl(bool(spec.get("paused", False))), MemoryHost()
         self.error: BaseException | None = None
         self.thread = threading.Thread(target=self._run, args=(kind, task_class), daemon=True)
         self.thread.start()
@@ -134,6 +162,19 @@ class TaskRun:
         eventually(lambda: self.host.states or self.error)
         self.check()
         return self
+
+    def turns(self, flag: str, count: int) -> None:
+        """Wait until the loop has looked at this flag so many more times. What a turn of the loop would do, it has done
+        by then; what has not happened will not happen.
+        """
+        enough = self.control.looks[flag] + count
+
+        def looked() -> bool:
+            self.control.changed.set()  # ends a wait of the loop
+            return self.control.looks[flag] >= enough
+
+        eventually(looked)
+        self.check()
 
     def check(self) -> None:
         assert self.error is None, trace(self.error)
