@@ -163,7 +163,7 @@ def test_a_topic_that_is_deleted_is_made_anew(kafka: Kafka, caplog: pytest.LogCa
         answer(log.append, [(b"k", b"1")])
         assert len(records.records(1)) == 1
         kafka.delete_topic(name)
-        while f"Topic `{name}` with the connector configurations was deleted; it is made anew" not in caplog.text:
+        while f"Topic `{name}` with the connector configurations was deleted; recreating it" not in caplog.text:
             answer(log.read_to_end)
         answer(log.read_to_end)
         answer(log.append, [(b"k", b"2")])

@@ -22,7 +22,7 @@ def test_one_sentence_for_all_who_wait_and_one_when_all_go_on(told: list[str | N
         first.begin("no route at all")
         second.begin("no route")
         first.end()
-        assert told == ["Reading topic `a` has to wait: no route. It goes on by itself."]
+        assert told == ["Reading topic `a` has to wait: no route. Retrying automatically."]
         second.end()
         second.end()
     assert told[1:] == [None]
@@ -34,7 +34,7 @@ def test_what_a_client_said_is_the_reason_rather_than_that_time_is_up(told: list
     outage.heard(KafkaError(KafkaError._TRANSPORT, "Connection refused"))
     assert told == []
     outage.heard(KafkaError(KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down"))
-    assert told == ["Reading has to wait: Connection refused. It goes on by itself."]
+    assert told == ["Reading has to wait: Connection refused. Retrying automatically."]
 
 
 def test_the_first_failures_are_nothing_to_speak_of(told: list[str | None]):
@@ -45,6 +45,6 @@ def test_the_first_failures_are_nothing_to_speak_of(told: list[str | None]):
         attempt = outage.pause(attempt, "why")
     assert told == []
     assert outage.pause(attempt, "why") == 5
-    assert told == ["Reading has to wait: why. It goes on by itself."]
-    outage.end(goes_on=False)
+    assert told == ["Reading has to wait: why. Retrying automatically."]
+    outage.end(resumed=False)
     assert told[1:] == [None]

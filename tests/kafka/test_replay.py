@@ -31,7 +31,7 @@ def letter(*headers: tuple[str, bytes | None]) -> Letter:
 
 def test_what_a_letter_tells() -> None:
     found = letter(("mine", b"1"), ("__connect.errors.topic", b"t"), ("__connect.errors.connector.name", b"c"))
-    assert (found.place, found.told("topic"), found.told("stage")) == ("dead-0-5", "t", None)
+    assert (found.position, found.error_header("topic"), found.error_header("stage")) == ("dead-0-5", "t", None)
     assert found.own_headers == [("mine", b"1")]
     assert (found.may_be_of("c"), found.may_be_of("d"), letter().may_be_of("d")) == (True, False, True)
 
@@ -62,7 +62,7 @@ def replay(kafka: Kafka, queue: str, connector: str, *places: tuple[int, int], t
     own = {"transactional.id": group_of(connector), "enable.idempotence": "true", "acks": "all"}
     with reading(kafka, connector) as consumer:
         producer = new_producer({"bootstrap.servers": kafka.bootstrap, **own})
-        return [each.letter.place for each in Replay(consumer, connector, queue, topic).send(producer, places)]
+        return [each.letter.position for each in Replay(consumer, connector, queue, topic).send(producer, places)]
 
 
 @pytest.mark.integration

@@ -177,7 +177,7 @@ def test_a_connector_may_log_in_as_somebody_else(secured: Secured):
         (
             (DESCRIBE,),
             "Topic '{0}-config' supplied via the 'config.storage.topic' property does not exist, and {1} may not "
-            "create it: it needs CREATE on Topic:{0}-config, or somebody else makes the topic",
+            "create it: it needs CREATE on Topic:{0}-config, or the topic must be created for it",
         ),
         ((CREATE, DESCRIBE), "Not authorized to access topics: [{0}-config] ({1} needs READ on Topic:{0}-config)"),
     ],

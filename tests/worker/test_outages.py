@@ -45,7 +45,7 @@ def test_a_worker_outlives_its_broker(tmp_path: Path) -> None:
         worker = WorkerProcess(f"127.0.0.1:{port}", tmp_path, **settings).start()
         stack.push(worker)
         # It starts before its broker.
-        until(lambda: "Connection refused. It goes on by itself." in health(worker)[1], "what it waits for", 30)
+        until(lambda: "Connection refused. Retrying automatically." in health(worker)[1], "what it waits for", 30)
         assert health(worker)[0] == 503
         broker.start()
         try:

@@ -25,7 +25,7 @@ _PARTS = {
 
 def failure(letter: Letter) -> tuple[str, str, str]:
     """Stage, exception and the class in which it was raised; what is not told is said so."""
-    stage, exception, plugin = (letter.told(name) for name in ("stage", "exception.class.name", "class.name"))
+    stage, exception, plugin = (letter.error_header(name) for name in ("stage", "exception.class.name", "class.name"))
     return stage or NOT_TOLD, _simple(exception or ""), _simple(plugin or "")
 
 
@@ -41,19 +41,21 @@ def at(letter: Letter) -> str:
 
 def document(letter: Letter, replayed: bool, whole: bool) -> dict[str, Any]:
     """With ``whole`` also the trace and the record itself. Bytes that are no text are ``{"base64": …}``."""
-    told = {name: letter.told(header) for name, header in _PARTS.items()}
-    found: dict[str, Any] = {"record": letter.place, "timestamp": letter.timestamp, "replayed": replayed, **told}
+    told = {name: letter.error_header(header) for name, header in _PARTS.items()}
+    found: dict[str, Any] = {"record": letter.position, "timestamp": letter.timestamp, "replayed": replayed, **told}
     if whole:
-        found["trace"] = letter.told("exception.stacktrace")
+        found["trace"] = letter.error_header("exception.stacktrace")
         found["headers"] = [{"key": key, "value": _readable(value)} for key, value in letter.own_headers]
         found["key"], found["value"] = _readable(letter.key), _readable(letter.value)
     return found
 
 
 def page(letter: Letter, replayed: bool) -> str:
-    lines = [f"Record {letter.place}{', sent through again' * replayed}"]
+    lines = [f"Record {letter.position}{', sent through again' * replayed}"]
     lines += [
-        f"{name + ':':<11} {told}" for name, header in _PARTS.items() if (told := letter.told(header)) is not None
+        f"{name + ':':<11} {told}"
+        for name, header in _PARTS.items()
+        if (told := letter.error_header(header)) is not None
     ]
     if letter.timestamp is not None:
         lines.append(f"{'time:':<11} {at(letter)}")
@@ -61,7 +63,7 @@ def page(letter: Letter, replayed: bool) -> str:
         lines.append("It does not tell what has happened: errors.deadletterqueue.context.headers.enable was not set.")
     lines += [f"header:     {key}={_text(value)}" for key, value in letter.own_headers]
     lines += [f"key:        {_text(letter.key)}", f"value:      {_text(letter.value)}"]
-    if trace := letter.told("exception.stacktrace"):
+    if trace := letter.error_header("exception.stacktrace"):
         lines += ["trace:", *(f"    {line}" for line in trace.splitlines())]
     return "\n".join(lines)
 

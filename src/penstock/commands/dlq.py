@@ -83,10 +83,16 @@ def list_(
 
 
 def _row(letter: Letter, sent: bool) -> tuple[str, ...]:
-    origin = "-".join(letter.told(name) or "?" for name in ("topic", "partition", "offset"))
-    if letter.told("topic") is None:
+    origin = "-".join(letter.error_header(name) or "?" for name in ("topic", "partition", "offset"))
+    if letter.error_header("topic") is None:
         origin = ""
-    return letter.place, origin, at(letter), letter.told("exception.message") or "", "replayed" if sent else ""
+    return (
+        letter.position,
+        origin,
+        at(letter),
+        letter.error_header("exception.message") or "",
+        "replayed" if sent else "",
+    )
 
 
 @app.command()
@@ -151,7 +157,7 @@ def replay(
             sent = list(wanted.send(producer, asked))
     found = {(each.letter.partition, each.letter.offset) for each in sent}
     if output is Output.JSON:
-        shown = [{"record": s.letter.place, "topic": s.topic, "partition": s.partition} for s in sent]
+        shown = [{"record": s.letter.position, "topic": s.topic, "partition": s.partition} for s in sent]
         print_json({"queue": queue.topic, "dry_run": dry_run, "replayed": shown})
     else:
         _print_sent(connector, sent, dry_run)
@@ -164,7 +170,7 @@ def replay(
 
 def _print_sent(connector: str, sent: list[Any], dry_run: bool) -> None:
     if dry_run and sent:
-        rows = [(s.letter.place, s.topic, "by its key" if s.partition is None else s.partition) for s in sent]
+        rows = [(s.letter.position, s.topic, "by its key" if s.partition is None else s.partition) for s in sent]
         print_table(("RECORD", "TO TOPIC", "PARTITION"), rows)
     topics = ", ".join(f"{count} to {topic}" for topic, count in sorted(Counter(s.topic for s in sent).items()))
     did = "Would send" if dry_run else "Sent"

@@ -1,7 +1,7 @@
-"""What is asked of brokers: topics, their settings, their ends, the cluster's id.
+"""Requests to brokers: topics, their settings, their offsets, the cluster's id.
 
-Functions over an ``AdminClient`` of ``clients``; each waits for its answer, so none is called on the worker's loop. The
-wording of errors is Java's: ``TopicAdmin``.
+Functions over an ``AdminClient`` of ``clients``; each blocks, so none is called on the worker's loop. The wording of
+errors is Java's: ``TopicAdmin``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BROKER_DEFAULT = -1
 TIMEOUT = 60.0
 """Seconds; Java's default.api.timeout.ms."""
 
-# The broker will not say, so what is asked for is taken to be there, or to be made by the broker itself.
+# The broker refuses to say; the topic is assumed to exist, or to be created by the broker.
 _NOT_ALLOWED = (
     BrokerError.CLUSTER_AUTHORIZATION_FAILED,
     BrokerError.TOPIC_AUTHORIZATION_FAILED,
@@ -51,7 +51,7 @@ _UNREACHED = (
 
 @dataclass(frozen=True, slots=True)
 class TopicSpec:
-    """A topic to be made; -1 and settings that are not given are the broker's own defaults."""
+    """A topic to create; -1 and settings that are not given are the broker's defaults."""
 
     name: str
     partitions: int = BROKER_DEFAULT
@@ -60,7 +60,7 @@ class TopicSpec:
 
 
 class Creation(enum.Enum):
-    """What became of a topic that was to be made."""
+    """The result of creating a topic."""
 
     NEW = "new"
     EXISTS = "exists"
@@ -69,7 +69,7 @@ class Creation(enum.Enum):
 
 
 class TopicTimeoutError(ConnectError):
-    """The brokers did not answer in time, or have too few of their number at hand; the same call may succeed later."""
+    """The brokers did not answer in time, or too few of them are up; the same call may succeed later."""
 
 
 def code_of(error: BaseException | None) -> int | None:
@@ -80,19 +80,19 @@ def code_of(error: BaseException | None) -> int | None:
 
 
 def is_unreached(error: BaseException) -> bool:
-    """Whether the brokers could not be reached, or not answer now, so that it makes sense to ask again."""
+    """Whether the brokers could not be reached, or not answer now, so that a retry makes sense."""
     return isinstance(error, FutureTimeout | TimeoutError) or code_of(error) in _UNREACHED
 
 
 def sentence(error: BaseException) -> str:
-    """What an error of librdkafka says."""
+    """The message of an error of librdkafka."""
     if isinstance(error, KafkaException) and error.args and isinstance(error.args[0], BrokerError):
         return str(error.args[0].str())
     return str(error) or type(error).__name__
 
 
 def create_topic(admin: AdminClient, spec: TopicSpec, timeout: float = TIMEOUT) -> Creation:
-    """Make the topic unless it exists. Raises ConnectError."""
+    """Create the topic unless it exists. Raises ConnectError."""
     new = NewTopic(spec.name, spec.partitions, spec.replication_factor, config=dict(spec.configs))
     try:
         _wait(admin.create_topics([new], operation_timeout=timeout, request_timeout=timeout)[spec.name], timeout)
@@ -107,7 +107,7 @@ def _not_created(spec: TopicSpec, error: Exception) -> Creation:
     if code == BrokerError.TOPIC_ALREADY_EXISTS:
         return Creation.EXISTS
     if code in _NOT_ALLOWED:
-        log.debug("Topic '%s' can't be created (%s), so it is taken to exist", spec.name, sentence(error))
+        log.debug("Topic '%s' can't be created (%s); assuming that it exists", spec.name, sentence(error))
         return Creation.NOT_ALLOWED
     if code in (BrokerError.INVALID_CONFIG, BrokerError.INVALID_REPLICATION_FACTOR):
         kind = ConnectError if code == BrokerError.INVALID_CONFIG else TopicTimeoutError
@@ -163,7 +163,7 @@ def topic_limits(admin: AdminClient, topics: Iterable[str], timeout: float = TIM
 
 
 def verify_only_compact(admin: AdminClient, topic: str, setting: str, purpose: str, timeout: float = TIMEOUT) -> None:
-    """Raise ConfigError unless the topic is compacted and nothing else. What can't be seen is taken to be right."""
+    """Raise ConfigError unless the topic is compacted and nothing else. A policy that can't be read passes."""
     given = topic_configs(admin, topic, timeout).get("cleanup.policy", "")
     policies = sorted({part.strip().lower() for part in given.split(",")} - {""})
     if policies in ([], ["compact"]):
@@ -178,7 +178,7 @@ def verify_only_compact(admin: AdminClient, topic: str, setting: str, purpose: s
 
 
 def partition_counts(admin: AdminClient, topics: Iterable[str], timeout: float = TIMEOUT) -> dict[str, int]:
-    """The number of partitions of those of the topics that exist; never makes one. Raises ConnectError."""
+    """The number of partitions of those of the topics that exist; never creates one. Raises ConnectError."""
     names = list(dict.fromkeys(topics))
     counts: dict[str, int] = {}
     for name, future in admin.describe_topics(TopicCollection(names), request_timeout=timeout).items():
@@ -211,13 +211,13 @@ def offsets_at(
     futures = admin.list_offsets(asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=timeout)
     offsets = {where.partition: _wait(future, timeout).offset for where, future in futures.items()}
     if min(offsets.values()) < 0:
-        # What librdkafka answers, without an error, while the leaders can't be reached.
+        # librdkafka's answer, without an error, while the leaders can't be reached.
         raise KafkaException(BrokerError(BrokerError._TIMED_OUT, f"The offsets of topic {topic} are not known"))
     return offsets
 
 
 def cluster_id(admin: AdminClient, timeout: float = TIMEOUT) -> str:
-    """The id of the Kafka cluster. Raises ConnectError, with the words that Java's worker ends with."""
+    """The id of the Kafka cluster. Raises ConnectError with the message with which Java's worker ends."""
     try:
         found = admin.list_topics(timeout=timeout).cluster_id
     except KafkaException as e:
@@ -229,5 +229,5 @@ def cluster_id(admin: AdminClient, timeout: float = TIMEOUT) -> str:
 
 
 def _wait(future: Future[T], timeout: float) -> Any:
-    # librdkafka keeps to its own time-out; the second one is for the case that it does not.
+    # librdkafka keeps its own timeout; this one is for the case that it does not.
     return future.result(timeout + 5)

@@ -1,6 +1,4 @@
-"""Work that waits for brokers, on threads of its own, for callers that must not wait; and waiting for those that
-may.
-"""
+"""Running work that blocks on threads of its own, for callers that must not block; and waiting, for those that may."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ OnAnswer = Callable[[T | None, Exception | None], None]
 
 
 def in_background(name: str, work: Callable[[], T], on_done: OnAnswer[T]) -> None:
-    """Do the work on a thread of this name and call back with what it returned or raised."""
+    """Do the work on a thread of this name and call back with its result or error."""
 
     def run() -> None:
         try:

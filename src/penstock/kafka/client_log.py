@@ -1,4 +1,4 @@
-"""Log lines of librdkafka, of which there are a hundred a second and client while a broker refuses connections."""
+"""Limits log lines of librdkafka, a hundred a second for each client while a broker refuses connections."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _FAILURE = re.compile(r"FAIL \[[^\]]*\]")
 
 _SECONDS = 30.0
 _KNOWN = 1000
-"""Clients that are remembered."""
+"""Number of clients whose last line is remembered."""
 
 
 class RepeatedFailures(logging.Filter):
-    """Of the failed connections of a client, lets one pass in half a minute."""
+    """Passes one line about failed connections of each client in half a minute."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Reading a dead letter queue: records that a connector could not process, with the headers that tell why (KIP-298).
+"""Reading a dead letter queue: records that a connector could not process, with headers that say why (KIP-298).
 
 What sinks write there is the record as it was read. The headers are there if the connector has
 ``errors.deadletterqueue.context.headers.enable``; several connectors may share a queue.
@@ -16,9 +16,9 @@ from confluent_kafka import KafkaError as BrokerError
 from penstock.api.errors import ConnectError
 
 PREFIX = "__connect.errors."
-"""How the names of headers begin that tell about the failure."""
+"""The prefix of headers about the failure."""
 QUEUE_SETTINGS = {"sink": "errors.deadletterqueue.", "source": "penstock.errors.deadletterqueue."}
-"""How the names of the settings begin, by the type of connector: Java's, and ours for sources."""
+"""The prefix of the settings, by the type of connector: Java's, and ours for sources."""
 
 _PATIENCE = 30.0
 
@@ -41,11 +41,11 @@ class Letter:
     headers: tuple[tuple[str, bytes | None], ...]
 
     @property
-    def place(self) -> str:
+    def position(self) -> str:
         return f"{self.topic}-{self.partition}-{self.offset}"
 
-    def told(self, name: str) -> str | None:
-        """What the header ``__connect.errors.<name>`` says; of several, the last."""
+    def error_header(self, name: str) -> str | None:
+        """The header ``__connect.errors.<name>``; the last one if there are several."""
         found = [value for key, value in self.headers if key == PREFIX + name]
         return found[-1].decode(errors="replace") if found and found[-1] is not None else None
 
@@ -55,8 +55,8 @@ class Letter:
         return [(key, value) for key, value in self.headers if not key.startswith(PREFIX)]
 
     def may_be_of(self, connector: str) -> bool:
-        """Whether it is this connector's, or does not tell whose it is."""
-        return self.told("connector.name") in (None, connector)
+        """Whether it is this connector's, or does not name its connector."""
+        return self.error_header("connector.name") in (None, connector)
 
 
 def partitions_of(consumer: Consumer, topic: str) -> list[int]:
@@ -93,7 +93,7 @@ def letters(consumer: Consumer, topic: str, starts: Mapping[int, int]) -> Iterat
 
 
 def letter_at(consumer: Consumer, topic: str, partition: int, offset: int) -> Letter | None:
-    """The record at exactly this place; None if there is none."""
+    """The record at exactly this offset; None if there is none."""
     if partition not in partitions_of(consumer, topic):
         return None
     found = next(letters(consumer, topic, {partition: offset}), None)

@@ -1,7 +1,7 @@
 """Fencing of source tasks of an old generation, so that none of them can commit a transaction any more (KIP-618).
 
 Java asks the brokers by ``Admin.fenceProducers``; librdkafka's way to the same end is to claim each transactional id,
-by the connector's own settings, and to let it go again. Java: ``Worker.fenceZombies``.
+with the connector's own settings, and to release it. Java: ``Worker.fenceZombies``.
 """
 
 from __future__ import annotations

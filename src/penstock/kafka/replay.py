@@ -1,8 +1,8 @@
-"""Sending dead letters through again, each once: back to where they were read, without what was added to them.
+"""Replaying dead letters, each once: back to the topic they were read from, without the headers about the failure.
 
 The records and the note that they were sent are one transaction. The note is an offset of the group
 ``penstock-dlq-<connector>`` in the queue: all letters before it are done, and so are those that its metadata names, as
-in ``7,9-12``. Two replays at a time: the later one shuts out the earlier.
+in ``7,9-12``. Of two replays at a time the later one fences the earlier.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from penstock.kafka.clients import init_transactions
 from penstock.kafka.dead_letters import Letter, letters, partitions_of
 
 AT_ONCE = 500
-"""Letters in one transaction."""
+"""Number of letters in one transaction."""
 MOST_METADATA = 4000
 """Characters; brokers take 4096 by default (``offset.metadata.max.bytes``)."""
 _PATIENCE = 30.0
@@ -32,7 +32,7 @@ def group_of(connector: str) -> str:
 
 @dataclass(slots=True)
 class Done:
-    """Which letters of one partition have been sent again: all before ``next``, and ``beyond``."""
+    """Which letters of one partition have been replayed: all before ``next``, and ``beyond``."""
 
     next: int = 0
     beyond: set[int] = field(default_factory=set)
@@ -77,7 +77,7 @@ def done_of(consumer: Consumer, topic: str) -> dict[int, Done]:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Of the letters of one connector in its queue. ``topic`` is for those that don't say where they were read."""
+    """Replays the letters of one connector in its queue. ``topic`` is for those that don't name their topic."""
 
     consumer: Consumer
     connector: str
@@ -85,7 +85,7 @@ class Replay:
     topic: str | None = None
 
     def planned(self, done: Mapping[int, Done], places: Collection[tuple[int, int]]) -> Iterator[Sent]:
-        """What would be sent: these places (partition and offset), or all that is not done yet.
+        """What would be sent: these records (partition and offset), or all that are not done yet.
 
         Raises ConnectError for a letter that can't be sent.
         """
@@ -104,20 +104,22 @@ class Replay:
                 yield letter
 
     def _addressed(self, letter: Letter, there: Collection[str]) -> Sent:
-        topic, partition = letter.told("topic"), letter.told("partition")
+        topic, partition = letter.error_header("topic"), letter.error_header("partition")
         if topic is None:
             topic, partition = self.topic, None
         if topic is None:
             raise ConnectError(
-                f"The record at {letter.place} does not say from which topic it came, since it was written without "
+                f"The record at {letter.position} does not say from which topic it came, since it was written without "
                 "errors.deadletterqueue.context.headers.enable; say where it is to go"
             )
         if topic not in there:
-            raise ConnectError(f"The record at {letter.place} came from topic {topic}, which does not exist any more")
+            raise ConnectError(
+                f"The record at {letter.position} came from topic {topic}, which does not exist any more"
+            )
         return Sent(letter, topic, None if partition is None else int(partition))
 
     def send(self, producer: Producer, places: Collection[tuple[int, int]]) -> Iterator[Sent]:
-        """Send what is planned, and give it as soon as it is committed. The producer is transactional."""
+        """Send what is planned, and yield it as soon as it is committed. The producer is transactional."""
         try:
             init_transactions(producer, _PATIENCE)
             done = done_of(self.consumer, self.queue)
@@ -156,7 +158,7 @@ def _note(queue: str, partitions: Iterable[int], done: Mapping[int, Done]) -> li
         metadata = done[partition].metadata()
         if len(metadata) > MOST_METADATA:
             raise ConnectError(
-                f"Too many single records of {queue}-{partition} have been sent again to remember each; send all that "
+                f"Too many single records of {queue}-{partition} have been replayed to remember each; replay all that "
                 "are left"
             )
         notes.append(TopicPartition(queue, partition, done[partition].next, metadata))

@@ -1,7 +1,7 @@
-"""The leader's transactional writes to the config topic, so that a leader of old can write no more.
+"""The leader's transactional writes to the config topic, which fence an earlier leader.
 
 With exactly once (preparing or enabled) only the leader may write most config records, as the producer
-``connect-cluster-<group.id>``. Whoever becomes leader claims that id, which fences the one before. Java:
+``connect-cluster-<group.id>``. A new leader claims that id, which fences the leader before. Java:
 ``KafkaConfigBackingStore``'s fencable producer (KIP-618).
 """
 
@@ -31,17 +31,17 @@ _FENCED = (BrokerError._FENCED, BrokerError.PRODUCER_FENCED, BrokerError.INVALID
 
 
 class PrivilegedWriteError(ConnectError):
-    """The records were not written, and this worker may no longer be the leader: it must claim the right anew."""
+    """The records were not written, and this worker may no longer be the leader: it must claim the right again."""
 
     java_name = "org.apache.kafka.connect.storage.PrivilegedWriteException"
 
 
 class FencedError(PrivilegedWriteError):
-    """Another worker has claimed the right to write since."""
+    """Another worker has claimed the right to write meanwhile."""
 
 
 class PrivilegedWriter:
-    """All methods return at once; their work is done in order on a thread of its own, which calls back."""
+    """All methods return at once; their work runs in order on a thread of its own, which calls back."""
 
     def __init__(self, topic: str, producer: Mapping[str, str], transactional_id: str) -> None:
         """``producer``: Java's settings, as ``client_settings.internal`` gives them."""
@@ -61,11 +61,11 @@ class PrivilegedWriter:
         self._thread.start()
 
     def claim(self, on_done: OnDone) -> None:
-        """Become the only one who may write. Nothing happens if this writer has claimed that and lost it not since."""
+        """Become the only worker that may write. Nothing happens if this writer already has that right."""
         self._put(self._claim, on_done)
 
     def append(self, records: Sequence[Pair], on_written: OnWritten) -> None:
-        """Write these records in one transaction; fails with FencedError if another has claimed the right since."""
+        """Write these records in one transaction; fails with FencedError if another worker has claimed the right."""
         ends: dict[int, int] = {}
         self._put(lambda: self._append(records, ends), lambda error: on_written(ends, error))
 

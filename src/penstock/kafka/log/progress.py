@@ -1,6 +1,6 @@
-"""How far a log has been read, and who waits for it to get further.
+"""How far a log has been read, and the callers that wait until it has been read to an offset or to its end.
 
-Nothing here knows Kafka, threads or time; any thread may call, and callbacks are called outside of the lock.
+Any thread may call; callbacks are called outside of the lock.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 OnDone = Callable[[Exception | None], None]
-"""Called once with None or with what went wrong, on another thread or at once; must return at once."""
+"""Called once with None or an error, on another thread or at once; must return at once."""
 
 Ends = Mapping[int, int]
-"""For each partition the offset behind the last record that is meant."""
+"""For each partition the offset after the last record that is meant."""
 
 
 class _Wait(NamedTuple):
@@ -22,6 +22,8 @@ class _Wait(NamedTuple):
 
 
 class ReadProgress:
+    """The positions up to which records have been delivered, and the waits for positions."""
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._positions: dict[int, int] = {}
@@ -30,14 +32,14 @@ class ReadProgress:
         self._over: Exception | None = None
 
     def begin(self, starts: Ends) -> list[OnDone]:
-        """Reading begins (anew) here; those who still wait are given back, since their ends mean nothing now."""
+        """Reading begins, or begins again, at these offsets; the waits so far are returned, as their ends are void."""
         with self._lock:
             self._positions, self._marked = dict(starts), {}
             waits, self._waits = self._waits, []
         return [wait.done for wait in waits]
 
     def fail(self, error: Exception) -> None:
-        """Nothing more will be read: whoever waits is told, and whoever will ask."""
+        """Nothing more will be read: all waits end with this error, and so do later ones."""
         with self._lock:
             self._over = error
             waits, self._waits = self._waits, []
@@ -65,11 +67,11 @@ class ReadProgress:
 
     @property
     def waited_for(self) -> bool:
-        """Whether anybody waits."""
+        """Whether there are waits."""
         return bool(self._waits)
 
     def mark(self, ends: Ends) -> None:
-        """A transaction of this log's own ended with these records, so that a marker follows each."""
+        """A transaction of this worker ended with these records, so that a marker follows each."""
         with self._lock:
             self._marked.update(ends)
 
@@ -80,8 +82,8 @@ class ReadProgress:
     def without_markers(self, ends: Ends, before: Ends) -> dict[int, int]:
         """The ends that are worth waiting for; ``before`` are positions taken before the ends were asked for.
 
-        A committed record that has been delivered was followed by its transaction's marker then already. So if just one
-        entry lies behind the last record of an own transaction, it is that marker, which is never delivered: a
+        A committed record that has been delivered was already followed by its transaction's marker. So if just one
+        entry follows the last record of a transaction of this worker, it is that marker, which is never delivered: a
         consumer learns of it only from its next, empty fetch.
         """
         with self._lock:
@@ -95,13 +97,13 @@ class ReadProgress:
 
 
 class EndLookups:
-    """Any thread may call. Nothing is looked up before ``begin``, nor between ``pause`` and ``begin``."""
+    """Waits for the end of a log: looks the end up, once for several callers.
+
+    Nothing is looked up before ``begin``, nor between ``pause`` and ``begin``.
+    """
 
     def __init__(self, topic: str, reads: ReadProgress, look_up: Callable[[], dict[int, int] | None]) -> None:
-        """``look_up`` may block; None if that came to nothing, and those who asked are to wait for the next ``begin``.
-
-        It is called on threads of its own.
-        """
+        """``look_up`` is called on threads of its own and may block; None: the callers wait for the next ``begin``."""
         self._topic, self._reads, self._look_up = topic, reads, look_up
         self._lock = threading.Lock()
         self._asked: list[OnDone] = []
@@ -119,7 +121,7 @@ class EndLookups:
         self._begin_look_up()
 
     def begin(self, before: list[OnDone]) -> None:
-        """Reading has begun (anew); ``before`` asked earlier than all who are waiting here."""
+        """Reading has begun; the callers ``before`` asked earlier than those that wait here."""
         with self._lock:
             self._asked = before + self._asked
             self._open = True

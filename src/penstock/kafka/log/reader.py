@@ -1,7 +1,7 @@
-"""Reading the topic of a log: its records from where it stands, on one thread, for as long as it takes.
+"""Reading the topic of a log, from the positions it has reached, on one thread.
 
-It looks after its consumer: one that delivers nothing though somebody waits for records that are there is replaced.
-(librdkafka was seen to stop for good after the leader of a partition had come back with another epoch.)
+A consumer that delivers nothing while a caller waits for records that exist is replaced: librdkafka was seen to stop
+for good after the leader of a partition had come back with another epoch.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ log = logging.getLogger(__name__)
 _BATCH = 1000
 _IDLE_POLL = 0.3
 _PATIENCE = 5.0
-"""Seconds that somebody may wait for records while none come."""
+"""How many seconds a caller may wait for records while none come."""
 _GONE = (BrokerError.UNKNOWN_TOPIC_OR_PART, BrokerError._UNKNOWN_TOPIC)
 
 
 class ConsumedMessage(Protocol):
-    """A record, or the news that a partition has no more (``enable.partition.eof``).
+    """A record or the end of a partition (``enable.partition.eof``), as the consumer returns them.
 
-    Both have a place. The client's own types leave it open, for other errors and for messages that nobody has sent.
+    Both have a partition and an offset, which are optional in the client's own type for the sake of other messages.
     """
 
     def error(self) -> BrokerError | None: ...
@@ -60,9 +60,7 @@ class LogClients:
     admin: Mapping[str, str]
     read_committed: bool = False
     transactions: bool = False
-    """Whether records are written in transactions. Their ends are only seen by fetching again, so that is done
-    sooner.
-    """
+    """Whether records are written in transactions. Only another fetch shows that one ended, so fetches are short."""
 
 
 class LogReader:
@@ -82,16 +80,14 @@ class LogReader:
         self._consumer = self._new_consumer()
 
     def turn(self) -> bool:
-        """Deliver what has come, waiting for it a moment; False if the topic is gone. Raises NotAllowedError."""
+        """Deliver what has come, waiting a moment for it; False if the topic is deleted. Raises NotAllowedError."""
         first = self._consumer.poll(_IDLE_POLL)
         if first is not None:
             return self._deliver(cast("list[ConsumedMessage]", [first, *self._consumer.consume(_BATCH, 0)]))
         if not self._reads.waited_for or self._outage.present:
             self._moved = time.monotonic()
         elif time.monotonic() - self._moved > _PATIENCE:
-            log.info(
-                "Nothing comes from topic `%s`, though there is more: it is read on by a new consumer", self._topic
-            )
+            log.info("The consumer of topic `%s` delivers nothing; replacing it by a new one", self._topic)
             self._consumer.close()
             self._consumer = self._new_consumer()
             self._moved = time.monotonic()
@@ -118,7 +114,7 @@ class LogReader:
         return consumer
 
     def _deliver(self, messages: list[ConsumedMessage]) -> bool:
-        """Hand on the records and note how far they go."""
+        """Pass the records on and note the positions."""
         records, positions, there = list[LogRecord](), dict[int, int](), True
         for message in messages:
             error = message.error()
@@ -141,7 +137,7 @@ class LogReader:
         return there
 
     def _problem(self, error: BrokerError) -> None:
-        # The consumer is no member of its group, so that nothing is missing if it may not be one.
+        # The consumer is no member of its group, so it needs no right to the group.
         if error.code() == BrokerError.GROUP_AUTHORIZATION_FAILED:
             return
         principal = Security.of(self._clients.consumer).principal

@@ -1,4 +1,4 @@
-"""The topic of a log: made if it does not exist, and if it does, accepted only as it must be.
+"""The topic of a log: created if it does not exist, and checked if it does.
 
 Java: ``KafkaTopicBasedBackingStore`` and ``TopicAdmin``, with their words.
 """
@@ -14,16 +14,16 @@ from penstock.kafka.admin import Creation, TopicSpec, code_of, create_topic, par
 from penstock.kafka.security.authorization import NotAllowedError, missing_right
 
 _TIMEOUT = 15.0
-"""Seconds for each question; it is asked again."""
+"""Seconds for each request to the brokers; it is repeated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogTopic:
-    """How the topic is made, and what it must be like."""
+    """How the topic is created, and what it must be like."""
 
     spec: TopicSpec
     setting: str
-    """The worker's setting that names the topic, for the person who must change it."""
+    """The worker's setting that names the topic, for error messages."""
     purpose: str
     single_partition: bool = False
 
@@ -32,7 +32,7 @@ class LogTopic:
         return self.spec.name
 
     def ensure(self, admin: AdminClient, principal: str) -> int:
-        """Make or check it; the number of its partitions, 0 while brokers don't know it yet.
+        """Create or check it; the result is the number of its partitions, 0 while brokers don't know it yet.
 
         Raises ConfigError if it is not as it must be, NotAllowedError if ``principal`` lacks a right, TopicTimeoutError
         if it makes sense to ask again, else ConnectError.
@@ -48,7 +48,7 @@ class LogTopic:
         if count == 0 and made is Creation.NOT_ALLOWED:
             raise NotAllowedError(
                 f"Topic '{self.name}' supplied via the '{self.setting}' property does not exist, and {principal} may "
-                f"not create it: it needs CREATE on Topic:{self.name}, or somebody else makes the topic"
+                f"not create it: it needs CREATE on Topic:{self.name}, or the topic must be created for it"
             )
         if self.single_partition and count > 1:
             raise ConfigError(

@@ -1,7 +1,6 @@
 """An internal topic as a log: read from its beginning to its end and then on, appended to, shared by all workers.
 
-Nothing here waits: what takes its time happens on threads of the log's own, and they say so by the callbacks they were
-given. Java: ``KafkaBasedLog``.
+No method blocks: requests to brokers run on threads of the log's own, which call back. Java: ``KafkaBasedLog``.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ log = logging.getLogger(__name__)
 _TIMEOUT = 10.0
 """Seconds for one look-up."""
 _LOOK_AGAIN = 30.0
-"""Seconds after which it is made sure that nothing has been missed."""
+"""Seconds after which the end of the topic is looked up, in case records were missed."""
 
 
 class TopicLog:
@@ -70,14 +69,14 @@ class TopicLog:
         self._thread.start()
 
     def close(self) -> None:
-        """End reading, try for a moment to deliver what was appended, and fail what is still waited for."""
+        """End reading, try for a moment to deliver what was appended, and fail all waits."""
         self._closing.set()
         self._ends.pause()
         if self._thread.ident is not None and self._thread is not threading.current_thread():
             self._thread.join(3)
         self._writer.close()
         self._fail(LogClosedError(self.name))
-        self._outage.end(goes_on=False)
+        self._outage.end(resumed=False)
 
     def append(self, records: Sequence[Pair], on_done: OnDone = lambda error: None, *, read_back: bool = False) -> None:
         """Append keys and values; done when all replicas in sync have all of them, and, with ``read_back``, when
@@ -93,7 +92,7 @@ class TopicLog:
         self._writer.append(records, written)
 
     def read_own(self, ends: Ends, on_done: OnDone) -> None:
-        """Done when the records before these ends, written in a transaction by somebody else here, are delivered."""
+        """Done when the records before these ends, written in a transaction by another writer here, are delivered."""
         if self.clients.read_committed:
             self._reads.mark(ends)
         self._reads.wait_for(ends, on_done)
@@ -101,24 +100,24 @@ class TopicLog:
     def read_to_end(self, on_done: OnDone) -> None:
         """Done when every record that is in the topic now, those of open transactions included, has been delivered.
 
-        Records appended before, and acknowledged, are among them. Several that ask at once share one look-up. While the
-        brokers can't be reached it goes on trying.
+        Records appended before, and acknowledged, are among them. Simultaneous calls share one look-up, which is
+        repeated while the brokers can't be reached.
         """
         self._ends.ask(on_done)
 
     def _offsets(self, spec: OffsetSpec) -> dict[int, int] | None:
-        """As often as it takes; None if the log is closed or its topic gone meanwhile."""
+        """Asks until there is an answer; None if the log is closed or its topic deleted meanwhile."""
         attempt = 0
         while not self._closing.is_set():
             try:
                 return offsets_at(self._admin, self.name, range(self.partitions), spec, _TIMEOUT)
             except (KafkaException, TimeoutError) as e:
-                # A topic that was just made may be unknown to a broker for a moment, one that was deleted stays so.
+                # A topic that was just created may be unknown to a broker for a moment, a deleted one stays unknown.
                 if attempt == len(RETRIES) and self._is_gone():
                     self._gone = True
                     return None
                 attempt = self._outage.pause(attempt, f"its ends can't be looked up: {sentence(e)}")
-                # One that has seen a broker die may keep to its leaders of before for minutes.
+                # A client that has seen a broker die may keep its old leaders for minutes.
                 self._admin = self._new_admin()
         return None
 
@@ -137,21 +136,21 @@ class TopicLog:
                 pass
         except Exception as e:
             log.error("The log of topic `%s` can't be read: %s", self.name, e)
-            self._outage.end(goes_on=False)
+            self._outage.end(resumed=False)
             self._on_failed(e)
             self._writer.fail(e)
             self._fail(e)
 
     def _prepare(self) -> bool:
-        """Make sure of the topic; True when it is there. Tries again and again while brokers can't be reached."""
+        """Create or check the topic; True when it is there. Retries while brokers can't be reached."""
         attempt = 0
         while not self._closing.is_set():
             try:
-                self._admin.describe_cluster(request_timeout=2).result(3)  # fails sooner than what else is asked
+                self._admin.describe_cluster(request_timeout=2).result(3)  # fails sooner than the other requests
                 self.partitions = self.topic.ensure(self._admin, self._principal)
             except (TopicTimeoutError, TimeoutError, KafkaException) as e:
                 self._admin.poll(0)
-                attempt = self._outage.pause(attempt, sentence(e), tell=True)
+                attempt = self._outage.pause(attempt, sentence(e), report=True)
                 continue
             if self.partitions:
                 self._outage.end()
@@ -172,7 +171,7 @@ class TopicLog:
             looked = time.monotonic()
             while not self._closing.is_set():
                 if not reader.turn() or self._gone:
-                    log.error("Topic `%s` with the %s was deleted; it is made anew", self.name, self.topic.purpose)
+                    log.error("Topic `%s` with the %s was deleted; recreating it", self.name, self.topic.purpose)
                     return True
                 if self._outage.present:
                     self._look_for_brokers()
@@ -201,6 +200,6 @@ class TopicLog:
             first()
 
     def _fail(self, error: Exception) -> None:
-        """Tell all who wait for something to be read, and all who will."""
+        """End all waits with this error, and all later ones."""
         self._ends.fail(error)
         self._reads.fail(error)

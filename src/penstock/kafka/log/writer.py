@@ -1,6 +1,6 @@
-"""Appending to the topic of a log: records in, and where they ended up out.
+"""Appending to the topic of a log.
 
-Records may be given before their topic is there, or its brokers are; they are kept in order until they can be sent.
+Records may be appended before the topic exists or the brokers are there; they are kept in order until then.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Pair = tuple[bytes, bytes | None]
 """A key and a value; None is a tombstone."""
 
 OnWritten = Callable[[Ends, Exception | None], None]
-"""Called once, on a thread of the writer, with the offsets behind the records in their partitions, or with an error."""
+"""Called once, on a thread of the writer, with the offsets after the records in their partitions, or an error."""
 
 _IDLE_POLL = 0.3
 _FLUSH = 2.0
 
 
 class LogClosedError(ConnectError):
-    """The log was closed before it could do what it was asked for."""
+    """The log was closed before the request was completed."""
 
     def __init__(self, topic: str) -> None:
         super().__init__(f"The log of topic `{topic}` is closed")
@@ -53,7 +53,7 @@ class LogWriter:
         self._thread.start()
 
     def open(self) -> None:
-        """The topic is there: send what has been given until now, and go on. Does nothing when it is open already."""
+        """The topic exists: send what has been appended, and what follows. Does nothing if it is open already."""
         if self._producer is not None:
             return
         producer = new_producer(self._settings, **{"linger.ms": 0, "log_level": SILENT})
@@ -76,7 +76,7 @@ class LogWriter:
             self._produce(producer, records, on_written)
 
     def close(self) -> None:
-        """Try for a moment to deliver what was appended; fail what never could be sent."""
+        """Try for a moment to deliver what was appended; fail what could not be sent."""
         self._closing.set()
         self._opened.set()
         if self._thread.ident is not None:
@@ -87,7 +87,7 @@ class LogWriter:
             on_written({}, LogClosedError(self._topic))
 
     def fail(self, error: Exception) -> None:
-        """The topic will never be there."""
+        """The topic can't be used: fail what was appended."""
         with self._lock:
             early, self._early = self._early, []
         for _, on_written in early:

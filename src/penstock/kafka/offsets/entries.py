@@ -1,4 +1,4 @@
-"""What the records of an offsets topic, or the entries of a file, add up to."""
+"""The current source offsets, from the records of an offsets topic or the entries of a file."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 from penstock.kafka.offsets import records
 
 Change = tuple[Mapping[str, Any], Mapping[str, Any] | None]
-"""A source partition and its new offset; None: forget it."""
+"""A source partition and its new offset; None: delete it."""
 
 
 class StoredOffset(NamedTuple):
     partition: dict[str, Any]
     offset: dict[str, Any]
     key: str
-    """The bytes of the stored key, in base64. Whoever writes the same partition again writes them again."""
+    """The bytes of the stored key, in base64. A new offset of the partition is written under the same bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +29,14 @@ class _Entry:
 
 
 class OffsetEntries:
-    """Any thread may ask."""
+    """Any thread may call."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._entries: dict[str, dict[bytes, _Entry]] = {}
 
     def put(self, pairs: Sequence[tuple[bytes | None, bytes | None]]) -> None:
-        """Take in keys and values in their order; a value of None, or ``null``, takes the key away."""
+        """Apply keys and values in their order; a value of None, or ``null``, deletes the key."""
         with self._lock:
             for key, value in pairs:
                 decoded = records.decode_key(key)
@@ -50,7 +50,7 @@ class OffsetEntries:
                     entries[records.canonical(partition)] = _Entry(partition, value, key)
 
     def knows(self, connector: str) -> bool:
-        """Whether there ever was anything about this connector, be it gone by now."""
+        """Whether there ever was an entry of this connector, even if it is deleted now."""
         return connector in self._entries
 
     def snapshot(self, connector: str) -> list[StoredOffset]:

@@ -1,6 +1,6 @@
 """Source offsets in a file, for standalone mode: ``offset.storage.file.filename``, in Java's own format.
 
-Java: ``FileOffsetBackingStore``. Unlike Java's, the file is replaced as a whole, so that a crash leaves the old one or
+Java: ``FileOffsetBackingStore``. Unlike in Java the file is replaced as a whole, so that a crash leaves the old one or
 the new one.
 """
 
@@ -19,7 +19,7 @@ from penstock.kafka.offsets.entries import Change, OffsetEntries, StoredOffset
 
 
 class OffsetFile:
-    """An ``OffsetStore`` over one file; nobody else writes it while it is open."""
+    """An ``OffsetStore`` over one file, which no other process writes while it is open."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -40,7 +40,7 @@ class OffsetFile:
         self._entries.put(pairs)
 
     def close(self) -> None:
-        """Nothing to do: every write is in the file when it is done."""
+        """Nothing to do: every write is in the file when it returns."""
 
     def read_to_end(self, on_done: OnDone) -> None:
         on_done(None)
@@ -75,5 +75,5 @@ class OffsetFile:
             beside.replace(self.path)
         except OSError:
             with contextlib.suppress(OSError):
-                beside.unlink(missing_ok=True)  # a part of it would keep a full disk full
+                beside.unlink(missing_ok=True)  # half a file would keep a full disk full
             raise

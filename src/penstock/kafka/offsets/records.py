@@ -2,7 +2,9 @@
 
 A key is the JSON list ``["<connector>",{<source partition>}]``, a value the source offset as a JSON object; None, or
 ``null``, says that there is none. Java's maps have no order of members, so one partition may be written in several
-ways; ``canonical`` makes them one. Java: ``OffsetStorageWriter``, ``OffsetStorageReaderImpl``, ``OffsetUtils``.
+ways; ``canonical`` is the same for all of them.
+
+Java: ``OffsetStorageWriter``, ``OffsetStorageReaderImpl``, ``OffsetUtils``.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ class OffsetKey(NamedTuple):
 
 
 def encode_key(connector: str, partition: Mapping[str, Any]) -> bytes:
-    """The bytes of a key that was never stored before; one that was is written again with its stored bytes."""
+    """The bytes of a key that was never stored; a stored one is written again with its stored bytes."""
     validate_format(partition)
     return compact.encode([connector, dict(partition)])
 

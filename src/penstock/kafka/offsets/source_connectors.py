@@ -1,4 +1,4 @@
-"""Source offsets of connectors: in the worker's store, in a topic of the connector's own, or in both.
+"""The offsets of source connectors: in the worker's store, in a topic of the connector's own, or in both.
 
 Java: ``ConnectorOffsetBackingStore`` (KIP-618, KIP-875).
 """
@@ -23,10 +23,9 @@ _TIMEOUT = 90.0
 
 
 class SourceConnectorOffsets:
-    """The offsets of source connectors, over the worker's store and the topics that connectors have for themselves.
+    """Reads and alters them. An offset in a connector's own topic takes precedence over one in the worker's store.
 
-    What is in a connector's own topic counts first, what the worker's store knows beyond that counts as well. Changes
-    go to both. Each request is worked on by a thread of its own, which calls ``on_done`` with a result or an error.
+    Changes go to both. Each request runs in a thread of its own, which calls ``on_done`` with a result or an error.
     """
 
     def __init__(self, worker: Settings, store: OffsetStore) -> None:
@@ -41,8 +40,8 @@ class SourceConnectorOffsets:
     ) -> None:
         """All offsets of the connector (its configuration, with ``name``) as they are now.
 
-        ``migrate``, to be asked for before its tasks start: if its own topic knows nothing of it yet, what the worker's
-        store has is copied there first (KIP-618).
+        ``migrate``, for reads before its tasks start: if its own topic has no entry of it yet, the offsets in the
+        worker's store are copied there first (KIP-618).
         """
         in_background(f"offsets-{connector['name']}", lambda: self._read(connector, migrate), on_done)
 
@@ -52,9 +51,7 @@ class SourceConnectorOffsets:
         changes: Sequence[Change] | None,
         on_done: OnAnswer[list[StoredOffset]],
     ) -> None:
-        """Alter offsets, or forget all of them (None); the connector must be stopped. The result is what there is
-        then.
-        """
+        """Alter offsets, or delete all of them (None); the connector must be stopped. The result is its new offsets."""
         in_background(f"offsets-{connector['name']}", lambda: self._write(connector, changes), on_done)
 
     def _read(self, connector: Settings, migrate: bool) -> list[StoredOffset]:
@@ -79,13 +76,13 @@ class SourceConnectorOffsets:
         topic = own_offsets_topic(self._worker, connector)
         await_done(self._store.read_to_end, "read to the end of the offsets topic")
         if topic is None:
-            self._write_shared(name, _forgotten(self._store.snapshot(name)) if changes is None else changes)
+            self._write_shared(name, _deletions(self._store.snapshot(name)) if changes is None else changes)
             return self._store.snapshot(name)
         own = self._open(connector, topic)
         try:
             if changes is None:
-                changes = _forgotten(merged(self._store.snapshot(name), own.snapshot(name)))
-            # A tombstone in the worker's store comes first, so that what was forgotten never comes back from there.
+                changes = _deletions(merged(self._store.snapshot(name), own.snapshot(name)))
+            # Tombstones go to the worker's store first, so that a deleted offset never comes back from there.
             self._write_shared(name, [c for c in changes if c[1] is None])
             await_done(lambda done: own.write(name, changes, done), f"write offsets to topic `{topic}`")
             self._write_shared(name, [c for c in changes if c[1] is not None])
@@ -115,11 +112,11 @@ class SourceConnectorOffsets:
 
 
 def merged(shared: Sequence[StoredOffset], own: Sequence[StoredOffset]) -> list[StoredOffset]:
-    """One offset for each source partition; its own topic's counts first."""
+    """One offset for each source partition; that of the own topic takes precedence."""
     by_partition = {records.canonical(s.partition): s for s in shared}
     by_partition.update((records.canonical(s.partition), s) for s in own)
     return list(by_partition.values())
 
 
-def _forgotten(stored: Sequence[StoredOffset]) -> list[Change]:
+def _deletions(stored: Sequence[StoredOffset]) -> list[Change]:
     return [(s.partition, None) for s in stored]

@@ -1,4 +1,4 @@
-"""Offsets topics: the worker's own, and those of connectors that have one for themselves (KIP-618).
+"""Offsets topics: the worker's, and those that connectors have of their own (KIP-618).
 
 Java: ``KafkaOffsetBackingStore`` and ``Worker.offsetsTopic``.
 """
@@ -38,7 +38,7 @@ _PURPOSE = "source connector offsets"
 
 
 class OffsetStore(Protocol):
-    """Where the worker keeps source offsets: ``OffsetTopic``, or ``offset_file.OffsetFile`` in standalone mode."""
+    """Where the worker keeps source offsets: ``OffsetTopic``, or ``file.OffsetFile`` in standalone mode."""
 
     def start(self) -> None: ...
 
@@ -52,7 +52,7 @@ class OffsetStore(Protocol):
     def knows(self, connector: str) -> bool: ...
 
     def write(self, connector: str, changes: Sequence[Change], on_done: OnDone) -> None:
-        """Store changed offsets; done when they are in the snapshots. Raises DataError for what is no source offset."""
+        """Store changed offsets; done when they are in the snapshots. Raises DataError for a malformed one."""
 
 
 class OffsetTopic:
@@ -96,7 +96,7 @@ def worker_offsets(worker: Settings, client_id: str = "connect-offsets", **optio
 
 
 def own_offsets_topic(worker: Settings, connector: Settings) -> str | None:
-    """The offsets topic that this source connector has for itself; None if it uses the worker's.
+    """The offsets topic of this source connector's own; None if it uses the worker's.
 
     With exactly once, a connector that writes to another Kafka cluster has its offsets there, since a transaction can't
     span two clusters; if it does not name a topic, one of the same name as the worker's.
@@ -112,7 +112,7 @@ def own_offsets_topic(worker: Settings, connector: Settings) -> str | None:
 
 
 def ensure_own_topic(worker: Settings, connector: Settings) -> None:
-    """Make or check the offsets topic that this connector has for itself, if it has one. May block.
+    """Create or check this connector's own offsets topic, if it has one. May block.
 
     Raises as ``LogTopic.ensure``, but not while brokers can't be reached: its tasks will wait for them.
     """
@@ -134,7 +134,7 @@ def _client_id(connector: Settings) -> str:
 
 
 def connector_offsets(worker: Settings, connector: Settings, topic: str, **options: Any) -> OffsetTopic:
-    """A connector's own offsets topic, on the cluster that its overrides name; made if it does not exist."""
+    """A connector's own offsets topic, on the cluster that its overrides name; created if it does not exist."""
     client_id = _client_id(connector)
     consumer = connector_consumer(worker, connector, client_id)
     isolation = consumer.get("isolation.level", "read_committed")

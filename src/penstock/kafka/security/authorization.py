@@ -1,4 +1,4 @@
-"""Rights that are missing, named as the person who grants them must name them: who, what, on what.
+"""Missing rights as an administrator must grant them: principal, operation, resource.
 
 Brokers say only that something is not allowed. The words before the colon are Java's.
 """

@@ -1,4 +1,4 @@
-"""A client's security as each of the two client libraries wants to be told it: librdkafka, and kafka-python."""
+"""The security settings of a client for each of the two client libraries: librdkafka, and kafka-python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.kafka.security.settings import Login, Security, Tls
 
 
 def for_librdkafka(java: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``settings_map`` does not translate one by one: login, key and certificates. Raises ConfigError."""
+    """What ``librdkafka_config`` does not translate one by one: login, key and certificates. Raises ConfigError."""
     security = Security.of(java)
     return {**_login(security.login, java), **_tls(security.tls)}
 
@@ -54,8 +54,9 @@ def _tls(tls: Tls | None) -> dict[str, Any]:
 
 @contextmanager
 def chain_in_file(native: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The settings as long as a client is being made: of ``ssl.certificate.pem`` librdkafka sends the first certificate
-    only, from a file it sends those of the authorities between as well.
+    """The settings while a client is being created, a chain of certificates in a file.
+
+    Of ``ssl.certificate.pem`` librdkafka sends the first certificate only, of a file the intermediate ones as well.
     """
     chain = str(native.get("ssl.certificate.pem", ""))
     if chain.count("-----BEGIN CERTIFICATE-----") < 2:

@@ -1,5 +1,5 @@
 """Tokens for kafka-python's OAUTHBEARER, as Java's login module gets them: from the token endpoint by the client's
-credentials, or, where none is named, made up without a signature for brokers that take such (development only).
+credentials, or without an endpoint unsigned ones, for brokers that accept them (development only).
 
 librdkafka gets its own. Java: ``OAuthBearerLoginCallbackHandler``, ``OAuthBearerUnsecuredLoginCallbackHandler``.
 """
@@ -27,7 +27,7 @@ _RENEWED_AFTER = 0.8
 
 
 class Tokens(AbstractTokenProvider):  # type: ignore[misc]
-    """Asked whenever a connection logs in."""
+    """Called whenever a connection logs in."""
 
     def __init__(self, java: Mapping[str, Any], login: Login) -> None:
         self._java, self._login = java, login
@@ -70,7 +70,7 @@ class Tokens(AbstractTokenProvider):  # type: ignore[misc]
             return str(document["access_token"]), float(document.get("expires_in", _LIFE))
         except (OSError, ValueError, KeyError, TypeError) as e:
             raise ConnectError(
-                f"No token could be got from sasl.oauthbearer.token.endpoint.url={self._endpoint}: {e!r}"
+                f"Failed to get a token from sasl.oauthbearer.token.endpoint.url={self._endpoint}: {e!r}"
             ) from e
 
     def _credential(self, setting: str, option: str) -> str:

@@ -1,7 +1,7 @@
 """The config topic's records as bytes: exactly those of Java's ``KafkaConfigBackingStore``.
 
 Keys are plain texts, values JSON objects without schemas; a null value is a tombstone. ``decode`` understands what any
-version of Java Connect wrote and, as Java does, passes over what it does not understand.
+version of Java Connect wrote and, as Java does, skips what it does not understand.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def decode(offset: int, key: bytes | None, value: bytes | None) -> ConfigTopicRe
 
 
 def _record(key: str, content: Any) -> ConfigTopicRecord:
-    # The order counts: `task-` must not take what belongs to a longer prefix, and Java asks in this order.
+    # The order matters: `task-` must not match the keys of a longer prefix, and Java tries them in this order.
     for prefix, read in _READERS.items():
         if key.startswith(prefix):
             return read(key[len(prefix) :], content)
@@ -154,7 +154,7 @@ def _properties(content: Any) -> dict[str, str]:
     properties = _object(content).get("properties")
     if not isinstance(properties, dict):
         raise TypeError(f"`properties` should be a JSON object, not {_shown(properties)}")
-    # A setting of null is as good as none; numbers and booleans, which only a foreign hand writes, become texts.
+    # A setting of null counts as none; numbers and booleans, which no worker writes, become texts.
     return {k: v if isinstance(v, str) else java_text(v) for k, v in properties.items() if v is not None}
 
 

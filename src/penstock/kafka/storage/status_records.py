@@ -50,7 +50,7 @@ def _status(record: ConnectorStatus | TaskStatus) -> bytes | None:
 
 
 def decode(partition: int, offset: int, key: bytes | None, value: bytes | None) -> StatusTopicRecord | None:
-    """The record of these bytes; None, after a warning that names its place and key, if they can't be understood."""
+    """The record of these bytes; None, after a warning that names offset and key, if they can't be understood."""
     text = "" if key is None else key.decode(errors="replace")
     try:
         return _record(text, value)

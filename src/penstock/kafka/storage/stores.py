@@ -1,8 +1,8 @@
 """The config store and the status store: typed records in and out of their topics.
 
-Records that are read arrive as events, in order, from a thread of the store; what is appended comes back as such an
-event, from this worker as from any other. Java: ``KafkaConfigBackingStore`` and ``KafkaStatusBackingStore`` without
-their state, which is ``core.state``'s.
+Records that are read are delivered as events, in order, from a thread of the store; records that this worker appends
+come back as events like those of any other. Java: ``KafkaConfigBackingStore`` and ``KafkaStatusBackingStore`` without
+their state, which is in ``core.model.state``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _nothing(error: Exception | None) -> None:
 
 
 class ConfigStore:
-    """``start`` once, ``close`` at the end; no method waits, callbacks come from threads of the store."""
+    """``start`` once, ``close`` at the end; no method blocks, callbacks come from threads of the store."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class ConfigStore:
 
 
 class StatusStore:
-    """``start`` once, ``close`` at the end; no method waits, callbacks come from threads of the store."""
+    """``start`` once, ``close`` at the end; no method blocks, callbacks come from threads of the store."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class StatusStore:
 
 
 def internal_topic(worker: Settings, kind: str, purpose: str, partitions: int) -> LogTopic:
-    """The ``config``, ``status`` or ``offset`` topic, as the worker's ``<kind>.storage.*`` settings want it made.
+    """The ``config``, ``status`` or ``offset`` topic, as the worker's ``<kind>.storage.*`` settings describe it.
 
     Settings of the topic may be given as ``<kind>.storage.<topic setting>``; it is compacted whatever they say.
     """
