@@ -92,7 +92,7 @@ COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
     "org.apache.kafka.connect.storage.KafkaConfigBackingStore": ("penstock.kafka.storage",),
     "org.apache.kafka.connect.storage.KafkaOffsetBackingStore": ("penstock.kafka.offsets",),
     "org.apache.kafka.connect.storage.KafkaStatusBackingStore": ("penstock.kafka.storage",),
-    "org.apache.kafka.connect.transforms": ("penstock.pipeline.transforms", "penstock.pipeline.predicates"),
+    "org.apache.kafka.connect.transforms": ("penstock.pipeline.transforms",),
     "org.apache.kafka.connect.util.KafkaBasedLog": ("penstock.kafka.log",),
     "org.apache.kafka.connect.util.TopicAdmin": ("penstock.kafka.admin",),
 }

@@ -14,7 +14,7 @@ def told() -> list[str | None]:
     return []
 
 
-def test_one_sentence_for_all_who_wait_and_one_when_all_go_on(told: list[str | None], caplog: pytest.LogCaptureFixture):
+def test_one_line_when_the_first_waits_and_one_when_all_have_resumed(told: list[str | None], caplog: pytest.LogCaptureFixture):
     outages = Outages(told.append)
     first, second = (Outage(f"Reading topic `{name}`", threading.Event(), outages) for name in "ab")
     with caplog.at_level(logging.INFO):
@@ -26,7 +26,7 @@ def test_one_sentence_for_all_who_wait_and_one_when_all_go_on(told: list[str | N
         second.end()
         second.end()
     assert told[1:] == [None]
-    assert [record.getMessage() for record in caplog.records] == [told[0], "Reading topic `b` goes on"]
+    assert [record.getMessage() for record in caplog.records] == [told[0], "Reading topic `b` has resumed"]
 
 
 def test_what_a_client_said_is_the_reason_rather_than_that_time_is_up(told: list[str | None]):
