@@ -103,7 +103,7 @@ def test_packages_of_java_take_ours_with_them(levels: LogLevels, java: str) -> N
     assert levels.get(java)["level"] == "TRACE"  # type: ignore[index]
 
 
-def test_a_class_of_java_takes_its_counterpart_alone(levels: LogLevels) -> None:
+def test_a_class_of_java_takes_only_its_counterpart(levels: LogLevels) -> None:
     levels.set("org.apache.kafka.connect.runtime.WorkerSinkTask", "TRACE")
     assert logging.getLogger("penstock.pipeline.sink.task").getEffectiveLevel() == 5
     assert logging.getLogger("penstock.pipeline.source.loop").getEffectiveLevel() > 5

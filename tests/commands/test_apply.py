@@ -32,7 +32,7 @@ def test_a_new_connector_is_created(penstock: Any, cluster: RestCluster, file: P
     assert cluster.workers["one"].herder.state.connectors["orders"].config == ORDERS
 
 
-def test_one_that_is_as_the_file_says_is_left_alone(penstock: Any, cluster: RestCluster, file: Path) -> None:
+def test_a_connector_that_matches_its_file_is_not_changed(penstock: Any, cluster: RestCluster, file: Path) -> None:
     penstock("apply", "-f", str(file))
     written = len(cluster.config)
     said = penstock("apply", "-f", str(file))

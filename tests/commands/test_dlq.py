@@ -88,7 +88,7 @@ def words(text: str) -> list[list[str]]:
     return [line.split() for line in text.splitlines()]
 
 
-def test_a_dead_letter_is_looked_at_and_sent_again_when_the_cause_is_mended(dlq: Run, sink: Sink, kafka: Kafka) -> None:
+def test_a_dead_letter_is_shown_and_replayed_when_the_cause_is_fixed(dlq: Run, sink: Sink, kafka: Kafka) -> None:
     listed = dlq("list", sink.name)
     assert listed.exit_code == 0, listed.output
     assert words(listed.stdout) == words(LISTED.format(queue=sink.queue, name=sink.name, topic=sink.topic))

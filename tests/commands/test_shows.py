@@ -63,7 +63,7 @@ def test_the_status_of_one(penstock: Any, cluster: RestCluster, worker: Client) 
     ]
 
 
-def test_how_the_tasks_of_one_get_on(penstock: Any, cluster: RestCluster, worker: Client) -> None:
+def test_the_health_of_a_connectors_tasks(penstock: Any, cluster: RestCluster, worker: Client) -> None:
     worker.create("lines", {"connector.class": "FileStreamSource", "topic": "t", "file": "f"})
     assert "RECORDS" not in penstock("status", "lines").stdout
     unknown = dict.fromkeys(("records_behind", "seconds_behind"))

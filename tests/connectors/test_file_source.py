@@ -70,7 +70,7 @@ def test_records_are_those_of_java(tmp_path: Path) -> None:
     assert before <= one.timestamp <= before + 60_000  # type: ignore[operator]
 
 
-def test_reading_goes_on_at_the_stored_position(tmp_path: Path) -> None:
+def test_reading_continues_at_the_stored_position(tmp_path: Path) -> None:
     file = tmp_path / "in"
     file.write_text("one\ntwo\nthree\n")
     partition = {"filename": str(file)}

@@ -43,7 +43,7 @@ def test_settings_that_lack_or_contradict_are_named() -> None:
     assert "a Spark source ends a transaction with each batch of its query: leave it out" in problem
 
 
-def test_who_can_be_read_again_can_be_exactly_once() -> None:
+def test_a_source_that_can_be_read_again_can_be_exactly_once() -> None:
     assert SparkSource().exactly_once_support(GOOD) is ExactlyOnceSupport.SUPPORTED
     assert SparkSource().exactly_once_support({**GOOD, "format": "socket"}) is ExactlyOnceSupport.UNSUPPORTED
 

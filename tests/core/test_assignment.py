@@ -186,7 +186,7 @@ def test_the_leader_knows_who_runs_what() -> None:
     assert {(a.leader, a.leader_url) for a in decision.assignments.values()} == {("b", "http://b")}
 
 
-def test_the_eager_protocol_deals_connectors_first_and_goes_on_with_tasks() -> None:
+def test_the_eager_protocol_assigns_connectors_first_and_then_tasks() -> None:
     members = [Member(id, f"http://{id}", 1) for id in "cab"]
     snapshot = ClusterConfigSnapshot(1, {"y": 1, "x": 2})
     told = assign(snapshot, members, AssignorMemory(), 1, Rebalance("c", 1, -1, protocol=0)).assignments

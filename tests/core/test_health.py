@@ -34,7 +34,7 @@ def test_a_worker_that_starts():
     assert health(herder(CaughtUp(), joined())) == READY
 
 
-def test_what_a_start_waits_for_is_told():
+def test_what_a_start_waits_for_is_reported():
     waiting = herder(Degraded("topics", "Reading topic `t` has to wait: no route."))
     assert health(waiting) == (
         503,

@@ -20,7 +20,7 @@ def first_out_of_reach(reachability: Reachability, *, coordinator_known: bool, s
 @pytest.mark.parametrize(
     ("session_timeout_ms", "heartbeat_interval_ms"), [(10_000, 3_000), (6_000, 2_000), (9_000, 500)]
 )
-def test_silence_of_the_coordinator_is_told_within_the_session_timeout(
+def test_a_silent_coordinator_is_reported_within_the_session_timeout(
     session_timeout_ms: int, heartbeat_interval_ms: int
 ) -> None:
     reachability = Reachability(session_timeout_ms, heartbeat_interval_ms)
@@ -28,7 +28,7 @@ def test_silence_of_the_coordinator_is_told_within_the_session_timeout(
     assert heartbeat_interval_ms < told_ms < session_timeout_ms
 
 
-def test_an_unknown_coordinator_is_told_after_one_heartbeat_interval() -> None:
+def test_an_unknown_coordinator_is_reported_after_one_heartbeat_interval() -> None:
     reachability = Reachability(10_000, 3_000)
     assert first_out_of_reach(reachability, coordinator_known=False, silent=False) == 3_000
 

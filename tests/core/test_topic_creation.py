@@ -28,7 +28,7 @@ def test_the_default_group_matches_all() -> None:
     assert spec(config) == NewTopicSpec("orders", 3, 1, {"retention.ms": "5"}, "default")
 
 
-def test_the_first_group_that_matches_counts() -> None:
+def test_the_first_group_that_matches_applies() -> None:
     config = {
         **DEFAULT,
         "topic.creation.groups": "first, second",
@@ -79,7 +79,7 @@ def test_a_group_named_default_is_the_default_group() -> None:
         ),
     ],
 )
-def test_mistakes_are_told_in_the_words_of_java(config: dict[str, str], problem: str) -> None:
+def test_messages_about_invalid_rules_are_those_of_java(config: dict[str, str], problem: str) -> None:
     with pytest.raises(ConfigError) as caught:
         TopicCreation.from_config(config)
     assert str(caught.value) == problem

@@ -115,7 +115,7 @@ def test_nothing_outlives_a_demo_that_is_ended(tmp_path: Path, number: signal.Si
     assert processes_of(folder) == []
 
 
-def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_empty_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("precious")
     said = run("--folder", tmp_path)
     assert said.returncode == 1

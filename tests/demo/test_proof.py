@@ -9,7 +9,7 @@ def test_all_there() -> None:
     assert tally.checksum == checksum([b"a", b"b", b"b"])
 
 
-def test_lost_doubled_and_made_up_lines_are_told_apart() -> None:
+def test_lost_duplicated_and_invented_lines_are_distinguished() -> None:
     tally = Tally.of([b"a", b"b", b"c"], [b"a", b"a", b"a", b"c", b"x"])
     assert (tally.count, tally.missing, tally.duplicates, tally.foreign) == (5, 1, 2, 1)
     assert not tally.exactly_once

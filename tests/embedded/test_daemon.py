@@ -57,7 +57,7 @@ def test_a_broker_stays_until_it_is_stopped(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
-def test_a_broker_of_another_owner_is_left_alone(tmp_path: Path) -> None:
+def test_a_broker_of_another_owner_is_not_touched(tmp_path: Path) -> None:
     from penstock.embedded import Broker
 
     with Broker(tmp_path) as broker:

@@ -62,7 +62,7 @@ def test_other_conflicts_do_not_pass_by_themselves() -> None:
         ((200, b"<html>"), UnreachableError, "is no Connect worker: it sends no JSON."),
     ],
 )
-def test_what_is_told_of_an_error(answer: tuple[int, Any], error: type[Exception], text: str) -> None:
+def test_what_is_logged_of_an_error(answer: tuple[int, Any], error: type[Exception], text: str) -> None:
     with serve(Answers(answer)) as url, Client(url) as worker, pytest.raises(error) as told:
         worker.status("a")
     assert str(told.value).endswith(text)

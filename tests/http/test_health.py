@@ -30,7 +30,7 @@ def test_nothing_but_javas_fields_unless_asked_for(api: Any, cluster: Any, conne
     assert asked == plain
 
 
-def test_tasks_of_all_workers_are_told(api: Any, other: Any, cluster: Any, connector: None) -> None:
+def test_tasks_of_all_workers_are_reported(api: Any, other: Any, cluster: Any, connector: None) -> None:
     where = {task["id"]: task["worker_id"] for task in api.get(STATUS).json()["tasks"]}
     assert sorted(where.values()) == ["one", "two"]
     cluster.figures = {worker: {0: {"from": worker}, 1: {"from": worker}} for worker in ("one", "two")}

@@ -21,7 +21,7 @@ def router(**which: bool) -> Any:
     return make_router(lambda request: pytest.fail(f"asked for {request}"), httpx.AsyncClient(), **which)
 
 
-def test_every_path_is_told() -> None:
+def test_every_path_is_described() -> None:
     app = make_router(lambda _: pytest.fail("not called"), httpx.AsyncClient(), metrics=lambda: b"")
     there = {f"{method} {path}" for path, methods in app.paths() for method in methods}
     internal = {"POST /connectors/{name}/tasks", "PUT /connectors/{name}/fence"}
@@ -29,7 +29,7 @@ def test_every_path_is_told() -> None:
     assert set(document(app.paths())["paths"]) == {path for path, _ in app.paths()} - set(INTERNAL)
 
 
-def test_a_listener_tells_its_own_paths_alone() -> None:
+def test_a_listener_lists_only_its_own_paths() -> None:
     assert set(document(router(regular=False).paths())["paths"]) == {
         "/admin/loggers",
         "/admin/loggers/{logger}",

@@ -40,7 +40,7 @@ def test_a_wrong_password(store: str):
         own_key((STORES / store).read_bytes(), "wrong", None)
 
 
-def test_a_wrong_password_of_the_key_alone():
+def test_a_wrong_password_of_only_the_key():
     with pytest.raises(KeyStoreError, match="the password of the key does not fit"):
         own_key((STORES / "key.jks").read_bytes(), "changeit", None)
 

@@ -18,7 +18,7 @@ def record(facility: str, client: str) -> logging.LogRecord:
     return logging.LogRecord("x", logging.ERROR, "", 0, REFUSED, (facility, client), None)
 
 
-def test_a_failure_that_is_repeated_is_told_once_for_each_client(passes: RepeatedFailures):
+def test_a_repeated_failure_is_logged_once_for_each_client(passes: RepeatedFailures):
     told = [passes.filter(record("FAIL", client)) for client in ("a", "a", "b", "a", "b")]
     assert told == [True, False, True, False, False]
 

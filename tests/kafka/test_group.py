@@ -385,7 +385,7 @@ def test_a_member_that_leaves_for_now_returns_when_asked(start: Callable[..., Wo
     assert a.running | b.running == ALL
 
 
-def test_a_session_timeout_that_the_broker_refuses_is_told(start: Callable[..., Worker]) -> None:
+def test_a_session_timeout_that_the_broker_refuses_is_reported(start: Callable[..., Worker]) -> None:
     a = start("a", session_timeout_ms="100000000")
     until(lambda: a.seen(Failed), "a is refused")
     (failed,) = a.seen(Failed)

@@ -157,7 +157,7 @@ def test_an_aborted_transaction_is_never_seen(kafka: Kafka):
         assert [r.value for r in records.records(1)] == [b"2"]
 
 
-def test_a_topic_that_is_deleted_is_made_anew(kafka: Kafka, caplog: pytest.LogCaptureFixture):
+def test_a_topic_that_is_deleted_is_created_again(kafka: Kafka, caplog: pytest.LogCaptureFixture):
     name = kafka.create_topic(config=COMPACT)
     with opened(log_topic(name), clients(kafka)) as (log, records), caplog.at_level(logging.ERROR):
         answer(log.append, [(b"k", b"1")])

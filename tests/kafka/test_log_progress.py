@@ -31,7 +31,7 @@ def test_what_has_been_passed_is_not_waited_for():
     assert told.outcomes == [None, None]
 
 
-def test_those_who_wait_are_given_back_when_reading_begins_anew():
+def test_waiting_callers_are_returned_when_reading_starts_over():
     reads, told = ReadProgress(), Told()
     reads.begin({0: 0})
     reads.wait_for({0: 9}, told)

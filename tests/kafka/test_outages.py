@@ -14,7 +14,9 @@ def told() -> list[str | None]:
     return []
 
 
-def test_one_line_when_the_first_waits_and_one_when_all_have_resumed(told: list[str | None], caplog: pytest.LogCaptureFixture):
+def test_one_line_when_the_first_waits_and_one_when_all_have_resumed(
+    told: list[str | None], caplog: pytest.LogCaptureFixture
+):
     outages = Outages(told.append)
     first, second = (Outage(f"Reading topic `{name}`", threading.Event(), outages) for name in "ab")
     with caplog.at_level(logging.INFO):

@@ -29,7 +29,7 @@ def letter(*headers: tuple[str, bytes | None]) -> Letter:
     return Letter("dead", 0, 5, None, b"k", b"v", headers)
 
 
-def test_what_a_letter_tells() -> None:
+def test_what_a_dead_letter_contains() -> None:
     found = letter(("mine", b"1"), ("__connect.errors.topic", b"t"), ("__connect.errors.connector.name", b"c"))
     assert (found.position, found.error_header("topic"), found.error_header("stage")) == ("dead-0-5", "t", None)
     assert found.own_headers == [("mine", b"1")]
@@ -66,7 +66,7 @@ def replay(kafka: Kafka, queue: str, connector: str, *places: tuple[int, int], t
 
 
 @pytest.mark.integration
-def test_letters_go_back_as_they_were_and_once(kafka: Kafka) -> None:
+def test_dead_letters_are_replayed_unchanged_and_once(kafka: Kafka) -> None:
     topic, queue, c = kafka.create_topic(partitions=3), kafka.create_topic(), new_name()
     kafka.produce(queue, [dead("a", topic, 2, c), dead("foreign", topic, 0, "other"), dead("b", topic, 1, c)])
     assert replay(kafka, queue, c) == [f"{queue}-0-0", f"{queue}-0-2"]
@@ -83,7 +83,7 @@ def test_letters_go_back_as_they_were_and_once(kafka: Kafka) -> None:
 
 
 @pytest.mark.integration
-def test_single_letters_are_remembered(kafka: Kafka) -> None:
+def test_single_replayed_dead_letters_are_remembered(kafka: Kafka) -> None:
     topic, queue, c = kafka.create_topic(), kafka.create_topic(), new_name()
     kafka.produce(queue, [dead(str(i), topic, 0, c) for i in range(5)])
     assert replay(kafka, queue, c, (0, 3), (0, 1)) == [f"{queue}-0-1", f"{queue}-0-3"]
@@ -95,7 +95,7 @@ def test_single_letters_are_remembered(kafka: Kafka) -> None:
 
 
 @pytest.mark.integration
-def test_a_letter_that_cannot_be_sent_leaves_none_sent(kafka: Kafka) -> None:
+def test_a_dead_letter_that_cannot_be_produced_aborts_its_transaction(kafka: Kafka) -> None:
     topic, queue, c = kafka.create_topic(), kafka.create_topic(), new_name()
     kafka.produce(queue, [dead("a", topic, 0, c), Record("b", partition=0)])
     with pytest.raises(ConnectError, match=f"{queue}-0-1 does not say from which topic it came"):
@@ -118,7 +118,7 @@ def test_a_partition_that_is_gone_leaves_none_sent(kafka: Kafka) -> None:
 
 
 @pytest.mark.integration
-def test_letters_are_found_by_their_place(kafka: Kafka) -> None:
+def test_dead_letters_are_found_by_partition_and_offset(kafka: Kafka) -> None:
     queue, c = kafka.create_topic(partitions=2), new_name()
     kafka.produce(queue, [Record(str(i), partition=1) for i in range(3)])
     with reading(kafka, c) as consumer:

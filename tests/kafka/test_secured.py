@@ -229,7 +229,7 @@ def test_a_missing_right_to_the_group_is_named(secured: Secured):
     )
 
 
-def test_a_wrong_password_is_told(secured: Secured, caplog: pytest.LogCaptureFixture):
+def test_a_wrong_password_is_reported(secured: Secured, caplog: pytest.LogCaptureFixture):
     login = secured.login("PLAIN", "nobody", "PEM")
     login["sasl.jaas.config"] = login["sasl.jaas.config"].replace('password="nobody"', 'password="wrong"')
     store = StatusStore(worker(login, "wrong"), Inbox())

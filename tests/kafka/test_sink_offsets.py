@@ -109,7 +109,7 @@ def test_places_and_offsets_that_there_can_not_be(kafka: Kafka, place: TopicPart
 
 
 @pytest.mark.integration
-def test_a_group_with_members_is_left_alone(kafka: Kafka):
+def test_offsets_of_a_group_with_members_are_not_changed(kafka: Kafka):
     topic = kafka.create_topic()
     kafka.produce(topic, ["a"])
     worker, connector = {"bootstrap.servers": kafka.bootstrap}, {"name": topic}

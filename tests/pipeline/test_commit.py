@@ -52,7 +52,7 @@ def test_source_partitions_do_not_wait_for_another_ones_topic(
     assert {partition for partition, _ in stored(run)} == {"a"}
 
 
-def test_nothing_is_committed_beyond_the_first_record_that_did_not_arrive(
+def test_nothing_is_committed_beyond_the_first_record_that_was_not_acknowledged(
     kafka: Kafka, topic: str, missing: str
 ) -> None:
     task = scripted([record(topic, "a", 1), record(missing, "a", 2), record(topic, "a", 3)], base=AcknowledgedSource)
@@ -69,7 +69,7 @@ def test_where_a_record_went_that_nobody_acknowledges_is_not_known(kafka: Kafka,
     assert task.acknowledged == [("v", -1)]
 
 
-def test_a_flush_that_takes_too_long_is_told(kafka: Kafka, missing: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_flush_that_takes_too_long_is_logged(kafka: Kafka, missing: str, caplog: pytest.LogCaptureFixture) -> None:
     with TaskRun(scripted([record(missing, "a", 1)]), kafka.bootstrap, {}, worker=IMPATIENT) as run:
         eventually(lambda: "timed out while waiting for producer to flush outstanding 1 messages" in caplog.text)
         assert f"Offsets of source partitions that send to {missing} are not committed yet" in caplog.text
@@ -96,7 +96,7 @@ def test_a_task_waits_while_its_producer_is_full(kafka: Kafka, missing: str, top
         eventually(lambda: stored(run)[-1:] == [("a", 299)])
 
 
-def test_what_arrived_before_a_failure_is_committed(kafka: Kafka, topic: str) -> None:
+def test_offsets_acknowledged_before_a_failure_are_committed(kafka: Kafka, topic: str) -> None:
     task = scripted([record(topic, "a", 1)], [record(topic, "a", 2)], ConnectError("broken"))
     run = TaskRun(task, kafka.bootstrap, {}, worker={"offset.flush.interval.ms": "600000"})
     assert "broken" in run.failure()
@@ -153,7 +153,7 @@ def test_tolerated_losses_are_committed(
 
 
 @pytest.mark.parametrize("exactly_once", [False, True])
-def test_a_batch_that_is_too_large_for_its_topic_is_parted(kafka: Kafka, topic: str, exactly_once: bool) -> None:
+def test_a_batch_that_is_too_large_for_its_topic_is_split(kafka: Kafka, topic: str, exactly_once: bool) -> None:
     small, offsets = kafka.create_topic(config={"max.message.bytes": "20000"}), kafka.create_topic()
     lines = [f"{i:0100}" for i in range(2000)]
     batch = [record(topic if i % 10 == 0 else small, "a", i, line) for i, line in enumerate(lines)]
@@ -172,7 +172,7 @@ def test_what_comes_before_a_record_that_is_too_large_is_committed(kafka: Kafka,
     assert stored(run) == [("a", 2)]
 
 
-def test_a_missing_topic_is_waited_for_as_long_as_was_said(kafka: Kafka, missing: str) -> None:
+def test_a_missing_topic_is_waited_for_until_max_block_ms(kafka: Kafka, missing: str) -> None:
     config = {"producer.override.max.block.ms": "2000"}
     run = TaskRun(scripted([record(missing, "a", 1)]), kafka.bootstrap, config)
     assert "Caused by: org.apache.kafka.common.errors.UnknownTopicOrPartitionException" in run.failure()

@@ -72,7 +72,7 @@ def own_settings(kafka: Kafka, topic: str) -> dict[str, str]:
     return {name: entry.value for name, entry in entries.items() if entry.source == own}
 
 
-def test_the_first_rule_of_the_draft_that_matches_counts(kafka: Kafka) -> None:
+def test_the_first_rule_of_the_draft_that_matches_applies(kafka: Kafka) -> None:
     first, second = new_name("first"), new_name("second")
     config = {
         "topic.creation": "firstRule,defaultRule",
@@ -154,9 +154,7 @@ def test_an_existing_topic_is_never_touched(kafka: Kafka, caplog: pytest.LogCapt
     assert f"Topic '{topic}' already exists." in caplog.text
 
 
-def test_a_topic_that_somebody_else_creates_meanwhile_is_as_good(
-    kafka: Kafka, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_topic_that_another_client_creates_meanwhile_is_used(kafka: Kafka, caplog: pytest.LogCaptureFixture) -> None:
     topic = new_name("meanwhile")
 
     def answer(self: Any, settings: TopicSettings) -> TopicSettings:
@@ -180,7 +178,7 @@ def test_the_task_is_asked_once_for_a_topic(kafka: Kafka) -> None:
 
 
 @pytest.mark.parametrize("rules", [ALL, SHIPPED], ids=["draft", "shipped"])
-def test_a_worker_without_topic_creation_follows_no_rule_and_says_so_once(
+def test_a_worker_without_topic_creation_applies_no_rule_and_warns_once(
     kafka: Kafka, rules: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     topic = new_name("disabled")
@@ -192,7 +190,7 @@ def test_a_worker_without_topic_creation_follows_no_rule_and_says_so_once(
     assert len(told) == 1
 
 
-def test_a_connector_without_rules_is_told_nothing(kafka: Kafka, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_connector_without_rules_logs_no_warning(kafka: Kafka, caplog: pytest.LogCaptureFixture) -> None:
     task = sending(new_name("ruleless"))
     run(task, kafka, {}, worker={"topic.creation.enable": "false"})
     assert task.asked == []
@@ -205,7 +203,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
         yield kafka
 
 
-def test_missing_rights_fail_the_task_which_names_topic_and_principal(secured: Secured) -> None:
+def test_a_missing_permission_fails_the_task_and_is_named(secured: Secured) -> None:
     user, topic = secured.add_user(), new_name("forbidden")
     login = secured.login("SCRAM-SHA-512", user, "PEM")
     config = {f"{client}.override.{k}": v for client in ("producer", "admin") for k, v in login.items()} | ALL
@@ -229,7 +227,7 @@ def test_missing_rights_fail_the_task_which_names_topic_and_principal(secured: S
     assert partitions(secured, topic) == 3
 
 
-def test_brokers_that_cannot_be_reached_are_waited_for(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_topic_creation_retries_while_brokers_cannot_be_reached(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
     """As Java does: a topic that can't be looked for yet does not end the task, and a stop is obeyed meanwhile."""
     monkeypatch.setattr(topic_creation, "WAIT_SECONDS", 1)
     config = {**ALL, "admin.override.bootstrap.servers": "127.0.0.1:1"}

@@ -98,7 +98,7 @@ def test_failures_of_several_steps_are_reported_in_the_order_of_the_records() ->
     assert [failure.record.values[0] for failure in handling.failures] == [2, "x", 4, "y", "z", 6]
 
 
-def test_nothing_is_done_behind_the_record_that_ends_the_task() -> None:
+def test_nothing_is_processed_after_the_record_that_ends_the_task() -> None:
     handling = Handling({})
     batch, error = handling.handler.run_until(STEPS, consumed("1", "3", "4", "x", "5"))
     assert (batch.values, str(error)) == ([1, 3], "Tolerance exceeded in error handler")

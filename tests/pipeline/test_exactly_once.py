@@ -162,7 +162,7 @@ def test_a_record_that_cannot_be_converted_aborts_its_transaction(
     eventually(lambda: stored(kafka, offsets_topic, run.connector) == [b'{"o":2}'])
 
 
-def test_a_newer_run_shuts_out_an_older_one(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
+def test_a_newer_run_fences_an_older_one(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
     older, newer = scripted(records(topic, "a")), scripted()
     spec = once(offsets_topic)
     run = TaskRun(older, bootstrap, {}, connector="c", **spec).started()
@@ -175,7 +175,9 @@ def test_a_newer_run_shuts_out_an_older_one(kafka: Kafka, bootstrap: str, topic:
     assert kafka.values(topic) == [b"a"]
 
 
-def test_commits_are_told_after_the_transaction(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
+def test_commit_record_is_called_after_the_transaction(
+    kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str
+) -> None:
     told: list[Any] = []
 
     def commit_record(self: Any, record: SourceRecord, topic: str, partition: int, offset: int) -> None:

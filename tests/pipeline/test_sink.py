@@ -78,7 +78,7 @@ def test_no_put_has_more_records_than_asked_for(kafka: Kafka, bootstrap: str, to
     assert max(sizes) <= 3
 
 
-def test_a_put_that_may_be_tried_again_gets_the_same_records(kafka: Kafka, bootstrap: str, topic: str) -> None:
+def test_a_retriable_error_puts_the_same_records_again(kafka: Kafka, bootstrap: str, topic: str) -> None:
     kafka.produce(topic, ["a", "b"])
     tries: list[list[str]] = []
 
@@ -117,7 +117,7 @@ def test_a_failing_put_fails_the_task_and_its_records_are_not_committed(
     assert kafka.committed(f"connect-{run.connector}") == {(topic, 0): 1}
 
 
-def test_the_task_says_what_may_be_committed(kafka: Kafka, bootstrap: str, topic: str) -> None:
+def test_the_offsets_of_pre_commit_are_committed(kafka: Kafka, bootstrap: str, topic: str) -> None:
     kafka.produce(topic, ["a", "b", "c"])
     asked: list[Mapping[TopicPartition, int]] = []
 
@@ -131,7 +131,9 @@ def test_the_task_says_what_may_be_committed(kafka: Kafka, bootstrap: str, topic
     assert kafka.committed(f"connect-{run.connector}") == {(topic, 0): 2}
 
 
-def test_a_failing_pre_commit_goes_back_to_what_is_committed(kafka: Kafka, bootstrap: str, topic: str) -> None:
+def test_after_a_failing_pre_commit_the_task_reads_from_the_committed_offsets(
+    kafka: Kafka, bootstrap: str, topic: str
+) -> None:
     kafka.produce(topic, ["a"])
     failures = [ConnectError("disk full")]
 
@@ -231,14 +233,14 @@ def test_pause_and_resume(kafka: Kafka, bootstrap: str, topic: str) -> None:
         assert run.host.states == ["running", "paused", "running"]
 
 
-def test_idle_tasks_are_put_nothing_now_and_then(bootstrap: str, topic: str) -> None:
+def test_put_is_called_with_no_records_while_a_task_is_idle(bootstrap: str, topic: str) -> None:
     puts: list[int] = []
     with TaskRun(recording(put=lambda self, records: puts.append(len(records))), bootstrap, {"topics": topic}):
         eventually(lambda: len(puts) >= 2)
     assert set(puts) == {0}
 
 
-def test_partitions_move_between_two_tasks_and_no_record_is_lost_or_doubled(kafka: Kafka, bootstrap: str) -> None:
+def test_partitions_move_between_two_tasks_without_losing_or_repeating_a_record(kafka: Kafka, bootstrap: str) -> None:
     topic, connector = kafka.create_topic(partitions=4), new_name()
     first, second = recording(), recording()
     config = {"topics": topic}
@@ -267,7 +269,7 @@ def test_partitions_move_between_two_tasks_and_no_record_is_lost_or_doubled(kafk
     ]
 
 
-def test_partitions_move_a_few_at_a_time_where_that_is_asked_for(kafka: Kafka, bootstrap: str) -> None:
+def test_partitions_move_incrementally_with_the_cooperative_assignor(kafka: Kafka, bootstrap: str) -> None:
     topic, connector = kafka.create_topic(partitions=2), new_name()
     first, second = recording(), recording()
     assignor = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
@@ -282,7 +284,7 @@ def test_partitions_move_a_few_at_a_time_where_that_is_asked_for(kafka: Kafka, b
     assert sorted(values(first) + values(second)) == ["a", "b"]
 
 
-def test_records_that_wait_are_dropped_with_their_partition(kafka: Kafka, bootstrap: str) -> None:
+def test_records_that_wait_for_a_retry_are_dropped_with_their_partition(kafka: Kafka, bootstrap: str) -> None:
     """A batch that is put again and again must not hold up a rebalance, nor be put after its partitions are closed."""
     topic, connector = kafka.create_topic(partitions=2), new_name()
     kafka.produce(topic, [Record("a", partition=0), Record("b", partition=1)])

@@ -91,7 +91,7 @@ def test_dead_letters_are_records_as_they_were_read(dead: Dead, topic: str) -> N
     assert run.host.topics == [topic]
 
 
-def test_dead_letters_tell_what_happened(dead: Dead, topic: str) -> None:
+def test_headers_of_dead_letters_describe_the_error(dead: Dead, topic: str) -> None:
     run, letters, _ = dead(["1", "{broken"], errors_deadletterqueue_context_headers_enable="true", **PLAIN_JSON)
     prefix = "__connect.errors."
     headers = dict(letters[0].headers)
@@ -121,7 +121,7 @@ def test_dead_letters_of_transforms_are_the_records_before_them(dead: Dead) -> N
     assert headers["__connect.errors.class.name"] == b"org.apache.kafka.connect.transforms.Cast$Value"
 
 
-def test_a_dead_letter_that_does_not_arrive_fails_the_task(kafka: Kafka, bootstrap: str, topic: str) -> None:
+def test_a_dead_letter_that_cannot_be_produced_fails_the_task(kafka: Kafka, bootstrap: str, topic: str) -> None:
     kafka.produce(topic, ["{broken" + "x" * 2000, "2"])
     queue = kafka.create_topic(config={"max.message.bytes": "500"})
     config = {"topics": topic, "errors.tolerance": "all", "errors.deadletterqueue.topic.name": queue, **PLAIN_JSON}
@@ -130,7 +130,7 @@ def test_a_dead_letter_that_does_not_arrive_fails_the_task(kafka: Kafka, bootstr
     assert kafka.committed(f"connect-{run.connector}") == {}
 
 
-def test_tasks_can_report_records_themselves(dead: Dead) -> None:
+def test_tasks_can_report_errant_records(dead: Dead) -> None:
     def put(self: Any, records: Sequence[SinkRecord]) -> None:
         for record in records:
             if record.value == "odd":

@@ -52,7 +52,7 @@ def test_offsets_go_to_the_host_where_there_is_no_topic(
     assert run.host.stored == [({"filename": str(tmp_path / "in")}, {"position": 4})]
 
 
-def test_reading_goes_on_at_the_offset_given(kafka: Kafka, bootstrap: str, tmp_path: Path, topic: str) -> None:
+def test_reading_continues_at_the_offset_given(kafka: Kafka, bootstrap: str, tmp_path: Path, topic: str) -> None:
     file = tmp_path / "in"
     lines(file, "one", "two")
     offsets = (({"filename": str(file)}, {"position": 4}, None),)
@@ -237,7 +237,7 @@ def test_a_topic_that_cannot_be_created_fails_the_task(bootstrap: str, settings:
     assert problem.format(topic) in run.failure()
 
 
-def test_commit_and_commit_record_are_told(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
+def test_commit_and_commit_record_are_called(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
     told: list[Any] = []
     commits: list[int] = []
 

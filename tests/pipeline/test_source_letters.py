@@ -47,7 +47,7 @@ def letters_of(*records: SourceRecord, **config: str) -> list[SourceRecord]:
     return list(letters.among(polled, ready, error is None).rows())  # type: ignore[arg-type]
 
 
-def test_letters_are_in_the_places_of_the_records() -> None:
+def test_dead_letters_take_the_places_of_the_records() -> None:
     given = [
         SourceRecord(topic="t", value=i if i % 2 else "odd one", value_schema=INT32, source_offset={"o": i})
         for i in range(6)
@@ -98,7 +98,9 @@ def test_headers_tell_where_it_came_from() -> None:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("base", [ScriptedSource, AcknowledgedSource])
-def test_letters_arrive_before_offsets_are_stored(kafka: Kafka, bootstrap: str, topic: str, base: Any) -> None:
+def test_dead_letters_are_acknowledged_before_offsets_are_stored(
+    kafka: Kafka, bootstrap: str, topic: str, base: Any
+) -> None:
     queue = new_name("dead")
     task = scripted([record(topic, "a", i, text) for i, text in enumerate(["1", "bad", "3", "worse"], 1)], base=base)
     with TaskRun(task, bootstrap, queueing(queue)) as run:
@@ -112,7 +114,7 @@ def test_letters_arrive_before_offsets_are_stored(kafka: Kafka, bootstrap: str, 
 
 
 @pytest.mark.integration
-def test_letters_are_in_the_transaction_of_their_batch(kafka: Kafka, bootstrap: str, topic: str) -> None:
+def test_dead_letters_are_in_the_transaction_of_their_batch(kafka: Kafka, bootstrap: str, topic: str) -> None:
     queue, offsets = new_name("dead"), kafka.create_topic()
     bad = [record(topic, "a", 1, "bad")]
     config = queueing(queue, **{"transaction.boundary": "interval", "transaction.boundary.interval.ms": "600000"})
@@ -128,7 +130,9 @@ def test_letters_are_in_the_transaction_of_their_batch(kafka: Kafka, bootstrap: 
 
 
 @pytest.mark.integration
-def test_a_letter_that_does_not_arrive_fails_the_task(kafka: Kafka, bootstrap: str, topic: str) -> None:
+def test_a_dead_letter_of_a_source_that_cannot_be_produced_fails_the_task(
+    kafka: Kafka, bootstrap: str, topic: str
+) -> None:
     queue = kafka.create_topic(config={"max.message.bytes": "300"})
     task = scripted([record(topic, "a", 1, "1")], [record(topic, "a", 2, "bad" * 1000)], base=AcknowledgedSource)
     run = TaskRun(task, bootstrap, queueing(queue))

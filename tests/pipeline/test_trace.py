@@ -15,7 +15,7 @@ def raised(error: BaseException, cause: BaseException | None = None) -> BaseExce
         return e
 
 
-def test_the_root_cause_is_right_behind_the_error() -> None:
+def test_the_root_cause_follows_the_error_immediately() -> None:
     root = raised(DataError("no number"))
     lines = trace(raised(ConnectError("over"), raised(ValueError("between"), root))).splitlines()
     assert lines[:3] == [

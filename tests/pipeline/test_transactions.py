@@ -130,7 +130,9 @@ def test_contradicting_wishes_fail_the_task(kafka: Kafka, topic: str, offsets_to
     assert (kafka.values(topic), kafka.values(offsets_topic)) == ([], [])
 
 
-def test_a_task_is_told_of_each_commit_before_it_is_polled_again(kafka: Kafka, topic: str, offsets_topic: str) -> None:
+def test_a_task_is_notified_of_each_commit_before_it_is_polled_again(
+    kafka: Kafka, topic: str, offsets_topic: str
+) -> None:
     told: list[Any] = []
 
     def poll(self: Any) -> Any:

@@ -115,7 +115,7 @@ def test_a_worker_may_ask_again_before_it_admits_a_task() -> None:
         channel._socket.close()
 
 
-def test_who_admits_without_having_asked_is_not_believed() -> None:
+def test_an_admission_without_a_challenge_is_refused() -> None:
     with meeting() as (worker, outcome):
         worker.send({"admitted": {"lease": 1.0}, "proof": ""})
         assert isinstance(outcome.get(timeout=5), RefusedError)

@@ -100,7 +100,7 @@ def test_stop_ends_a_poll_that_blocks(hosted: Any, spec: Spec) -> None:
     assert hosted.events.until(TaskEnded, id_of(one)) == [TaskEnded(id_of(one), 1)]
 
 
-def test_who_does_not_stop_is_cancelled_and_then_gone(hosted: Any, spec: Spec) -> None:
+def test_a_task_that_does_not_stop_is_cancelled_and_killed(hosted: Any, spec: Spec) -> None:
     one = spec("deaf")
     hosted.run(one)
     hosted.events.until(TaskRunning, id_of(one))
@@ -123,7 +123,7 @@ def test_a_run_waits_for_the_end_of_the_run_before(hosted: Any, spec: Spec) -> N
     hosted.events.until(TaskEnded, id)
 
 
-def test_a_task_is_told_what_was_found_out_while_spark_started_it(hosted: Any, spec: Spec) -> None:
+def test_a_task_gets_the_spec_that_was_completed_while_spark_started_it(hosted: Any, spec: Spec) -> None:
     one, found = spec(topic="early"), Future[TaskSpec]()
     id = id_of(one)
     hosted.run(one, found)
@@ -138,7 +138,7 @@ def test_a_task_is_told_what_was_found_out_while_spark_started_it(hosted: Any, s
     hosted.events.until(TaskEnded, id)
 
 
-def test_a_task_that_can_not_be_told_what_to_do_has_failed(hosted: Any, spec: Spec) -> None:
+def test_a_task_whose_spec_can_not_be_completed_fails(hosted: Any, spec: Spec) -> None:
     one, found = spec(), Future[TaskSpec]()
     hosted.run(one, found)
     hosted.events.until(TaskWaiting, id_of(one))

@@ -37,7 +37,7 @@ def test_what_would_break_hosted_tasks_is_refused(key: str, value: str) -> None:
         HostSettings(spark={key: value}).conf()
 
 
-def test_what_is_insisted_on_may_be_said() -> None:
+def test_a_required_spark_setting_may_be_given_with_its_required_value() -> None:
     assert HostSettings(spark={"spark.speculation": "False"}).conf()["spark.speculation"] == "False"
 
 

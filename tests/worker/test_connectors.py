@@ -95,7 +95,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
     Blocking.go.set()
 
 
-def test_a_start_that_blocks_is_told_of_and_holds_up_no_other(runs: Runs) -> None:
+def test_a_start_that_blocks_is_logged_and_delays_no_other(runs: Runs) -> None:
     runs.start("a", 1, "start")
     reason = runs.delay("a", "start")
     assert re.match(r"start\(\) of the connector has not returned for \d+ s\. It is at\n\tat ", reason)
@@ -108,7 +108,7 @@ def test_a_start_that_blocks_is_told_of_and_holds_up_no_other(runs: Runs) -> Non
     assert runs.of("a")[1:] == [ConnectorDelayed("a", 1, None), ConnectorRunning("a", 1, "unknown")]
 
 
-def test_task_configs_that_block_are_told_of(runs: Runs) -> None:
+def test_task_configs_that_block_are_logged(runs: Runs) -> None:
     runs.start("a", 1, "task_configs")
     runs.connectors.make_task_configs(7, 1, 1)
     assert "has not returned" in runs.delay("a", "task_configs")
@@ -117,7 +117,7 @@ def test_task_configs_that_block_are_told_of(runs: Runs) -> None:
     assert runs.events[-1] == Completed(7, [{"of": "1", "task.class": "SourceTask"}])
 
 
-def test_a_stop_that_blocks_is_told_of(runs: Runs) -> None:
+def test_a_stop_that_blocks_is_logged(runs: Runs) -> None:
     runs.start("a", 1, "stop")
     runs.connectors.change_state(1, PAUSED)
     assert "has not returned" in runs.delay("a", "stop")
@@ -125,7 +125,7 @@ def test_a_stop_that_blocks_is_told_of(runs: Runs) -> None:
     until(lambda: ConnectorPaused("a", 1, "unknown") in runs.events, "a is paused", 30)
 
 
-def test_a_connector_that_can_not_be_stopped_is_left_alone(runs: Runs, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_connector_that_does_not_stop_in_time_leaves_its_thread_behind(runs: Runs, caplog: pytest.LogCaptureFixture) -> None:
     runs.start("a", 1, "start")
     runs.delay("a", "start")
     runs.connectors.stop(1)
@@ -144,7 +144,7 @@ def test_a_connector_that_fails_at_its_stop_is_stopped_all_the_same(runs: Runs) 
     assert not [event for event in runs.of("a") if isinstance(event, ConnectorFailed)]
 
 
-def test_how_many_tasks_may_be_told_by_a_config_provider(runs: Runs) -> None:
+def test_a_config_provider_may_supply_the_number_of_tasks(runs: Runs) -> None:
     runs.start("a", 1, **{"tasks.max": "${env:3}"})
     runs.connectors.make_task_configs(7, 1, 1)
     until(lambda: runs.events[1:], "the tasks", 30)

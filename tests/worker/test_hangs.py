@@ -26,7 +26,7 @@ def part(worker: WorkerProcess, name: str, task: bool = False) -> dict[str, Any]
     return found
 
 
-def test_what_blocks_is_told_of_and_holds_up_nobody(bootstrap: str, tmp_path: Path) -> None:
+def test_what_blocks_is_logged_and_delays_nothing_else(bootstrap: str, tmp_path: Path) -> None:
     with WorkerProcess(bootstrap, tmp_path, plugin__path=str(PLUGINS)) as worker:
         for place in ("start", "task_configs", "task"):
             worker.put(place, connector__class=CLASS, block=place)

@@ -211,7 +211,7 @@ def test_rebalances(cluster: MeasuredCluster, clock: Clock) -> None:
     assert seen("worker_rebalance_rebalancing") == 0
 
 
-def test_a_worker_that_is_alone_has_no_rebalances(clock: Clock) -> None:
+def test_a_standalone_worker_has_no_rebalances(clock: Clock) -> None:
     cluster = MeasuredCluster(clock, distributed=False)
     seen = samples(cluster)
     assert seen("worker_connector_count") == 0

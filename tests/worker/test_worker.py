@@ -74,7 +74,7 @@ def test_a_connector_whose_own_offsets_topic_is_not_compacted_fails(
     assert "is required to have 'cleanup.policy=compact'" in trace
 
 
-def test_nothing_is_left_of_a_worker_that_is_told_to_end(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
+def test_no_process_is_left_of_a_worker_that_was_stopped(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
     worker = WorkerProcess(bootstrap, tmp_path, task__shutdown__graceful__timeout__ms="60000").start().ready()
     taken = pass_lines(worker, kafka, tmp_path, "ended")
     below = worker.descendants()

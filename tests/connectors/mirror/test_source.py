@@ -151,7 +151,7 @@ def test_records_stay_what_they_are(kafka: Kafka, bootstrap: str, exactly_once: 
     assert OffsetSync(TopicPartition(topic, 1), 1, 1) in syncs(kafka, target), "the last offset is told with a commit"
 
 
-def test_mirroring_goes_on_behind_the_last_record(kafka: Kafka, bootstrap: str) -> None:
+def test_mirroring_continues_after_the_last_record(kafka: Kafka, bootstrap: str) -> None:
     source, target = aliases()
     topic = kafka.create_topic()
     kafka.produce(topic, ["a", "b", "c"])

@@ -50,6 +50,6 @@ def test_nothing_is_translated_before_all_was_read() -> None:
     assert [store.downstream(PARTITION, offset) for offset in (1, 5)] == [TOO_OLD, 5]
 
 
-def test_a_source_that_begins_anew_makes_earlier_syncs_worthless() -> None:
+def test_a_source_that_starts_over_invalidates_earlier_syncs() -> None:
     store = translation((100, 100), (3, 200))
     assert [store.downstream(PARTITION, offset) for offset in (2, 3, 100)] == [TOO_OLD, 200, 201]

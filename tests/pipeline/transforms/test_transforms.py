@@ -189,7 +189,7 @@ def test_extract_a_field_that_is_not_there():
     assert caught.value.java_name == "java.lang.IllegalArgumentException"
 
 
-def test_defaults_stand_for_nulls_unless_told_otherwise():
+def test_defaults_replace_nulls_unless_configured_otherwise():
     schema = struct(("n", INT32.with_(optional=True, default=7)))
     batch = Batch.of("t", [{"n": None}, {}, {"n": 1}], value_schema=schema)
     assert applied(transforms.ExtractFieldValue(), batch, field="n").values == [7, 7, 1]

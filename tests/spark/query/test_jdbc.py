@@ -95,7 +95,7 @@ def test_a_database_that_is_down_is_waited_for_and_nothing_is_lost(
         assert written(postgres) == ids(0, 40)
 
 
-def test_a_database_that_stays_down_fails_the_task_which_goes_on_when_it_is_restarted(
+def test_a_database_that_stays_down_fails_the_task_which_continues_after_a_restart(
     spark: Hosted, kafka: Kafka, postgres: Postgres
 ) -> None:
     with sink(spark, kafka, postgres, **{"errors.retry.timeout": "3000"}) as one:

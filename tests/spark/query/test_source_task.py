@@ -31,7 +31,7 @@ def source(hosted: Hosted, kafka: Kafka, tmp_path: Path) -> Callable[..., Source
 
 
 @pytest.mark.parametrize("exactly_once", [True, False])
-def test_files_become_records_once_and_restarts_go_on(source: Callable[..., Source], exactly_once: bool) -> None:
+def test_files_become_records_once_and_restarts_continue(source: Callable[..., Source], exactly_once: bool) -> None:
     with source(schema=COLUMNS, exactly_once=exactly_once, key_columns="name") as one:
         one.add("1.json", *make(0, 100))
         one.start()
@@ -88,7 +88,7 @@ def test_a_pause_waits_for_the_end_of_a_batch(source: Callable[..., Source]) -> 
         assert ids(one.wait(60_010)) == list(range(60_010))
 
 
-def test_rows_are_there_once_when_spark_is_killed_at_work(source: Callable[..., Source]) -> None:
+def test_rows_are_written_once_when_spark_is_killed(source: Callable[..., Source]) -> None:
     rate = {"format": "rate-micro-batch", "path": "", "option_numPartitions": "2", "schema": ""}
     with source(**rate, **{"option.rowsPerBatch": "5000", "sql": "SELECT value AS id FROM records"}) as one:
         one.start()

@@ -48,7 +48,7 @@ def test_json_becomes_columns_once(sink: Callable[..., Sink]) -> None:
         assert ids(one.wait(120)) == list(range(120))
 
 
-def test_it_pauses_and_goes_on(sink: Callable[..., Sink]) -> None:
+def test_it_pauses_and_resumes(sink: Callable[..., Sink]) -> None:
     with sink(schema=COLUMNS) as one:
         one.produce(*make(0, 10))
         assert one.start(paused=True, until=TaskPaused)[-1] == TaskPaused(one.id, 1)
@@ -247,7 +247,7 @@ def test_a_batch_that_was_begun_is_written_to_its_end_and_no_further(sink: Calla
 
 
 @pytest.mark.parametrize("after", [0.0, 0.5])
-def test_rows_are_there_once_when_spark_is_killed_at_work(sink: Callable[..., Sink], after: float) -> None:
+def test_rows_are_written_once_when_spark_is_killed(sink: Callable[..., Sink], after: float) -> None:
     # Small batches, so that one is looked at while it is written.
     with sink(schema=COLUMNS, batch_max_records="15") as one:
         one.produce(*make(0, 50))

@@ -18,7 +18,7 @@ def test_what_was_produced_is_read_partition_by_partition(kafka: Kafka) -> None:
     ]
 
 
-def test_an_aborted_transaction_is_seen_only_by_those_who_ask(kafka: Kafka) -> None:
+def test_an_aborted_transaction_is_seen_only_with_read_uncommitted(kafka: Kafka) -> None:
     topic = kafka.create_topic()
     producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic})
     producer.init_transactions()
