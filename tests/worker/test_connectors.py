@@ -125,7 +125,9 @@ def test_a_stop_that_blocks_is_logged(runs: Runs) -> None:
     until(lambda: ConnectorPaused("a", 1, "unknown") in runs.events, "a is paused", 30)
 
 
-def test_a_connector_that_does_not_stop_in_time_leaves_its_thread_behind(runs: Runs, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_connector_that_does_not_stop_in_time_leaves_its_thread_behind(
+    runs: Runs, caplog: pytest.LogCaptureFixture
+) -> None:
     runs.start("a", 1, "start")
     runs.delay("a", "start")
     runs.connectors.stop(1)
