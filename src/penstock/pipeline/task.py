@@ -68,10 +68,10 @@ class TaskSpec:
 class TaskHost(Protocol):
     """Where a task loop reports. Called from the loop's thread; must not block for long."""
 
-    def running(self, trouble: str | None = None) -> None:
+    def running(self, degraded_reason: str | None = None) -> None:
         """The task has started, or gone on after a pause.
 
-        ``trouble``: what it waits for although it is at work, as a sentence; told again without one when that is over.
+        ``degraded_reason``: why it retries, as a sentence; called again without one when it works again.
         """
 
     def paused(self) -> None:

@@ -51,9 +51,9 @@ class ChannelHost:
         self._channel = channel
         self.started = threading.Event()
 
-    def running(self, trouble: str | None = None) -> None:
+    def running(self, degraded_reason: str | None = None) -> None:
         self.started.set()
-        self._channel.send({"say": "running", "trouble": trouble})
+        self._channel.send({"say": "running", "degraded_reason": degraded_reason})
 
     def paused(self) -> None:
         self.started.set()

@@ -255,7 +255,7 @@ class TaskRun:
         id, run = self.id, self.spec.run
         match message["say"]:
             case "running":
-                self._deliver(TaskRunning(id, run, message.get("trouble")))
+                self._deliver(TaskRunning(id, run, message.get("degraded_reason")))
             case "waiting":
                 self.waiting(message["reason"])
             case "paused":

@@ -84,12 +84,12 @@ def test_a_database_that_is_down_is_waited_for_and_nothing_is_lost(
         postgres.stop()
         one.produce(*numbers(20, 40))
         *_, waiting = one.until(TaskRunning)
-        assert waiting.trouble.startswith("A batch could not be written: org.postgresql.util.PSQLException: Connection")
-        assert waiting.trouble.endswith("Retrying for as long as errors.retry.timeout allows")
+        assert waiting.degraded_reason.startswith("A batch could not be written: org.postgresql.util.PSQLException: Connection")
+        assert waiting.degraded_reason.endswith("Retrying for as long as errors.retry.timeout allows")
         values = one.figures(lambda values: values["penstock-retrying"] and values["penstock-records-behind"] == 20)
         assert "org.postgresql.util.PSQLException: Connection" in values["penstock-last-error"]
         postgres.start()
-        while one.until(TaskRunning)[-1].trouble is not None:
+        while one.until(TaskRunning)[-1].degraded_reason is not None:
             pass
         eventually(lambda: len(written(postgres)) >= 40, SECONDS)
         assert written(postgres) == ids(0, 40)
@@ -123,3 +123,27 @@ def test_a_driver_that_is_not_there_fails_the_task_at_once(spark: Hosted, kafka:
         one.produce(*numbers(0, 1))
         one.start()
         assert "com.example.Driver: its jar has to be in spark.jars of the worker" in one.failure()
+
+
+def test_columns_of_a_table_that_can_not_be_read_for_now_are_not_taken_from_the_first_batch(
+    spark: Hosted, kafka: Kafka, postgres: Postgres
+) -> None:
+    postgres.rows("CREATE TABLE numbers (id INT, name TEXT)")
+    postgres.stop()
+    settings = {"errors.retry.timeout": "-1", "errors.retry.delay.max.ms": "1000", "schema.evolution": "ignore"}
+    with sink(spark, kafka, postgres, schema="id INT, name STRING, more STRING", **settings) as one:
+        one.produce(*({**row, "more": "?"} for row in numbers(0, 3)))
+        one.start()
+        while one.until(TaskRunning)[-1].degraded_reason is None:
+            pass
+        postgres.start()
+        eventually(lambda: one.fine() and len(written(postgres)) == 3, SECONDS)
+        assert postgres.rows("SELECT name FROM numbers ORDER BY id") == [["n0"], ["n1"], ["n2"]]
+
+
+def test_a_table_that_does_not_exist_yet_gets_all_columns(spark: Hosted, kafka: Kafka, postgres: Postgres) -> None:
+    with sink(spark, kafka, postgres, **{"schema.evolution": "ignore"}) as one:
+        one.produce(*numbers(0, 3))
+        one.start()
+        eventually(lambda: one.fine() and len(written(postgres)) == 3, SECONDS)
+        assert postgres.rows("SELECT name FROM numbers ORDER BY id") == [["n0"], ["n1"], ["n2"]]

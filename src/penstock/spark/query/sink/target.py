@@ -1,4 +1,4 @@
-"""Where rows go: whatever Spark can write to, as the connector's settings say, and each batch once where that can be.
+"""Where rows are written, each batch once where the format allows it, and what becomes of columns that a table lacks.
 
 - Folders of files: always once (``files``).
 - Delta tables: once, by Delta's own record of which batches of an application it has.
@@ -7,7 +7,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Protocol
+
+from py4j.java_gateway import is_instance_of
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException
 
 from penstock.api.errors import ConnectError
 from penstock.spark.query.sink.files import Files
@@ -51,20 +56,41 @@ class Writer:
             writer.save(settings.path)
 
 
+NO_TABLE = frozenset(
+    {
+        "PATH_NOT_FOUND",
+        "UNABLE_TO_INFER_SCHEMA",  # a folder without files
+        "TABLE_OR_VIEW_NOT_FOUND",
+        "DELTA_TABLE_NOT_FOUND",
+        "_LEGACY_ERROR_TEMP_1135",  # a format that can be written, not read
+    }
+)
+"""Spark's conditions for a table that does not exist yet, or whose columns can't be read at all."""
+NO_SQL_TABLE = re.compile(r"42P01|42S02|42X05|S0002|ORA-00942|no such table")
+"""The same of databases: SQLSTATE of PostgreSQL, MySQL and H2, Derby, SQL Server; messages of Oracle and SQLite."""
+
+
 class Evolution:
-    """Keeps rows to the columns of the table, or where there is none yet, to those of the first batch."""
+    """Restricts rows to the columns of the table, as ``schema.evolution`` says.
+
+    Rows that are written before there is a table keep all of their columns.
+    """
 
     def __init__(self, settings: SinkSettings, session: SparkSession) -> None:
         self._settings, self._session = settings, session
         self._known: set[str] | None = None
 
     def kept(self, frame: DataFrame) -> DataFrame:
-        """What is to be written. Raises ConnectError for columns that the table has not and must not get."""
+        """What is to be written. Raises ConnectError for columns that the table lacks and must not get, and Spark's
+        error if the table's columns can't be read now.
+        """
         policy = self._settings.evolution
         if policy == "add":
             return frame
         if self._known is None:
-            self._known = self._columns() or set(map(str.casefold, frame.columns))
+            self._known = self._columns()
+        if self._known is None:
+            return frame
         new = [name for name in frame.columns if name.casefold() not in self._known]
         kept = [name for name in frame.columns if name not in new]
         if new and (policy == "fail" or not kept):
@@ -83,5 +109,17 @@ class Evolution:
         try:
             table = self._session.table(settings.table) if settings.table is not None else reader.load(settings.path)
             return set(map(str.casefold, table.columns)) or None
-        except Exception:
-            return None  # whatever else is the matter, the write will tell
+        except AnalysisException as error:
+            if error.getCondition() in NO_TABLE:
+                return None
+            raise
+        except Py4JJavaError as error:
+            if self._is_of_missing_table(error.java_exception):
+                return None
+            raise
+
+    def _is_of_missing_table(self, java: Any) -> bool:
+        gateway = self._session.sparkContext._gateway
+        while java is not None and not is_instance_of(gateway, java, "java.sql.SQLException"):
+            java = java.getCause()
+        return java is not None and NO_SQL_TABLE.search(f"{java.getSQLState()} {java.getMessage()}") is not None

@@ -1,0 +1,81 @@
+"""Which columns are written under ``schema.evolution=ignore`` when the table's columns can't be read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+
+from penstock.spark.query.sink.settings import SinkSettings
+from penstock.spark.query.sink.target import Evolution
+
+
+class Frame:
+    def __init__(self, *columns: str) -> None:
+        self.columns = list(columns)
+
+    def select(self, *columns: str) -> Frame:
+        return Frame(*(name.strip("`") for name in columns))
+
+
+class Table:
+    """Stands for a session whose ``read`` finds these columns, or an error with this condition."""
+
+    def __init__(self) -> None:
+        self.found: str | Frame = "PATH_NOT_FOUND"
+
+    @property
+    def read(self) -> Table:
+        return self
+
+    def format(self, _: str) -> Table:
+        return self
+
+    def options(self, **_: str) -> Table:
+        return self
+
+    def option(self, *_: str) -> Table:
+        return self
+
+    def load(self, _: str) -> Frame:
+        if isinstance(self.found, Frame):
+            return self.found
+        error = AnalysisException(self.found)
+        error.getCondition = lambda: self.found  # type: ignore[method-assign,assignment,return-value]
+        raise error
+
+
+def kept(evolution: Evolution, *columns: str) -> list[str]:
+    frame: Any = Frame(*columns)
+    return evolution.kept(frame).columns
+
+
+@pytest.fixture
+def table() -> Table:
+    return Table()
+
+
+@pytest.fixture
+def evolution(table: Table) -> Evolution:
+    session: Any = table
+    return Evolution(SinkSettings.of({"path": "/table", "schema.evolution": "ignore"}), session)
+
+
+def test_another_error_than_a_missing_table_is_raised_and_the_table_is_read_again(
+    table: Table, evolution: Evolution
+) -> None:
+    table.found = "FAILED_JDBC.CONNECTION"
+    with pytest.raises(AnalysisException):
+        kept(evolution, "id")
+    table.found = Frame("id", "Name")
+    assert kept(evolution, "id", "name", "more") == ["id", "name"]
+
+
+def test_a_batch_that_is_written_again_with_more_columns_keeps_them_where_there_is_no_table(
+    table: Table, evolution: Evolution
+) -> None:
+    assert kept(evolution, "id") == ["id"]
+    assert kept(evolution, "id", "name") == ["id", "name"]
+    table.found = Frame("id", "name")
+    assert kept(evolution, "id", "name", "more") == ["id", "name"]
