@@ -57,6 +57,14 @@ def test_a_java_home_without_java_is_refused(tmp_path: Path) -> None:
         chosen(tmp_path, "JAVA_HOME")
 
 
+def test_the_wheels_java_is_known_where_a_process_inherits_it_as_java_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel = bundled()
+    assert wheel is not None
+    monkeypatch.setenv("JAVA_HOME", str(wheel.home))
+    # What fetches jars makes a trust store for this Java only.
+    assert find() == wheel
+
+
 def test_an_old_java_on_path_gives_way_to_the_wheels(java_of, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
+import resource
+import signal
 import threading
 from typing import Any
 
@@ -50,6 +53,21 @@ def block(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost
     control.on_stop = released.set
     host.running()
     released.wait()
+
+
+def hog(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, resolve: Any) -> None:
+    """Takes memory until the system refuses more, and is then killed as Linux kills for lack of memory."""
+    host.running()
+    with open("/proc/self/statm") as file:
+        pages = int(file.read().split()[0])
+    limit = pages * resource.getpagesize() + (64 << 20)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    taken = []
+    try:
+        while True:
+            taken.append(bytearray(1 << 20))
+    except MemoryError:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def deaf(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, resolve: Any) -> None:

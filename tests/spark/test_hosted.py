@@ -193,6 +193,22 @@ def test_a_killed_process_fails_its_task_for_good(hosted: Any, spec: Spec) -> No
     assert isinstance(ended, TaskEnded)
 
 
+def test_a_task_that_fills_its_memory_takes_no_other_along(hosted: Any, spec: Spec) -> None:
+    other, one = spec(), spec("hog")
+    hosted.run(other)
+    hosted.events.until(TaskRunning, id_of(other))
+    process = psutil.Process(process_of(hosted, other))
+    hosted.run(one)
+    failed = hosted.events.until(TaskEnded, id_of(one))[-2]
+    assert "it was killed, by hand or for lack of memory, or it crashed" in failed.trace
+    # The same process still runs it, and no event has said otherwise.
+    assert alive(process)
+    hosted.pause(id_of(other))
+    assert hosted.events.until(TaskPaused, id_of(other)) == [TaskPaused(id_of(other), 1)]
+    hosted.stop(id_of(other))
+    assert not any(isinstance(event, TaskFailed) for event in hosted.events.until(TaskEnded, id_of(other)))
+
+
 def test_a_stop_while_a_task_is_being_forked_harms_no_other(hosted: Any, spec: Spec) -> None:
     one, two, three = spec(), spec(), spec()
     hosted.run(one)
@@ -255,6 +271,18 @@ def test_javas_death_is_sparks_death(hosted: Any, spec: Spec) -> None:
     failed, _ = hosted.events.until(TaskEnded, id_of(one))
     assert "ended with Spark" in failed.trace
     hosted.events.until(SparkReady)
+
+
+def test_a_query_whose_jars_can_not_be_fetched_has_failed(
+    hosted: Any, spec: Spec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path))
+    monkeypatch.setenv("PENSTOCK_MAVEN_REPOSITORY", (tmp_path / "nowhere").as_uri())
+    one = replace(spec(), kind="query")
+    hosted.run(one)
+    failed, _ = without_waiting(hosted.events.until(TaskEnded, id_of(one)))
+    assert failed.trace.startswith("org.apache.kafka.connect.errors.ConnectException: ")
+    assert "could not be fetched from file:" in failed.trace
 
 
 def test_a_file_source_runs_on_spark(hosted: Any, spec: Spec, kafka: Kafka, tmp_path: Path) -> None:

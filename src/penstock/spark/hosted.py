@@ -79,10 +79,6 @@ class HostedTasks:
         patience = self.settings.graceful if timeout is None else timeout
         self._call(self._steer, id, lambda run: run.stop(patience))
 
-    def cancel(self, id: TaskId) -> None:
-        """End a task by force: it commits nothing more."""
-        self._call(self._steer, id, lambda run: run.stop(0.0))
-
     def log_level(self, logger: str, level: int | str) -> None:
         """Set a logger's level, as Python names or numbers it, in the tasks that run and in those to come."""
         self._call(self._log_level, logger, level)

@@ -28,6 +28,7 @@ PLUGIN_PATH = "PENSTOCK_PLUGIN_PATH"
 """The variable that tells the process from which tasks are forked what to import for them."""
 
 LEASE = 10_000
+KAFKA_SOURCE = "spark-sql-kafka"
 
 SLOTS = 512
 """Hosted tasks that the local Spark runs at most: they wait for Kafka and files much more than they compute."""
@@ -108,6 +109,11 @@ class HostSettings:
     def local(self) -> bool:
         """Whether the processes of tasks are on this machine."""
         return self.spark.get("spark.master", "local").startswith("local")
+
+    @property
+    def brings_kafka_source(self) -> bool:
+        """Whether the user's own jars have Spark's Kafka source."""
+        return any(KAFKA_SOURCE in self.spark.get(key, "") for key in ("spark.jars", "spark.jars.packages"))
 
     def conf(self) -> dict[str, str]:
         """The configuration Spark is started with. Raises ConfigError where ``spark`` contradicts what is insisted

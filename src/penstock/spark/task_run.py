@@ -10,10 +10,12 @@ import asyncio
 import concurrent.futures
 import logging
 import secrets
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
+from penstock import embedded
 from penstock.core.model.tasks import (
     OffsetsReported,
     TaskEvent,
@@ -35,6 +37,8 @@ from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import DriverSupervisor, JobEnd
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 PATIENCE = 5.0
 """Seconds that a task gets between its Spark job being cancelled and being killed."""
@@ -182,7 +186,8 @@ class TaskRun:
         one.
         """
         driver = self._shared.driver
-        while not self._stop.done():
+        jars = await self._jars() if self._query else []
+        while jars is not None and not self._stop.done():
             if not driver.up.done():
                 self.waiting(driver.state)
                 outcomes = _either(driver.up, driver.news, self._stop)
@@ -190,7 +195,7 @@ class TaskRun:
                 continue
             self.key = secrets.token_hex(32)
             who = {"connector": self.id.connector, "task": self.id.task, "run": self.spec.run}
-            payload = {"address": self._shared.address, "key": self.key, "who": who}
+            payload = {"address": self._shared.address, "key": self.key, "who": who, "jars": jars}
             job = driver.submit(
                 self._group, f"Connector {self.id.connector}, task {self.id.task}", payload, self._query
             )
@@ -210,6 +215,23 @@ class TaskRun:
                 self.failed(f"Spark did not start the task: {job.result().error or 'its job ended at once'}")
                 return job
         return None
+
+    async def _jars(self) -> list[str] | None:
+        """The jars of Spark's Kafka source, fetched if missing; None if the task has failed or is stopped."""
+        if self._shared.settings.brings_kafka_source:
+            return []
+        fetched = _in_thread(lambda: [str(path) for path in embedded.jars("spark-kafka")])
+        outcomes = _either(fetched, self._stop)
+        if not (await asyncio.wait(outcomes, timeout=SETTLING, return_when=asyncio.FIRST_COMPLETED))[0]:
+            self.waiting("The jars of Spark's Kafka source are being fetched")
+            await asyncio.wait(outcomes, return_when=asyncio.FIRST_COMPLETED)
+        if not fetched.done():
+            return None
+        try:
+            return fetched.result()
+        except embedded.EmbeddedError as error:
+            self.failed(str(error))
+            return None
 
     async def _attend(self, link: Link, job: asyncio.Future[JobEnd] | None) -> None:
         """Hear the task out, then wait for its end."""
@@ -299,6 +321,20 @@ class TaskRun:
 
     def _deliver(self, event: TaskEvent) -> None:
         self._shared.deliver(event)
+
+
+def _in_thread(function: Callable[[], T]) -> asyncio.Future[T]:
+    """In a thread that does not delay the end of the process."""
+    future: concurrent.futures.Future[T] = concurrent.futures.Future()
+
+    def run() -> None:
+        try:
+            future.set_result(function())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="jars", daemon=True).start()
+    return asyncio.wrap_future(future)
 
 
 def _either(*futures: asyncio.Future[Any]) -> set[asyncio.Future[Any]]:

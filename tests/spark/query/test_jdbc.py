@@ -84,8 +84,9 @@ def test_a_database_that_is_down_is_waited_for_and_nothing_is_lost(
         postgres.stop()
         one.produce(*numbers(20, 40))
         *_, waiting = one.until(TaskRunning)
-        assert waiting.degraded_reason.startswith("A batch could not be written: org.postgresql.util.PSQLException: Connection")
-        assert waiting.degraded_reason.endswith("Retrying for as long as errors.retry.timeout allows")
+        why = waiting.degraded_reason
+        assert why.startswith("A batch could not be written: org.postgresql.util.PSQLException: Connection")
+        assert why.endswith("Retrying for as long as errors.retry.timeout allows")
         values = one.figures(lambda values: values["penstock-retrying"] and values["penstock-records-behind"] == 20)
         assert "org.postgresql.util.PSQLException: Connection" in values["penstock-last-error"]
         postgres.start()

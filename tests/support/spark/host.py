@@ -31,7 +31,7 @@ class Events:
     def put(self, event: TaskEvent | SparkReady | SparkDied) -> None:
         self._queue.put(event)
 
-    def until(self, kind: type, id: TaskId | None = None, timeout: float = 240.0) -> list[Any]:
+    def until(self, kind: type | tuple[type, ...], id: TaskId | None = None, timeout: float = 240.0) -> list[Any]:
         """The events of this task up to and with the first of this kind; without a task, only that one."""
         deadline = time.monotonic() + timeout
         taken = []
@@ -45,7 +45,7 @@ class Events:
             try:
                 self._seen.append(self._queue.get(timeout=max(0.01, deadline - time.monotonic())))
             except queue.Empty:
-                pytest.fail(f"{kind.__name__} of {id} did not come within {timeout} s, but {taken}")
+                pytest.fail(f"{kind} of {id} did not come within {timeout} s, but {taken}")
 
     def so_far(self, id: TaskId) -> list[Any]:
         """What has come of this task and was not taken yet."""

@@ -9,6 +9,7 @@ from typing import Any, Self, cast
 
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from penstock.core.model.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, TaskMetrics, TaskRunning
@@ -66,7 +67,13 @@ class Query:
         return self.until(until)
 
     def until(self, event: type[TaskEvent]) -> list[TaskEvent]:
-        return self.hosted.events.until(event, self.id, timeout=SECONDS)
+        """The events up to the first of this kind. Fails with its trace if the task ends before."""
+        events = self.hosted.events.until((event, TaskEnded), self.id, timeout=SECONDS)
+        if not isinstance(events[-1], event):
+            self.running = False
+            traces = [event.trace for event in events if isinstance(event, TaskFailed)]
+            pytest.fail(f"The task has ended, and {event.__name__} has not come.\n{''.join(traces)}", pytrace=False)
+        return events
 
     def stop(self) -> list[TaskEvent]:
         self.hosted.stop(self.id)

@@ -1,7 +1,7 @@
 """Query tasks in Spark's driver, each in a thread: to the worker they are tasks like those in processes of their own.
 
-They are admitted over the same channel and say and obey the same. What differs is their end: the driver is not theirs
-to end, so a query that has lost its worker is ended alone, and the end of its thread is its end.
+They are admitted over the same channel and exchange the same messages. What differs is their end: a query that has
+lost its worker must not end the driver's process, so only its thread ends.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import socket
 import sys
 import threading
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from penstock.api.source import SourceTask
@@ -26,21 +27,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-KAFKA_SOURCE = "spark-sql-kafka"
-_QUIET = {
-    # What they tell at length, the task's status tells, or it is no matter.
-    "org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter": "ERROR",
-    "org.apache.spark.scheduler.DAGScheduler": "ERROR",
-    "org.apache.spark.sql.execution.datasources.FileFormatWriter": "OFF",
-    "org.apache.spark.sql.execution.datasources.v2": "OFF",
-    "org.apache.spark.sql.execution.streaming": "OFF",
-    "org.apache.spark.util.Utils": "OFF",
-    "org.apache.hadoop.util.Shell": "ERROR",
-    # Metrics of jars that came later have no class there.
-    "org.apache.spark.sql.execution.ui.SQLAppStatusListener": "ERROR",
-}
-_TELL_TWICE = ("py4j.clientserver", "SQLQueryContextLogger")
-"""Loggers of Python that are given every exception before it is raised."""
+_REPORTED_BY_TASKS = ("py4j.clientserver", "SQLQueryContextLogger")
+"""Python's loggers that get every exception before it is raised."""
 _CHOSEN = {
     "spark.sql.adaptive.enabled": "false",  # streams can't
     "spark.sql.session.timeZone": "UTC",
@@ -52,7 +40,7 @@ _CHOSEN = {
 
 
 class Queries:
-    """Called by the driver; one object for its life."""
+    """Called by the driver, which has one."""
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context
@@ -60,15 +48,18 @@ class Queries:
         self._session: SparkSession | None = None
         self._steers: dict[str, Steering] = {}
         self._own = threading.local()
-        # What a query has to say is told by its worker.
+        # The log lines of a query are in its worker's log.
         logging.getLogger("penstock").setLevel(logging.INFO)
-        for name in _TELL_TWICE:
+        for name in _REPORTED_BY_TASKS:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         for handler in logging.getLogger().handlers:
             handler.setLevel(logging.WARNING)
 
     def run(self, group: str, payload: Message) -> str | None:
-        """The whole life of a query task; the answer is the first line of its failure."""
+        """Run a query task from its admission to its end; returns the first line of its failure.
+
+        ``payload`` has the worker's address, the key, who the task is, and the jars that all queries need.
+        """
         who = {**payload["who"], "attempt": 0, "host": socket.gethostname(), "pid": os.getpid()}
         try:
             channel, admitted = TaskChannel.connect(tuple(payload["address"]), payload["key"], who)
@@ -81,11 +72,11 @@ class Queries:
         relay.addFilter(lambda _: getattr(self._own, "group", None) == group)
         self._own.group = group
         logging.getLogger().addHandler(relay)
-        # The thread ends instead of the process, which is not only this task's.
+        # Lost contact ends the thread, not the process, which other queries share.
         attending = (steer.obey, steer.leave, sys.exit, admitted["lease"])
         threading.Thread(target=channel.attend, args=attending, name=f"channel-{group}", daemon=True).start()
         try:
-            return self._run(group, admitted["spec"], channel, control)
+            return self._run(group, admitted["spec"], payload["jars"], channel, control)
         finally:
             channel.send({"say": "done"})
             logging.getLogger().removeHandler(relay)
@@ -99,14 +90,16 @@ class Queries:
             steer.leave()
         return steer is not None
 
-    def _run(self, group: str, document: dict[str, Any], channel: TaskChannel, control: BetweenBatches) -> str | None:
+    def _run(
+        self, group: str, document: dict[str, Any], jars: Iterable[str], channel: TaskChannel, control: BetweenBatches
+    ) -> str | None:
         from penstock.spark.query.sink.task import run_sink_query
         from penstock.spark.query.sink.writer import PipelineError
         from penstock.spark.query.source.task import run_source_query
 
         spec = TaskSpec.from_json(document)
         try:
-            session = self._new_session()
+            session = self._new_session(jars)
             resolve = plugins(spec.plugin_path).resolve
             run = run_source_query if issubclass(named(spec.task_class), SourceTask) else run_sink_query
             run(spec, session, control, ChannelHost(channel), resolve, lambda: self._enter(group))
@@ -120,11 +113,11 @@ class Queries:
     def _enter(self, group: str) -> None:
         self._own.group = group
 
-    def _new_session(self) -> SparkSession:
-        """A session of the task's own. Its views and settings are nobody else's."""
+    def _new_session(self, jars: Iterable[str]) -> SparkSession:
+        """A session of the task's own, with views and settings of its own."""
         with self._lock:
             if self._session is None:
-                self._session = self._begin()
+                self._session = self._begin(jars)
             session = self._session.newSession()
         for name, value in _CHOSEN.items():
             if self._context.getConf().get(name) is None:
@@ -138,17 +131,10 @@ class Queries:
         )
         return session
 
-    def _begin(self) -> SparkSession:
+    def _begin(self, jars: Iterable[str]) -> SparkSession:
         from pyspark.sql import SparkSession
 
-        from penstock.embedded import jars
-
-        log4j: Any = self._context._jvm.org.apache.logging.log4j  # type: ignore[union-attr]
-        for name, level in _QUIET.items():
-            log4j.core.config.Configurator.setLevel(name, log4j.Level.valueOf(level))
         session = SparkSession(self._context)
-        given = self._context.getConf()
-        if not any(KAFKA_SOURCE in (given.get(key) or "") for key in ("spark.jars", "spark.jars.packages")):
-            for jar in jars("spark-kafka"):
-                session.sql(f"ADD JAR '{jar}'")
+        for jar in jars:
+            session.sql(f"ADD JAR '{jar}'")
         return session
