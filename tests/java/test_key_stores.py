@@ -41,7 +41,7 @@ def test_a_wrong_password(store: str):
 
 
 def test_a_wrong_password_of_only_the_key():
-    with pytest.raises(KeyStoreError, match="the password of the key does not fit"):
+    with pytest.raises(KeyStoreError, match="the password of the key is wrong"):
         own_key((STORES / "key.jks").read_bytes(), "changeit", None)
 
 

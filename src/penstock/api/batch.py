@@ -1,13 +1,13 @@
 """Many records as columns: what flows through the pipeline.
 
-A batch is made of lists of equal length, one entry a record. Columns are never changed in place: whoever wants other
-values makes a new list and asks for ``batch.with_(values=...)``, so that columns may be shared between batches and a
-batch whose processing failed half-way can be processed again record by record.
+A batch is made of lists of equal length, one entry a record. Columns are never changed in place: to change
+values, make a new list and call ``batch.with_(values=...)``. Batches may therefore share columns, and a batch that
+failed half-way can be processed again record by record.
 
-Maps and structs that all have the same keys may come as a ``Table``, which is columns again: ``batch.values`` gives the
-list of them in any case, ``batch.value_column`` gives the table to those who can work with it.
+Maps and structs that all have the same keys may come as a ``Table``, which has a column for each key: ``batch.values``
+always gives the list of them, ``batch.value_column`` the table.
 
-``origin`` is what no transformation may change: where each record came from. ``SourceOrigin`` and ``SinkOrigin`` are
+``origin`` says where each record came from; no transformation may change it. ``SourceOrigin`` and ``SinkOrigin`` are
 its two forms; ``select`` and ``split`` keep it in step with the other columns.
 """
 
@@ -27,9 +27,9 @@ NO_HEADERS: tuple[Header, ...] = ()
 
 @dataclass(frozen=True, slots=True)
 class SourceOrigin:
-    """Per record, the source partition it belongs to and the source offset behind it (see ``SourceRecord``).
+    """Per record, the source partition it belongs to and the source offset after it (see ``SourceRecord``).
 
-    Records of one source partition may share one ``dict`` object; nobody changes these dicts.
+    Records of one source partition may share one ``dict`` object; these dicts must not be changed.
     """
 
     partitions: Sequence[dict[str, Any]]
@@ -111,7 +111,7 @@ class Batch:
         headers: list[tuple[Header, ...]] | None = None,
         origin: SourceOrigin | SinkOrigin | None = None,
     ) -> Batch:
-        """A batch of these values; a topic or schema that is no list counts for every record."""
+        """A batch of these values; a topic or schema that is not a list applies to every record."""
         n = len(values)
         return cls(
             topic if isinstance(topic, list) else [topic] * n,
@@ -160,11 +160,11 @@ class Batch:
         return len(self.topics)
 
     def with_(self, **columns: Any) -> Self:
-        """The same batch but for these columns, each as long as the batch; ``keys`` and ``values`` may be tables."""
+        """The same batch with these columns, each as long as the batch; ``keys`` and ``values`` may be tables."""
         return replace(self, **{_FIELDS.get(name, name): column for name, column in columns.items()})
 
     def select(self, rows: Sequence[int]) -> Batch:
-        """The records of these places (from 0), in the order given."""
+        """The records at these indices, in the order given."""
         return Batch(
             [self.topics[i] for i in rows],
             [self.partitions[i] for i in rows],
@@ -179,7 +179,7 @@ class Batch:
 
     @staticmethod
     def concat(batches: Sequence[Batch]) -> Batch:
-        """One batch of all records, in order; all must have the same form of origin, and there must be one at least."""
+        """One batch of all records, in order; all must have the same kind of origin, and there must be at least one."""
         batches = [batch for batch in batches if len(batch)] or batches[:1]
         if len(batches) == 1:
             return batches[0]
@@ -195,7 +195,7 @@ class Batch:
         return Batch.of_source_records(rows)  # type: ignore[arg-type]
 
     def rows(self) -> Iterator[SourceRecord | SinkRecord]:
-        """The records one by one, for plugins that want them so. A batch without an origin gives source records."""
+        """The records one by one. A batch without an origin gives source records."""
         for i in range(len(self)):
             yield self.row(i)
 
@@ -230,7 +230,7 @@ _FIELDS = {"keys": "key_column", "values": "value_column", "timestamps": "timest
 
 
 def _selected(column: Any, rows: Sequence[int]) -> Any:
-    """These entries of a column, which stays what it is: a list, a table, or late."""
+    """These entries of a column, in the same form: a list, a table, or late."""
     match column:
         case Table():
             return column.select(rows)
@@ -241,7 +241,7 @@ def _selected(column: Any, rows: Sequence[int]) -> Any:
 
 
 def _joined(parts: Sequence[Any], columns: Iterable[Field[Any]]) -> dict[str, Any]:
-    """These columns of all parts, one behind the other."""
+    """These columns of all parts, concatenated."""
     return {c.name: list(chain.from_iterable(_whole(getattr(part, c.name)) for part in parts)) for c in columns}
 
 

@@ -1,7 +1,7 @@
-"""The columns of a batch that are no plain lists: a ``Table`` and a ``Late``.
+"""The columns of a batch that are not plain lists: ``Table`` and ``Late``.
 
-Of maps or structs with the same keys a table keeps columns again: a transform that drops, renames, adds or casts one
-field does not touch the others then, nor any single record.
+A table keeps maps or structs with the same keys as one column per key: a transform that drops, renames, adds or casts
+one field touches neither the other fields nor any single record.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 
 class Table:
-    """A column of a batch whose values are all dicts with these keys, in this order; there is one row and one key at
-    least.
+    """A column of a batch whose values are all dicts with these keys, in this order; it has at least one row and one
+    key.
 
     Columns are never changed in place, nor are the dicts that ``rows`` makes of them.
     """
@@ -37,14 +37,14 @@ class Table:
         return dict(zip(self.names, self.columns, strict=True))
 
     def rows(self) -> list[dict[str, Any]]:
-        """The values one by one, made when first asked for."""
+        """The values one by one, computed on first access."""
         if self._rows is None:
             names = self.names
             self._rows = [dict(zip(names, row, strict=True)) for row in zip(*self.columns, strict=True)]
         return self._rows
 
     def select(self, rows: Sequence[int]) -> Table | list[Any]:
-        """The values of these places, in the order given; a list if there are none."""
+        """The values at these indices, in the order given; an empty list if there are none."""
         return Table(self.names, [[column[i] for i in rows] for column in self.columns]) if len(rows) else []
 
     def __len__(self) -> int:
@@ -66,7 +66,7 @@ class Table:
 
 
 class Late:
-    """A column that is made when it is first asked for, as many sinks never ask."""
+    """A column that is computed on first access, since many sinks never read it."""
 
     __slots__ = ("_list", "_make")
 

@@ -152,7 +152,7 @@ class ConfigDef:
         return value
 
     def validate(self, props: Mapping[str, Any], load: ClassLoader | None = None) -> list[ConfigValue]:
-        """What is found out about every defined setting, errors as sentences; in the order in which Java lists them."""
+        """The validated value of every defined setting with its errors, in the order in which Java lists them."""
         values = self.validate_all(props, load)
         return [values[name] for name in hash_order(values)]
 

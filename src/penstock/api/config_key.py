@@ -1,4 +1,4 @@
-"""One definition of a setting, and what validation finds out about its value.
+"""The definition of one setting, and the result of validating its value.
 
 Java: ``ConfigDef.ConfigKey``, ``ConfigValue`` and the REST interface's ``ConfigKeyInfo``.
 """
@@ -37,7 +37,7 @@ class Recommender(Protocol):
 
 @dataclass(slots=True)
 class ConfigValue:
-    """What validation found out about one setting. A connector's own ``validate`` may add errors to it."""
+    """The result of validating one setting. A connector's own ``validate`` may add errors to it."""
 
     name: str
     value: Any = None

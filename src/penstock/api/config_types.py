@@ -1,4 +1,4 @@
-"""The types of settings: how a text becomes a value, and a value a text again.
+"""The types of settings: how a string is parsed to a value, and a value written as a string.
 
 Java: ``ConfigDef.Type``, ``ConfigDef.parseType``, ``ConfigDef.convertToString`` and
 ``org.apache.kafka.common.config.types.Password``.
@@ -15,8 +15,7 @@ from typing import Any, Final
 from penstock.api.errors import ConfigError
 from penstock.java.text import java_class_name, java_text
 
-# Turns the name of a class, in any spelling that users may use, into what represents it; None if there is no such
-# class.
+# Loads the class of a name, in any spelling that users may use; None if there is no such class.
 ClassLoader = Callable[[str], Any]
 
 _BLANKS = "".join(map(chr, range(33)))  # what String.trim takes away
@@ -34,7 +33,7 @@ NO_DEFAULT: Final = _NoDefault()
 
 
 class Password(str):
-    """A secret. It is the text itself, but prints as ``[hidden]``, formatted or not; ``value`` says it."""
+    """A secret string that prints as ``[hidden]``, formatted or not; ``value`` is the string itself."""
 
     __slots__ = ()
 
@@ -72,7 +71,7 @@ _INTEGERS = {
 
 
 def parse_type(name: str, value: Any, type: ConfigType, load: ClassLoader | None = None) -> Any:
-    """The value of this type that a text (or a value already of that type) stands for; null stays None. Raises
+    """Parse a string to a value of this type; a value that has the type already is kept, None stays None. Raises
     ConfigError.
     """
     if value is None:
@@ -152,7 +151,7 @@ def _class_of(value: object) -> str:
 
 
 def to_text(value: Any, type: ConfigType | None) -> str | None:
-    """The text of a parsed value: lists with commas, classes by name, passwords hidden; None stays None."""
+    """A parsed value as a string: lists with commas, classes by name, passwords hidden; None stays None."""
     if value is None:
         return None
     if type is ConfigType.LIST:

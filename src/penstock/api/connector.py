@@ -1,7 +1,7 @@
-"""Connectors: what divides the work into tasks.
+"""Connectors, which divide the work into tasks.
 
 The worker that holds a connector makes one object of its class, calls ``start`` and then ``task_configs``, and again
-whenever the connector asks by ``context.request_task_reconfiguration()``; ``stop`` at the end. All of it happens on a
+whenever the connector asks by ``context.request_task_reconfiguration()``; ``stop`` at the end. All calls are made on a
 thread of the connector's own. Java: ``org.apache.kafka.connect.connector.Connector``, ``SourceConnector`` and
 ``SinkConnector``.
 """
@@ -24,7 +24,7 @@ class ConnectorContext(Protocol):
         """Ask the runtime to call ``task_configs`` again and to restart the tasks if the answer differs."""
 
     def raise_error(self, error: BaseException) -> None:
-        """Report a failure that needs a person: the connector becomes FAILED with this error as its trace."""
+        """Report a failure that needs an operator: the connector becomes FAILED with this error as its trace."""
 
 
 class Connector:
@@ -43,15 +43,15 @@ class Connector:
         return ConfigDef()
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        """Check settings before they are accepted; called on an object of its own that is not started.
+        """Check settings before they are accepted; called on a separate object that is not started.
 
-        By default every setting is checked by itself, as ``config_def`` says. May take its time: the request waits
-        for it.
+        By default every setting is checked on its own, as ``config_def`` says. The REST request waits for the
+        result.
         """
         return self.config_def().validate(config)
 
     def start(self, config: Mapping[str, str]) -> None:
-        """Called once, before ``task_configs``. ``self.context`` is set. What it raises makes the connector FAILED."""
+        """Called once, before ``task_configs``. ``self.context`` is set. If it raises, the connector becomes FAILED."""
 
     def task_class(self) -> type[SourceTask] | type[SinkTask]:
         raise NotImplementedError
@@ -78,11 +78,11 @@ class SourceConnector(Connector):
     """Base of connectors that bring records into Kafka."""
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
-        """Whether this connector, so configured, can be exactly once; None if its author does not say (KIP-618)."""
+        """Whether this connector can be exactly-once with this configuration; None if unknown (KIP-618)."""
         return None
 
     def can_define_transaction_boundaries(self, config: Mapping[str, str]) -> ConnectorTransactionBoundaries:
-        """Whether its tasks may begin and end transactions themselves, by ``SourceTaskContext.transaction``
+        """Whether its tasks can define transaction boundaries, with ``SourceTaskContext.transaction``
         (KIP-618).
         """
         return ConnectorTransactionBoundaries.UNSUPPORTED
@@ -93,7 +93,7 @@ class SourceConnector(Connector):
         """Check offsets that a user wants to set, pairs of source partition and source offset (None: forget it)
         (KIP-875).
 
-        Raises ConnectError for offsets that this connector could not go on from. Called on an object that is not
+        Raises ConnectError for offsets that this connector could not resume from. Called on an object that is not
         started.
         """
         return False

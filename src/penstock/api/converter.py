@@ -44,7 +44,7 @@ class Converter(_Plugin):
         """
 
     def from_connect(self, topic: str, headers: Sequence[Header], schema: Schema | None, value: Any) -> bytes | None:
-        """The bytes for one value; None for a null. Raises DataError for a value that it can't express."""
+        """The bytes for one value; None for a null. Raises DataError for a value that it can't serialize."""
         raise NotImplementedError
 
     def to_connect(self, topic: str, headers: Sequence[tuple[str, bytes | None]], data: bytes | None) -> SchemaAndValue:
@@ -56,7 +56,7 @@ class Converter(_Plugin):
     ) -> list[bytes | None]:
         """``from_connect`` for columns of equal length.
 
-        Raises as it does; the runtime then finds the culprit record by record.
+        Raises as it does; the runtime then converts record by record to find the one that fails.
         """
         return [self.from_connect(t, h, s, v) for t, h, s, v in zip(topics, headers, schemas, values, strict=True)]
 

@@ -21,19 +21,19 @@ class KafkaError(Exception):
 
 
 class ConnectError(KafkaError):
-    """A connector, task or plugin can't go on. The runtime ends it as FAILED with this as its trace."""
+    """A connector, task or plugin can't continue. The runtime ends it as FAILED with this error as its trace."""
 
     java_name = "org.apache.kafka.connect.errors.ConnectException"
 
 
 class RetriableError(ConnectError):
-    """The same call may succeed later: the runtime makes it again, after a pause."""
+    """The same call may succeed later: the runtime retries it after a pause."""
 
     java_name = "org.apache.kafka.connect.errors.RetriableException"
 
 
 class DataError(ConnectError):
-    """A value does not fit its schema, or can't be converted. ``errors.tolerance`` says what becomes of it."""
+    """A value does not fit its schema, or can't be converted; ``errors.tolerance`` says what happens then."""
 
     java_name = "org.apache.kafka.connect.errors.DataException"
 
@@ -45,7 +45,7 @@ class SchemaBuilderError(DataError):
 
 
 class SchemaProjectorError(DataError):
-    """A value can't be carried over from one schema to another."""
+    """A value can't be projected from one schema to another."""
 
     java_name = "org.apache.kafka.connect.errors.SchemaProjectorException"
 
@@ -63,7 +63,7 @@ class NotFoundError(ConnectError):
 
 
 class AlreadyExistsError(ConnectError):
-    """What a request wants to make exists."""
+    """What a request wants to create exists already."""
 
     java_name = "org.apache.kafka.connect.errors.AlreadyExistsException"
 

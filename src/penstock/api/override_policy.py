@@ -13,7 +13,7 @@ from penstock.api.config import ConfigDef, ConfigValue
 
 
 class ClientOverridePolicy:
-    """Base of policies of one's own."""
+    """Base of custom policies."""
 
     java_name: ClassVar[str] = ""
 
@@ -29,7 +29,7 @@ class ClientOverridePolicy:
         """Called once, with all of the worker's settings."""
 
     def validate(self, overrides: Mapping[str, Any]) -> list[ConfigValue]:
-        """Judge the overrides of one client of a connector, without their prefix: one value for each, errors added to
-        those refused.
+        """Check the overrides of one client of a connector, given without their prefix: one value for each, with errors
+        for those that are refused.
         """
         raise NotImplementedError

@@ -1,8 +1,8 @@
-"""One record: what a plugin sees that does not care for batches.
+"""One record, for plugins that don't work with batches.
 
-``SourceRecord`` and ``SinkRecord`` are Java's classes of these names. They are immutable; a transformation answers
-with ``record.with_(value=...)``. The runtime itself moves whole batches (see ``batch``) and makes records only for
-plugins that ask for them.
+``SourceRecord`` and ``SinkRecord`` are Java's classes of these names. They are immutable; a transformation returns
+``record.with_(value=...)``. The runtime itself moves whole batches (see ``batch``) and makes records only for
+plugins that need them.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRecord(Record):
-    """A record on its way into Kafka, and the position in the source from which reading goes on after it.
+    """A record on its way into Kafka, and the position in the source from which reading resumes after it.
 
     ``source_partition`` says which part of the source it came from (a file, a table), ``source_offset`` where reading
-    goes on behind this record; both are maps of texts to texts, numbers, booleans or None.
+    resumes after this record; both map strings to strings, numbers, booleans or None.
     """
 
     source_partition: dict[str, Any] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class SourceRecord(Record):
 class SinkRecord(Record):
     """A record on its way out of Kafka.
 
-    The ``original_*`` fields tell where it was read, whatever transforms did since.
+    The ``original_*`` fields say where it was read, whatever transforms have changed.
     """
 
     offset: int = -1

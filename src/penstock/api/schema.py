@@ -1,9 +1,9 @@
 """Connect's data model: what a key, a value or a header may be made of.
 
 Values are plain Python: ints, floats, ``str``, ``bytes``, ``list``, and ``dict`` for maps and structs alike; the schema
-that tells them apart travels beside them. A key that is missing from a struct's ``dict`` is null.
-A schema is immutable and may be shared between any number of records and threads; two schemas are equal when all
-that they say is equal. Names, versions and logical types are those of Java's ``org.apache.kafka.connect.data``.
+that distinguishes them is passed beside the value. A key that is missing from a struct's ``dict`` is null.
+A schema is immutable and may be shared between any number of records and threads; two schemas are equal if all
+their attributes are. Names, versions and logical types are those of Java's ``org.apache.kafka.connect.data``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a struct: its name, its place (from 0) and the schema of its values."""
+    """A field of a struct: its name, its index (from 0) and the schema of its values."""
 
     name: str
     index: int
@@ -51,7 +51,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Schema:
-    """What the values beside it are. Use the constants and functions of this module to make one."""
+    """The type and attributes of values. Use the constants and functions of this module to make one."""
 
     type: SchemaType
     optional: bool = False
@@ -111,14 +111,14 @@ class Schema:
         )
 
     def field(self, name: str) -> Field | None:
-        """The field of this name, None if there is none (or this is no struct)."""
+        """The field of this name, None if there is none (or this is not a struct)."""
         return self._by_name.get(name)
 
     def __iter__(self) -> Iterator[Field]:
         return iter(self.fields)
 
     def with_(self, **changes: Any) -> Schema:
-        """The same schema but for these attributes, e.g. ``INT64.with_(optional=True, default=0)``."""
+        """The same schema with these attributes changed, e.g. ``INT64.with_(optional=True, default=0)``."""
         return replace(self, **changes)
 
 

@@ -1,7 +1,7 @@
-"""Sink tasks: what brings records out of Kafka.
+"""Sink tasks, which write records from Kafka to another system.
 
 The runtime makes one object, sets ``context``, calls ``start``, then ``open`` with the partitions it was assigned,
-``put`` with the records, ``pre_commit`` before offsets are committed, ``close`` when partitions are taken away, and
+``put`` with the records, ``pre_commit`` before offsets are committed, ``close`` when partitions are revoked, and
 ``stop``; all from one thread. Java: ``org.apache.kafka.connect.sink.SinkTask``.
 """
 
@@ -26,14 +26,14 @@ class TopicPartition(NamedTuple):
 
 class ErrantRecordReporter(Protocol):
     def report(self, record: SinkRecord, error: BaseException) -> None:
-        """Hand over a record that can't be written.
+        """Report a record that can't be written.
 
-        It goes where ``errors.*`` say. Raises if errors are not tolerated.
+        The settings ``errors.*`` decide what happens to it. Raises if errors are not tolerated.
         """
 
 
 class SinkTaskContext(Protocol):
-    """What the runtime offers to a sink task."""
+    """What the runtime provides to a sink task."""
 
     @property
     def configs(self) -> Mapping[str, str]: ...
@@ -44,13 +44,13 @@ class SinkTaskContext(Protocol):
 
     @property
     def errant_record_reporter(self) -> ErrantRecordReporter | None:
-        """None where ``errors.*`` leave nothing to be done with a record but to fail."""
+        """None if the settings ``errors.*`` neither tolerate nor log errors, nor name a dead letter queue."""
 
     def offset(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Go on reading these partitions from these offsets, with the next ``put``."""
+        """Seek: the next ``put`` continues from these offsets of these partitions."""
 
     def timeout(self, milliseconds: int) -> None:
-        """After a RetriableError: wait so long before the same records are put again."""
+        """After a RetriableError: wait this long before the same records are put again."""
 
     def pause(self, *partitions: TopicPartition) -> None:
         """Don't fetch from these partitions until ``resume``."""
@@ -58,7 +58,7 @@ class SinkTaskContext(Protocol):
     def resume(self, *partitions: TopicPartition) -> None: ...
 
     def request_commit(self) -> None:
-        """Ask for a commit of offsets soon, not only after ``offset.flush.interval.ms``."""
+        """Request a commit of offsets soon, before ``offset.flush.interval.ms`` is over."""
 
 
 class SinkTask:
@@ -77,33 +77,33 @@ class SinkTask:
         """Called with partitions that were newly assigned, before their first records."""
 
     def put(self, records: Sequence[SinkRecord]) -> None:
-        """Take these records, in order per partition. Called also with no records, so that time can be noticed.
+        """Write these records, in order per partition. Also called with no records, so that a task can act on time.
 
-        Raises RetriableError to be given the same records again; anything else ends the task as FAILED. Records need
-        not be durable when it returns: ``flush`` (or ``pre_commit``) tells that.
+        Raise RetriableError to get the same records again; any other error ends the task as FAILED. Records need not be
+        durable when it returns: that is what ``flush`` (or ``pre_commit``) is for.
         """
         raise NotImplementedError
 
     def put_batch(self, batch: Batch) -> None:
         """``put`` for columns (with a ``SinkOrigin``).
 
-        What the runtime really calls. By default makes records and calls ``put``.
+        This is the method that the runtime calls. By default it makes records and calls ``put``.
         """
         self.put(list(batch.rows()))  # type: ignore[arg-type]
 
     def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Make durable what was put; ``offsets`` are those that are about to be committed (of the next record each)."""
+        """Make durable what was put; ``offsets`` are about to be committed (of the next record each)."""
 
     def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         """Called every ``offset.flush.interval.ms`` and before partitions are closed.
 
-        Answer with what is safe to commit.
+        Return the offsets that are safe to commit.
         """
         self.flush(offsets)
         return offsets
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
-        """Called with partitions that this task no longer has, after their last commit."""
+        """Called with partitions that are revoked from this task, after their last commit."""
 
     def stop(self) -> None:
         """Called once, at the end, after ``close``."""

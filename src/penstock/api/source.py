@@ -1,7 +1,7 @@
-"""Source tasks: what brings records into Kafka.
+"""Source tasks, which read records from another system for Kafka.
 
-The runtime makes one object, sets ``context``, calls ``start`` once, then ``poll`` again and again from one thread,
-and ``stop`` from another thread (so that a ``poll`` that blocks can be ended). Java:
+The runtime makes one object, sets ``context``, calls ``start`` once, then ``poll`` repeatedly from one thread,
+and ``stop`` from another thread (so that it can end a ``poll`` that blocks). Java:
 ``org.apache.kafka.connect.source.SourceTask``.
 """
 
@@ -26,7 +26,7 @@ class OffsetReader(Protocol):
 
 
 class TransactionContext(Protocol):
-    """Lets a task say where transactions end, with ``transaction.boundary=connector`` (KIP-618)."""
+    """Lets a task define where transactions end, with ``transaction.boundary=connector`` (KIP-618)."""
 
     def commit_transaction(self, after: SourceRecord | None = None) -> None:
         """Commit after the next batch that ``poll`` gives.
@@ -37,14 +37,14 @@ class TransactionContext(Protocol):
         """
 
     def abort_transaction(self, after: SourceRecord | None = None) -> None:
-        """Throw away what was sent since the last commit, after the next batch or right after that record of it.
+        """Abort what was sent since the last commit, after the next batch or right after that record of it.
 
         ``after`` is as for ``commit_transaction``.
         """
 
 
 class SourceTaskContext(Protocol):
-    """What the runtime offers to a source task."""
+    """What the runtime provides to a source task."""
 
     @property
     def configs(self) -> Mapping[str, str]:
@@ -55,7 +55,7 @@ class SourceTaskContext(Protocol):
 
     @property
     def transaction(self) -> TransactionContext | None:
-        """None unless exactly once is on for this connector and ``transaction.boundary`` is ``connector``."""
+        """None unless exactly-once is enabled for this connector and ``transaction.boundary`` is ``connector``."""
 
 
 class SourceTask:
@@ -70,37 +70,37 @@ class SourceTask:
     def start(self, config: Mapping[str, str]) -> None:
         """Called once before ``poll``, ``self.context`` being set.
 
-        Open what is read and go to ``context.offset_reader``'s place.
+        Open the source and seek to the offset that ``context.offset_reader`` gives.
         """
 
     def poll(self) -> Sequence[SourceRecord] | Batch | None:
-        """The next records, as a list or as columns (with a ``SourceOrigin``); None or nothing if there are none now.
+        """The next records, as a list or as columns (with a ``SourceOrigin``); None or an empty list if there are none
+        now.
 
-        Called again at once after records; after nothing, the runtime waits a moment by itself unless ``idle`` says
-        otherwise. It may block, but must return soon after ``stop``. Raises RetriableError to be called again,
-        anything else to end the task as FAILED.
+        Called again at once after records; after none, the runtime first waits as long as ``idle`` says. It may block,
+        but must return soon after ``stop``. Raise RetriableError to be called again; any other error ends the task as
+        FAILED.
         """
         raise NotImplementedError
 
     def idle(self) -> float:
-        """How many seconds to wait after a ``poll`` that gave nothing.
+        """The seconds to wait after a ``poll`` that returned no records.
 
-        Asked after each of them. A task never sleeps itself.
+        Called after each such ``poll``. A task should not sleep itself.
         """
         return 0.1
 
     def commit(self) -> None:
-        """Called after offsets have been committed, if the task wants to tell its source.
+        """Called after offsets have been committed, for sources that need an acknowledgement.
 
-        Its errors are logged only.
+        Errors are only logged.
         """
 
     def commit_record(self, record: SourceRecord, topic: str, partition: int, offset: int) -> None:
         """Called for each record that Kafka has acknowledged, in order, or that was filtered or skipped (then with
         offset -1, which is also that of records sent with ``acks=0``).
 
-        Its errors are logged only. Overriding it costs a callback per record; leave it alone if you can, or take
-        ``commit_records``.
+        Errors are only logged. Overriding it costs a callback per record; prefer ``commit_records``.
         """
 
     def commit_records(
@@ -115,15 +115,15 @@ class SourceTask:
             self.commit_record(record, topic, partition, offset)  # type: ignore[arg-type]
 
     def settings_for_new_topic(self, settings: TopicSettings) -> TopicSettings | None:
-        """Called when the runtime is about to create a topic for this task's records, with what the rules say
-        (KIP-158).
+        """Called when the runtime is about to create a topic for this task's records, with the settings of the rule
+        that applies (KIP-158).
 
-        Answer with the settings to use (changed as wanted); None leaves the creation to the broker.
+        Return the settings to use, changed or not; None leaves the creation to the broker.
         """
         return settings
 
     def stop(self) -> None:
         """Called once, from another thread, when the task is to end.
 
-        Also if ``start`` failed. ``poll`` may be at work meanwhile.
+        Also called if ``start`` failed. ``poll`` may be running meanwhile.
         """

@@ -32,7 +32,7 @@ A
 B
 {TopicPartition(topic='test', partition=0): 2}
 
-A transform, on a batch and on each record by itself, which must come to the same:
+A transform, on a batch and on each record separately, which must give the same:
 
 >>> from penstock.api.transform import Transformation
 >>> class Drop(Transformation):
@@ -91,10 +91,10 @@ def run_source(
     polls: int | None = None,
     transaction: TransactionContext | None = None,
 ) -> list[SourceRecord]:
-    """Everything that a task gives, from ``start`` to ``stop``.
+    """All records that a task returns, from ``start`` to ``stop``.
 
     ``offsets`` are pairs of source partition and source offset as an earlier run left them. It is polled ``polls``
-    times, or until a poll gives nothing. A RetriableError counts as nothing; what else the task raises is raised here.
+    times, or until a poll gives nothing. A RetriableError counts as an empty poll; any other error is raised here.
     """
     committed = MemoryOffsets([(dict(partition), dict(offset)) for partition, offset in offsets])
     task = task_class()
@@ -127,7 +127,7 @@ def _polled(task: SourceTask) -> list[SourceRecord]:
 
 @dataclass(slots=True)
 class MemorySinkContext:
-    """A ``SinkTaskContext`` that writes down what it is asked for."""
+    """A ``SinkTaskContext`` that records the calls."""
 
     configs: Mapping[str, str]
     assignment: frozenset[TopicPartition]
@@ -162,7 +162,7 @@ class MemorySinkContext:
 
 @dataclass(frozen=True, slots=True)
 class SinkRun:
-    """What a sink task did: the offsets that ``pre_commit`` answered, and the records it reported as errant."""
+    """What a sink task did: the offsets that ``pre_commit`` returned, and the records it reported as errant."""
 
     committed: dict[TopicPartition, int]
     reported: list[tuple[SinkRecord, BaseException]]
@@ -175,7 +175,7 @@ def run_sink(
     """Put these records, ``batch`` at a time, and go through the whole life of a task: start, open, put, pre_commit,
     close, stop.
 
-    Records without an offset get the next one of their partition. A put that raises RetriableError is made again, a few
+    Records without an offset get the next one of their partition. A put that raises RetriableError is retried a few
     times.
     """
     rows = _numbered(records)
@@ -229,9 +229,9 @@ def sink_record(value: Any, topic: str = "test", **attributes: Any) -> SinkRecor
 def apply(
     transform: Transformation | type[Transformation], records: Iterable[R], config: Mapping[str, str] | None = None
 ) -> list[R]:
-    """The records that a transform gives. A class is made an object of and configured first.
+    """The records that a transform returns. A class is instantiated and configured first.
 
-    Raises AssertionError if the transform gives something else for a whole batch than for the records one by one.
+    Raises AssertionError if the transform returns something else for a whole batch than for the records one by one.
     """
     if isinstance(transform, type):
         transform = transform()

@@ -95,7 +95,7 @@ class TopicSettings:
         return self.with_config("unclean.leader.election.enable", "true" if allow else "false")
 
     def with_config(self, name: str, value: Any) -> Self:
-        """Set one topic setting; None takes it back."""
+        """Set one topic setting; None removes it."""
         if value is None:
             self._configs.pop(name, None)
         else:

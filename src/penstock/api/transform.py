@@ -34,11 +34,11 @@ class Transformation:
         """Called once, with the settings whose names began with ``transforms.<alias>.``; raises ConfigError."""
 
     def apply(self, record: R) -> R | None:
-        """The record to go on with: the same, a changed one, or None to drop it."""
+        """The record to continue with: the same, a changed one, or None to drop it."""
         raise NotImplementedError
 
     def apply_batch(self, batch: Batch) -> Batch:
-        """The records to go on with, in order; never changes the columns given.
+        """The records to continue with, in order; must not change the given columns.
 
         May raise for any record of the batch (the runtime then applies it to the records one by one to find which),
         so it must not change its own state before it can no longer fail.
@@ -51,7 +51,7 @@ class Transformation:
 
 
 class Predicate:
-    """Base of all predicates: says for which records a transform counts."""
+    """Base of all predicates: decides which records a transform applies to."""
 
     java_name: ClassVar[str] = ""
 

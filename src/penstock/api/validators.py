@@ -50,7 +50,7 @@ def between(least: float, most: float) -> Range:
 
 
 class ValidString:
-    """One of these texts, in exactly this spelling."""
+    """One of these strings, case-sensitive."""
 
     def __init__(self, *allowed: str | None) -> None:
         self.allowed = allowed
@@ -67,7 +67,7 @@ class ValidString:
 
 
 class CaseInsensitiveValidString:
-    """One of these texts, in any spelling. They are enumerated as Java's hash set does it."""
+    """One of these strings in any case, listed in the order of Java's hash set."""
 
     def __init__(self, *allowed: str) -> None:
         self.allowed = hash_order(text.upper() for text in allowed)
@@ -81,7 +81,7 @@ class CaseInsensitiveValidString:
 
 
 class ValidList:
-    """A list without duplicates and without empty texts, of these texts if any are given (KIP-1161)."""
+    """A list without duplicates and empty strings, of these strings if any are given (KIP-1161)."""
 
     def __init__(self, *allowed: str, empty_allowed: bool = True, null_allowed: bool = False) -> None:
         self.element = ValidString(*allowed)
@@ -110,7 +110,7 @@ class ValidList:
 
 @dataclass(frozen=True, slots=True)
 class ListSize:
-    """A list of so many items at most."""
+    """A list with a maximum number of items."""
 
     most: int
 
@@ -134,7 +134,7 @@ class NonNull:
 
 
 class NonEmptyString:
-    """Null, or a text with at least one character."""
+    """Null, or a string with at least one character."""
 
     def __call__(self, name: str, value: Any) -> None:
         if value == "":
@@ -145,8 +145,8 @@ class NonEmptyString:
 
 
 class NonEmptyStringWithoutControlChars:
-    """A name: null (which is reported as missing elsewhere), or a text with characters, none of them a control
-    character.
+    """A name: null (which is reported as missing elsewhere), or a string that is not empty and has no control
+    characters.
     """
 
     def __call__(self, name: str, value: Any) -> None:
@@ -164,7 +164,7 @@ class NonEmptyStringWithoutControlChars:
 
 
 class Matches:
-    """A text that a regular expression describes as a whole; ``compile`` is for dialects other than Python's."""
+    """A string that matches a regular expression as a whole; ``compile`` is for dialects other than Python's."""
 
     def __init__(self, pattern: str, compile: Callable[[str], re.Pattern[str]] = re.compile) -> None:
         self.pattern = pattern
@@ -207,7 +207,7 @@ class Described:
 
 
 class Composite:
-    """All of several validators; the first complaint counts."""
+    """All of several validators; the first error is raised."""
 
     def __init__(self, *validators: Validator) -> None:
         self.validators: Sequence[Validator] = validators

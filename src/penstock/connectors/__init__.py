@@ -1,4 +1,4 @@
-"""The connectors that ship with Penstock; each module says which of Java's it stands for."""
+"""The connectors that ship with Penstock; each module names the Java classes that it replaces."""
 
 from __future__ import annotations
 

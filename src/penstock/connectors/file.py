@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class FileStreamSourceConnector(SourceConnector):
-    """One task that sends the lines of one file, and goes on with what is appended to it.
+    """One task that sends the lines of one file, and follows what is appended to it.
 
     Beside Java's settings it has ``value.format``: ``bytes`` sends lines as bytes that need not be UTF-8.
     """

@@ -1,8 +1,8 @@
 """The task that appends records to a file, a line each. Java: ``FileStreamSinkTask``.
 
-As in Java, lines are in the file when ``put_batch`` returns; they are not forced to the disk. Other than Java's, which
-goes on as if nothing had happened, this task fails when lines can't be written or the file was deleted: their offsets
-are not committed then, so they are written again by the next run. What a failed write left of a batch is taken back.
+As in Java, lines are in the file when ``put_batch`` returns; they are not forced to the disk. Unlike Java's, which
+ignores such errors, this task fails when lines can't be written or the file was deleted: their offsets are then not
+committed, so the next run writes them again. A failed write of a batch is rolled back.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SINK_CONFIG = ConfigDef().define(
 
 
 class FileStreamSinkTask(SinkTask):
-    """Appends to one file, made if it is not there, or writes to the standard output if ``file`` is not set."""
+    """Appends to one file, created if it does not exist, or writes to the standard output if ``file`` is not set."""
 
     java_name = "org.apache.kafka.connect.file.FileStreamSinkTask"
 

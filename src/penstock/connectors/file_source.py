@@ -1,12 +1,12 @@
 """The task that reads a file line by line. Java: ``FileStreamSourceTask``.
 
-Lines end with ``\\n``, ``\\r`` or ``\\r\\n``; what comes after the last end is waited for, however long the line.
-Source partition ``{"filename": …}``, source offset ``{"position": …}``: bytes up to and with the line's end. (Java
-counts characters, and so goes on at a wrong place in a file that is not all ASCII.)
+Lines end with ``\\n``, ``\\r`` or ``\\r\\n``; an incomplete last line is read once its end is there, however long it
+is. Source partition ``{"filename": …}``, source offset ``{"position": …}``: bytes up to and with the line's end. (Java
+counts characters, and so resumes at a wrong position in a file that is not all ASCII.)
 
-Of a file that changes under the task, Java keeps what it has opened and loses what comes otherwise. Here:
-- A file that is not there yet, or is gone, is waited for.
-- A file that was replaced (renamed and made anew, as log rotation does) is read to its end, the last line even without
+If the file is replaced or truncated, Java keeps reading the one that it has opened and loses the new lines. Here:
+- A file that does not exist yet, or was deleted, is retried until it is there.
+- A file that was replaced (renamed and recreated, as log rotation does) is read to its end, the last line even without
   an end; then the new one is read from its beginning.
 - A file that has become shorter than what was read of it (truncated in place) is read again from its beginning.
 - A stored position beyond the end of the file at the start is left as it is, as in Java: lines are sent once the file
@@ -91,7 +91,7 @@ class FileStreamSourceTask(SourceTask):
         self._stopped = False
         self._missing = False
         self._empty = 0
-        """Polls in a row that gave nothing."""
+        """Consecutive polls without records."""
 
     def start(self, config: Mapping[str, str]) -> None:
         values = SOURCE_CONFIG.parse(config)
@@ -127,7 +127,7 @@ class FileStreamSourceTask(SourceTask):
             )
 
     def idle(self) -> float:
-        """Longer the longer nothing comes, up to the second that Java's always waits."""
+        """Grows while there are no new lines, up to the second that Java always waits."""
         return 0.5 if self._missing else min(0.1 + 0.01 * self._empty, 1.0)
 
     def stop(self) -> None:
@@ -195,7 +195,7 @@ class FileStreamSourceTask(SourceTask):
             self._follow(file)
 
     def _follow(self, file: BinaryIO) -> None:
-        """At the end of the file: see whether it is still the one of that name, and as long as before."""
+        """At the end of the file: check whether it was replaced or truncated."""
         assert self._filename is not None
         opened = os.fstat(file.fileno())
         if opened.st_size < self._seen:

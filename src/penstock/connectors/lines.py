@@ -1,8 +1,8 @@
 """Lines out of blocks of bytes, and the position of each: the inner loop of the file source, thirty million lines a
 minute.
 
-A block is split and decoded as a whole. The positions of its lines are worked out only if somebody asks for other than
-the last.
+A block is split and decoded as a whole. The positions of its lines are computed only if others than the last are
+needed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class LineReader:
         self.start_at(0)
 
     def start_at(self, position: int) -> None:
-        """Forget everything; the next block begins at this position."""
+        """Discard everything; the next block begins at this position."""
         self._position = position
         """Where what is not split yet begins: first ``_whole``, then ``_rest``."""
         self._whole = b""
@@ -46,13 +46,13 @@ class LineReader:
         self._rest = [data[cut:]] if cut < len(data) else []
 
     def end(self) -> None:
-        """No more blocks will come: what is left is a line."""
+        """No more blocks will come: the remainder is a line."""
         if self._rest:
             self._whole += b"".join(self._rest)
             self._rest = []
 
     def take(self, limit: int) -> tuple[list[Any], Positions]:
-        """Up to so many lines, and the positions after them. Raises DataError for bytes that are no UTF-8."""
+        """Up to this many lines, and the positions after them. Raises DataError for bytes that are not UTF-8."""
         if self._next >= len(self._values) and self._whole:
             self._split()
         start, end = self._next, min(self._next + limit, len(self._values))

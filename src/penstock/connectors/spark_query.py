@@ -10,7 +10,7 @@ from penstock.api.connector import Connector
 
 
 class Query:
-    """A task that stands for a query; nobody makes an object of it."""
+    """A task that represents a query; it is never instantiated."""
 
     kind = "query"
 
@@ -33,7 +33,7 @@ class QueryConnector(Connector):
         return cls.settings
 
     def problems(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
-        """What settings contradict each other: the setting to blame, and a sentence."""
+        """Settings that contradict each other: the setting at fault, and a sentence."""
         raise NotImplementedError
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:

@@ -1,7 +1,7 @@
-"""Where jars come from and how this machine reaches it: Maven's conventions, as far as a download needs them.
+"""The repository of jars and the network settings to reach it, by Maven's conventions.
 
 The default is Maven Central. A mirror in the user's ``~/.m2/settings.xml``, the usual proxy variables and
-``SSL_CERT_FILE`` are honoured, since Java by itself knows none of them.
+``SSL_CERT_FILE`` are honoured, since Java ignores them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def mirror(settings: Path) -> str | None:
 
 
 def jvm_options(scratch: Path, runtime: Java) -> list[str]:
-    """System properties that let a JVM reach the network as this process would; they may name a file in ``scratch``."""
+    """System properties with which a JVM uses this process's proxies and certificates; they may name a file in
+    ``scratch``.
+    """
     options = proxy_options(urllib.request.getproxies())
     # The wheel's Java trusts the public authorities only, not those that this machine's owner has added.
     own = os.environ.get("SSL_CERT_FILE") or runtime.bundled

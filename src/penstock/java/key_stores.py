@@ -91,7 +91,7 @@ def _open_jks(store: bytes, password: str | None, key_password: str | None) -> _
     if password is not None:
         seal = hashlib.sha1(password.encode("utf-16-be") + b"Mighty Aphrodite" + body)
         if seal.digest() != digest:
-            raise ValueError("its seal does not fit the password")
+            raise ValueError("its digest does not match the password")
     read, opened = _Reader(body), _Store()
     read.take(4)
     version, entries = read.number(), read.number()
@@ -122,12 +122,12 @@ def _recover(protected: bytes, password: str) -> bytes:
         stream += last
     key = bytes(a ^ b for a, b in zip(hidden, stream, strict=False))
     if hashlib.sha1(secret + key).digest() != checksum:
-        raise ValueError("the password of the key does not fit")
+        raise ValueError("the password of the key is wrong")
     return load_der_private_key(key, None).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
 def _octets(der: bytes) -> bytes:
-    """The content of the second element of an ASN.1 sequence: the octet string behind the algorithm."""
+    """The content of the second element of an ASN.1 sequence: the octet string after the algorithm."""
     inner, _ = _element(der)
     _, rest = _element(inner)
     octets, _ = _element(rest)

@@ -19,8 +19,8 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Lines without leading blanks, comments and empty lines; one that ends in an odd number of backslashes goes on in
-    the next.
+    """Lines without leading blanks, comments and empty lines; one that ends in an odd number of backslashes continues
+    in the next.
     """
     parts: list[str] = []
     for natural in _LINE_END.split(text):

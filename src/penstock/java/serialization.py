@@ -1,7 +1,7 @@
 """Java's object serialization, as far as a ``HashMap<byte[], byte[]>`` goes.
 
 That is what Java Connect's standalone mode keeps its source offsets in (``FileOffsetBackingStore``), so that its file
-can be taken over and given back. The format: Java Object Serialization Specification, chapter 6.
+can be used by either. The format: Java Object Serialization Specification, chapter 6.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ for each in golden("progress"):
 def test_syncs_are_due_as_with_java(lag: str) -> None:
     progress = Progress(int(lag))
     for upstream, downstream, due in PROGRESS[lag]:
-        assert progress.moves(int(upstream), int(downstream)) is (due == "true"), (upstream, downstream)
+        assert progress.advance(int(upstream), int(downstream)) is (due == "true"), (upstream, downstream)
 
 
 @pytest.mark.integration
@@ -42,7 +42,7 @@ def test_syncs_are_written_at_once_or_with_the_next_commit(kafka: Kafka, bootstr
     syncs.mirrored(topic_partition, [8], [15])
     syncs.flush()
     eventually(lambda: len(written(kafka, topic)) > 2)
-    assert written(kafka, topic)[2:] == [OffsetSync(topic_partition, 8, 15)], "a gap is told at once, nothing twice"
+    assert written(kafka, topic)[2:] == [OffsetSync(topic_partition, 8, 15)], "a gap is written at once, nothing twice"
 
 
 def written(kafka: Kafka, topic: str) -> list[OffsetSync]:

@@ -1,7 +1,7 @@
-"""What the mirror connectors ask of a cluster: topics and their settings, access rights, groups and their offsets.
+"""The mirror connectors' requests to a cluster: topics and their settings, ACLs, groups and their offsets.
 
 Functions over an ``AdminClient``; each waits for its answer, ``timeout`` seconds at most, and raises KafkaException if
-the cluster as a whole can't answer. What fails for a single topic or group is logged, and the others are done.
+the request as a whole fails. Failures of single topics or groups are logged; the others are processed.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def create_topics(admin: AdminClient, topics: list[NewTopic], timeout: float) ->
 
 
 def grow_topics(admin: AdminClient, counts: Mapping[str, int], timeout: float) -> None:
-    """Bring each topic up to this number of partitions."""
+    """Increase each topic to this number of partitions."""
     wanted = [NewPartitions(topic, count) for topic, count in counts.items()]
     for name, future in admin.create_partitions(wanted, request_timeout=timeout).items():
         problem = "Could not create topic-partitions for %s: %s"
@@ -81,9 +81,9 @@ def grow_topics(admin: AdminClient, counts: Mapping[str, int], timeout: float) -
 def alter_settings(
     admin: AdminClient, changes: Mapping[str, Mapping[str, str | None]], timeout: float
 ) -> Exception | None:
-    """Set these settings of topics, or take them back to their defaults (None).
+    """Set these settings of topics, or reset them to their defaults (None).
 
-    The answer is an error that says that the cluster can't do that at all.
+    Returns an error if the cluster does not support it at all.
     """
     resources = []
     for topic, settings in changes.items():
@@ -109,7 +109,7 @@ _DELETE = AlterConfigOpType.DELETE
 
 
 def topic_rights(admin: AdminClient, timeout: float) -> list[AclBinding] | None:
-    """Access rights to topics; None if the cluster has no authorizer."""
+    """ACLs of topics; None if the cluster has no authorizer."""
     try:
         found: list[AclBinding] = admin.describe_acls(ANY_TOPIC_RIGHTS, request_timeout=timeout).result(timeout + 5)
     except KafkaException as error:
@@ -171,7 +171,7 @@ def commit(admin: AdminClient, group: str, offsets: Committed, timeout: float) -
 
 
 def _done(future: Future[Any], timeout: float, problem: str, name: str, expected: int | None = None) -> bool:
-    """Whether it worked; if not that is logged, unless it is what was to be expected."""
+    """Whether it succeeded; a failure is logged, unless it is the expected one."""
     try:
         future.result(timeout + 5)
     except KafkaException as error:

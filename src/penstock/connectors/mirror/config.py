@@ -1,7 +1,7 @@
 """A mirror connector's configuration: typed values, the names of its topics, and the settings of its clients.
 
 Clients of the source cluster get ``source.cluster.*`` (addresses and security), then ``consumer.*``, ``producer.*`` or
-``admin.*``, then ``source.consumer.*`` and so on; those of the target cluster likewise. Java: the methods of
+``admin.*``, then ``source.consumer.*`` and so on; and correspondingly those of the target cluster. Java: the methods of
 ``MirrorConnectorConfig`` and of its subclasses.
 """
 
@@ -32,7 +32,7 @@ _CLUSTER_WIDE = {"bootstrap.servers", *SECURITY}
 
 
 def consumer_settings(config: Mapping[str, str], cluster: str) -> dict[str, str]:
-    """The settings of consumers of a cluster, ``source`` or ``target``, but for the client's id."""
+    """The settings of consumers of a cluster, ``source`` or ``target``, without ``client.id``."""
     settings = _client_settings(config, cluster, "consumer")
     return {"auto.offset.reset": "earliest", **settings, "enable.auto.commit": "false"}
 
@@ -88,7 +88,7 @@ class MirrorConfig:
 
     @property
     def label(self) -> str:
-        """What clients and log lines are called after."""
+        """The name in client ids and log lines."""
         index = "" if self["task.index"] is None else f"-{self['task.index']}"
         return f"{self.source}->{self.target}|{self.name}{index}"
 
@@ -99,7 +99,7 @@ class MirrorConfig:
         return milliseconds / 1000
 
     def interval(self, what: str) -> float | None:
-        """Seconds between two of what ``<what>.enabled`` and ``<what>.interval.seconds`` are about; None for never."""
+        """The seconds of ``<what>.interval.seconds``; None if ``<what>.enabled`` is false or the interval negative."""
         seconds: int = self[f"{what}.interval.seconds"]
         return seconds if self[f"{what}.enabled"] and seconds >= 0 else None
 
@@ -147,7 +147,7 @@ class MirrorConfig:
         return self._named(_client_settings(self.given, cluster, "admin"), role)
 
     def new_admin(self, cluster: str, role: str) -> AdminClient:
-        """Raises KafkaError if there is no way to the cluster."""
+        """Raises KafkaError if no address of the cluster can be resolved."""
         settings = self.admin(cluster, role)
         try:
             check_resolvable(settings)

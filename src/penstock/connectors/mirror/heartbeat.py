@@ -1,4 +1,4 @@
-"""``MirrorHeartbeatConnector``: a record every second, which shows those who look at the target that mirroring works.
+"""``MirrorHeartbeatConnector``: a record every second, which shows on the target that mirroring works.
 
 Java: ``org.apache.kafka.connect.mirror.MirrorHeartbeatConnector``, ``MirrorHeartbeatTask``.
 """
@@ -24,7 +24,7 @@ from penstock.kafka.admin import TopicSpec, create_topic
 
 
 class MirrorHeartbeatTask(SourceTask):
-    """Beats every ``emit.heartbeats.interval.seconds``, for the first time after that time."""
+    """Sends a heartbeat every ``emit.heartbeats.interval.seconds``, the first after one interval."""
 
     java_name = "org.apache.kafka.connect.mirror.MirrorHeartbeatTask"
 

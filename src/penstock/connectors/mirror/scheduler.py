@@ -1,6 +1,6 @@
-"""One thread that does a mirror connector's work in the background, again and again at intervals.
+"""One thread that runs a mirror connector's background jobs, periodically.
 
-What one job raises is logged, and the others go on. Java: ``Scheduler``.
+Errors of a job are logged and don't affect the others. Java: ``Scheduler``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Scheduler:
         self._thread.start()
 
     def execute(self, job: Job, description: str) -> None:
-        """Do it now, behind what is being done, and wait for it, but not for ever."""
+        """Run it now, after the jobs that are due, and wait for it, for ``timeout`` at most."""
         done = threading.Event()
 
         def once(due: float) -> None:
@@ -48,7 +48,7 @@ class Scheduler:
         self._at(time.monotonic(), lambda due: self._run(job, description))
 
     def repeat(self, job: Job, interval: float | None, description: str, *, at_once: bool) -> None:
-        """Do it every so many seconds, now for the first time or after the first interval; None is never."""
+        """Run it every ``interval`` seconds, the first time now or after one interval; None means never."""
         if interval is None:
             return
 
@@ -59,7 +59,7 @@ class Scheduler:
         self._at(time.monotonic() + (0 if at_once else interval), again)
 
     def close(self) -> None:
-        """Do nothing more; waits for the job at work."""
+        """Run no more jobs; waits for the one that is running."""
         with self._changed:
             self._closed = True
             self._changed.notify()

@@ -195,7 +195,7 @@ def _own(*tables: str) -> ConfigDef:
 
 
 class Settings:
-    """The settings of one kind of mirror connector; ``all`` is what it shows, ``own`` what it has beyond others."""
+    """The settings of one kind of mirror connector; ``all`` is what it shows, ``own`` what only it has."""
 
     def __init__(self, table: str) -> None:
         self.own = _own(table)
@@ -209,7 +209,7 @@ class Settings:
         return self._task.parse(config, load)
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        """What every connector has is judged by the runtime."""
+        """The runtime validates the settings that every connector has."""
         values = self.own.validate(config, load)
         for name, why in _WITHOUT_EFFECT.items():
             key = self.own.keys.get(name)

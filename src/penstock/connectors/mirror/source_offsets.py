@@ -23,7 +23,9 @@ NO_OFFSET = {OFFSET: 0}
 
 
 class OffsetsRefused(KafkaError):
-    """Offsets that the connector could not go on from. As with Java's the answer is 500: it is no ConnectError here."""
+    """Offsets that the connector could not resume from. As in Java the request answers 500, so it is not a
+    ConnectError.
+    """
 
     java_name = "org.apache.kafka.connect.errors.ConnectException"
 
@@ -35,7 +37,7 @@ def source_partition(cluster: str, topic_partition: TopicPartition) -> dict[str,
 def check(offsets: Pairs, texts: Sequence[str], *, with_partition: bool, only_zero: bool) -> bool:
     """Whether these may be set: ``texts`` are the members of the partition that must be texts.
 
-    Removing (None) is always possible, so that what is wrong can be cleaned up. Raises OffsetsRefused.
+    Removing (None) is always possible, so that wrong offsets can be removed. Raises OffsetsRefused.
     """
     for partition, offset in offsets:
         if offset is None:

@@ -16,7 +16,7 @@ SUNDAY = 1
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One moment, taken apart. ``year`` is 0 for 1 BC; ``weekday`` is 1 for Sunday to 7."""
+    """One moment, split into its fields. ``year`` is 0 for 1 BC; ``weekday`` is 1 for Sunday to 7."""
 
     year: int
     month: int

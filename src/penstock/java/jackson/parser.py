@@ -1,4 +1,4 @@
-"""A parser of JSON that takes what Jackson takes and complains as Jackson complains; slow, for what orjson refuses.
+"""A parser of JSON that accepts what Jackson accepts, with Jackson's messages; slow, for what orjson refuses.
 
 The standard library's ``json`` refuses leading zeros, text after the value and control characters otherwise than
 Jackson, and its messages are not Jackson's, which dead letters and traces carry to the letter.

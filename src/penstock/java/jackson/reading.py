@@ -1,8 +1,8 @@
 """JSON as Jackson reads and writes it, on top of orjson.
 
 Writing differs from orjson in doubles and in the escapes of control characters. Reading is more lenient: leading zeros,
-numbers of any size, lone surrogates, anything behind the first value, other encodings; whatever orjson refuses is read
-again by a parser that knows Jackson's rules and complaints. orjson reads integers beyond 64 bits as floats, so that a
+numbers of any size, lone surrogates, anything after the first value, other encodings; what orjson refuses is read
+again by a parser with Jackson's rules and messages. orjson reads integers beyond 64 bits as floats, so that a
 caller for whom this makes a difference asks ``parse`` for the exact ``int`` or ``Decimal`` instead of ``loads``.
 """
 

@@ -24,7 +24,7 @@ def replace_all(pattern: re.Pattern[str], replacement: str, text: str) -> str:
     replace = replacer(pattern, replacement)
     parts: list[str] = []
     start = end = 0
-    # Unlike re.sub, Java goes on one character behind an empty match.
+    # Unlike re.sub, Java continues one character after an empty match.
     while start <= len(text) and (found := pattern.search(text, start)) is not None:
         parts += (text[end : found.start()], replace(found))
         end = found.end()

@@ -30,7 +30,7 @@ class Scanner:
         return char
 
     def _escaped_class(self) -> CharSet | None:
-        """The set of ``\\d``, ``\\p{Alpha}`` and the like at this place (behind the backslash), consumed; None if there
+        """The set of ``\\d``, ``\\p{Alpha}`` and the like at this place (after the backslash), consumed; None if there
         is none.
         """
         char = self._peek()
@@ -55,7 +55,7 @@ class Scanner:
         return found if char == "p" else found.negated()
 
     def _escaped_character(self) -> str:
-        """The one character that an escape stands for, which is consumed from behind its backslash."""
+        """The one character that an escape stands for, which is consumed from after its backslash."""
         char = self._take()
         if char in _ESCAPED_CHARACTERS:
             return _ESCAPED_CHARACTERS[char]
@@ -102,7 +102,7 @@ class Scanner:
         return match[0]
 
     def _class_set(self) -> CharSet:
-        """The set described behind a ``[``, up to and with its ``]``."""
+        """The set described after a ``[``, up to and with its ``]``."""
         negated = self._peek() == "^"
         self.i += negated
         result: CharSet | None = None

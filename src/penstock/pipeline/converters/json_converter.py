@@ -1,7 +1,7 @@
 """JsonConverter: JSON in an envelope with its schema (``{"schema":...,"payload":...}``), or plain.
 
 Bytes equal Java's. Whole batches are quick because a schema's JSON is made once, and because the head of an envelope,
-once it has been understood, is recognised by its bytes: only the payloads of the records behind it are parsed.
+once parsed, is recognised by its bytes: of the following records only the payloads are parsed.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class JsonConverter(AnyConverter):
         return self._one_by_one(data)
 
     def _payloads(self, data: list[bytes | None]) -> list[bytes] | None:
-        """What is in the envelopes if all begin as the one that was understood last; None otherwise."""
+        """The payloads if all envelopes begin as the one that was parsed last; None otherwise."""
         prefix, length = self._prefix, len(self._prefix)
         items = [item[length:-1] for item in data if item and item.startswith(prefix) and item.endswith(_TAIL)]
         return items if len(items) == len(data) else None
@@ -247,7 +247,7 @@ class JsonConverter(AnyConverter):
         return found
 
     def _remember(self, data: bytes | None, schema: Schema | None) -> None:
-        """Keep the head of an envelope that was understood, if it is spelled as Java spells it."""
+        """Remember the head of an envelope that was parsed, if it is spelled as Java spells it."""
         if data is None or not self.schemas_enabled or self.schema is not None or not data.startswith(_HEAD):
             return
         end = data.find(_MIDDLE)

@@ -1,7 +1,7 @@
 """Objects of JSON as a ``Table``: if all have the same keys, each field is read as a column, and what is of one kind
 and in its range, as nearly always, is left as it is.
 
-Nodes are taken as orjson gives them. Nothing is changed in them before it is sure that they become a table.
+Nodes are those of orjson. They are not changed before it is certain that they become a table.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Column = Sequence[Any]
 
 
 def columns_of_maps(nodes: list[Node]) -> dict[str, Column] | None:
-    """The columns of objects with the same keys, in the order of a Java ``HashMap``; None if they aren't that."""
+    """The columns of objects with the same keys, in the order of a Java ``HashMap``; None for other nodes."""
     first = nodes[0]
     if type(first) is not dict or not first or set(map(type, nodes)) != {dict} or set(map(len, nodes)) != {len(first)}:
         return None

@@ -53,7 +53,7 @@ class JsonWriter:
         return found
 
     def ready(self, schema: Schema | None, values: list[Any]) -> bool:
-        """Whether all these values can go to orjson as they are: quick to tell of structs of plain fields."""
+        """Whether all these values can go to orjson unchanged; quick for structs of plain fields."""
         if schema is None or schema.type is not SchemaType.STRUCT or not schema.fields:
             return False
         if set(map(type, values)) != {dict} or set(map(tuple, values)) != {

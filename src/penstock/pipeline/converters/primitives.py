@@ -1,7 +1,7 @@
 """Converters for one primitive type each: the big-endian bytes that Kafka's own serializers write.
 
-Java's number converters answer for keys, values and headers, ignore the schema, and care for the class of the value
-only.
+Java's number converters convert keys, values and headers, ignore the schema, and check only the class of the
+value.
 """
 
 from __future__ import annotations

@@ -242,5 +242,5 @@ def _of_any(target: SchemaType) -> Caster:
 
 
 def _shown_as_float32(cast: Caster) -> Caster:
-    """Without a schema nothing tells later that a number has 32 bits only: it becomes the one that prints the same."""
+    """Without a schema the width of 32 bits would be lost: the number becomes the double that prints the same."""
     return lambda value: float(float_text(cast(value)))

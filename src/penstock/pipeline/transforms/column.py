@@ -2,7 +2,7 @@
 
 A batch has nearly always one schema in a column, and what a transform does to a struct follows from its schema alone.
 So a transform plans once per schema (see ``Plans``) and then goes over the values. A batch with several schemas, or
-with nulls that are let through, is taken apart, transformed and put together again in its order.
+with nulls that pass unchanged, is split, transformed and joined again in its order.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class ColumnTransform(BuiltIn):
 def parts_by_schema(
     schemas: list[Schema | None], values: list[Any], without_nulls: bool = False
 ) -> list[Sequence[int]] | None:
-    """The places of the values of each schema, without those of nulls if wished; None if all values form one part."""
+    """The indices of the values of each schema, without those of nulls if wanted; None if all values form one part."""
     # all() is by far the cheapest way to see that no value is null.
     nulls = without_nulls and not all(values) and None in values
     if not nulls and schemas.count(schemas[0]) == len(schemas):

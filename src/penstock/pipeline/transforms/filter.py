@@ -1,4 +1,4 @@
-"""Filter: drops every record that it is given, so a predicate decides which those are (KIP-585)."""
+"""Filter: drops every record that it gets; a predicate selects them (KIP-585)."""
 
 from __future__ import annotations
 

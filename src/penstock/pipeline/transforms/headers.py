@@ -1,4 +1,4 @@
-"""InsertHeader and DropHeaders (KIP-440): headers with a fixed value, and headers to be rid of."""
+"""InsertHeader and DropHeaders (KIP-440): headers with a fixed value, and headers to remove."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The order of the entries of a schemaless map after a transform.
 
 Java's transforms rebuild maps as ``HashMap``, and what is written in the end (JSON, ``toString``) shows the order in
-which such a map goes over its keys. A ``dict`` here is kept in that order: it follows from the order the map had
+which such a map iterates over its keys. A ``dict`` here is kept in that order: it follows from the order the map had
 before, the keys that were put, and the number of buckets the new map began with.
 """
 
@@ -36,7 +36,7 @@ def orders(put: Iterable[str] = ()) -> Plans[Keys, Keys]:
 
 
 def for_each(plans: Plans[Keys, T], values: list[dict[Any, Any]]) -> Iterable[T]:
-    """The plan for the keys of each map. That all have the same keys, as is usual, is quickly seen."""
+    """The plan for the keys of each map. Fast if all have the same keys, as is usual."""
     if not values:
         return ()
     first = list(values[0])
@@ -48,8 +48,8 @@ def for_each(plans: Plans[Keys, T], values: list[dict[Any, Any]]) -> Iterable[T]
 def skeletons(put: Iterable[str] = (), *, filled: bool = False) -> Plans[Keys, dict[Any, None]]:
     """By the keys of a map: a dict of nulls whose keys are those of a copy, into which further keys were put, in order.
 
-    ``{**skeleton, **old, **new}`` is then a dict in that order. ``filled``: whoever uses it sets all keys that are put,
-    so that an empty skeleton does where these just come last.
+    ``{**skeleton, **old, **new}`` is then a dict in that order. ``filled``: the caller sets all keys that are put, so
+    that an empty skeleton is enough where these come last.
     """
     names = tuple(put)
 

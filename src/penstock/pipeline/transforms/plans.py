@@ -1,4 +1,4 @@
-"""What a transform works out once for all values of a kind: plans by schema, or by the keys of a schemaless map."""
+"""What a transform computes once for all values of a kind: plans by schema, or by the keys of a schemaless map."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Plans(dict[K, T]):
-    """Plans by what they are for, made when first asked for: ``plans[schema]``. Only a limited number is kept."""
+    """Plans by key, computed on first access: ``plans[schema]``. Only a limited number is kept."""
 
     LIMIT = 1000
 

@@ -1,4 +1,4 @@
-"""Kafka's own predicates (KIP-585): for which records a transform counts, by topic, header or missing value."""
+"""Kafka's own predicates (KIP-585): which records a transform applies to, by topic, header or null value."""
 
 from __future__ import annotations
 

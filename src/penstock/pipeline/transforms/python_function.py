@@ -1,8 +1,8 @@
 """PythonFunction: a function of yours as a transform, without a class around it.
 
 ``transforms.t.type=penstock.transforms.PythonFunction``, ``transforms.t.function=shop.cleaning:anonymize``. The
-function is given a Record and answers with a Record, or with None to drop it; with ``mode=batch`` it is given a Batch
-and answers with a Batch.
+function takes a Record and returns a Record, or None to drop it; with ``mode=batch`` it takes a Batch and returns a
+Batch.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ _BY_CLASS: dict[type, str] = {
 
 
 def class_name(schema: Schema | None, value: Any) -> str:
-    """The Java class of a value that has this schema; the schema tells structs from maps and ints from longs."""
+    """The Java class of a value with this schema, which distinguishes structs from maps and ints from longs."""
     kind = type(value)
     if schema is not None:
         if kind is dict and schema.type is SchemaType.STRUCT:

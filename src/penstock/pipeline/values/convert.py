@@ -236,7 +236,7 @@ def infer_schema(value: Any) -> Schema | None:
 
 
 def _common(values: Any) -> Schema | None:
-    """Java tells only the type of the elements here, so that containers in containers lose theirs."""
+    """As in Java only the type of the elements is inferred, so that containers in containers lose theirs."""
     known: SchemaType | None = None
     optional = False
     for value in values:

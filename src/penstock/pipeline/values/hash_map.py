@@ -1,7 +1,7 @@
 """The order of ``java.util.HashMap``: Java's converters and transforms keep schemaless objects in hash maps, and the
 order shows in the JSON and the text they become.
 
-What the order follows from is in ``penstock.java.hash_map``; here a key's schema says which class Java's key is of.
+The order is that of ``penstock.java.hash_map``; here a key's schema says which class Java's key is of.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def hash_map(
     """These entries in the order of a ``HashMap`` into which they were put one by one, its table being of this size at
     first.
 
-    Keys that are no text are told apart by ``key_type``: a long has another hash code than the same int. Maps whose
+    ``key_type`` decides which class the keys have in Java: a long has another hash code than the same int. Maps whose
     keys are arrays, maps or structs keep their order.
     """
     keys = tuple(entries)
@@ -49,13 +49,13 @@ def in_hash_order(entries: dict[str, Any]) -> dict[str, Any]:
 
 
 class Order(NamedTuple):
-    """In which a ``HashMap`` goes over some keys."""
+    """The order in which a ``HashMap`` iterates over some keys."""
 
     keys: tuple[str, ...]
     kept: bool
-    """It is the one in which they were put."""
+    """It is the order in which they were put."""
     certain: bool
-    """It is the same for any order in which they are put."""
+    """It does not depend on the order in which they are put."""
 
 
 @lru_cache(10_000)

@@ -20,7 +20,7 @@ DAY = 86_400_000
 
 
 def scale(schema: Schema) -> int:
-    """The number of digits behind the point that a Decimal schema prescribes."""
+    """The number of digits after the point that a Decimal schema prescribes."""
     text = schema.parameters.get("scale")
     if text is None:
         raise DataError("Invalid Decimal schema: scale parameter not found.")

@@ -67,7 +67,7 @@ def _field(name: str, schema: Schema, value: Any) -> str:
 
 
 def moment_text(millis: int) -> str:
-    """A ``java.util.Date``: a time on the first day and before, a date at midnight, a timestamp else."""
+    """A ``java.util.Date``: a time on the first day and before, a date at midnight, otherwise a timestamp."""
     if millis < DAY:
         return TIME_FORMAT.format_millis(millis)
     return (TIMESTAMP_FORMAT if millis % DAY else DATE_FORMAT).format_millis(millis)

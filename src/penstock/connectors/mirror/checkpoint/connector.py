@@ -1,6 +1,6 @@
-"""``MirrorCheckpointConnector``: where the groups of the source cluster would be on the target cluster.
+"""``MirrorCheckpointConnector``: offsets of the source cluster's groups, translated for the target cluster.
 
-The connector finds the groups and deals them out to its tasks (``checkpoint_task``). Java:
+The connector finds the groups and assigns them to its tasks (``checkpoint.task``). Java:
 ``org.apache.kafka.connect.mirror.MirrorCheckpointConnector``.
 """
 

@@ -1,4 +1,4 @@
-"""The task that writes checkpoints for some groups, and commits their offsets on the target cluster if that is wanted.
+"""The task that writes checkpoints for some groups, and commits their offsets on the target cluster if configured.
 
 Java: ``MirrorCheckpointTask``, ``CheckpointStore``.
 """
@@ -35,12 +35,14 @@ Checkpoints = dict[TopicPartition, Checkpoint]
 
 
 def is_news(checkpoint: Checkpoint, last: Checkpoint | None) -> bool:
-    """Whether it is to be written: not if that would move the group back on the target, unless it went back itself."""
+    """Whether to write it: not if that would rewind the group on the target, unless the group was rewound on the
+    source.
+    """
     return last is None or checkpoint.upstream < last.upstream or checkpoint.downstream > last.downstream
 
 
 def to_commit(checkpoints: Checkpoints, on_target: Committed | None) -> dict[TopicPartition, tuple[int, str]]:
-    """The offsets to commit for a group that has these on the target, or is not there (None)."""
+    """The offsets to commit for a group that has these on the target, or does not exist there (None)."""
     return {
         topic_partition: (each.downstream, each.metadata)
         for topic_partition, each in checkpoints.items()

@@ -1,7 +1,7 @@
-"""Reading one of the mirror's own topics from its beginning, to its end or for ever.
+"""Reading one of the mirror's own topics from its beginning, to its end or forever.
 
-Only partition 0 is used. A topic that does not exist yet is waited for. Java: ``KafkaBasedLog`` as ``CheckpointStore``
-and ``OffsetSyncStore`` use it.
+Only partition 0 is used. A topic that does not exist yet is retried until it does. Java: ``KafkaBasedLog`` as
+``CheckpointStore`` and ``OffsetSyncStore`` use it.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class TopicReader:
     def __init__(self, consumer: Mapping[str, str], topic: str, on_record: OnRecord) -> None:
         """``consumer``: its settings, as Java's."""
         self._settings, self._topic, self._on_record = dict(consumer), topic, on_record
-        self._settings.setdefault("group.id", self._settings["client.id"])  # never used, but wanted
+        self._settings.setdefault("group.id", self._settings["client.id"])  # never used, but required
         self._stopping = threading.Event()
 
     def stop(self) -> None:
         self._stopping.set()
 
     def read(self, on_end: Callable[[], None], *, forever: bool) -> None:
-        """Give every record to ``on_record``; ``on_end`` is called once, when all that was there has been given.
+        """Pass every record to ``on_record``; call ``on_end`` once, at the end of what was there at the start.
 
         Returns then, unless ``forever``. Raises ConnectError if the topic may not be read.
         """
@@ -64,7 +64,7 @@ class TopicReader:
             consumer.close()
 
     def _take(self, message: Message) -> bool:
-        """Whether this is the end."""
+        """Whether this is the end of the partition."""
         error = message.error()
         if error is None:
             try:
@@ -78,5 +78,5 @@ class TopicReader:
         elif error.code() in _DENIED:
             raise ConnectError(f"Topic {self._topic} can't be read: {error.str()}")
         else:
-            log.warning("While reading topic %s: %s", self._topic, error.str())
+            log.warning("Error while reading topic %s; retrying: %s", self._topic, error.str())
         return False

@@ -1,8 +1,8 @@
 """From offsets of source partitions to offsets of mirrored ones, by the offset syncs that were read.
 
 Of each partition 64 syncs are kept at most: the latest, and earlier ones that are the farther apart the older they are,
-so that a group far behind is still translated to a place not too far before its own. Java: ``OffsetSyncStore``, whose
-choice of syncs this keeps.
+so that the offset of a group that lags far behind is still translated to one not too far before its own. Java:
+``OffsetSyncStore``, whose choice of syncs this keeps.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Translation:
         self.must_read_to_end = True
         """While the topic is read for the first time, only the last sync of a partition counts.
 
-        Otherwise a group might be translated to an earlier place than by the run before. Not needed if the checkpoints
-        of that run are known.
+        Otherwise an offset might be translated to an earlier one than by the previous run. Not needed if the
+        checkpoints of that run are known.
         """
         self.at_end = False
         """Set by the reader when it has read all that was there at the start; nothing is translated before."""
@@ -40,14 +40,14 @@ class Translation:
             self._syncs[sync.topic_partition] = _updated(kept, sync)
 
     def downstream(self, topic_partition: TopicPartition, upstream: int) -> int | None:
-        """The offset of the mirrored partition from which nothing is missed; None if it can't be said (yet)."""
+        """The offset of the mirrored partition from which nothing is missed; None if that is not known (yet)."""
         kept = self._syncs.get(topic_partition)
         if not self.at_end or kept is None:
             return None
         sync = next((each for each in kept if each.upstream <= upstream), kept[-1])
         if sync.upstream > upstream:
             return TOO_OLD
-        # Behind a sync only the next offset is certain: how many records are missing after it is not known.
+        # After a sync only the next offset is certain: how many records are missing after it is not known.
         return sync.downstream + (upstream != sync.upstream)
 
 
@@ -73,18 +73,18 @@ def _updated(old: list[OffsetSync], latest: OffsetSync) -> list[OffsetSync]:
             if not (at < current and skip):
                 break
         if _recent(syncs[previous], syncs[current], previous, current):
-            break  # and so are all behind it
+            break  # and so are all after it
         syncs[current] = replacement
     return syncs
 
 
 def _recent(a: OffsetSync, b: OffsetSync, i: int, j: int) -> bool:
-    """Whether ``b`` is not too old for place ``j``, ``a`` being at ``i``."""
+    """Whether ``b`` is not too old for index ``j``, ``a`` being at ``i``."""
     bound = b.upstream + (1 << j) - (1 << i)
     return a is b or bound >= _MAX or a.upstream <= bound
 
 
 def _apart(a: OffsetSync, b: OffsetSync, i: int) -> bool:
-    """Whether ``b`` is old enough to be of use behind ``a`` at ``i``."""
+    """Whether ``b`` is old enough to be of use after ``a`` at ``i``."""
     bound = b.upstream + (1 << max(i - 2, 0))
     return a is b or (bound < _MAX and a.upstream >= bound)

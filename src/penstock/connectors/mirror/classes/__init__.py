@@ -1,4 +1,4 @@
-"""Classes that a mirror connector's settings name: its own, under Java's names, or anybody's in Python.
+"""Classes that a mirror connector's settings name: its own, by Java's names, or custom ones in Python.
 
 ``module.Class`` and ``module:Class`` name classes of Python modules that the worker can import. Classes that exist in
 Java only are known by name where they are the default, and have no effect.
@@ -33,7 +33,7 @@ _WITHOUT_EFFECT = ("org.apache.kafka.common.", "org.apache.kafka.clients.")
 
 
 def load(name: str) -> Any:
-    """The class of this name; the name itself for one of Kafka's own that means nothing here; None if there is none."""
+    """The class of this name; the name itself for one of Kafka's own that has no effect here; None if there is none."""
     if name in _OWN:
         return _OWN[name]
     if name.startswith(_WITHOUT_EFFECT):
@@ -47,7 +47,7 @@ def load(name: str) -> Any:
 
 
 def configured(setting: str, given: Any, method: str, config: dict[str, Any]) -> Any:
-    """An object of the class that a setting names, configured. Raises ConfigError if it can't be what is wanted."""
+    """An object of the class that a setting names, configured. Raises ConfigError if it lacks the method."""
     cls = load(given) if isinstance(given, str) else given
     if not callable(getattr(cls, method, None)):
         raise ConfigError(setting, given, f"It should be a Python class with a method `{method}`")

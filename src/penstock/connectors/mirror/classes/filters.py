@@ -1,6 +1,7 @@
-"""Which topics, groups and settings of topics are mirrored: names and Java's regular expressions, in and out.
+"""Which topics, groups and settings of topics are mirrored: names and Java's regular expressions, included and
+excluded.
 
-Java: ``TopicFilter``, ``GroupFilter``, ``ConfigPropertyFilter`` and their ``Default…`` classes. A class of one's own
+Java: ``TopicFilter``, ``GroupFilter``, ``ConfigPropertyFilter`` and their ``Default…`` classes. A custom class
 has the same method; it gets the connector's parsed settings.
 """
 
@@ -13,7 +14,7 @@ from penstock.java.regex import compile_regex
 
 
 def matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
-    """Whether one of the patterns describes a whole name; none of them describes nothing. Raises PatternError."""
+    """Whether one of the patterns matches a whole name; no patterns match nothing. Raises PatternError."""
     if not patterns:
         return lambda name: False
     pattern = compile_regex("|".join(patterns))
@@ -21,7 +22,7 @@ def matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
 
 
 class DefaultTopicFilter:
-    """Topics that ``topics`` describes and ``topics.exclude`` does not."""
+    """Topics that ``topics`` matches and ``topics.exclude`` does not."""
 
     java_name: ClassVar[str] = "org.apache.kafka.connect.mirror.DefaultTopicFilter"
 
@@ -35,7 +36,7 @@ class DefaultTopicFilter:
 
 
 class DefaultGroupFilter:
-    """Groups that ``groups`` describes and ``groups.exclude`` does not."""
+    """Groups that ``groups`` matches and ``groups.exclude`` does not."""
 
     java_name: ClassVar[str] = "org.apache.kafka.connect.mirror.DefaultGroupFilter"
 
@@ -48,7 +49,7 @@ class DefaultGroupFilter:
 
 
 class DefaultConfigPropertyFilter:
-    """Settings that ``config.properties.exclude`` does not describe.
+    """Settings that ``config.properties.exclude`` does not match.
 
     ``use.defaults.from`` says whose default a setting gets that is not set on the source: ``target``, or ``source``.
     """

@@ -1,6 +1,6 @@
-"""How mirrored topics are called, and which cluster a topic came from by its name.
+"""The names of mirrored topics, and the cluster that a topic came from.
 
-Java: ``ReplicationPolicy``, ``DefaultReplicationPolicy``, ``IdentityReplicationPolicy``. A class of one's own, named by
+Java: ``ReplicationPolicy``, ``DefaultReplicationPolicy``, ``IdentityReplicationPolicy``. A custom class, named by
 ``replication.policy.class``, derives from one of these.
 """
 
@@ -39,7 +39,7 @@ class DefaultReplicationPolicy:
     def topic_source(self, topic: str) -> str | None:
         """The cluster that a topic was mirrored from; None if it was not mirrored."""
         source, found, rest = topic.partition(self.separator) if self.separator else _first(topic)
-        # As in Java a topic is a mirrored one if something is left of it behind a separator.
+        # As in Java a topic is a mirrored one if something is left of it after a separator.
         return source if found and _left(rest, self.separator) else None
 
     def upstream_topic(self, topic: str) -> str | None:
@@ -48,7 +48,7 @@ class DefaultReplicationPolicy:
         return None if source is None else topic[len(source) + len(self.separator) :]
 
     def original_topic(self, topic: str) -> str:
-        """Its name where it came from in the end, over however many clusters."""
+        """Its name on the cluster where it originated."""
         while (upstream := self.upstream_topic(topic)) is not None and upstream != topic:
             topic = upstream
         return topic
@@ -69,7 +69,7 @@ class DefaultReplicationPolicy:
         return topic.endswith(f"{self.internal_separator}checkpoints{self._internal}")
 
     def is_internal_topic(self, topic: str) -> bool:
-        """Whether it is one that Kafka or the mirror connectors keep for themselves."""
+        """Whether it is an internal topic of Kafka or the mirror connectors."""
         own = topic.startswith("mm2") and topic.endswith(self._internal)
         return own or topic.startswith(("__", ".")) or self.is_checkpoints_topic(topic)
 
@@ -79,7 +79,7 @@ class DefaultReplicationPolicy:
 
 
 class IdentityReplicationPolicy(DefaultReplicationPolicy):
-    """Mirrored topics keep their names; only heartbeats carry the cluster's. Cycles are not seen."""
+    """Mirrored topics keep their names; only heartbeats carry the cluster's. Cycles are not detected."""
 
     java_name = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
 
@@ -103,7 +103,7 @@ class IdentityReplicationPolicy(DefaultReplicationPolicy):
 
 
 def _first(topic: str) -> tuple[str, str, str]:
-    """An empty separator parts every character from the next."""
+    """An empty separator splits between any two characters."""
     return topic[:1], topic[:1], topic[1:]
 
 

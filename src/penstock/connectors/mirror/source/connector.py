@@ -1,7 +1,7 @@
-"""``MirrorSourceConnector``: topics of one cluster, with their partitions, settings and access rights, to another one.
+"""``MirrorSourceConnector``: copies topics with partitions, settings and ACLs from one cluster to another.
 
-The connector looks for topics and deals their partitions out to its tasks (``source_task``), which copy the records.
-It also makes the mirrored topics, and keeps their settings and rights like those of their sources. Java:
+The connector looks for topics and assigns their partitions to its tasks (``source.task``), which copy the records.
+It also creates the mirrored topics, and keeps their settings and ACLs in sync with those of their sources. Java:
 ``org.apache.kafka.connect.mirror.MirrorSourceConnector``.
 """
 
@@ -159,7 +159,7 @@ class MirrorSourceConnector(SourceConnector):
         self.context.request_task_reconfiguration()
 
     def _create_topics(self) -> None:
-        """Make what is missing on the target: topics, and partitions of topics."""
+        """Create missing topics and partitions on the target."""
         wanted: dict[str, int] = {}
         for topic_partition in self._known:
             wanted[topic_partition.topic] = wanted.get(topic_partition.topic, 0) + 1

@@ -1,7 +1,7 @@
-"""Offset syncs: which offset of a mirrored partition is which of its source, written now and then.
+"""Offset syncs: pairs of matching offsets of a partition and its mirrored one, written from time to time.
 
-Syncs are what checkpoints are translated with. One is written at once if the last is too old, or offsets do not run on
-evenly; all others wait for the next commit, and the latest of a partition counts. Java: ``OffsetSyncWriter``.
+Checkpoints are translated with them. A sync is written at once if the last one is too old, or if offsets are not
+consecutive; otherwise the latest of a partition is written at the next commit. Java: ``OffsetSyncWriter``.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ MOST_OUTSTANDING = 10
 
 @dataclass(slots=True)
 class Progress:
-    """How far a partition is, and which of its offsets was told last."""
+    """The last offsets of a partition, and the downstream offset of its last sync."""
 
     most_lag: int
     upstream: int = -1
     downstream: int = -1
-    told: int = -1
+    synced: int = -1
 
-    def moves(self, upstream: int, downstream: int) -> bool:
+    def advance(self, upstream: int, downstream: int) -> bool:
         """Note the next record; whether a sync for it is due at once."""
         due = (
-            self.told == -1
-            or downstream - (self.told + 1) >= self.most_lag
+            self.synced == -1
+            or downstream - (self.synced + 1) >= self.most_lag
             or upstream - self.upstream != 1
             or downstream < self.downstream
         )
         if due:
-            self.told = downstream
+            self.synced = downstream
         self.upstream, self.downstream = upstream, downstream
         return due
 
@@ -67,22 +67,22 @@ class OffsetSyncs:
             if progress is None:
                 progress = self._progress[topic_partition] = Progress(self._most_lag)
             for up, down in zip(upstream, downstream, strict=True):
-                if progress.moves(up, down):
+                if progress.advance(up, down):
                     self._delayed.pop(topic_partition, None)
                     self._pending[topic_partition] = OffsetSync(topic_partition, up, down)
                     self._send()
-            if progress.downstream != progress.told:
+            if progress.downstream != progress.synced:
                 self._delayed[topic_partition] = OffsetSync(topic_partition, progress.upstream, progress.downstream)
 
     def commit(self) -> None:
-        """Write what has waited."""
+        """Write the delayed syncs."""
         with self._lock:
             self._pending |= self._delayed
             self._delayed.clear()
             self._send()
 
     def flush(self) -> None:
-        """Write everything, but don't wait for long: the next run tells of these places anew."""
+        """Write everything, waiting a few seconds at most: the next run writes syncs for these partitions again."""
         end = time.monotonic() + 5
         while True:
             with self._lock:
@@ -92,7 +92,7 @@ class OffsetSyncs:
                 return
 
     def _send(self) -> None:
-        """As many as may be under way; the others wait for the next occasion, replaced by later ones meanwhile."""
+        """Send as many as may be in flight; the others wait, and later syncs replace them."""
         self._producer.poll(0)
         while self._pending and self._outstanding < MOST_OUTSTANDING:
             topic_partition = next(iter(self._pending))

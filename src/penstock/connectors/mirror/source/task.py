@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 _MOST = 10_000
 """Records of one poll, unless ``max.poll.records`` of the consumer says otherwise."""
 _PATIENCE = 0.1
-"""Seconds that the consumer is waited for at once, so that ``stop`` need not wait long."""
+"""Seconds of one ``consume`` call, so that ``stop`` need not wait long."""
 _RESETS = {"earliest": OFFSET_BEGINNING, "latest": OFFSET_END}
 
 
@@ -80,14 +80,14 @@ class MirrorSourceTask(SourceTask):
             self._syncs = OffsetSyncs(settings, c.offset_syncs_topic, c["offset.lag.max"])
         settings = c.consumer("source", "replication-consumer")
         self._most = parse_type("max.poll.records", settings.get("max.poll.records", _MOST), ConfigType.INT)
-        settings.setdefault("group.id", settings["client.id"])  # never used, but wanted
+        settings.setdefault("group.id", settings["client.id"])  # never used, but required
         self._consumer = new_consumer(settings, **{"enable.partition.eof": False})
         self._assign(self._consumer, _RESETS.get(settings["auto.offset.reset"], OFFSET_STORED))
         shown = ", ".join(map(str, mirrored))
         log.info("Replicating %d topic-partitions %s->%s: %s.", len(mirrored), c.source, c.target, shown)
 
     def _assign(self, consumer: Consumer, first: int) -> None:
-        """Go on behind the last record that was mirrored."""
+        """Resume after the last record that was mirrored."""
         partitions = list(self._partitions.values())
         offsets = self.context.offset_reader.offsets(partitions)
         assigned = []

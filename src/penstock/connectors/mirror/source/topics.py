@@ -1,6 +1,6 @@
-"""Which topics are mirrored, how they are to be on the target cluster, and which task takes which partitions.
+"""Which topics are mirrored, their settings and ACLs on the target cluster, and the partitions of each task.
 
-Pure: what is on the clusters goes in, what should become of it comes out. Java: ``MirrorSourceConnector``.
+Pure functions of what is on the clusters. Java: ``MirrorSourceConnector``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from penstock.java.hash_map import hash_order
 
 
 def round_robin(topic_partitions: Sequence[TopicPartition], max_tasks: int) -> list[list[TopicPartition]]:
-    """One list for each task, none of them empty: topics differ in traffic, so their partitions are dealt out."""
+    """One list for each task, none empty; round-robin, since topics differ in traffic."""
     count = min(max_tasks, len(topic_partitions))
     return [list(topic_partitions[number::count]) for number in range(count)]
 
@@ -37,7 +37,7 @@ def topic_partitions(counts: Mapping[str, int]) -> list[TopicPartition]:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the settings of a source connector say about topics."""
+    """The rules for topics that follow from a source connector's settings."""
 
     source: str
     target: str
@@ -82,7 +82,7 @@ class Rules:
     # -- settings
 
     def settings_of_new(self, entries: Iterable[ConfigEntry]) -> dict[str, str]:
-        """The settings with which a mirrored topic is made, given those of its source."""
+        """The settings of a new mirrored topic, given those of its source."""
         return {
             entry.name: entry.value or ""
             for entry in entries
@@ -90,7 +90,7 @@ class Rules:
         }
 
     def changes(self, entries: Iterable[ConfigEntry]) -> dict[str, str | None]:
-        """What is set on a mirrored topic, or taken back to the target's default (None), to follow its source."""
+        """The settings to change on a mirrored topic to follow its source; None resets one to the target's default."""
         return {
             entry.name: None if _is_default(entry) and not self._source_default(entry) else entry.value or ""
             for entry in entries
@@ -108,10 +108,10 @@ class Rules:
     def _source_default(self, entry: ConfigEntry) -> bool:
         return self.properties.should_replicate_source_default(entry.name)
 
-    # -- access rights
+    # -- ACLs
 
     def rights(self, bindings: Iterable[AclBinding]) -> list[AclBinding]:
-        """The rights to mirrored topics: nobody may write there, and who may do all may read."""
+        """The ACLs of mirrored topics: WRITE is left out, and ALL becomes READ."""
         return [
             AclBinding(
                 each.restype,
