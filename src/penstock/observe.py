@@ -1,4 +1,4 @@
-"""What is seen of a worker from outside: its log, and the levels of its loggers (Java: Loggers, KIP-495).
+"""The log of a worker, and the levels of its loggers (Java: Loggers, KIP-495).
 
 Levels carry Java's names. A level counts for the logger and for every logger whose name begins with its name. Names are
 those of Python's loggers (``penstock.worker.loop``); any other name may be given a level as well, and Java's names
@@ -103,7 +103,7 @@ _context: ContextVar[tuple[str, int | None] | None] = ContextVar("log_context", 
 
 @contextmanager
 def log_context(connector: str, task: int | None = None) -> Iterator[None]:
-    """Lines that are logged inside are about this connector or task. It counts for this thread or coroutine alone."""
+    """Lines that are logged inside carry this connector or task, in this thread or coroutine only."""
     token = _context.set((connector, task))
     try:
         yield
@@ -127,11 +127,11 @@ def start_logging(level: int = logging.INFO, format: str = "text") -> None:
         logging.getLogger(noisy).setLevel(logging.WARNING)
     for java_class in COUNTERPARTS:
         if java_class.rpartition(".")[2][0].isupper():
-            logging.getLogger(java_class)  # so that it is there to be asked for, as in Java
+            logging.getLogger(java_class)  # so that it can be looked up, as in Java
 
 
 def _add_context(record: logging.LogRecord) -> bool:
-    """A line may also say by ``extra`` what it is about."""
+    """A line may also carry them by ``extra``."""
     connector, task = _context.get() or (None, None)
     record.connector = getattr(record, "connector", connector)
     record.task = getattr(record, "task", task)
@@ -181,11 +181,11 @@ class LogLevels:
         self._lock = threading.Lock()
 
     def all(self) -> dict[str, dict[str, Any]]:
-        """Every logger that there is, but for those that are switched off."""
+        """Every logger, except those that are switched off."""
         return {name: self._shown(name) for name in sorted([ROOT, *_existing()]) if _level(name) != OFF}
 
     def get(self, name: str) -> dict[str, Any] | None:
-        """None for a logger that nobody has used."""
+        """None for a logger that does not exist."""
         if name.lower() == ROOT:
             return self._shown(ROOT)
         return self._shown(name) if name in _existing() else None
@@ -193,8 +193,8 @@ class LogLevels:
     def set(self, name: str, level: str) -> list[str]:
         """Set the level (one of ``NUMBERS``, letters of either case) of a logger and of all whose names begin so.
 
-        Answers with the names of those that had another level before, their own or that of a logger above, and of
-        those that were switched off.
+        Returns the names of those that had another level before, their own or an inherited one, and of those that
+        were switched off.
         """
         number = NUMBERS[level.strip().upper()]
         with self._lock:
@@ -243,7 +243,7 @@ def _others(names: Iterable[str], number: int) -> list[str]:
 
 
 def _level(name: str) -> int:
-    """Its own, or that of a logger above."""
+    """Its own, or the one it inherits."""
     return _logger(name).getEffectiveLevel()
 
 

@@ -29,7 +29,7 @@ _COLUMNS = ("topics", "partitions", "key_schemas", "keys", "value_schemas", "val
 
 
 class Chain:
-    """The configured transforms; ``steps`` apply them, ``close`` ends them."""
+    """The configured transforms; ``steps`` apply them, ``close`` closes them."""
 
     def __init__(self, steps: list[Step], plugins: Sequence[Transformation | Predicate] = ()) -> None:
         self.steps = steps
@@ -37,23 +37,23 @@ class Chain:
 
     @classmethod
     def build(cls, config: Mapping[str, str], resolve: Resolve) -> Chain:
-        """The chain that a connector's configuration describes. Raises ConnectError, caused by what a plugin raised
-        that can't be made or configured.
+        """The chain that a connector's configuration describes. Raises ConnectError, caused by the error of a plugin
+        that can't be created or configured.
         """
         try:
-            return cls._built(config, resolve)
+            return cls._build(config, resolve)
         except Exception as e:
             raise ConnectError(headline(e)) from e
 
     @classmethod
-    def _built(cls, config: Mapping[str, str], resolve: Resolve) -> Chain:
+    def _build(cls, config: Mapping[str, str], resolve: Resolve) -> Chain:
         predicates: dict[str, Predicate] = {}
         steps: list[Step] = []
         plugins: list[Transformation | Predicate] = []
         for alias in aliases(config, "transforms"):
             own = prefixed(config, f"transforms.{alias}.")
             wanted, negate = own.pop("predicate", ""), own.pop("negate", "false").strip().lower() == "true"
-            transform: Transformation = _made(resolve, "transformation", f"transforms.{alias}.type", own.get("type"))
+            transform: Transformation = _create(resolve, "transformation", f"transforms.{alias}.type", own.get("type"))
             transform.configure(own)
             plugins.append(transform)
             predicate = None
@@ -79,7 +79,7 @@ def aliases(config: Mapping[str, str], name: str) -> list[str]:
 
 
 def prefixed(config: Mapping[str, str], prefix: str) -> dict[str, str]:
-    """The settings whose names begin so, without that beginning."""
+    """The settings whose names begin with the prefix, without it."""
     return {name[len(prefix) :]: value for name, value in config.items() if name.startswith(prefix)}
 
 
@@ -87,21 +87,19 @@ def _predicate(config: Mapping[str, str], alias: str, resolve: Resolve) -> Predi
     if alias not in aliases(config, "predicates"):
         raise ConfigError("predicate", alias, "it is not one of those that the setting predicates names")
     own = prefixed(config, f"predicates.{alias}.")
-    predicate: Predicate = _made(resolve, "predicate", f"predicates.{alias}.type", own.get("type"))
+    predicate: Predicate = _create(resolve, "predicate", f"predicates.{alias}.type", own.get("type"))
     predicate.configure(own)
     return predicate
 
 
-def _made(resolve: Resolve, kind: str, setting: str, name: str | None) -> Any:
+def _create(resolve: Resolve, kind: str, setting: str, name: str | None) -> Any:
     if name is None:
         raise ConfigError(f'Missing required configuration "{setting}" which has no default value.')
     return resolve(kind, name)()
 
 
 def _where(transform: Transformation, predicate: Predicate, negate: bool) -> Callable[[Batch], Batch]:
-    """The transform for the records for which the predicate holds (or does not), in the place of which its result
-    comes.
-    """
+    """Applies the transform to the records for which the predicate is true (or false) and keeps their places."""
 
     def apply(batch: Batch) -> Batch:
         hits = [bool(hit) != negate for hit in predicate.test_batch(batch)]

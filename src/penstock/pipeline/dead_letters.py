@@ -1,8 +1,8 @@
 """The dead letter queue: a topic for consumed records that could not be processed, as they were read (KIP-298,
 KIP-610).
 
-Java: ``DeadLetterQueueReporter``. Other than there, a dead letter that does not arrive fails the task before offsets
-are committed beyond it; otherwise the record would be nowhere.
+Java: ``DeadLetterQueueReporter``. Unlike there, a dead letter that does not arrive fails the task before offsets are
+committed beyond it; otherwise the record would be lost.
 """
 
 from __future__ import annotations
@@ -54,9 +54,7 @@ def make_queue(admin: AdminClient, config: Mapping[str, str], type: str = "sink"
 
 
 class DeadLetterQueue:
-    """A reporter of failures. ``original`` finds the record as it was read, for one row of a batch at any later
-    stage.
-    """
+    """A reporter of failures. ``original`` finds the record as it was read for one row of a batch at a later stage."""
 
     def __init__(
         self,
@@ -127,7 +125,7 @@ class DeadLetterQueue:
 
 
 def context_headers(task: TaskId, failure: Failure, place: Sequence[tuple[str, str]]) -> list[tuple[str, bytes | None]]:
-    """Headers that say where a record came from and what has happened to it, in Java's order."""
+    """Headers that say where a record came from and how it failed, in Java's order."""
     pairs: list[tuple[str, str | None]] = [
         *place,
         ("connector.name", task.connector),
@@ -143,7 +141,7 @@ def context_headers(task: TaskId, failure: Failure, place: Sequence[tuple[str, s
 
 @dataclass(slots=True)
 class OriginalRecords:
-    """Finds records as they were read, for dead letters: among those of the last fetch, else by converting back."""
+    """Finds records as they were read, for dead letters: in the last fetch, else by converting them back."""
 
     raw: Batch | None = None
     conversion: Conversion | None = None

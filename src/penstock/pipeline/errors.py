@@ -1,8 +1,8 @@
-"""What becomes of records that can't be processed: retried, skipped, reported, or the end of the task.
+"""Error handling of records: they are retried, reported, skipped, or fail the task.
 
-Every operation of the pipeline is a ``Step`` on a whole batch. If it raises, the batch is halved until the culprits are
-alone; each culprit is tried again while it raises RetriableError and ``errors.retry.timeout`` allows, then handed to
-the reporters, and then ``errors.tolerance`` decides. Java: ``RetryWithToleranceOperator``, ``ProcessingContext``,
+Every operation of the pipeline is a ``Step`` on a whole batch. If it raises, the batch is halved until the records that
+fail are alone; each is retried while it raises RetriableError and ``errors.retry.timeout`` allows, then handed to the
+reporters, and then ``errors.tolerance`` decides. Java: ``RetryWithToleranceOperator``, ``ProcessingContext``,
 ``Stage``, ``LogReporter`` (KIP-298).
 """
 
@@ -46,7 +46,7 @@ class Step:
 
     stage: Stage
     plugin: str
-    """The class that does it, by the name that configurations use."""
+    """The class of the plugin, by the name that configurations use."""
     apply: Callable[[Batch], Batch]
     alias: str | None = None
     """The transform's alias in the configuration."""
@@ -78,14 +78,14 @@ class Failure:
 
 
 class FailureReporter(Protocol):
-    """Something that is told of every failure, tolerated or not."""
+    """Called for every failure, tolerated or not."""
 
     def __call__(self, failure: Failure) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorSettings:
-    """The settings ``errors.*`` of a connector; times in seconds, a negative ``retry_timeout`` is without end."""
+    """The settings ``errors.*`` of a connector; times in seconds, a negative ``retry_timeout`` means without end."""
 
     tolerate: bool = False
     retry_timeout: float = 0.0
@@ -108,13 +108,13 @@ class ErrorSettings:
 
 
 class StoppedError(ConnectError):
-    """The task was told to stop while a record was tried again; it was neither processed nor given up."""
+    """The task was stopped while it retried a record, which was neither processed nor skipped."""
 
 
 class ErrorHandler:
     """Runs steps under the settings ``errors.*`` of one task.
 
-    ``wait`` sleeps so many seconds and answers True if the task is to stop meanwhile; StoppedError is raised then.
+    ``wait`` sleeps so many seconds and returns True if the task is stopped meanwhile; StoppedError is raised then.
     """
 
     def __init__(
@@ -139,10 +139,10 @@ class ErrorHandler:
         return batch
 
     def run_until(self, steps: list[Step], batch: Batch) -> tuple[Batch, ConnectError | None]:
-        """As ``run``, but what it would raise comes with the records before the one that failed.
+        """As ``run``, but returns what it would raise, with the records before the one that failed.
 
-        Failures happen, and are reported, in the order of the records: from the step that failed on, each half of the
-        batch goes its whole way before the next one, and none goes behind the record that ends the task.
+        Failures are reported in the order of the records: from the step that failed on, each half of the batch passes
+        all steps before the next half, and nothing after the record that fails the task is processed.
         """
         for i, step in enumerate(steps):
             if len(batch) == 1:

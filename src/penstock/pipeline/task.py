@@ -1,7 +1,7 @@
-"""What a task is told when it starts, and how it and its worker talk: the seam between the task loops and their host.
+"""What a task is given when it starts, and how it and its worker communicate: the interface between loops and host.
 
-The loops of ``source`` and ``sink`` know nothing of Spark. They are given a ``TaskSpec``, report through a
-``TaskHost`` and obey a ``TaskControl``. ``spark.task`` is the host in production; tests run the same loops in a
+The loops of ``source`` and ``sink`` do not depend on Spark. They get a ``TaskSpec``, report through a ``TaskHost`` and
+follow a ``TaskControl``. ``spark.task`` is the host in production; tests run the same loops in a
 thread.
 """
 
@@ -69,13 +69,13 @@ class TaskHost(Protocol):
     """Where a task loop reports. Called from the loop's thread; must not block for long."""
 
     def running(self, degraded_reason: str | None = None) -> None:
-        """The task has started, or gone on after a pause.
+        """The task has started, or resumed after a pause.
 
         ``degraded_reason``: why it retries, as a sentence; called again without one when it works again.
         """
 
     def paused(self) -> None:
-        """The task has come to a pause; nothing is polled or put until it is resumed."""
+        """The task has paused; nothing is polled or put until it is resumed."""
 
     def topic_seen(self, topic: str) -> None:
         """The task used this topic and it was not among the known ones."""
@@ -89,20 +89,20 @@ class TaskHost(Protocol):
 
 @dataclass(slots=True)
 class TaskControl:
-    """How the host steers a running loop; every method may be called from any thread, any number of times."""
+    """How the host controls a running loop; every method may be called from any thread, any number of times."""
 
     pausing: bool = False
     stopping: bool = False
     resets: int = 0
-    """How often the active topics were reset; the loop forgets what it has seen when this changes."""
+    """How often the active topics were reset; the loop reports all topics again when this changes."""
     changed: threading.Event = field(default_factory=threading.Event)
     """Set whenever something changed; loops wait on it instead of sleeping, and clear it."""
     on_stop: Callable[[], None] | None = None
     """Set by the loop: ends a poll that blocks (``SourceTask.stop``). Called once, by ``stop``."""
     aborted: bool = False
-    """Contact with the worker is lost: end at once and commit nothing more."""
+    """Contact with the worker is lost: the task ends at once and commits nothing more."""
     halted: threading.Event = field(default_factory=threading.Event)
-    """Set by the first ``stop``; for waits that nothing else may end."""
+    """Set by the first ``stop``, for waits that only a stop may end."""
 
     def pause(self) -> None:
         self.pausing = True
@@ -128,13 +128,13 @@ class TaskControl:
         self.stop()
 
     def wait(self, seconds: float) -> None:
-        """Called by the loop: until something changed or so many seconds have passed."""
+        """Called by the loop: block until something changed or so many seconds have passed."""
         if self.changed.wait(max(seconds, 0.0)):
             self.changed.clear()
 
 
 def await_start(control: TaskControl, host: TaskHost) -> bool:
-    """Wait through a pause that was asked for before the start; False if the task is stopped meanwhile."""
+    """Wait until a task that starts paused is resumed; False if it is stopped meanwhile."""
     if control.pausing and not control.stopping:
         host.paused()
     while control.pausing and not control.stopping:

@@ -10,7 +10,7 @@ from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec
 
 
 class ActiveTopics:
-    """What this run has reported or was told as known; forgotten whenever the worker resets the topics."""
+    """The topics that are known to the worker; cleared when the worker resets a connector's active topics."""
 
     def __init__(self, spec: TaskSpec, control: TaskControl, host: TaskHost) -> None:
         self._known = set(spec.known_topics)
@@ -18,7 +18,7 @@ class ActiveTopics:
         self._resets = control.resets
 
     def unknown(self, topics: Iterable[str]) -> set[str]:
-        """Those that would be reported; given a batch's column of topics, this is cheap."""
+        """Those of the topics that are not known yet. Cheap for a batch's column of topics."""
         if not self._tracking:
             return set()
         if self._resets != self._control.resets:
@@ -27,13 +27,13 @@ class ActiveTopics:
         return set(topics) - self._known
 
     def used(self, topics: set[str]) -> None:
-        """Report these, as far as they are unknown."""
+        """Report those of the topics that are not known."""
         for topic in sorted(self.unknown(topics)):
             self._known.add(topic)
             self._host.topic_seen(topic)
 
     def step(self) -> Step:
-        """Reports the topics of the records that come by: of a sink, those that could be converted."""
+        """A step that reports the topics of a batch: for sinks, of the records that could be converted."""
 
         def note(batch: Batch) -> Batch:
             if unknown := self.unknown(batch.topics):

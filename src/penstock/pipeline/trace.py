@@ -1,7 +1,7 @@
-"""The text that a FAILED task or connector shows: what happened, why, where in the data, and where in the code.
+"""The trace of a FAILED task or connector: what happened, why, where in the data, and where in the code.
 
-The first line is Java's (``<class>: <message>``), the causes follow at once, root last, so that nobody has to scroll
-for it; then the notes that the pipeline added (stage, transform, topic, partition, offset), then the Python frames,
+The first line is Java's (``<class>: <message>``), the causes follow directly, root last, so that they are all at the
+top; then the notes that the pipeline added (stage, transform, topic, partition, offset), then the Python frames,
 innermost first.
 """
 
@@ -35,7 +35,7 @@ def headline(error: BaseException) -> str:
 
 
 def _of_file(error: OSError) -> str:
-    """As Java tells of what the file system refuses."""
+    """As Java names errors of the file system."""
     match error:
         case FileNotFoundError():
             return f"java.nio.file.NoSuchFileException: {error.filename}"

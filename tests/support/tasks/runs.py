@@ -66,7 +66,7 @@ class MemoryHost:
         self.stored: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self.reported: dict[str, float] = {}
 
-    def running(self, trouble: str | None = None) -> None:
+    def running(self, degraded_reason: str | None = None) -> None:
         self.states.append("running")
 
     def paused(self) -> None:

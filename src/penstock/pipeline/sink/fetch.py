@@ -1,6 +1,6 @@
-"""Records out of a consumer: whole lists of messages, turned into columns of bytes.
+"""Fetching records: lists of messages from the consumer, and columns of bytes made of them.
 
-``poll`` waits for the first message, ``consume`` with no timeout takes those that are there already; ``consume`` alone
+``poll`` waits for the first message, ``consume`` without a timeout takes those that have arrived; ``consume`` alone
 would wait for the whole timeout.
 """
 
@@ -20,7 +20,7 @@ from penstock.pipeline.broker_errors import broker_error
 log = logging.getLogger(__name__)
 
 _TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")
-_PASSING = frozenset(
+_TRANSIENT = frozenset(
     {
         ck.KafkaError._PARTITION_EOF,
         ck.KafkaError._TRANSPORT,
@@ -36,10 +36,10 @@ _PASSING = frozenset(
 
 
 def fetch(consumer: Consumer, most: int, seconds: float, removed: set[TopicPartition]) -> list[Message]:
-    """Up to so many messages, as soon as there is one. Rebalances happen in here, and put what was taken away into
-    ``removed``.
+    """Up to ``most`` messages, as soon as there is one. Rebalances happen within this call, and add partitions that
+    were revoked to ``removed``.
 
-    Raises an error with Java's name for what no waiting can heal.
+    Raises an error with Java's class name for an error that is not transient.
     """
     first = consumer.poll(seconds)
     if first is None:
@@ -47,7 +47,7 @@ def fetch(consumer: Consumer, most: int, seconds: float, removed: set[TopicParti
     removed.clear()
     messages = [first, *consumer.consume(most - 1, 0)] if most > 1 else [first]
     if removed and (first.topic(), first.partition()) in removed:
-        # It was there before its partition was taken away. The others were not: librdkafka sees to that.
+        # It was fetched before its partition was revoked. librdkafka drops all other messages of the partition.
         del messages[0]
     if any(map(Message.error, messages)):
         messages = [message for message in messages if not _is_error(message)]
@@ -58,7 +58,7 @@ def _is_error(message: Message) -> bool:
     error = message.error()
     if error is None:
         return False
-    if error.fatal() or (error.code() not in _PASSING and not error.retriable()):
+    if error.fatal() or (error.code() not in _TRANSIENT and not error.retriable()):
         raise broker_error(error, f"topic {message.topic()}" if message.topic() else "")
     if error.code() != ck.KafkaError._PARTITION_EOF:
         log.warning("While fetching from topic %s: %s", message.topic(), error.str())
@@ -66,9 +66,9 @@ def _is_error(message: Message) -> bool:
 
 
 def raw_batch(messages: list[Message], only: TopicPartition | None = None) -> Batch:
-    """Columns of bytes; headers are pairs of name and bytes. ``only``: where all of them come from, if that is known.
+    """Columns of bytes; headers are pairs of name and bytes. ``only``: the partition of all messages, if it is known.
 
-    Times are asked of the messages only when somebody wants them: they cost as much as all the rest.
+    Timestamps are read when they are first used: they cost as much as all other columns.
     """
     n = len(messages)
     topics: list[Any] = [only.topic] * n if only else list(map(Message.topic, messages))

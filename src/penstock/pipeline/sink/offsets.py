@@ -1,4 +1,4 @@
-"""How far a sink task has come, and what of it is committed in its consumer group.
+"""The positions of a sink task, and its commits to the consumer group.
 
 Java: the offset bookkeeping of ``WorkerSinkTask``: ``commitOffsets``, ``doCommit``, ``onCommitCompleted``.
 """

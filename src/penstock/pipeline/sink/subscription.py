@@ -22,7 +22,7 @@ _INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_gro
 
 
 class Subscription:
-    """Subscribes a consumer, again whenever other topics match. ``max_age``: seconds after which that is looked at."""
+    """Subscribes a consumer, again whenever other topics match. ``max_age``: seconds between two look-ups."""
 
     def __init__(self, config: Mapping[str, str], max_age: float) -> None:
         self._topics = set(topics_of(config.get("topics")))
@@ -34,9 +34,7 @@ class Subscription:
     def update(
         self, consumer: Consumer, now: float, on_assign: Rebalance, on_revoke: Rebalance, on_lost: Rebalance
     ) -> None:
-        """Called by the loop as often as it comes by; subscribes at the first time, and when topics have come or
-        gone.
-        """
+        """Called by the loop in each turn; subscribes at first, and when topics have been created or deleted."""
         if now < self._next:
             return
         wanted = self._topics

@@ -1,9 +1,9 @@
 """The dead letter queue of a source: records that its transforms or converters could not process
-(``penstock.errors.deadletterqueue.*``; Java has nothing of the kind).
+(``penstock.errors.deadletterqueue.*``; Java has no such queue).
 
-A dead letter is sent as any record of its task, in the place of the one that failed and with its source offset: in the
-same transaction, or acknowledged before the offset is stored. It is the record as the task gave it, key and value as
-JsonConverter writes them with their schemas, or what comes nearest if they are not of their schemas.
+A dead letter is sent like any record of its task, in place of the failed one and with its source offset: in the same
+transaction, or acknowledged before the offset is stored. It is the record as the task returned it; key and value are
+written by JsonConverter with their schemas, or as plain JSON if they don't match their schemas.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _STAGES = (Stage.TRANSFORMATION, Stage.KEY_CONVERTER, Stage.VALUE_CONVERTER, Sta
 
 
 class SourceDeadLetters:
-    """A reporter of failures, which are kept until ``among`` puts them where the records would be."""
+    """A reporter of failures, which are kept until ``among`` puts letters in the places of the records."""
 
     def __init__(self, task: TaskId, config: Mapping[str, str], metrics: Metrics) -> None:
         self._task, self._metrics = task, metrics
@@ -42,9 +42,9 @@ class SourceDeadLetters:
             self._failures.append(failure)
 
     def among(self, polled: Batch, ready: Batch, complete: bool) -> Batch:
-        """What became of a tracked batch, with the letters for the records that failed, in the order they were polled.
+        """The ready records of a tracked batch and the letters for failed ones, in the order they were polled.
 
-        If it is not ``complete`` there are none behind the last record that is ready: those will be polled again.
+        If the batch is not ``complete`` there are no letters after the last ready record: those will be polled again.
         """
         failures, self._failures = self._failures, []
         if not failures:
@@ -64,13 +64,13 @@ class SourceDeadLetters:
     def _letter(self, record: Batch, failure: Failure) -> Batch:
         topic, headers = record.topics[0], record.headers[0]
         own = [(h.key, self._header_bytes(topic, h)) for h in headers]
-        told = context_headers(self._task, failure, _origin(record)) if self._context else []
+        context = context_headers(self._task, failure, _origin(record)) if self._context else []
         return record.with_(
             topics=[self.topic],
             partitions=[None],
             keys=[_bytes(self._key, topic, record.key_schemas[0], record.keys[0])],
             values=[_bytes(self._value, topic, record.value_schemas[0], record.values[0])],
-            headers=[tuple(Header(key, None, data) for key, data in (*own, *told))],
+            headers=[tuple(Header(key, None, data) for key, data in (*own, *context))],
         )
 
     def _header_bytes(self, topic: str, header: Header) -> bytes | None:

@@ -1,5 +1,5 @@
-"""Which records have been sent and which acknowledged: per source partition, in order, all up to the first that is not
-acknowledged may be committed. Kept by batch. Java: ``SubmittedRecords``.
+"""Which records have been sent and which acknowledged: of each source partition, the offsets of all records before the
+first that is not acknowledged may be committed. Java: ``SubmittedRecords``, there by record, here by batch.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.kafka.offsets.records import canonical
 
-_UNDER_WAY, _ACKED, _TAKEN = range(3)
+_IN_FLIGHT, _ACKED, _TAKEN = range(3)
 
 SourceOffsetPair = tuple[dict[str, Any], dict[str, Any]]
 
 
 class Submitted:
-    """One batch under way, as it was polled. ``ack`` is called once for each row, when Kafka has the record, or its
+    """One batch in flight, as it was polled. ``ack`` is called once for each row, when Kafka has the record, or its
     loss is tolerated, or it was dropped.
     """
 
@@ -28,14 +28,15 @@ class Submitted:
 
     @property
     def complete(self) -> bool:
-        return not self._marks.count(_UNDER_WAY)
+        return not self._marks.count(_IN_FLIGHT)
 
     def ack(self, row: int) -> None:
         self._marks[row] = _ACKED
 
     def take(self, blocked: set[bytes], found: dict[bytes, SourceOffsetPair]) -> bool:
-        """Note in ``found`` what may be committed, and in ``blocked`` the source partitions that wait from here on.
-        Whether nothing is left of it.
+        """Add what may be committed to ``found``, and source partitions with unacknowledged records to ``blocked``.
+
+        The result is whether nothing is left of the batch.
         """
         origin = self.batch.origin
         assert isinstance(origin, SourceOrigin)
@@ -47,7 +48,7 @@ class Submitted:
             rows = range(len(self._names))
         for row in rows:
             name = self._names[row]
-            if self._marks[row] == _UNDER_WAY:
+            if self._marks[row] == _IN_FLIGHT:
                 blocked.add(name)
             elif self._marks[row] == _ACKED and name not in blocked:
                 found[name] = (origin.partitions[row], origin.offsets[row])
@@ -56,6 +57,8 @@ class Submitted:
 
 
 class Ledger:
+    """The batches in flight, in the order of sending."""
+
     def __init__(self) -> None:
         self._sent: deque[Submitted] = deque()
 
@@ -64,7 +67,7 @@ class Ledger:
         self._sent.append(submitted)
 
     def committable(self) -> list[SourceOffsetPair]:
-        """Of each partition the last record before the first that is not acknowledged; they are forgotten."""
+        """For each partition the last record before the first that is not acknowledged; each is returned once."""
         blocked: set[bytes] = set()
         found: dict[bytes, SourceOffsetPair] = {}
         self._sent = deque([each for each in self._sent if not each.take(blocked, found)])

@@ -1,5 +1,5 @@
-"""Where source offsets are written: the worker's offsets topic, a connector's own one with a copy to it, or the worker
-itself.
+"""Where a task writes its source offsets: the worker's offsets topic, a topic of the connector's own with a copy to
+the worker's, or the worker itself.
 
 Java: ``ConnectorOffsetBackingStore``, ``KafkaOffsetBackingStore`` (KIP-618 for own topics).
 """
@@ -28,7 +28,7 @@ class OffsetLog(Protocol):
 
 
 class HostOffsetLog:
-    """Standalone: the worker stores them."""
+    """In standalone mode: the worker stores them."""
 
     def __init__(self, host: TaskHost) -> None:
         self._host = host
@@ -43,9 +43,9 @@ class HostOffsetLog:
 class OffsetCopies:
     """The worker's own offsets topic, to which the offsets of a connector with a topic of its own are copied.
 
-    Whoever reads the worker's topic, an older worker or one after the connector has given up its own topic, finds them
-    there. A copy is not waited for, and a failure is logged only. With a topic of None nothing is copied. The producer
-    is made with the first offsets.
+    They are for older workers, and for the time when the connector has no topic of its own any more. Copies are not
+    awaited, and failures only logged. With a topic of None nothing is copied. The producer is created with the first
+    offsets.
     """
 
     def __init__(self, make_producer: Callable[[], ck.Producer], topic: str | None) -> None:
@@ -72,7 +72,7 @@ class OffsetCopies:
 
 
 class TopicOffsetLog:
-    """A topic, written by a producer of its own that is made with the first offsets."""
+    """A topic, written by a separate producer that is created with the first offsets."""
 
     def __init__(self, make_producer: Callable[[], ck.Producer], topic: str, copies: OffsetCopies) -> None:
         self._make_producer, self._topic, self._copies = make_producer, topic, copies

@@ -1,4 +1,4 @@
-"""The source offsets of one task: what was committed, and what waits for the next commit.
+"""The source offsets of one task: the committed ones, and those that wait for the next commit.
 
 Java: ``OffsetStorageReaderImpl``, ``OffsetStorageWriter``.
 """
@@ -26,7 +26,7 @@ class SourceOffset:
 
 
 class SourceTaskOffsets:
-    """Both an ``OffsetReader`` for the task and the list of what is to be committed.
+    """The task's ``OffsetReader``, and the offsets that are to be committed.
 
     A partition that was stored before is stored again under the same bytes, since Java's maps have no order of keys.
     """
@@ -37,7 +37,7 @@ class SourceTaskOffsets:
         self._keys: dict[bytes, bytes] = {}
         self._pending: dict[bytes, tuple[dict[str, Any], dict[str, Any]]] = {}
         self.urgent = False
-        """Whether something that waits is to be stored without waiting for the interval."""
+        """Whether a pending offset is to be stored before the interval is over."""
         for partition, offset, key in spec.offsets:
             name = canonical(partition)
             self._committed[name] = offset
@@ -51,7 +51,7 @@ class SourceTaskOffsets:
         return [self.offset(partition) for partition in partitions]
 
     def sent(self, origin: SourceOrigin) -> None:
-        """These records are under way; of each partition the last offset counts."""
+        """These records are sent; the last offset of each partition becomes pending."""
         partitions, offsets = origin.partitions, origin.offsets
         if not len(partitions):
             return
@@ -63,23 +63,23 @@ class SourceTaskOffsets:
             self.put(partitions[i], offsets[i])
 
     def put(self, partition: dict[str, Any], offset: dict[str, Any], urgent: bool = False) -> None:
-        """This offset is to be stored with the next commit, or at once."""
+        """Store this offset with the next commit; ``urgent``: commit soon."""
         self._pending[canonical(partition)] = (partition, offset)
         self.urgent = self.urgent or urgent
 
-    def take(self, but: Collection[bytes] = ()) -> list[SourceOffset]:
-        """All that waits, to be stored now, but for some source partitions (canonical), which wait on.
+    def take(self, excluded: Collection[bytes] = ()) -> list[SourceOffset]:
+        """The pending offsets, to be stored now. Those of ``excluded`` source partitions (canonical) stay pending.
 
-        Raises DataError for what can't be stored.
+        Raises DataError for one that can't be stored.
         """
         taken = []
         for name, (partition, offset) in self._pending.items():
-            if name in but:
+            if name in excluded:
                 continue
             if name not in self._keys:
                 self._keys[name] = encode_key(self._connector, partition)
             taken.append(SourceOffset(partition, offset, self._keys[name], encode_value(offset)))
-        self._pending = {name: pending for name, pending in self._pending.items() if name in but}
+        self._pending = {name: pending for name, pending in self._pending.items() if name in excluded}
         return taken
 
     def committed(self, taken: Iterable[SourceOffset]) -> None:
@@ -87,6 +87,6 @@ class SourceTaskOffsets:
         self.urgent = self.urgent and bool(self._pending)
 
     def give_back(self, taken: Iterable[SourceOffset]) -> None:
-        """These could not be stored: they wait for the next commit, unless a later offset does already."""
+        """These could not be stored: they are pending again, unless a later offset is."""
         for each in taken:
             self._pending.setdefault(canonical(each.partition), (each.partition, each.offset))
