@@ -7,48 +7,48 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 CONFORMANCE ?= ../shared/conformance
 
-help:  ## this list
+help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
-install: $(STAMP)  ## make .venv with everything in it; nothing but python3 (3.11 or newer) is needed
+install: $(STAMP)  ## create .venv with all dependencies; needs only python3 (3.11 or newer)
 
 $(STAMP): requirements.lock pyproject.toml
 	@PYTHON="$(PYTHON)" sh scripts/install
 	@touch $@
 
-demo: $(STAMP)  ## a broker, a worker and connectors with real data, on this machine
+demo: $(STAMP)  ## run a broker, a worker and connectors with real data, on this machine
 	$(BIN)/penstock demo
 
-test: $(STAMP)  ## every test, in JOBS=2 processes with a Kafka broker and Spark of their own
+test: $(STAMP)  ## run all tests, in JOBS=2 processes, each with its own Kafka broker and Spark
 	$(BIN)/pytest -n $(JOBS) --dist loadfile
 
-unit: $(STAMP)  ## the tests that need neither Kafka nor a JVM: seconds
+unit: $(STAMP)  ## run the tests that need neither Kafka nor a JVM
 	$(BIN)/pytest -n $(JOBS) --dist loadfile -m "not integration and not slow"
 
-soak: $(STAMP)  ## 15 minutes: workers are killed while connectors change; ARGS="--help" tells the options
+soak: $(STAMP)  ## 15 minutes: workers are killed while connectors change; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak churn $(ARGS)
 
-kill-test: $(STAMP)  ## 100 kills of workers, Sparks and tasks, exactly once; ARGS="--help" tells the options
+kill-test: $(STAMP)  ## 100 kills of workers, Sparks and tasks, exactly once; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak kills $(ARGS)
 
-kill-test-sinks: $(STAMP)  ## 100 kills while 5 million records go into a file, a Parquet and a Delta table; ARGS="--help" tells the options
+kill-test-sinks: $(STAMP)  ## 100 kills while 5 million records go into a file, a Parquet and a Delta table; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak sinks $(ARGS)
 
-scale: $(STAMP)  ## what 10,000 connectors on 500 workers ask of the leader and of the internal topics
+scale: $(STAMP)  ## measure the load of 10,000 connectors on 500 workers on the leader and the internal topics
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m scale $(ARGS)
 
-bench: $(STAMP)  ## how fast it is, beside Java's Connect if one is given; ARGS="--help" tells the options
+bench: $(STAMP)  ## measure performance, compared with Java's Connect if one is given; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m bench $(ARGS)
 
-conformance: $(STAMP)  ## the suite for Connect clusters that is in CONFORMANCE=folder, against a worker of its own
+conformance: $(STAMP)  ## run the conformance suite in CONFORMANCE=folder against a worker of its own
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m conformance $(CONFORMANCE) $(ARGS)
 
-check: $(STAMP)  ## formatting, lint and types
+check: $(STAMP)  ## check formatting, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-lock:  ## pin the dependencies of pyproject.toml anew (needs uv)
+lock:  ## pin the dependencies of pyproject.toml in requirements.lock (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --all-extras --generate-hashes --no-emit-index-url \
 		--custom-compile-command "make lock" pyproject.toml -o requirements.lock
 

@@ -49,7 +49,7 @@ def test_each_step_is_measured() -> None:
 
 
 def steps(work: Callable[[], object]) -> int:
-    """How many lines of Python that runs, functions entered and loops run anew: what grows with the work."""
+    """The number of functions entered and loop iterations begun: what grows with the work."""
     count = 0
 
     def trace(frame: object, event: str, argument: object) -> object:

@@ -1,4 +1,4 @@
-"""A cluster of real herders over two logs in memory: what scenarios and properties of whole clusters are told in.
+"""A cluster of real herders over two logs in memory: for scenarios and properties of whole clusters.
 
 Nothing here decides anything: records that are appended are read back by every worker, rebalances are decided by the
 real assignor, connectors and tasks do what they are asked for, and time passes only when a test says so.
@@ -154,7 +154,7 @@ class Cluster:
         self._settle_unless_picked()
 
     def use_topic(self, id: TaskId, topic: str) -> None:
-        """Every run of the task works with a record of the topic; only what is news to it is told of."""
+        """Every run of the task works with a record of the topic; only a run to which the topic is new reports it."""
         for worker in self.workers.values():
             task = worker.tasks.get(id)
             if task is not None and not task.stopping and topic not in task.known_topics:

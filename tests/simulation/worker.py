@@ -1,4 +1,4 @@
-"""A worker of the simulated cluster: a real herder, what is under way for it, and the tasks that it runs."""
+"""A worker of the simulated cluster: a real herder, what is in flight for it, and the tasks that it runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Worker:
     under_way: list[tuple[str, Any]] = field(default_factory=list)
     """Channel, and an event for the herder or an effect."""
     read: int = 0
-    """How far it has been told of the config log."""
+    """How far the config log has been delivered to it."""
     snapshot: ClusterConfigSnapshot = field(default_factory=lambda: ClusterConfigSnapshot(0))
     joined: bool = False
     wants_to_join: bool = False

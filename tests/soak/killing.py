@@ -119,7 +119,7 @@ class _Course:
         self.say(f"{len(self.cluster.workers)} workers and {len(self.topics) * TASKS} tasks run")
 
     def kill_all(self, test: KillTest) -> None:
-        """Returns when everything runs and gets on again after the last kill."""
+        """Returns when everything runs and makes progress again after the last kill."""
         self.operator.start()
         try:
             killed = kill_many(self.cluster, test.kills, test.between_kills, self.say)

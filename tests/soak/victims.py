@@ -17,7 +17,7 @@ from support.waiting import until
 from support.worker_process import WorkerProcess
 
 TO_APPEAR = 180.0
-"""Seconds to wait for somebody to kill, while all of a kind are being started anew."""
+"""Seconds to wait for a process to kill, while all of its kind are being restarted."""
 
 
 def kill_many(cluster: Cluster, number: int, between: float, say: Callable[[str], None]) -> str:

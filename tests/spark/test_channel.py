@@ -176,7 +176,7 @@ def test_a_task_that_hears_nothing_leaves_before_its_lease_is_over() -> None:
         channel, _ = outcome.get(timeout=5)
         happened = attended(channel, lease=5.0)
         assert happened.get(timeout=30) == "leave"
-        # A worker that was frozen reads it when it gets on again.
+        # A worker that was frozen reads it when it runs again.
         while (said := worker.receive())["say"] == "beat":
             pass
         assert said["say"] == "lost"

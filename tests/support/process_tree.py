@@ -1,4 +1,4 @@
-"""Processes that others have started: tests see to it that they end, and soaks end them."""
+"""Processes below another: tests check that they end, and soak tests kill them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import psutil
 
 
 def descendants(pid: int) -> list[psutil.Process]:
-    """Those below this one, wherever they are in the tree. They are told apart from later ones of the same number."""
+    """All processes below this one. A later process with the same pid is recognised as another."""
     try:
         return psutil.Process(pid).children(recursive=True)
     except psutil.NoSuchProcess:
@@ -14,7 +14,7 @@ def descendants(pid: int) -> list[psutil.Process]:
 
 
 def alive(process: psutil.Process) -> bool:
-    """Not if it has ended and only its parent has not looked yet."""
+    """False for a zombie too: it has ended, and its parent has not waited for it yet."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

@@ -1,4 +1,4 @@
-"""Waiting for what answers by a callback, and for what comes about by itself."""
+"""Waiting for callbacks, and for conditions to become true."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SECONDS = 30
 
 
 def answer(start: Callable[..., None], *arguments: Any, **options: Any) -> Any:
-    """Call ``start`` with a callback behind these arguments; the result it gives, or the error, which is raised."""
+    """Call ``start`` with a callback after these arguments. Returns its result, or raises its error."""
     answers: queue.Queue[tuple[Any, ...]] = queue.Queue()
     start(*arguments, lambda *given: answers.put(given), **options)
     *result, error = answers.get(timeout=SECONDS)
@@ -21,7 +21,7 @@ def answer(start: Callable[..., None], *arguments: Any, **options: Any) -> Any:
 
 
 def until(holds: Callable[[], Any], what: str, seconds: float) -> Any:
-    """What ``holds`` answers as soon as it is true; an AssertionError naming ``what`` if that takes too long."""
+    """The first true value that ``holds`` returns. Raises AssertionError naming ``what`` if that takes too long."""
     deadline = time.monotonic() + seconds
     while not (found := holds()):
         assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
@@ -30,7 +30,7 @@ def until(holds: Callable[[], Any], what: str, seconds: float) -> Any:
 
 
 class Inbox:
-    """A callback that keeps what it was called with, for tests to wait for."""
+    """A callback that queues its arguments, for tests to wait for."""
 
     def __init__(self) -> None:
         self._queue: queue.Queue[Any] = queue.Queue()
@@ -42,7 +42,7 @@ class Inbox:
         return self._queue.get(timeout=SECONDS)
 
     def records(self, count: int) -> list[Any]:
-        """So many items of the lists that came, in order."""
+        """This number of items of the lists that came, in order."""
         found: list[Any] = []
         while len(found) < count:
             found += self.next()

@@ -1,4 +1,4 @@
-"""Connectors that block: each is told of, and none holds up another."""
+"""Connectors that block: each is logged, and none delays another."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Runs:
         return [event for event in self.events if getattr(event, "name", None) == name]
 
     def delay(self, name: str, method: str) -> str:
-        """What is told of the first time that this method takes long."""
+        """What is logged the first time that this method takes long."""
 
         def told() -> list[str]:
             reasons = [event.reason for event in self.of(name) if isinstance(event, ConnectorDelayed)]

@@ -1,4 +1,4 @@
-"""What integration tests do with a broker: make topics, write records, read everything that is there."""
+"""A client for integration tests: create topics, produce records, read all records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ READ_SECONDS = 30
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record as it lies in a topic; text stands for its UTF-8 bytes when written."""
+    """One record of a topic; text is produced as UTF-8."""
 
     value: bytes | str | None = None
     key: bytes | str | None = None
@@ -37,7 +37,7 @@ class Record:
 
 
 class Kafka:
-    """A broker at ``bootstrap``, for tests. Names of topics are made up, so that tests don't meet."""
+    """A client of the broker at ``bootstrap``. Topic names are random, so that tests don't interfere."""
 
     def __init__(self, bootstrap: str) -> None:
         self.bootstrap = bootstrap
@@ -46,21 +46,21 @@ class Kafka:
     def create_topic(
         self, name: str | None = None, partitions: int = 1, config: Mapping[str, str] | None = None
     ) -> str:
-        """Returns the topic's name, one of its own if none is given, when it can be used."""
+        """Returns when the topic can be used; its name, a random one if none is given."""
         name = name or f"t-{uuid.uuid4().hex[:12]}"
         self.admin.create_topics([NewTopic(name, partitions, 1, config=dict(config or {}))])[name].result()
         until(lambda: self._usable(name), f"{name} can be used", READ_SECONDS)
         return name
 
     def delete_topic(self, name: str) -> None:
-        """Returns when the broker has forgotten it; who reads it may have made another one of this name by then."""
+        """Returns when the broker has deleted it. A consumer may have created another of this name by then."""
         before = self._described(name)
         self.admin.delete_topics([name])[name].result()
         gone = str(before and before.topic_id)
         until(lambda: str((now := self._described(name)) and now.topic_id) != gone, f"{name} is gone", READ_SECONDS)
 
     def _usable(self, name: str) -> bool:
-        """A broker hears of what the controller has decided a little later than who has asked for it."""
+        """A broker learns of a new topic a little later than the client that created it."""
         found = self._described(name)
         return found is not None and all(partition.leader for partition in found.partitions)
 
@@ -133,7 +133,7 @@ class Kafka:
         return {(p.topic, p.partition): p.offset for p in found.topic_partitions or [] if p.offset >= 0}
 
     def members(self, group: str) -> int:
-        """How many consumers are in a group now, those among them that have been told to leave and have not yet."""
+        """The number of consumers in a group now, including those that are about to leave."""
         return len(self.admin.describe_consumer_groups([group])[group].result(READ_SECONDS).members)
 
     def values(self, topic: str, isolation: str = "read_committed") -> list[bytes | None]:

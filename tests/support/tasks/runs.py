@@ -37,7 +37,7 @@ def register(plugin: type) -> type:
 
 
 def resolve(kind: str, name: str) -> type:
-    """The class that a configuration names: of those that ship, and of those that tests have registered."""
+    """The class that a configuration names, built in or registered by a test."""
     for module in (converters, transforms, predicates):
         for each in module.__all__:
             _classes.setdefault(getattr(getattr(module, each), "java_name", each), getattr(module, each))
@@ -49,7 +49,7 @@ def new_name(what: str = "c") -> str:
 
 
 def eventually(look: Callable[[], T], seconds: float = SECONDS) -> T:
-    """The first answer that is true; fails if there is none in time."""
+    """The first true value; fails if there is none in time."""
     end = time.monotonic() + seconds
     while not (found := look()):
         assert time.monotonic() < end, f"still {found!r} after {seconds} s"
@@ -58,7 +58,7 @@ def eventually(look: Callable[[], T], seconds: float = SECONDS) -> T:
 
 
 class MemoryHost:
-    """A ``TaskHost`` that keeps what it is told."""
+    """A ``TaskHost`` that records what the loop reports."""
 
     def __init__(self) -> None:
         self.states: list[str] = []
