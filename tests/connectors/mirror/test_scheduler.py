@@ -20,7 +20,7 @@ def scheduler() -> Iterator[Scheduler]:
 
 def test_jobs_are_done_in_order_and_waited_for(scheduler: Scheduler) -> None:
     done: list[str] = []
-    scheduler.execute_async(lambda: done.append("a"), "a")
+    scheduler.repeat(lambda: done.append("a"), 3600, "a", at_once=True)
     scheduler.execute(lambda: done.append("b"), "b")
     assert done == ["a", "b"]
 
@@ -56,6 +56,6 @@ def test_nothing_is_done_after_the_end(scheduler: Scheduler) -> None:
     scheduler.repeat(lambda: done.append(1), 0.01, "job", at_once=False)
     scheduler.close()
     count = len(done)
-    scheduler.execute_async(lambda: done.append(1), "late")
-    threading.Event().wait(0.05)
+    scheduler.repeat(lambda: done.append(1), 0.01, "late", at_once=True)
+    assert "mirror-test" not in [thread.name for thread in threading.enumerate()], "nothing is left to run a job"
     assert len(done) == count

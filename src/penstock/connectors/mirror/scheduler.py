@@ -44,9 +44,6 @@ class Scheduler:
         if not done.wait(self._timeout):
             log.error("%s timed out running task: %s", self._name, description)
 
-    def execute_async(self, job: Job, description: str) -> None:
-        self._at(time.monotonic(), lambda due: self._run(job, description))
-
     def repeat(self, job: Job, interval: float | None, description: str, *, at_once: bool) -> None:
         """Run it every ``interval`` seconds, the first time now or after one interval; None means never."""
         if interval is None:
