@@ -134,7 +134,7 @@ def test_known_settings_without_an_effect_are_named(caplog: pytest.LogCaptureFix
         distributed(**given)
     assert [record.getMessage() for record in caplog.records] == [
         "`plugin.discovery=service_load` has no effect: Python has one way to find plugins",
-        "`sasl.login.retry.backoff.ms=50` has no effect: a token is asked for again with the next connection",
+        "`sasl.login.retry.backoff.ms=50` has no effect: a token is requested again with the next connection",
     ]
 
 

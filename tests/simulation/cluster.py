@@ -44,6 +44,9 @@ class Cluster:
     ``pick`` is given the channels on which something is under way and names the one that goes on.
     """
 
+    plugins: Any = Facts()
+    """Asked by every herder for the kinds and versions of connectors."""
+
     def __init__(
         self, trace: Callable[[str], None], pick: Callable[[list[str]], int] | None = None, **settings: Any
     ) -> None:
@@ -75,7 +78,7 @@ class Cluster:
     # -- what a test does
 
     def start(self, name: str) -> None:
-        worker = Worker(name, Herder(HerderSettings(worker_id=name, **self.settings), Facts()))
+        worker = Worker(name, Herder(HerderSettings(worker_id=name, **self.settings), self.plugins))
         self.workers[name] = worker
         entries = tuple(ConfigRecord(i, record) for i, record in enumerate(self.config))
         for event in (e.ConfigRead(entries), e.StatusRead(tuple(self.status)), e.CaughtUp()):

@@ -132,7 +132,7 @@ def test_a_connector_that_does_not_stop_in_time_leaves_its_thread_behind(
     runs.delay("a", "start")
     runs.connectors.stop(1)
     until(lambda: ConnectorEnded("a", 1) in runs.events, "its end", 30)
-    assert "Connector a did not stop in time; its thread is left alone: start() of the connector" in caplog.text
+    assert "Connector a did not stop in time; its thread is abandoned: start() of the connector" in caplog.text
 
 
 def test_a_connector_that_fails_at_its_stop_is_stopped_all_the_same(runs: Runs) -> None:

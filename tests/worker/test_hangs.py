@@ -55,6 +55,6 @@ def test_what_blocks_is_logged_and_delays_nothing_else(bootstrap: str, tmp_path:
         for name in ("start", "task_configs", "task", "fine"):
             assert worker.http.delete(f"/connectors/{name}").status_code == 204
         until(lambda: worker.get("/connectors") == [], "that all are gone", 30)
-        alone = "Connector start did not stop in time; its thread is left alone: start() of the connector has not"
-        until(lambda: alone in worker.log.read_text(), "that it is left alone", 60)
+        alone = "Connector start did not stop in time; its thread is abandoned: start() of the connector has not"
+        until(lambda: alone in worker.log.read_text(), "that it is abandoned", 60)
         assert worker.stop() == 0

@@ -21,7 +21,7 @@ from penstock.core.group.catch_up import Backoff, CatchUp, ConfigReader
 from penstock.core.group.confirmation import Confirmation
 from penstock.core.group.leadership import Leadership
 from penstock.core.group.membership import Joined, Lost, Membership, PollTimeoutExpired, Revoked, Stage
-from penstock.core.group.rebalance import Rebalance
+from penstock.core.group.rebalance import Rebalancing
 from penstock.core.model import actions
 from penstock.core.model import messages as m
 from penstock.core.model.actions import Action
@@ -88,7 +88,7 @@ class Herder:
 
         self.leadership = leadership = Leadership(settings, output, state, membership)
         self._keys = keys = SessionKeys(settings, leadership)
-        self._rebalance = Rebalance(output, state, membership, work, self._lead)
+        self._rebalance = Rebalancing(output, state, membership, work, self._lead)
         reader = ConfigReader(output, state, settings.sync_timeout_ms)
         backoff = Backoff(settings.unsync_backoff_ms, settings.max_delay_ms)
         self._catch_up = CatchUp(output, membership, reader, self._rebalance, backoff, self._handle_when_free)

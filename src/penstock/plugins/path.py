@@ -1,4 +1,4 @@
-"""The classes that installed distributions and the folders of ``plugin.path`` offer.
+"""Plugin classes in installed distributions and in the folders of ``plugin.path``.
 
 An entry of ``plugin.path`` is a folder that holds plugins, each of them a ``.py`` file, a package, a wheel, or a folder
 that ``pip install --target`` filled; the entry may also be one of these itself. In an installed distribution the entry
@@ -135,7 +135,7 @@ def _distributions(path: Path) -> list[importlib.metadata.Distribution]:
 
 
 def _importable(folder: Path) -> None:
-    """Behind everything else, so that a plugin's libraries never replace those of the worker."""
+    """After everything else, so that a plugin's libraries never replace those of the worker."""
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
         importlib.invalidate_caches()

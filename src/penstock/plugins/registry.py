@@ -1,7 +1,7 @@
-"""Finding the plugin classes, and running what of their code validation needs.
+"""Finds plugin classes, and runs the part of their code that validation needs.
 
-Classes come from entry points of group ``penstock.plugins`` and from the folders of ``plugin.path``; ``plugin_path.py``
-reads those. The names by which configurations call them are the Catalog's matter. Java: ``Plugins``.
+Classes come from entry points of group ``penstock.plugins`` and from the folders of ``plugin.path``; ``path.py`` reads
+those. The Catalog knows the names by which configurations call them. Java: ``Plugins``.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class Plugins:
     def __init__(self, plugin_path: Iterable[str] = ()) -> None:
         found = find_classes(plugin_path, tuple(_BASES.values()))
         self.catalog = Catalog(each for each in map(_described, found) if each is not None)
-        self._named_in_vain: set[str] = set()
+        self._not_found: set[str] = set()
 
     @classmethod
     def discover(cls, plugin_path: Iterable[str] = ()) -> Plugins:
         """``plugin_path`` holds folders as the worker's ``plugin.path`` names them."""
         return cls(plugin_path)
 
-    # -- what the runtime makes objects of
+    # -- classes
 
     def resolve(self, kind: str | Kind, name: str) -> type:
         """The class of this kind that a configuration names. Raises ConfigError, which says what there is."""
@@ -85,15 +85,15 @@ class Plugins:
         allowed = worker_config.get("connector.client.config.override.allowlist") or ""
         return override_policy(name, [each.strip() for each in allowed.split(",") if each.strip()])
 
-    # -- what the herder asks
+    # -- for the herder
 
     def kind(self, config: Mapping[str, str | None] | None) -> str:
-        """``source``, ``sink``, or ``unknown`` for a class that is not there."""
+        """``source``, ``sink``, or ``unknown`` for a class that is not installed."""
         found = self._connector(config)
         return "unknown" if found is None else next(kind.value for kind in CONNECTORS if kind in found.kinds)
 
     def version(self, config: Mapping[str, str | None] | None) -> str | None:
-        """The version of the connector's class; None if it is not there."""
+        """The version of the connector's class; None if it is not installed."""
         found = self._connector(config)
         return None if found is None else found.version
 
@@ -104,7 +104,7 @@ class Plugins:
         except ConnectError:
             return None
 
-    # -- what requests ask
+    # -- for requests
 
     def listing(self, connectors_only: bool = True) -> list[dict[str, str]]:
         return self.catalog.listing(connectors_only)
@@ -118,7 +118,7 @@ class Plugins:
     def validate(
         self, props: Mapping[str, str | None], rules: WorkerRules, raw: Mapping[str, str | None] | None = None
     ) -> ConfigInfos:
-        """What is to be said about a connector's configuration; runs the connector's own code, so call it on a thread.
+        """Validates a connector's configuration; runs the connector's own code, so call it on a thread.
 
         ``props`` has references to config providers resolved, ``raw`` is what the user gave. Raises Refused, and what
         the connector raises.
@@ -127,18 +127,18 @@ class Plugins:
         return validate_connector(self.catalog, props, connector, rules, raw)
 
     def _present(self, props: Mapping[str, str | None]) -> type[Connector]:
-        """As ``connector``. Java remembers a class that is not there, and names its own exception from then on."""
+        """As ``connector``. Java remembers a missing class, and names its own exception from then on."""
         name = props.get(CONNECTOR_CLASS)
         try:
             return self.connector(props)
         except Refused as refused:
             if name is None:
                 raise
-            if name in self._named_in_vain:
+            if name in self._not_found:
                 raise Refused(
                     refused.status, f"org.apache.kafka.connect.errors.ConnectException: {refused.message}"
                 ) from None
-            self._named_in_vain.add(name)
+            self._not_found.add(name)
             raise
 
 

@@ -1,4 +1,4 @@
-"""The settings of a worker: the file, the names and defaults, the typed result."""
+"""The worker's settings: properties file, definitions, typed result."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The settings of a worker: Java's names, types and defaults, and Penstock's own.
 
 Java: ``WorkerConfig``, ``DistributedConfig``, ``StandaloneConfig`` and ``RestServerConfig`` of 4.3.1. The tables are
-lines of name, type, importance and default, as in ``core/client_settings.py``.
+lines of name, type, importance and default, as in ``core/config/clients.py``.
 """
 
 from __future__ import annotations

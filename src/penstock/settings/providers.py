@@ -1,4 +1,4 @@
-"""Kafka's own config providers, and the replacing of references such as ``${file:/etc/secrets.properties:password}``
+"""Kafka's own config providers, and the resolution of references such as ``${file:/etc/secrets.properties:password}``
 (KIP-297).
 
 Java: ``FileConfigProvider``, ``DirectoryConfigProvider``, ``EnvVarConfigProvider``, ``ConfigTransformer``. Times to
@@ -152,7 +152,7 @@ BUILT_IN = (FileConfigProvider, DirectoryConfigProvider, EnvVarConfigProvider)
 
 
 class ConfigTransformer:
-    """Replaces references by what a worker's providers say. A reference that none of them knows stays as it is."""
+    """Resolves references with a worker's config providers. A reference to an unknown provider stays as it is."""
 
     def __init__(self, providers: Mapping[str, ConfigProvider]) -> None:
         self._providers = providers
@@ -190,12 +190,12 @@ class ConfigTransformer:
 
 
 def has_reference(value: str | None) -> bool:
-    """Whether a value holds a reference, to whichever provider."""
+    """Whether a value holds a reference to a config provider."""
     return value is not None and _REFERENCE.search(value) is not None
 
 
 def with_references(raw: Mapping[str, str | None], config: Mapping[str, str]) -> dict[str, str]:
-    """A task's configuration with the connector's own references instead of the values that they stood for.
+    """A task's configuration with the connector's own references in place of the resolved values.
 
     So secrets do not get into the config topic. Java: ``AbstractHerder.reverseTransform``.
     """

@@ -1,5 +1,6 @@
-"""Which of a worker's settings can't be honoured: known ones are refused, unknown ones named once, with what may have
-been meant.
+"""Worker settings that can't be honoured.
+
+Known ones are refused; unknown ones are logged once, with the likely correction.
 """
 
 from __future__ import annotations
@@ -22,28 +23,28 @@ _JAVA_ONLY = {
 }
 _JAVA_DEFAULTS = {"metric.reporters": ("org.apache.kafka.common.metrics.JmxReporter", "JmxReporter")}
 
-# Settings that are read and checked as Java does it, and then change nothing: with Java's default nobody need be told.
+# Settings that are checked as in Java and have no effect: a value other than Java's default is logged.
 _WITHOUT_EFFECT = {
     "plugin.discovery": ("hybrid_warn", "Python has one way to find plugins"),
     "metrics.num.samples": ("2", "rates are taken over half a minute"),
     "metrics.sample.window.ms": ("30000", "rates are taken over half a minute"),
     "metrics.recording.level": ("INFO", "all metrics are always recorded"),
-    "sasl.login.connect.timeout.ms": ("", "10 seconds are waited for a token"),
-    "sasl.login.read.timeout.ms": ("", "10 seconds are waited for a token"),
+    "sasl.login.connect.timeout.ms": ("", "a token is waited for for 10 seconds"),
+    "sasl.login.read.timeout.ms": ("", "a token is waited for for 10 seconds"),
     "sasl.login.refresh.buffer.seconds": ("300", "a token is renewed after 80 % of its life"),
     "sasl.login.refresh.min.period.seconds": ("60", "a token is renewed after 80 % of its life"),
     "sasl.login.refresh.window.factor": ("0.8", "a token is renewed after 80 % of its life"),
     "sasl.login.refresh.window.jitter": ("0.05", "a token is renewed after 80 % of its life"),
-    "sasl.login.retry.backoff.max.ms": ("10000", "a token is asked for again with the next connection"),
-    "sasl.login.retry.backoff.ms": ("100", "a token is asked for again with the next connection"),
-    "sasl.oauthbearer.assertion.template.file": ("", "the clients that are used know nothing like it"),
+    "sasl.login.retry.backoff.max.ms": ("10000", "a token is requested again with the next connection"),
+    "sasl.login.retry.backoff.ms": ("100", "a token is requested again with the next connection"),
+    "sasl.oauthbearer.assertion.template.file": ("", "Penstock's Kafka clients have nothing like it"),
     "sasl.oauthbearer.clock.skew.seconds": ("30", "tokens are checked by brokers"),
     "sasl.oauthbearer.jwks.endpoint.refresh.ms": ("3600000", "tokens are checked by brokers"),
     "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms": ("10000", "tokens are checked by brokers"),
     "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms": ("100", "tokens are checked by brokers"),
 }
 
-# Families of settings whose names are not ours to know: those of clients, topics, plugins and Spark.
+# Prefixes of the settings of clients, topics, plugins and Spark, which have names that are not listed here.
 _FAMILIES = (
     "producer.",
     "consumer.",
@@ -73,7 +74,7 @@ def refuse_java_only(config: Mapping[str, str]) -> None:
 
 
 def unknown_settings(config: Mapping[str, str], known: Collection[str]) -> list[str]:
-    """A sentence for each setting that nothing will ever read."""
+    """A sentence for each setting that nothing reads."""
     return [_sentence(name, known) for name in sorted(config) if name not in known and not name.startswith(_FAMILIES)]
 
 

@@ -1,6 +1,4 @@
-"""A worker's settings, typed. ``load_settings`` reads them from a file once, at the start; everything else gets the
-result.
-"""
+"""A worker's settings, typed. ``load_settings`` reads them from a file once, at the start."""
 
 from __future__ import annotations
 
@@ -51,7 +49,7 @@ class InternalTopic:
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
-    """How the worker takes part in its group; times in milliseconds."""
+    """The worker's membership in its group; times in milliseconds."""
 
     group_id: str
     session_timeout_ms: int
@@ -77,7 +75,7 @@ class SessionKeySettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
-    """Everything the properties of a worker say. ``config`` is all of them as texts, references to config providers
+    """A worker's settings. ``config`` is all of them as texts, references to config providers
     resolved.
     """
 
@@ -96,7 +94,7 @@ class WorkerSettings:
     task_shutdown_timeout_ms: int
     exactly_once: ExactlyOnceSource = ExactlyOnceSource.DISABLED
     group: GroupSettings | None = None
-    """None in standalone mode, as everything of a group is."""
+    """None in standalone mode, as all settings of a group."""
     session_keys: SessionKeySettings | None = None
     config_topic: InternalTopic | None = None
     offset_topic: InternalTopic | None = None

@@ -65,11 +65,11 @@ class Worker:
     """One worker, distributed or standalone as its settings say."""
 
     def __init__(self, settings: WorkerSettings) -> None:
-        """Raises ConfigError for settings that can't be followed, and ListenError for a port that is taken."""
+        """Raises ConfigError for settings that are not valid, and ListenError for a port that is taken."""
         self.settings = settings
         config = dict(settings.config)
         self.failure: Exception | None = None
-        """Why the worker can't go on, once ``failed`` is set."""
+        """The cause, once ``failed`` is set."""
         self.failed = threading.Event()
         check_addresses(settings.bootstrap_servers)
         self._plugins = Plugins.discover(settings.plugin_path)
@@ -135,7 +135,7 @@ class Worker:
         """See ``Loop.submit``."""
         return lambda request: self._loop.submit(request)
 
-    # -- how it is put together
+    # -- the parts
 
     def _make_parts(self, config: dict[str, str]) -> Parts:
         settings = self.settings
@@ -251,7 +251,7 @@ class Worker:
             ensure_own_topic(self.settings.config, config)
 
     def _class_name(self, config: Mapping[str, str]) -> str:
-        """In full, whatever alias the configuration has; that for a class that is not there."""
+        """The full name; the configured alias if the class is not installed."""
         try:
             return java_class_name(self._plugins.connector(config))
         except Refused:

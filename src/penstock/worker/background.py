@@ -75,7 +75,7 @@ class Background:
             case _:
                 what = "Validation of the configuration"
         message = f"{what} has not ended within {self._timeout:g} s."
-        log.error("%s Its thread is left alone", message)
+        log.error("%s Its thread is abandoned", message)
         self._deliver(Completed(ask.token, error=TimeoutError(message)))
 
     def _outcome(self, ask: a.Ask) -> Any:

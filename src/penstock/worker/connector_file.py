@@ -1,4 +1,4 @@
-"""Connectors in files: what a standalone worker starts with, and what is applied to a cluster."""
+"""Files of connector configurations, for a standalone worker's start and for ``penstock apply``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.java.properties import parse_properties
 
 def read_connector(path: Path) -> m.CreateConnector:
     """A connector's configuration file: JSON, as a plain object of settings or as ``POST /connectors`` takes it, or
-    Java properties. What is in it counts, not how it is called; but a ``.json`` file must be JSON.
+    Java properties. The content decides which it is; but a ``.json`` file must be JSON.
     """
     try:
         document = _document(path, path.read_bytes())

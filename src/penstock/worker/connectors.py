@@ -1,8 +1,8 @@
-"""Connectors at work: each run of one on a thread of its own (Java: WorkerConnector).
+"""Runs connectors, each run on a thread of its own (Java: WorkerConnector).
 
 A connector is user code that may block, raise or never return, so nothing here waits for it: commands are put in its
-queue, and what comes of them is delivered as events. A call that takes long is told of, with where it is. A run that
-does not stop in time is left alone and told of as ended.
+queue, and their outcomes are delivered as events. A call that takes long is reported with its stack. A run that does
+not stop in time is abandoned and reported as ended.
 """
 
 from __future__ import annotations
@@ -43,27 +43,28 @@ _DISALLOWED = (
     "Kafka Connect."
 )
 LONG_S = 10.0
-"""After so many seconds a call of a connector's method is told of."""
+"""A call of a connector's method that takes longer is reported; seconds."""
 LOOK_S = 1.0
+"""Between two looks at the calls under way; seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectorSetup:
-    """What a run needs beside its configuration, by functions of the worker."""
+    """What a run needs besides its configuration, as functions of the worker."""
 
     new: Callable[[str], Connector]
     """An object of the class of this name."""
     resolve: Callable[[Mapping[str, str]], dict[str, str]]
-    """The configuration with references to config providers replaced by what they refer to."""
+    """The configuration with references to config providers resolved."""
     check: Callable[[Connector, Mapping[str, str]], None]
     """Raises ConfigError for settings that make a connector fail when it starts, though they were accepted."""
     prepare: Callable[[Mapping[str, str]], None]
-    """Makes or checks what it needs beside itself; raises what makes it fail. May block."""
+    """Creates or checks the topics that it needs; an exception makes the connector fail. May block."""
     task_class_name: Callable[[type], str]
 
 
 class TooManyTasks(ConnectError):
-    """More tasks than ``tasks.max``; never tried again."""
+    """More tasks than ``tasks.max``; never retried."""
 
     java_name = "org.apache.kafka.connect.runtime.TooManyTasksException"
 
@@ -75,7 +76,7 @@ class _Call:
     method: str
     since: float
     thread: int
-    told: bool = False
+    reported: bool = False
 
     def described(self) -> str:
         seconds = time.monotonic() - self.since
@@ -96,8 +97,9 @@ class _Run:
     started: bool = False
     failed: bool = False
     version: str | None = None
-    """None until its class and its configuration have been found to be good."""
-    over: bool = False
+    """None until its class and its configuration have been checked."""
+    ended: bool = False
+    """``ConnectorEnded`` has been delivered."""
     call: _Call | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -109,15 +111,15 @@ class _Run:
     def raise_error(self, error: BaseException) -> None:
         self.commands.put(lambda: self._fail(error))
 
-    # -- how it is getting on
+    # -- calls that take long
 
     def look(self) -> None:
-        """Tell of a call that takes long, once."""
+        """Report a call that takes long, once."""
         with self.lock:
             call = self.call
-            if call is None or call.told or time.monotonic() - call.since < LONG_S:
+            if call is None or call.reported or time.monotonic() - call.since < LONG_S:
                 return
-            call.told, described = True, call.described()
+            call.reported, described = True, call.described()
             self.deliver(ConnectorDelayed(self.name, self.number, described))
         with log_context(self.name):
             log.warning("%s", described)
@@ -134,9 +136,9 @@ class _Run:
             yield
         finally:
             with self.lock:
-                told = self.call is not None and self.call.told
+                reported = self.call is not None and self.call.reported
                 self.call = None
-                if told:
+                if reported:
                     self.deliver(ConnectorDelayed(self.name, self.number, None))
 
     # -- on its thread
@@ -189,7 +191,7 @@ class _Run:
             self.connector = None  # a stopped one is not started again
 
     def _suspend(self, target: str) -> None:
-        """A connector is said to be stopped even if it fails at that, as in Java."""
+        """A connector is reported as stopped even if its stop fails, as in Java."""
         try:
             self._stop()
         except Exception:
@@ -220,7 +222,7 @@ class _Run:
 
     def _task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         connector, config = self._instance(), self.setup.resolve(self.raw)
-        if "${" in self.raw.get("tasks.max", ""):  # who asks can't follow references to config providers
+        if "${" in self.raw.get("tasks.max", ""):  # the herder can't resolve references to config providers
             max_tasks = int(config["tasks.max"])
         with self.calling("task_configs"):
             made = connector.task_configs(max_tasks)
@@ -244,11 +246,11 @@ class _Run:
                     self.connector.stop()
         except Exception:
             log.exception("Connector %s failed while it was being stopped", self.name)
-        self.tell_end()
+        self.report_end()
 
-    def tell_end(self) -> None:
-        if not self.over:
-            self.over = True
+    def report_end(self) -> None:
+        if not self.ended:
+            self.ended = True
             self.deliver(ConnectorEnded(self.name, self.number))
 
 
@@ -286,9 +288,9 @@ class Connectors:
 
     @staticmethod
     def _give_up(run: _Run) -> None:
-        if not run.over:
-            log.error("Connector %s did not stop in time; its thread is left alone%s", run.name, run.where())
-            run.tell_end()
+        if not run.ended:
+            log.error("Connector %s did not stop in time; its thread is abandoned%s", run.name, run.where())
+            run.report_end()
 
     def _look(self) -> None:
         while True:

@@ -1,4 +1,4 @@
-"""What a distributed worker stands on: its internal topics and its group."""
+"""The foundation of a distributed worker: its internal topics and its group."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STOP_TIMEOUT_S = 10.0
 class KafkaFoundation:
     """The config, status and offsets topics and the membership in the group, of one worker.
 
-    ``deliver`` is given what is read and what the group says. A topic that can't be used is reported by ``failed``,
+    ``deliver`` is given the records read and the group's events. A topic that can't be used is reported by ``failed``,
     once.
     """
 
@@ -46,7 +46,7 @@ class KafkaFoundation:
         of_topics: dict[str, Any] = {
             "on_caught_up": self._caught_up,
             "on_failed": failed,
-            "outages": Outages(self._trouble),
+            "outages": Outages(self._degraded),
         }
         self._config = ConfigStore(config, self._config_read, **of_topics)
         self._status = StatusStore(config, self._status_read, **of_topics)
@@ -66,7 +66,7 @@ class KafkaFoundation:
         self._member.leave_and_stop(STOP_TIMEOUT_S)
 
     def close(self) -> None:
-        """Write what is still to be written, and end."""
+        """Write pending records, and end."""
         for store in (self._status, self._config, self.offset_store):
             store.close()
 
@@ -116,7 +116,7 @@ class KafkaFoundation:
     def _status_read(self, entries: list[StatusRecord]) -> None:
         self._deliver(StatusRead(tuple(entry.record for entry in entries)))
 
-    def _trouble(self, sentence: str | None) -> None:
+    def _degraded(self, sentence: str | None) -> None:
         self._deliver(Degraded("topics", sentence))
 
     def _caught_up(self) -> None:
@@ -127,7 +127,7 @@ class KafkaFoundation:
 
 
 def _known(error: BaseException | None) -> BaseException | None:
-    """The core knows nothing of Kafka's errors."""
+    """The core has its own exception in place of Kafka's."""
     return Fenced(str(error)) if isinstance(error, PrivilegedWriteError) else error
 
 

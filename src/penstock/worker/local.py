@@ -1,4 +1,4 @@
-"""Requests that a worker answers by itself: what it is, which plugins it has, its loggers."""
+"""Requests about this worker alone: its version, plugins and loggers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.plugins import Plugins
 
 
 class LocalAnswers:
-    """``answer`` is called from any thread; plugins' own code may take its time, so it runs on threads."""
+    """``answer`` is called from any thread; plugins' code may block, so it runs on threads of its own."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class LocalAnswers:
                 return shown
             case m.SetLogger(name, level):
                 return self._set_level(name, level)
-        raise TypeError(f"not a request that a worker answers by itself: {request!r}")
+        raise TypeError(f"not a request about this worker alone: {request!r}")
 
     def _require(self, found: PluginClass, version: str) -> None:
         try:

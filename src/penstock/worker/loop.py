@@ -34,7 +34,7 @@ from penstock.worker.task_launcher import TaskLauncher
 log = logging.getLogger(__name__)
 
 IDLE_S = 1.0
-"""The loop turns at least so often: the group's heartbeats depend on it."""
+"""The longest wait for an event; the group's heartbeats depend on it."""
 
 Done = Callable[[BaseException | None], None]
 
@@ -56,7 +56,7 @@ class Foundation(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What the loop carries actions out with."""
+    """The parts that carry out actions."""
 
     foundation: Foundation
     connectors: Connectors

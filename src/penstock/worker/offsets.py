@@ -1,7 +1,6 @@
 """A connector's offsets, read and changed at a client's request, and given to its tasks (KIP-875, KIP-618).
 
-Sources have theirs in a topic or a file, sinks in their consumer group. The connector's class has a say before they
-are changed.
+Sources have theirs in a topic or a file, sinks in their consumer group. The connector's class may refuse changes.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class Offsets:
         return [{"partition": each.partition, "offset": each.offset} for each in stored]
 
     def write(self, connector: str, config: Config, offsets: OffsetChanges | None) -> str:
-        """Set them, or forget all (None); the message for the client. Raises Refused."""
+        """Alter them, or reset all (None); the message for the client. Raises Refused."""
         resolved = {**self._resolve(config), "name": connector}
         plugin = self._plugins.connector(resolved)()
         if isinstance(plugin, SinkConnector):
@@ -80,7 +79,7 @@ class Offsets:
         return TaskOffsets(committed, own or shared, shared if own else None)
 
     def store(self, event: OffsetsReported) -> None:
-        """Standalone mode: keep what a task has reported."""
+        """Standalone mode: store the offsets that a task has reported."""
 
         def stored(error: Exception | None) -> None:
             if error is not None:
@@ -133,7 +132,7 @@ def _check_primitive(fields: Mapping[str, object]) -> None:
 
 
 def _asked(ask: Callable[[], bool]) -> bool:
-    """What a connector's class says to new offsets. Raises Refused with its reason."""
+    """The connector's own decision on new offsets. Raises Refused with its reason."""
     try:
         return ask()
     except ConnectError as error:

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class StartError(Exception):
-    """Why a worker can't do what it is started for, in a sentence. The exit statuses are Java's."""
+    """Why a worker can't start, in a sentence. The exit statuses are Java's."""
 
     def __init__(self, sentence: str, exit_status: int) -> None:
         super().__init__(sentence)
@@ -30,8 +30,8 @@ class StartError(Exception):
 class Signals:
     """Waits for signals that come from now on.
 
-    A handler runs in the middle of whatever the main thread does, which is waiting. To set a ``threading.Event`` there
-    may wait for a lock that this same thread holds; a SimpleQueue may be put to at any moment.
+    A handler interrupts the main thread while it waits. To set a ``threading.Event`` there may wait for a lock that
+    this same thread holds; ``SimpleQueue.put`` is safe at any moment.
     """
 
     def __init__(self, *numbers: int) -> None:
@@ -53,7 +53,7 @@ SETTINGS, START = 2, 3
 
 
 def run(properties: Path, standalone: bool = False, connectors: Sequence[Path] = ()) -> None:
-    """Run until SIGTERM or SIGINT, or until the worker can't go on (exit status 1 and a sentence in the log).
+    """Run until SIGTERM or SIGINT, or until the worker fails (exit status 1 and a sentence in the log).
 
     Raises StartError for settings and files that can't be followed.
     """
@@ -80,7 +80,7 @@ def run(properties: Path, standalone: bool = False, connectors: Sequence[Path] =
     while not signals.wait(0.2) and not worker.failed.is_set():
         pass
     if worker.failure is not None:
-        log.error("The worker cannot go on: %s", worker.failure)
+        log.error("The worker has failed and is stopping: %s", worker.failure)
     worker.stop()
     sys.exit(0 if worker.failure is None else 1)
 

@@ -1,5 +1,4 @@
-"""What a standalone worker stands on: logs in its memory, a file of offsets, and a group of which it is the only
-member.
+"""The foundation of a standalone worker: logs in memory, a file of offsets, and a group with this member alone.
 
 The same herder decides as in a cluster; what it appends is read back at once (Java: StandaloneHerder with its
 in-memory stores).

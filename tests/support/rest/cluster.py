@@ -24,7 +24,7 @@ Submitted = Future[m.Reply | m.Elsewhere]
 
 
 class RestCluster(Cluster):
-    """Connectors are judged by the real plugins; offsets are kept in a dictionary."""
+    """Configurations are validated by the real plugins; offsets are kept in a dictionary."""
 
     plugins = Plugins.discover()
 
@@ -42,10 +42,6 @@ class RestCluster(Cluster):
             validate=self._judge,
             set_level=levels.set,
         )
-
-    def start(self, name: str) -> None:
-        super().start(name)
-        self.workers[name].herder.plugins = self.plugins  # type: ignore[assignment]
 
     def submit(self, worker: str, request: m.Request) -> Submitted:
         """As a worker's loop does it, but at once."""

@@ -1,1 +1,1 @@
-"""What a connector's configuration may say, and the judgement on it: definitions, plugins' names, validation."""
+"""Connector configurations: definitions, plugins' names, validation."""

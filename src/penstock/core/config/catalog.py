@@ -1,7 +1,7 @@
-"""What plugins there are, and by which names configurations may call them.
+"""The catalog of plugins, and the names by which configurations may call them.
 
-Pure data: ``plugins.py`` finds the classes and makes a Catalog of them. Rule 1: whatever decides which class a name
-means is in this file. Java: ``Plugins``, ``DelegatingClassLoader``, ``PluginUtils`` and ``PluginDesc`` of
+Pure data: ``plugins`` finds the classes and makes a Catalog of them. All rules about which class a name means are in
+this file. Java: ``Plugins``, ``DelegatingClassLoader``, ``PluginUtils`` and ``PluginDesc`` of
 ``runtime.isolation``; versions are KIP-891.
 """
 

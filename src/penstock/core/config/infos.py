@@ -100,7 +100,7 @@ class ConfigInfos:
         return replace(self, configs=tuple(info.as_given(given) for info in self.configs)) if given else self
 
     def plus(self, others: Iterable[ConfigInfos | None]) -> ConfigInfos:
-        """With further ones behind these."""
+        """With further ones after these."""
         parts = [self, *(other for other in others if other is not None)]
         return ConfigInfos(
             self.name,

@@ -35,15 +35,15 @@ class Allow:
     names: frozenset[str] | None
 
     def validate(self, overrides: Mapping[str, Any]) -> list[ConfigValue]:
-        return [self._judge(name, overrides[name]) for name in hash_order(overrides)]
+        return [self._checked(name, overrides[name]) for name in hash_order(overrides)]
 
-    def _judge(self, name: str, value: Any) -> ConfigValue:
-        judged = ConfigValue(name, value)
+    def _checked(self, name: str, value: Any) -> ConfigValue:
+        checked = ConfigValue(name, value)
         if self.names is not None and name not in self.names:
-            judged.add_error(
+            checked.add_error(
                 f"The '{self.policy}' policy does not allow '{name}' to be overridden in the connector configuration."
             )
-        return judged
+        return checked
 
 
 ALL = Allow("All", None)
@@ -76,7 +76,7 @@ def override_policy(name: str, allowlist: list[str]) -> OverridePolicy:
     raise ConfigError("connector.client.config.override.policy", name, "There are All, None, Principal and Allowlist")
 
 
-def judge_overrides(
+def validate_overrides(
     policy: OverridePolicy, props: Mapping[str, str | None], prefix: str, settings: ConfigDef
 ) -> ConfigInfos:
     """What the policy says about one client's settings. Raises Refused for a value that is not of the client's type."""

@@ -1,8 +1,8 @@
 """Whether a connector may be created with a configuration: all checks that need no Kafka.
 
 Java: ``AbstractHerder.validateConnectorConfig`` and what ``DistributedHerder`` adds to it; the order of checks and of
-answers is theirs. The only foreign code called here are methods of the connector, which may take their time: call this
-on a thread.
+answers is theirs. The only foreign code called here are methods of the connector, which may block: call this on a
+thread.
 """
 
 from __future__ import annotations
@@ -21,7 +21,15 @@ from penstock.core.config.connector import CONNECTOR_CLASS, CONNECTOR_VERSION, N
 from penstock.core.config.converter import CONVERTERS, converter_defaults
 from penstock.core.config.enrichment import enrich
 from penstock.core.config.infos import ConfigInfos, connector_infos, prefixed_infos
-from penstock.core.config.overrides import ADMIN, ALL, CONSUMER, PRODUCER, OverridePolicy, is_built_in, judge_overrides
+from penstock.core.config.overrides import (
+    ADMIN,
+    ALL,
+    CONSUMER,
+    PRODUCER,
+    OverridePolicy,
+    is_built_in,
+    validate_overrides,
+)
 from penstock.core.config.sink import DLQ_TOPIC, Compile, check_topics, sink_config
 from penstock.core.config.source import (
     OFFSETS_TOPIC,
@@ -123,11 +131,11 @@ def validate_connector(
     _check_nulls(props, values)
     converters = [_converter_infos(catalog, props, values, key) for key in ("header", "key", "value")]
     own = found.config_def()
-    judged = connector.validate(cast(Mapping[str, str], props))  # nulls included, as in Java
+    by_connector = connector.validate(cast(Mapping[str, str], props))  # nulls included, as in Java
     infos = connector_infos(
         name,
         {**config.keys, **own.keys},
-        [*(values[key] for key in hash_order(values)), *judged],
+        [*(values[key] for key in hash_order(values)), *by_connector],
         dict.fromkeys([*config.groups, *own.groups]),
     )
     infos = infos.plus([*_override_infos(props, source, worker), *converters])
@@ -173,11 +181,11 @@ def _override_infos(props: Props, source: bool, worker: WorkerRules) -> list[Con
         clients.append((CONSUMER, CONSUMER_SETTINGS))
     if own_offsets or queue or (source and uses_topic_creation(props)):
         clients.append((ADMIN, ADMIN_SETTINGS))
-    return [judge_overrides(worker.policy, props, prefix, settings) for prefix, settings in clients]
+    return [validate_overrides(worker.policy, props, prefix, settings) for prefix, settings in clients]
 
 
 def _wrong_version(catalog: Catalog, props: Props, name: str, found: PluginClass, problem: str) -> ConfigInfos:
-    """Only the settings that every connector has can be judged if the connector is of another version."""
+    """Only the settings that every connector has can be by_connector if the connector is of another version."""
     config = common_config(found.version, catalog=catalog)
     values = config.validate_all(props, catalog.load_any)
     for key in CONVERTERS:

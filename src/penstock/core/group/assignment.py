@@ -1,4 +1,6 @@
-"""The leader's decision who runs what: incremental cooperative rebalancing, KIP-415, IncrementalCooperativeAssignor.
+"""The leader's assignment of connectors and tasks: incremental cooperative rebalancing (KIP-415).
+
+Java: ``IncrementalCooperativeAssignor``.
 
 A member keeps what it runs; only what is new, lost or in excess moves. What a departed worker ran is given to others
 only after ``scheduled.rebalance.max.delay.ms``, in case it returns. Revoking takes two rebalances: one takes away, the
@@ -15,20 +17,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from penstock.core.group.balance import Load, Work, deal, excess, repeated, spread
+from penstock.core.group.balance import Load, WorkSet, deal, excess, repeated, spread
 from penstock.core.group.eager import round_robin
 from penstock.core.group.membership import CONFIG_MISMATCH, Assignment, ClusterConfigSnapshot, Member, Owners
 from penstock.core.model.tasks import TaskId
 
-NOTHING = Work()
+NOTHING = WorkSet()
 
 
 @dataclass(frozen=True, slots=True)
 class AssignorMemory:
     """What the leader keeps between rebalances. A new leader starts with an empty one; all times in milliseconds."""
 
-    previous: Work = NOTHING
-    previous_revocation: Work = NOTHING
+    previous: WorkSet = NOTHING
+    previous_revocation: WorkSet = NOTHING
     previous_generation: int = -1
     previous_members: frozenset[str] = frozenset()
     candidates: tuple[str, ...] = ()  # joined empty while a delay ran: most likely the lost worker's successors
@@ -40,7 +42,7 @@ class AssignorMemory:
 
 @dataclass(frozen=True, slots=True)
 class Rebalance:
-    """The round in which assignments are asked for: ``protocol`` is the version the group agreed on, 0 being eager."""
+    """One rebalance; ``protocol`` is the version that the group agreed on, 0 is eager."""
 
     leader: str
     generation: int
@@ -51,7 +53,7 @@ class Rebalance:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the leader tells each member, and what it remembers. ``owners`` is None if the assignment failed."""
+    """The assignment of each member, and what the leader remembers. ``owners`` is None if the assignment failed."""
 
     assignments: dict[str, Assignment]
     memory: AssignorMemory
@@ -67,7 +69,8 @@ def assign(
 ) -> Decision:
     """Called on the leader once per rebalance, with all members, the leader among them.
 
-    If a member has read further in the config topic than ``snapshot``, all are told of the mismatch and nothing moves.
+    If a member has read further in the config topic than ``snapshot``, all get the error of the
+    mismatch and nothing moves.
     """
     by_id = {member.id: member for member in sorted(members, key=lambda m: m.id)}
     leader = by_id[rebalance.leader]
@@ -114,16 +117,16 @@ class _Round:
         self.previous_members = memory.previous_members
 
         running = {id: member.assignment or Assignment() for id, member in members.items()}
-        self.configured = Work(
+        self.configured = WorkSet(
             frozenset(snapshot.connectors),
             frozenset(TaskId(name, i) for name, count in snapshot.connectors.items() for i in range(count)),
         )
         connectors, twice_connectors = repeated(a.connectors for a in running.values())
         tasks, twice_tasks = repeated(a.tasks for a in running.values())
-        active = Work(frozenset(connectors), frozenset(tasks))
-        self.duplicated = Work(frozenset(twice_connectors), frozenset(twice_tasks))
+        active = WorkSet(frozenset(connectors), frozenset(tasks))
+        self.duplicated = WorkSet(frozenset(twice_connectors), frozenset(twice_tasks))
 
-        # After a round that this leader didn't complete, what it remembers is not what the members were told.
+        # After a round that this leader didn't complete, it remembers other assignments than the members have.
         previous = memory.previous if memory.previous_generation == rebalance.last_completed_generation else NOTHING
         if memory.previous_revocation & active:  # the revocation had no effect
             previous = active
@@ -132,7 +135,9 @@ class _Round:
         self.created = self.configured - previous - active
 
         unwanted = self.deleted | self.duplicated
-        self.kept = {id: Work(frozenset(a.connectors), frozenset(a.tasks)) - self.deleted for id, a in running.items()}
+        self.kept = {
+            id: WorkSet(frozenset(a.connectors), frozenset(a.tasks)) - self.deleted for id, a in running.items()
+        }
         self.revoked: dict[str, tuple[dict[str, None], dict[TaskId, None]]] = {
             id: (
                 dict.fromkeys(c for c in a.connectors if c in unwanted.connectors),
@@ -174,8 +179,8 @@ class _Round:
         shares = {id: (connectors[id], tasks[id]) for id in self.members}
         return Decision(assignments, self._remember(connectors, tasks), _owners(self.members, shares))
 
-    def _lost_to_reassign(self) -> Work:
-        """What nobody runs any more and is to be dealt out like new work; candidates get theirs here."""
+    def _lost_to_reassign(self) -> WorkSet:
+        """Lost work that is to be assigned like new work; candidates get theirs here."""
         if not self.lost and not self.revoked_in_previous:
             self._reset_delay()
             return NOTHING
@@ -235,11 +240,11 @@ class _Round:
     def _remember(
         self, connectors: Mapping[str, Iterable[str]], tasks: Mapping[str, Iterable[TaskId]]
     ) -> AssignorMemory:
-        revoked = Work(
+        revoked = WorkSet(
             frozenset(chain.from_iterable(c for c, _ in self.revoked.values())),
             frozenset(chain.from_iterable(t for _, t in self.revoked.values())),
         )
-        running = Work(
+        running = WorkSet(
             frozenset(chain.from_iterable(connectors.values())), frozenset(chain.from_iterable(tasks.values()))
         )
         return AssignorMemory(

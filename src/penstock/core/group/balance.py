@@ -1,4 +1,4 @@
-"""Sets and counts: who gets the next connector or task, and who has too many. The arithmetic of Java's assignor."""
+"""Balance: which member gets the next connector or task, and which has too many. Java's assignor's arithmetic."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class WorkSet:
     """A set of connectors and tasks."""
 
     connectors: frozenset[str] = frozenset()
@@ -22,19 +22,19 @@ class Work:
     def __bool__(self) -> bool:
         return bool(self.connectors or self.tasks)
 
-    def __sub__(self, other: Work) -> Work:
-        return Work(self.connectors - other.connectors, self.tasks - other.tasks)
+    def __sub__(self, other: WorkSet) -> WorkSet:
+        return WorkSet(self.connectors - other.connectors, self.tasks - other.tasks)
 
-    def __or__(self, other: Work) -> Work:
-        return Work(self.connectors | other.connectors, self.tasks | other.tasks)
+    def __or__(self, other: WorkSet) -> WorkSet:
+        return WorkSet(self.connectors | other.connectors, self.tasks | other.tasks)
 
-    def __and__(self, other: Work) -> Work:
-        return Work(self.connectors & other.connectors, self.tasks & other.tasks)
+    def __and__(self, other: WorkSet) -> WorkSet:
+        return WorkSet(self.connectors & other.connectors, self.tasks & other.tasks)
 
 
 @dataclass(slots=True)
 class Load(Generic[T]):
-    """What a member runs of one kind; the dict is an ordered set, as removals are frequent and order is kept."""
+    """The connectors or the tasks of a member, in order; a dict because removals are frequent."""
 
     member: str
     items: dict[T, None]
@@ -64,7 +64,7 @@ def spread(loads: Sequence[Load[T]], items: Iterable[T]) -> None:
 
 
 def excess(loads: Sequence[Load[T]], total: int) -> dict[str, list[T]]:
-    """What each member has beyond its share of ``total``; empty if new items alone bring about the balance."""
+    """What each member has beyond its share of ``total``; empty if new items alone restore the balance."""
     share, extras = divmod(total, len(loads))
     sizes = [len(load.items) for load in loads]
     if sizes.count(share + 1) == extras and sizes.count(share) + extras == len(loads):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.core.group.membership import EAGER, Joined, Membership
-from penstock.core.group.rebalance import Rebalance
+from penstock.core.group.rebalance import Rebalancing
 from penstock.core.model import actions
 from penstock.core.model.flow import Flow, Until
 from penstock.core.model.messages import Refused
@@ -65,7 +65,7 @@ class CatchUp:
     output: Output
     membership: Membership
     reader: ConfigReader
-    rebalance: Rebalance
+    rebalance: Rebalancing
     backoff: Backoff
     take: Callable[[Joined], None]
     """Handles a completed rebalance once this worker has read as far as the leader."""

@@ -1,4 +1,4 @@
-"""The eager protocol's assignment, Java's EagerAssignor: all have stopped everything, and it is dealt out anew."""
+"""The eager protocol's assignment, Java's EagerAssignor: all members have stopped, and everything is assigned again."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class Revoked:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Cut off from the group: stop everything, others may soon be told to run it, then call ``done()``.
+    """Cut off from the group: stop everything, others may soon be assigned it; then call ``done()``.
 
     The member joins again, with nothing assigned, once ``done`` has been called and the group can be reached.
     """

@@ -1,8 +1,8 @@
-"""Is the group's coordinator there? A worker that can't tell for too long must stop its tasks before others get them.
+"""Whether the group's coordinator can be reached. If not, a worker must stop its tasks before others get them.
 
-Java's ``WorkerCoordinator.poll`` revokes everything when it has searched the coordinator in vain for one heartbeat
-interval. The same here, and also when heartbeats are sent and stay unanswered, so that the worker learns of it within
-its session timeout: until that has passed since the last answer, the broker gives nothing it runs to anyone else.
+Java's ``WorkerCoordinator.poll`` revokes everything when it has not found the coordinator for one heartbeat interval.
+The same here, and also when heartbeats stay unanswered, so that the worker notices within its session timeout: until
+that has passed since the last answer, the broker gives nothing of its work to anyone else.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ class Reachability:
         self.silence_ms = max(session_timeout_ms - 2 * self.patience_ms, heartbeat_interval_ms)
         self.doubted_since_ms: int | None = None
         self.observed_ms: int | None = None
-        self.begun_ms = 0
+        self.since_ms = 0
 
     def observe(self, now_ms: int, *, coordinator_known: bool, unanswered_ms: int) -> bool:
         """False once the coordinator has been out of reach for too long.
 
         ``unanswered_ms`` is the time since the last answer to a heartbeat, 0 while none are sent. After a pause of the
-        whole process (a suspended machine) the count begins anew: first the coordinator is asked whether all is well.
+        whole process (a suspended machine) the count starts again: the next heartbeat shows whether the member is still
+        in the group.
         """
         if self.observed_ms is None or now_ms - self.observed_ms > self.patience_ms:
-            self.begun_ms = now_ms
+            self.since_ms = now_ms
             self.doubted_since_ms = None
         self.observed_ms = now_ms
-        if coordinator_known and min(unanswered_ms, now_ms - self.begun_ms) <= self.silence_ms:
+        if coordinator_known and min(unanswered_ms, now_ms - self.since_ms) <= self.silence_ms:
             self.doubted_since_ms = None
             return True
         if self.doubted_since_ms is None:

@@ -19,7 +19,7 @@ from penstock.core.work import Work
 
 
 @dataclass(slots=True)
-class Rebalance:
+class Rebalancing:
     output: Output
     state: ClusterState
     membership: Membership

@@ -1,7 +1,7 @@
-"""What the herder wants done: values that the worker carries out in order.
+"""The herder's actions: values that the worker carries out in order.
 
-An ``Ask`` is done in the background and answered by ``Completed(token, outcome)``; everything else is told and not
-answered, what comes of it arrives as events of its own.
+An ``Ask`` is done in the background and answered by ``Completed(token, outcome)``; other actions have no answer, their
+effects arrive as events.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Answer(Action):
 
 @dataclass(frozen=True, slots=True)
 class AppendConfig(Ask):
-    """Append to the config topic, in one transaction if exactly once wants it, and read up to there. Outcome: None."""
+    """Append to the config topic, with exactly once in one transaction, and read up to there. Outcome: None."""
 
     records: tuple[ConfigTopicRecord, ...]
     as_leader: bool = True
@@ -72,7 +72,7 @@ class JoinGroup(Action):
 
 @dataclass(frozen=True, slots=True)
 class Publish(Action):
-    """What the assignor and the join request are to know from now on."""
+    """The snapshot that the assignor and join requests use from now on."""
 
     snapshot: ClusterConfigSnapshot
 
@@ -88,7 +88,7 @@ class LeaveGroup(Action):
 
     reason: str
     keeps_work: bool = True
-    """Whether what runs here is what it will say to run when it joins again."""
+    """Whether it claims its connectors and tasks when it joins again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class ConfirmMembership(Ask):
 
 @dataclass(frozen=True, slots=True)
 class Release(Action):
-    """Everything has been stopped as the group asked: call ``done``, so that the rebalance goes on."""
+    """Everything has been stopped as the group asked: call ``done``, so that the rebalance proceeds."""
 
     done: Callable[[], None]
 
@@ -171,12 +171,12 @@ class ResetTaskTopics(Action):
     id: TaskId
 
 
-# -- work that takes its time
+# -- long operations
 
 
 @dataclass(frozen=True, slots=True)
 class Validate(Ask):
-    """Check a connector's configuration. Outcome: None, or the text of all that is wrong with it."""
+    """Check a connector's configuration. Outcome: None, or the text of all errors."""
 
     config: Mapping[str, str | None]
 
@@ -200,7 +200,7 @@ class ReadOffsets(Ask):
 
 @dataclass(frozen=True, slots=True)
 class WriteOffsets(Ask):
-    """Set offsets (or forget all, if ``offsets`` is None). Outcome: the message for the client."""
+    """Alter offsets, or reset all of them (``offsets`` is None). Outcome: the message for the client."""
 
     connector: str
     config: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""What happens to the herder, beside what tasks (``tasks``) and the group (``membership``) say."""
+"""The herder's events, besides those of tasks (``tasks``) and of the group (``membership``)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CaughtUp:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Time has passed: at least up to what ``wake_at`` said."""
+    """Time has passed: at least up to ``wake_at``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Degraded:
 
 @dataclass(frozen=True, slots=True)
 class ConnectorEvent:
-    """Something that a run of a connector on this worker said."""
+    """An event of one run of a connector on this worker."""
 
     name: str
     run: int
@@ -69,7 +69,7 @@ class ConnectorPaused(ConnectorEvent):
 
 @dataclass(frozen=True, slots=True)
 class ConnectorStopped(ConnectorEvent):
-    """It has reached the state STOPPED: it is there, but does nothing."""
+    """It has reached the state STOPPED: it exists, but does nothing."""
 
     version: str
 
@@ -78,12 +78,12 @@ class ConnectorStopped(ConnectorEvent):
 class ConnectorFailed(ConnectorEvent):
     trace: str
     version: str | None = None
-    """None if it has not even been made: its class or its configuration is wrong."""
+    """None if it could not be created: its class or its configuration is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectorDelayed(ConnectorEvent):
-    """A call of one of its methods takes long: a sentence, and where it is. None: it has returned."""
+    """A call of one of its methods takes long: a sentence with its stack. None: it has returned."""
 
     reason: str | None
 
@@ -95,7 +95,7 @@ class ReconfigurationWanted(ConnectorEvent):
 
 @dataclass(frozen=True, slots=True)
 class ConnectorEnded(ConnectorEvent):
-    """Nothing of this run is at work any more."""
+    """Nothing of this run is running any more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
-"""Flows: work of several steps, written top to bottom, in a machine that does nothing itself.
+"""Flows: operations of several steps, written top to bottom, in a machine without threads.
 
 A flow is a generator. It yields an ``Ask`` and is sent the outcome (or has the error raised in it), or it yields an
-``Until`` and goes on when its condition holds; a flow that runs into the deadline of an ``Until`` has
-``TimeoutError`` raised in it. ``Flows`` keeps those that wait. Everything happens inside the herder's ``handle``: no
-threads, no clock, and the same events lead to the same actions.
+``Until`` and continues when its condition holds; at the deadline of an ``Until`` a ``TimeoutError`` is raised in it.
+``Flows`` keeps those that wait. Everything happens inside the herder's ``handle``: no threads, no clock, and the same
+events lead to the same actions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from penstock.core.model.events import Completed
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """Go on as soon as ``holds()``; TimeoutError with ``what`` as its text after ``timeout_ms``."""
+    """Continue as soon as ``holds()``; TimeoutError with ``what`` as its text after ``timeout_ms``."""
 
     holds: Callable[[], bool]
     timeout_ms: int
@@ -56,7 +56,7 @@ class Lane:
 
 
 class Flows:
-    """The flows that are under way. ``emit`` takes the actions that they ask for."""
+    """The flows that are under way. ``emit`` takes the actions that they yield."""
 
     def __init__(self, emit: Callable[[Action], None]) -> None:
         self._emit = emit
@@ -70,13 +70,13 @@ class Flows:
         self._step(flow, done, None, None)
 
     def completed(self, event: Completed) -> None:
-        """Go on with the flow that asked; unknown tokens are ignored."""
+        """Continue the flow that asked; unknown tokens are ignored."""
         flow, done = self._asked.pop(event.token, (None, None))
         if flow is not None and done is not None:
             self._step(flow, done, event.value, event.error)
 
     def advance(self) -> None:
-        """Go on with every flow whose condition holds now or whose time is over; until nothing changes."""
+        """Continue every flow whose condition holds now or whose time is over; until nothing changes."""
         moved = True
         while moved:
             moved = False

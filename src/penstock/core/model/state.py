@@ -35,7 +35,7 @@ class Connector:
     config: dict[str, str]
     task_configs: list[dict[str, str]] = field(default_factory=list)
     tasks_position: int = -1
-    """Behind the ``commit-`` record of the task configurations."""
+    """After the ``commit-`` record of the task configurations."""
     applied_config: dict[str, str] | None = None
     """The configuration that the task configurations were made from; None if none have been committed."""
     inconsistent: bool = False
@@ -46,7 +46,7 @@ class Connector:
 @dataclass(slots=True)
 class ClusterState:
     position: int = 0
-    """Behind the last record read, as workers tell each other."""
+    """After the last record read; workers exchange it in the group protocol."""
     connectors: dict[str, Connector] = field(default_factory=dict)
     target_states: dict[str, str] = field(default_factory=dict)
     task_counts: dict[str, int] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class ClusterState:
     """Connectors whose tasks were committed after their last ``tasks-fencing-`` record."""
     session_key: SessionKey | None = None
     layout_position: int = 0
-    """Behind the last record that changed which connectors and tasks there are to be distributed."""
+    """After the last record that changed which connectors and tasks are to be distributed."""
     _uncommitted: dict[str, dict[int, dict[str, str]]] = field(default_factory=dict)
     _counts: tuple[int, dict[str, int]] = (-1, {})
     """Tasks by connector, as of a ``layout_position``: shared by snapshots, never changed."""

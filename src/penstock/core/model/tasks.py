@@ -1,7 +1,7 @@
-"""What runs, and what is heard of it: names and events of hosted tasks.
+"""Hosted tasks: their ids and their events.
 
 A task is run again and again in its life, on this worker or another; each time is a *run*, numbered by the worker
-that starts it. Events carry the run, so that a late word of an earlier run is told apart and ignored.
+that starts it. Events carry the run, so that a late event of an earlier run is recognized and ignored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class TaskId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TaskEvent:
-    """Something that a run of a task said, or that happened to it."""
+    """An event of one run of a task."""
 
     id: TaskId
     run: int
@@ -56,7 +56,7 @@ class TaskPaused(TaskEvent):
 
 @dataclass(frozen=True, slots=True)
 class TaskFailed(TaskEvent):
-    """It has failed for good; ``trace`` tells why, the root cause included. ``TaskEnded`` follows."""
+    """It has failed for good; ``trace`` has the cause, down to the root cause. ``TaskEnded`` follows."""
 
     trace: str
 
@@ -97,7 +97,7 @@ class TaskMetrics(TaskEvent):
 
 @dataclass(frozen=True, slots=True)
 class TaskEnded(TaskEvent):
-    """Nothing of this run is at work any more, anywhere: only now may another run of the task start."""
+    """Nothing of this run is running any more, anywhere: only now may another run of the task start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,6 @@ class SparkReady:
 
 @dataclass(frozen=True, slots=True)
 class SparkDied:
-    """Spark's driver has ended unasked. The tasks that ran on it fail by themselves; it is being started again."""
+    """Spark's driver has ended unexpectedly. The tasks that ran on it fail by themselves; it is being started again."""
 
     reason: str

@@ -1,8 +1,8 @@
-"""What the status topic says: the state of every connector and task, and the active topics (Java:
+"""The status topic's content: the state of every connector and task, and the active topics (Java:
 KafkaStatusBackingStore).
 
-Changes by ``replay`` alone. Several workers write: the last record of a key counts, and a worker that only winds
-something up (``safe`` writes in Java) looks first whether somebody else has taken over since, by ``superseded``.
+Changes by ``replay`` alone. Several workers write: the last record of a key counts, and a worker that
+reports an end (``safe`` writes in Java) first checks by ``superseded`` that no other worker has taken over.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Statuses:
 
 
 def _is_stale(record: ConnectorStatus | TaskStatus, known: ConnectorStatus | TaskStatus | None) -> bool:
-    """Whether a worker takes leave, without a reason, of what is known to run in the same generation or a later one.
+    """Whether it reports, without a reason, the end of what is RUNNING in the same generation or a later one.
 
-    Late word of a worker that has lost it, or of a restart that is over. As Java does for tasks.
+    Such a record is late: its worker has lost the task, or the restart is over. As Java does for tasks.
     """
     return (
         record.state == "UNASSIGNED"

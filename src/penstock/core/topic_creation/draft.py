@@ -1,7 +1,7 @@
 """The rules of KIP-158's draft: ``topic.creation=<rules>``, and for each rule ``.regex``, ``.partitions``,
 ``.replication.factor`` and settings of the topic.
 
-They are checked when a connector is submitted, each complaint naming its key. Without a default: a topic that no rule
+They are checked when a connector is submitted, each error naming its key. Without a default: a topic that no rule
 matches is left to the broker.
 """
 
@@ -37,7 +37,7 @@ def check_draft(config: Props, compile: Compile = re.compile) -> list[ConfigValu
     ``include`` or ``exclude``, are of the shipped spelling, and the two may not be mixed.
     """
     if RULES not in config:
-        return [_problem(config, key, _draft_alone(key, config)) for key in config if _is_draft(key)]
+        return [_problem(config, key, _without_rules(key, config)) for key in config if _is_draft(key)]
     names = parse_type(RULES, config[RULES], ConfigType.LIST) or []
     problems = list(_check_names(config, names))
     for name in dict.fromkeys(names):
@@ -51,7 +51,7 @@ def _is_draft(key: str) -> bool:
     return key.startswith(PREFIX) and key.endswith(".regex")
 
 
-def _draft_alone(key: str, config: Props) -> str:
+def _without_rules(key: str, config: Props) -> str:
     if GROUPS in config:
         return f"'{key}' can't be used together with '{GROUPS}': groups have 'include' and 'exclude' instead"
     return f"'{key}' belongs to no rule: '{RULES}' is missing, which lists the names of the rules"

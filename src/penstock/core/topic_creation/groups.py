@@ -1,9 +1,9 @@
 """Which topics are created for a source connector, and how: the rules of ``topic.creation.*`` settings (KIP-158).
 
-There are two spellings. The shipped one, here, has ``topic.creation.groups``,
-``.include`` and ``.exclude``, and a group ``default`` that matches all; its mistakes end the connector at start, as in
-Java (``TopicCreationConfig``, ``TopicCreationGroup``). The draft has ``topic.creation=<rules>`` and ``.regex``, no
-default, and its mistakes are refused at once.
+There are two spellings. The shipped one, here, has ``topic.creation.groups``, ``.include`` and ``.exclude``, and
+a group ``default`` that matches all; errors in it make the connector fail at its start, as in Java
+(``TopicCreationConfig``, ``TopicCreationGroup``). The draft has ``topic.creation=<rules>`` and ``.regex``, no default,
+and errors in it are refused at once.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A rule by which topics are created for a source connector, in the words that both spellings of KIP-158 share.
+"""A rule by which topics are created for a source connector: what both spellings of KIP-158 share.
 
-``topic_creation.py`` has the spelling that Kafka shipped, ``creation_draft.py`` that of the draft.
+``groups.py`` has the spelling that Kafka shipped, ``draft.py`` that of the draft.
 """
 
 from __future__ import annotations

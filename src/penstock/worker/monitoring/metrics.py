@@ -1,10 +1,10 @@
-"""What a worker measures of itself: Java Connect's MBeans of type ``connect-worker-metrics``,
+"""The worker's metrics: Java Connect's MBeans of type ``connect-worker-metrics``,
 ``connect-worker-rebalance-metrics``, ``connector-metrics``, ``connector-task-metrics``, ``source-task-metrics``,
 ``sink-task-metrics`` and ``task-error-metrics``, by their names (Java: ``ConnectMetricsRegistry``).
 
-``observe`` counts what happens; what there is at a moment (which connectors and tasks, their states, ``restarting``
-among them: KIP-745) is looked up in the herder when somebody asks. Nothing is done per record: tasks report their own
-sums every few seconds.
+``observe`` counts events; the present connectors and tasks and their states (``restarting`` among them, KIP-745) are
+read from the herder when values are requested. Nothing is done per record: tasks report their own sums every few
+seconds.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class WorkerMetrics:
         self._runs: dict[str | TaskId, Run] = {}
         self._connectors, self._tasks, self._rebalances = Startups(), Startups(), Rebalances()
 
-    # -- what happens
+    # -- events
 
     def observe(self, event: object) -> None:
         now = self._clock()
@@ -164,13 +164,13 @@ class WorkerMetrics:
         if assignment.failed:
             return
         if assignment.offset <= self._herder.state.position:
-            rebalances.end(now)  # the herder takes it on in this turn
+            rebalances.end(now)  # the herder takes it in this turn
         else:
             rebalances.awaited = assignment
         work = self._herder.work
         self._runs = {what: run for what, run in self._runs.items() if what in work.tasks or what in work.connectors}
 
-    # -- what is told of it
+    # -- values
 
     def values(self) -> Iterator[Value]:
         now = self._clock()
@@ -238,7 +238,7 @@ class WorkerMetrics:
 
 
 def type_of(name: str) -> str:
-    """The MBean in which a task's figure of this name stands."""
+    """The MBean of a task's metric of this name."""
     if name.startswith(SOURCE):
         return "source-task-metrics"
     if name.startswith(SINK) or name == "partition-count":

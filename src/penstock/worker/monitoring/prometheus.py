@@ -18,7 +18,7 @@ from penstock.worker.monitoring.metrics import Value
 
 
 class PrometheusText(Collector):
-    """``values`` gives everything there is to be told; it is called for every answer."""
+    """``values`` gives all metrics; it is called for every scrape."""
 
     def __init__(self, values: Callable[[], Iterable[Value]]) -> None:
         self._values = values

@@ -1,7 +1,6 @@
-"""How the tasks on this worker get on: the field ``penstock`` of ``GET /connectors/{name}/status?penstock=true``.
+"""Task health: the field ``penstock`` of ``GET /connectors/{name}/status?penstock=true``.
 
-Java has nothing of the kind, so it is shown only to those who ask. The figures are those that tasks report every few
-seconds.
+Java has nothing like it, so it is shown on request only. The figures are those that tasks report every few seconds.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class _Task:
 class TaskHealth:
     """``observe`` is called by the worker's loop with every event; ``of`` from any thread.
 
-    A worker remembers what it ran since its start, so what it tells of restarts and errors begins there.
+    Restarts and errors are counted since the start of the worker.
     """
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
@@ -52,7 +51,7 @@ class TaskHealth:
                 task.values = values
 
     def of(self, connector: str) -> dict[int, dict[str, Any]]:
-        """By the task's number; of those that ran here. What is not known is None."""
+        """By the task's number; of those that ran here. Unknown figures are None."""
         tasks = dict(self._tasks)
         return {id.task: _figures(task) for id, task in sorted(tasks.items()) if id.connector == connector}
 
@@ -78,7 +77,7 @@ def _figures(task: _Task) -> dict[str, Any]:
 
 
 def _last_error(task: _Task) -> dict[str, str] | None:
-    """The later of what ended a run and what a run has survived."""
+    """The last error, whether it ended a run or not."""
     survived = None
     if "penstock-last-error" in task.values:
         survived = _error(task.values["penstock-last-error-timestamp"] / 1000, task.values["penstock-last-error"])
