@@ -158,7 +158,7 @@ class FileStreamSourceTask(SourceTask):
         if position > size:
             log.warning(
                 "The stored position %d is beyond the end of file %s, which has %d bytes: nothing is sent until it is "
-                "longer. Stop the connector and alter its offsets to read it from another place.",
+                "longer. Stop the connector and alter its offsets to read from another position.",
                 position,
                 self._name,
                 size,
@@ -200,7 +200,7 @@ class FileStreamSourceTask(SourceTask):
         opened = os.fstat(file.fileno())
         if opened.st_size < self._seen:
             log.warning(
-                "File %s was truncated from %d bytes to %d: it is read from its beginning",
+                "File %s was truncated from %d to %d bytes; reading it again from its beginning",
                 self._name,
                 self._seen,
                 opened.st_size,
@@ -215,7 +215,7 @@ class FileStreamSourceTask(SourceTask):
             return
         if (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino):
             return
-        log.warning("File %s was replaced: the new one is read from its beginning", self._name)
+        log.warning("File %s was replaced; reading the new file from its beginning", self._name)
         self._lines.end()
         if not self._lines.ready:
             file.close()

@@ -26,98 +26,98 @@ source.cluster.alias STRING HIGH !
 target.cluster.alias STRING HIGH target
     Name of the target cluster.
 admin.timeout.ms LONG LOW 60000
-    How long an administrative task may take, such as a look for new topics.
+    Timeout of administrative tasks, such as finding new topics.
 replication.policy.class CLASS LOW org.apache.kafka.connect.mirror.DefaultReplicationPolicy
-    The class that says how mirrored topics are called.
+    The class that defines the names of mirrored topics.
 replication.policy.separator STRING LOW .
-    What stands between the name of the cluster and that of the topic in the name of a mirrored topic.
+    The separator between the alias of the cluster and the name of the topic in the name of a mirrored topic.
 replication.policy.internal.topic.separator.enabled BOOLEAN LOW true
-    Whether the names of the topics of checkpoints and offset syncs have this separator too, or a dot.
+    Whether the names of the checkpoints and offset-syncs topics have this separator too, or a dot.
 forwarding.admin.class CLASS LOW org.apache.kafka.clients.admin.ForwardingAdmin
-    The class of admin clients. Only Kafka's own can be had here.
+    The class of admin clients. Only Kafka's own is supported here.
 metric.reporters LIST LOW org.apache.kafka.common.metrics.JmxReporter
-    Classes of Java that report metrics. Only its default, or nothing, can be had here.
+    Java classes that report metrics. Only the default, or none, is supported here.
 """
 
 _SOURCE = """
 topics LIST HIGH .*
     Topics to mirror: names and regular expressions.
 topics.exclude LIST HIGH mm2.*\\.internal,.*\\.replica,__.*
-    Topics not to mirror, though `topics` names them: names and regular expressions.
+    Topics to exclude, even if `topics` matches them: names and regular expressions.
 config.properties.exclude LIST HIGH {uncopied}
-    Settings of topics that are not copied to mirrored topics: names and regular expressions.
+    Topic settings that are not copied to mirrored topics: names and regular expressions.
 topic.filter.class CLASS LOW org.apache.kafka.connect.mirror.DefaultTopicFilter
-    The class that says which topics are mirrored.
+    The class that selects the topics to mirror.
 config.property.filter.class CLASS LOW org.apache.kafka.connect.mirror.DefaultConfigPropertyFilter
-    The class that says which settings of topics are copied.
+    The class that selects the topic settings to copy.
 consumer.poll.timeout.ms LONG LOW 1000
     How long to wait for records of the source cluster.
 refresh.topics.enabled BOOLEAN LOW true
-    Whether to look for new topics and partitions again and again.
+    Whether to periodically check for new topics and partitions.
 refresh.topics.interval.seconds LONG LOW 600
-    How often to look for them.
+    Interval of these checks.
 sync.topic.configs.enabled BOOLEAN LOW true
-    Whether the settings of mirrored topics follow those of their sources.
+    Whether to keep the settings of mirrored topics in sync with their sources.
 sync.topic.configs.interval.seconds LONG LOW 600
-    How often settings are copied.
+    Interval of copying settings.
 sync.topic.acls.enabled BOOLEAN LOW true
-    Whether the access rights to mirrored topics follow those to their sources.
+    Whether to keep the ACLs of mirrored topics in sync with their sources.
 sync.topic.acls.interval.seconds LONG LOW 600
-    How often access rights are copied.
+    Interval of copying ACLs.
 replication.factor INT LOW 2
-    Replication factor of topics that are made on the target cluster.
+    Replication factor of topics that are created on the target cluster.
 offset-syncs.topic.replication.factor SHORT LOW 3
-    Replication factor of the topic of offset syncs.
+    Replication factor of the offset-syncs topic.
 offset.lag.max LONG LOW 100
-    By how many records a consumer's translated offset may be behind before a new offset sync is written at once.
+    Maximum lag, in records, of a translated offset before a new offset sync is written at once.
 offset-syncs.topic.location STRING LOW source
-    Which cluster has the topic of offset syncs, `source` or `target`.
+    The cluster of the offset-syncs topic, `source` or `target`.
 emit.offset-syncs.enabled BOOLEAN LOW true
-    Whether to write offset syncs. Without them checkpoints can't be made, and offsets of groups not be copied.
+    Whether to write offset syncs. They are required for checkpoints and for copying the offsets of groups.
 heartbeats.replication.enabled BOOLEAN LOW true
-    Whether topics of heartbeats are mirrored though the topic filter does not name them.
+    Whether to mirror heartbeats topics even if the topic filter does not select them.
 metric.names.formats LIST LOW legacy
-    Deprecated. How Java's metrics of its mirror are called. Only its default can be had here.
+    Deprecated. The format of the names of Java's mirror metrics. Only the default is supported here.
 """
 
 _CHECKPOINT = """
 consumer.poll.timeout.ms LONG LOW 1000
-    How often to look whether it is time for checkpoints.
+    Interval of checking whether checkpoints are due.
 groups LIST HIGH .*
     Consumer groups whose offsets are translated: names and regular expressions.
 groups.exclude LIST HIGH console-consumer-.*,connect-.*,__.*
-    Groups to leave out, though `groups` names them: names and regular expressions.
+    Groups to exclude, even if `groups` matches them: names and regular expressions.
 group.filter.class CLASS LOW org.apache.kafka.connect.mirror.DefaultGroupFilter
-    The class that says which groups are taken.
+    The class that selects the groups.
 refresh.groups.enabled BOOLEAN LOW true
-    Whether to look for new groups again and again.
+    Whether to periodically check for new groups.
 refresh.groups.interval.seconds LONG LOW 600
-    How often to look for them.
+    Interval of these checks.
 emit.checkpoints.enabled BOOLEAN LOW true
     Whether to write checkpoints, the translated offsets of groups.
 emit.checkpoints.interval.seconds LONG LOW 60
-    How often checkpoints are written.
+    Interval of writing checkpoints.
 sync.group.offsets.enabled BOOLEAN LOW false
     Whether translated offsets are also committed on the target cluster, for groups that have no members there.
 sync.group.offsets.interval.seconds LONG LOW 60
-    How often they are committed.
+    Interval of these commits.
 checkpoints.topic.replication.factor SHORT LOW 3
-    Replication factor of the topic of checkpoints.
+    Replication factor of the checkpoints topic.
 offset-syncs.topic.location STRING LOW source
-    Which cluster has the topic of offset syncs, `source` or `target`.
+    The cluster of the offset-syncs topic, `source` or `target`.
 topic.filter.class CLASS LOW org.apache.kafka.connect.mirror.DefaultTopicFilter
-    The class that says which topics are mirrored.
+    The class that selects the topics to mirror.
 metric.names.formats LIST LOW legacy
-    Deprecated. How Java's metrics of its mirror are called. Only its default can be had here.
+    Deprecated. The format of the names of Java's mirror metrics. Only the default is supported here.
 """
 
 _HEARTBEAT = """
 emit.heartbeats.enabled BOOLEAN LOW true
     Whether to write heartbeats.
 emit.heartbeats.interval.seconds LONG LOW 1
-    How often.
+    Interval of heartbeats.
 heartbeats.topic.replication.factor SHORT LOW 3
-    Replication factor of the topic of heartbeats.
+    Replication factor of the heartbeats topic.
 """
 
 _TASK = """
@@ -156,8 +156,8 @@ _CHECKS: Mapping[str, Validator] = {
 
 
 _WITHOUT_EFFECT = {
-    "metric.reporters": "reporters are Java classes; metrics can be read at `GET /metrics` of the worker",
-    "metric.names.formats": "Java's metrics of its mirror, whose names this chooses, are not made here",
+    "metric.reporters": "reporters are Java classes; read metrics from `GET /metrics` of the worker",
+    "metric.names.formats": "Java's mirror metrics, which this setting names, do not exist here",
 }
 """Settings of which only the default is accepted, and why."""
 

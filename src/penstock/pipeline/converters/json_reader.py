@@ -1,7 +1,7 @@
 """From parsed JSON to Connect's data: one function per schema, compiled once.
 
 As lenient as Jackson's nodes are: a text where a number should be is 0, a number where a text should be is null, and
-integers are cut to their type. Objects without a schema become maps in the order of Java's ``HashMap``.
+integers are truncated to their type. Objects without a schema become maps in the order of Java's ``HashMap``.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ class JsonReader:
         return read
 
     def _field(self, field: Field) -> Read:
-        """Like the reader of its schema, but a struct takes no null that came of a node of the wrong type."""
+        """Like the reader of its schema, but a struct refuses a null that comes from a node of the wrong type."""
         read = self.reader(field.schema)
         if field.schema.optional or field.schema.type not in (SchemaType.STRING, SchemaType.BYTES):
             return read

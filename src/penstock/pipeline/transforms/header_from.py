@@ -38,7 +38,7 @@ NON_EMPTY_LIST = Described(_not_empty, "non-empty list")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """For the structs of one schema: what is left of them, and which fields become headers."""
+    """For the structs of one schema: the remaining struct, and the fields that become headers."""
 
     schema: Schema
     kept: tuple[str, ...] | None

@@ -17,13 +17,13 @@ from penstock.pipeline.values.class_names import class_name
 
 
 class IllegalArgumentError(ValueError):
-    """Java's ``IllegalArgumentException``, where a transform lets it through."""
+    """Java's ``IllegalArgumentException``, where a Java transform does not catch it."""
 
     java_name = "java.lang.IllegalArgumentException"
 
 
 class NullPointerError(ValueError):
-    """Java's ``NullPointerException``, where a transform runs into it."""
+    """Java's ``NullPointerException``, where a Java transform throws it."""
 
     java_name = "java.lang.NullPointerException"
 
