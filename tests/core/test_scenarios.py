@@ -110,8 +110,8 @@ def run(cluster: Cluster, command: str, lines: list[str]) -> Cluster:
             cluster.lose(TaskId(name, int(task)), " ".join(why))
         case "die", [name, task, *why]:
             cluster.lose(TaskId(name, int(task)), " ".join(why), died=True)
-        case "trouble", [name, task, *why]:
-            cluster.trouble(TaskId(name, int(task)), " ".join(why) or None)
+        case "degrade", [name, task, *why]:
+            cluster.degrade(TaskId(name, int(task)), " ".join(why) or None)
         case "use", [name, task, topic]:
             cluster.use_topic(TaskId(name, int(task)), topic)
         case "slow", [worker, name, task]:

@@ -148,7 +148,7 @@ class Cluster:
         self.post(worker, f"connector {connector}", e.ConnectorDelayed(connector, run, why))
         self._settle_unless_picked()
 
-    def trouble(self, id: TaskId, why: str | None) -> None:
+    def degrade(self, id: TaskId, why: str | None) -> None:
         """It tries again, or, with None, has got on."""
         for worker in self.workers.values():
             task = worker.tasks.get(id)

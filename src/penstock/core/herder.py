@@ -217,7 +217,7 @@ class Herder:
     def _lead(self, newly: bool) -> None:
         """This worker leads after a rebalance, ``newly`` if it did not before."""
         if newly:
-            self.output.start(self.leadership.lead(self._keys), what="Keeping a session key")
+            self.output.start(self.leadership.lead(self._keys), what="Leading the cluster")
         self._cleanup.clear_all()
         self._reconfigurations.empty_stopped()
 

@@ -14,15 +14,12 @@ from penstock.api.errors import ConfigError
 from penstock.api.validators import Described, ValidList
 from penstock.core.config.connector import ERRORS
 from penstock.core.config.converter import COMMON
+from penstock.core.topic_creation.rules import Compile
 from penstock.java.text import java_text
 
 TOPICS = "topics"
 TOPICS_REGEX = "topics.regex"
 DLQ_TOPIC = "errors.deadletterqueue.topic.name"
-
-# Compiles a regular expression of Java's dialect; raises ConfigError (or ValueError) with Java's description of what is
-# wrong.
-Compile = Callable[[str], re.Pattern[str]]
 
 
 def sink_config(common: ConfigDef, compile: Compile = re.compile) -> ConfigDef:

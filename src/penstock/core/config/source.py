@@ -16,8 +16,9 @@ from penstock.api.config import ConfigDef, ConfigType, ConfigValue, Importance, 
 from penstock.api.connector import Connector, ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from penstock.api.validators import CaseInsensitiveValidString, Described, NonEmptyString, at_least
 from penstock.core.config.connector import unique_aliases
-from penstock.core.config.sink import Compile, define_dead_letters
+from penstock.core.config.sink import define_dead_letters
 from penstock.core.topic_creation.draft import check_draft
+from penstock.core.topic_creation.rules import Compile
 
 log = logging.getLogger(__name__)
 

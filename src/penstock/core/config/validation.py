@@ -30,7 +30,7 @@ from penstock.core.config.overrides import (
     is_built_in,
     validate_overrides,
 )
-from penstock.core.config.sink import DLQ_TOPIC, Compile, check_topics, sink_config
+from penstock.core.config.sink import DLQ_TOPIC, check_topics, sink_config
 from penstock.core.config.source import (
     OFFSETS_TOPIC,
     check_source,
@@ -42,6 +42,7 @@ from penstock.core.config.source import (
 from penstock.core.config.versions import VersionRange
 from penstock.core.model.messages import Refused
 from penstock.core.topic_creation.groups import uses_topic_creation
+from penstock.core.topic_creation.rules import Compile
 from penstock.java.hash_map import copy_order, hash_order
 from penstock.java.text import java_text
 

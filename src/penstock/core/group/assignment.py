@@ -17,8 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from penstock.core.group.balance import Load, WorkSet, deal, excess, repeated, spread
-from penstock.core.group.eager import round_robin
+from penstock.core.group.balance import Load, WorkSet, deal, excess, repeated, round_robin, spread
 from penstock.core.group.membership import CONFIG_MISMATCH, Assignment, ClusterConfigSnapshot, Member, Owners
 from penstock.core.model.tasks import TaskId
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Generic, TypeVar
 
+from penstock.core.group.membership import ClusterConfigSnapshot
 from penstock.core.model.tasks import TaskId
 
 T = TypeVar("T")
@@ -98,3 +99,21 @@ def deal(items: Iterable[T], loads: Iterable[Load[T]], members: Iterable[str]) -
     by_member = {load.member: load for load in loads}
     for item, id in zip(items, cycle(members), strict=False):
         by_member[id].items[item] = None
+
+
+def round_robin(snapshot: ClusterConfigSnapshot, members: Iterable[str]) -> dict[str, tuple[list[str], list[TaskId]]]:
+    """The eager protocol's assignment (Java: ``EagerAssignor``), made when all members have stopped everything.
+
+    All connectors first, then all tasks, in one round over the members, all sorted.
+
+    Connectors first: of two workers one would otherwise get all connectors with a single task, the other their tasks.
+    """
+    shares: dict[str, tuple[list[str], list[TaskId]]] = {id: ([], []) for id in sorted(members)}
+    turn = cycle(shares.values())
+    names = sorted(snapshot.connectors)
+    for name in names:
+        next(turn)[0].append(name)
+    for name in names:
+        for i in range(snapshot.connectors[name]):
+            next(turn)[1].append(TaskId(name, i))
+    return shares

@@ -49,8 +49,8 @@ class JoinRefusedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Membership:
-    """A completed rebalance: what the leader told this member. ``owners`` only if this member is the leader."""
+class CompletedRebalance:
+    """This member's part of a completed rebalance. ``owners`` only if this member is the leader."""
 
     generation: int
     member_id: str
@@ -85,7 +85,7 @@ class GroupConnection:
         self.snapshot: ClusterConfigSnapshot | None = None
         self.running: Assignment | None = None
         self.rejoins_requested = 0
-        self.completed: Membership | None = None
+        self.completed: CompletedRebalance | None = None
         self._client: KafkaNetClient | None = None
         self._bootstrap: Any = None
         self._coordinator: _Coordinator | None = None
@@ -191,7 +191,7 @@ class GroupConnection:
                 log.warning("Heartbeats to group %s ended: %r", self.group_id, failure)
                 self._coordinator.request_rejoin()
 
-    def join(self, timeout_ms: int) -> Membership | None:
+    def join(self, timeout_ms: int) -> CompletedRebalance | None:
         """Join, or go on joining, for at most this long; None if there is more to wait for. Raises JoinRefusedError."""
         coordinator = self._coordinator
         assert coordinator is not None
@@ -250,7 +250,9 @@ class GroupConnection:
 
     def _joined(self, generation: int, member_id: str, protocol: str, told: bytes) -> None:
         self._last_completed_generation = generation
-        self.completed = Membership(generation, member_id, VERSIONS[protocol], decode_assignment(told), self._owners)
+        self.completed = CompletedRebalance(
+            generation, member_id, VERSIONS[protocol], decode_assignment(told), self._owners
+        )
 
 
 class _Coordinator(BaseCoordinator):  # type: ignore[misc]

@@ -32,7 +32,7 @@ from penstock.core.group.membership import (
 from penstock.core.group.reachability import Reachability
 from penstock.core.model.tasks import TaskId
 from penstock.kafka.group.client import client_arguments
-from penstock.kafka.group.connection import GroupConnection, JoinRefusedError, Membership
+from penstock.kafka.group.connection import CompletedRebalance, GroupConnection, JoinRefusedError
 from penstock.kafka.group.protocol import OFFERED, VERSIONS
 from penstock.kafka.security.settings import Security
 
@@ -209,7 +209,7 @@ class GroupMember:
             self._take_up(joined)
             self._wake.set()
 
-    def _take_up(self, joined: Membership) -> None:
+    def _take_up(self, joined: CompletedRebalance) -> None:
         """Revoke what has been taken away, and have everything to run ready for when that is confirmed."""
         told = joined.told
         before = self._running or Assignment()
