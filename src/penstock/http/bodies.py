@@ -1,7 +1,4 @@
-"""Reading what clients send.
-
-JSON of a certain form. Everything else is refused with 400 and a sentence (Java: mostly 500).
-"""
+"""Reads request bodies: JSON of the expected form. All else is refused with 400 and a sentence (Java: mostly 500)."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class Number(str):
-    """A number, as it was written: configurations are texts, and ``1.50`` stays ``1.50``."""
+    """A number as it was written: values of configurations are texts, and ``1.50`` stays ``1.50``."""
 
     def value(self) -> int | float:
         return int(self) if self.lstrip("-").isdigit() else float(self)
@@ -42,7 +39,7 @@ def parse(body: bytes) -> Any:
     """JSON with numbers as ``Number``. Raises Refused (400)."""
     try:
         value = json.loads(body, parse_int=Number, parse_float=Number, parse_constant=_no_constant)
-        if _SURROGATE.search(body):  # halves of a pair can be written, but not be stored
+        if _SURROGATE.search(body):  # JSON can express half a surrogate pair, UTF-8 can't
             json.dumps(value, ensure_ascii=False).encode()
     except RecursionError:
         raise Refused(400, "The request's body is nested too deeply") from None

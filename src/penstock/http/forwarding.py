@@ -1,7 +1,7 @@
-"""Passing a request on to the worker that must answer it, two hops at most (Java: HerderRequestHandler).
+"""Forwards a request to the worker that must answer it, with two hops at most (Java: HerderRequestHandler).
 
-The first worker adds ``forward=true``, the second ``forward=false``; a worker that is told false and still is not the
-right one answers 409: a rebalance is going on, the client may try again.
+The first worker adds ``forward=true``, the second ``forward=false``; a worker that gets false and is not the right one
+either answers 409: a rebalance is in progress, the client may retry.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which content types are taken and given: 415 and 406, as Java's server decides them."""
+"""Content types of requests and answers: 415 and 406, as Java's server decides them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_content_type(header: str | None) -> None:
 
 
 def says_json(header: str | None) -> bool:
-    """Whether a body with this content type may be read; unlike its absence, a wildcard is no answer."""
+    """Whether a body with this content type may be read; unlike ``check_content_type`` this accepts no wildcard."""
     return (header or "").partition(";")[0].strip().lower() == JSON
 
 
@@ -35,7 +35,7 @@ def unsupported() -> Refused:
 
 @lru_cache(maxsize=64)
 def check_accept(header: str | None, produced: str) -> None:
-    """Raises Refused (406) if the client takes nothing of the kind that there is; ``q`` does not count."""
+    """Raises Refused (406) if the client does not accept the type that is produced; ``q`` is ignored."""
     if header is None or not header.strip():
         return
     if not any(_covers(each, produced) for each in header.split(",")):

@@ -1,8 +1,8 @@
-"""The path of a request, cut into parts: what is refused, and what Java's server would refuse but counts here.
+"""Parses the path of a request: which paths are refused, and which ones that Java's server refuses are accepted.
 
 Java's server (Jetty 12) answers 400 to paths in which ``/``, ``%``, ``\\``, a control character or a whole ``..`` are
-escaped, so that connectors of such names can't be reached there. Here such a path is ``ambiguous``: it is what it says
-if there is a connector of that name, and is refused otherwise.
+escaped, so that connectors of such names can't be reached there. Here such a path is ``ambiguous``: it is
+accepted if there is a connector of that name, and refused otherwise.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Path:
 
     @classmethod
     def parse(cls, raw: str) -> Self:
-        """Raises Refused (400) for a path that can't be understood."""
+        """Raises Refused (400) for a malformed path."""
         path = raw.partition("?")[0]
         if not _LEGAL.fullmatch(path):
             raise Refused(400, "Illegal Path Character")

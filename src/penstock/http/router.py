@@ -1,8 +1,8 @@
-"""From an HTTP request to the handler of its path: the router and the form of every answer.
+"""The router: calls the handler of a request's path, and renders every answer.
 
-Paths are cut at ``/`` before they are unescaped, so that a connector's name may hold any character. What no handler
-foresaw becomes Connect's error document, never a page of HTML or a stack trace. Checks come in the order of Java's
-server: the form of the path, 404, 405, who asks, 415, 406.
+Paths are split at ``/`` before they are unescaped, so that a connector's name may hold any character. An unexpected
+error becomes Connect's error document, never a page of HTML or a stack trace. Checks come in the order of Java's
+server: syntax of the path, 404, 405, credentials, 415, 406.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from penstock.core.model.messages import Refused, Reply
+from penstock.core.model.messages import Request as Message
 from penstock.http.media_types import JSON, check_accept, check_content_type
 from penstock.http.paths import Path
 
 log = logging.getLogger(__name__)
 
 Handler = Callable[["Call"], Awaitable[Reply | Response]]
+Ask = Callable[["Call", Message], Awaitable[Reply | Response]]
+"""Gets the answer to a request from this worker or another one."""
 Guard = Callable[[Request], Reply | None]
-"""Asked before a request is carried out; a Reply is the answer instead."""
+"""Called before a request is carried out; a Reply is the answer instead."""
 
 _NUMBER = re.compile(r"[+-]?0*[0-9]{1,10}")
 ALLOW_ORDER = ("HEAD", "DELETE", "POST", "GET", "OPTIONS", "PUT", "PATCH")
@@ -38,7 +41,7 @@ class Call:
     request: Request
     parts: Mapping[str, str]
     ambiguous: bool = False
-    """The path has escapes that Java's server refuses; it counts only if there is a connector of that name."""
+    """Whether the path has escapes that Java's server refuses; it is valid if there is a connector of that name."""
 
     @property
     def name(self) -> str:
@@ -91,7 +94,7 @@ class Router:
         produces: str = JSON,
         guarded: bool = True,
     ) -> None:
-        """``guarded``: the guard is asked before the handler is called."""
+        """``guarded``: the guard is called before the handler."""
         pattern, route = tuple(path[1:].split("/")), Route(handler, consumes, produces, guarded)
         for known, methods in self._routes:
             if known == pattern:
@@ -117,7 +120,7 @@ class Router:
         except Refused as refused:
             answer = refused.reply()
         except Exception as error:
-            log.exception("%s %s could not be answered", request.method, raw)
+            log.exception("%s %s failed", request.method, raw)
             answer = Refused(500, str(error) or repr(error)).reply()
         if ambiguous and isinstance(answer, Reply) and answer.status == 404:
             answer = Refused(400, "Ambiguous URI path: there is no connector of this name").reply()

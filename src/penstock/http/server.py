@@ -1,6 +1,4 @@
-"""The HTTP server: uvicorn for every listener, on one thread of its own, so that REST answers whatever else the worker
-does.
-"""
+"""The HTTP server: uvicorn for every listener, on one thread, so that REST answers while the worker is busy."""
 
 from __future__ import annotations
 
@@ -22,8 +20,9 @@ from penstock.http.access.basic_auth import BasicAuth
 from penstock.http.access.cross_origin import CrossOrigin, Origins
 from penstock.http.access.listeners import Listener, admin_listeners, advertised_url, listeners
 from penstock.http.access.response_headers import ResponseHeaders, header_rules
-from penstock.http.app import Metrics, Submit, Timeouts, make_router
-from penstock.http.routes.health import Figures, Health
+from penstock.http.app import Submit, Timeouts, make_router
+from penstock.http.routes.task_health import ConnectorHealth, Figures
+from penstock.http.routes.worker import Metrics
 
 log = logging.getLogger(__name__)
 
@@ -32,20 +31,20 @@ FORWARD_TIMEOUT_S = 95.0
 
 
 class ListenError(Exception):
-    """A port could not be taken; the message is a sentence."""
+    """A port could not be bound; the message is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
     listener: Listener
-    """With the port that it got."""
+    """With the port that was bound."""
     socket: socket.socket
     admin: bool
     context: ssl.SSLContext | None
 
 
 class RestServer:
-    """Takes its ports when it is made, so that ``advertised_url`` is known; serves from ``start`` to ``stop``."""
+    """Binds its ports when it is created, so that ``advertised_url`` is known; serves from ``start`` to ``stop``."""
 
     def __init__(
         self,
@@ -64,7 +63,7 @@ class RestServer:
         self._origins, self._rules = Origins.of(config), header_rules(config)
         self._client_context = tls.client_context(config, stores)
         admin = admin_listeners(config)
-        self._admin_apart = admin is not None
+        self._separate_admin = admin is not None
         self._bound: list[_Bound] = []
         try:
             self._bind(listeners(config), False, tls.tls_settings(config), stores)
@@ -79,18 +78,18 @@ class RestServer:
 
     @property
     def listeners(self) -> tuple[Listener, ...]:
-        """Where it listens, with the ports that were taken; those of the admin listeners last."""
+        """The listeners with the ports that were bound, admin listeners last."""
         return tuple(each.listener for each in self._bound)
 
     def start(self) -> None:
-        """Returns when requests are answered."""
+        """Returns when it accepts requests."""
         self._thread.start()
         self._up.wait()
         where = ", ".join(map(str, self.listeners))
-        log.info("REST server listens at %s, advertised as %s", where, self.advertised_url)
+        log.info("REST server listening at %s, advertised as %s", where, self.advertised_url)
 
     def stop(self, timeout: float) -> None:
-        """Take no more requests, and wait (seconds) for those that are being answered."""
+        """Accept no more requests, and wait ``timeout`` seconds for those in progress."""
         for server in self._servers:
             server.should_exit = True
         if self._thread.is_alive():
@@ -106,9 +105,9 @@ class RestServer:
     ) -> None:
         for listener in wanted:
             context = tls.server_context(settings, stores) if listener.scheme == "https" else None
-            taken = _bind(listener)
-            bound = replace(listener, port=taken.getsockname()[1])
-            self._bound.append(_Bound(bound, taken, admin, context))
+            bound = _bind(listener)
+            actual = replace(listener, port=bound.getsockname()[1])
+            self._bound.append(_Bound(actual, bound, admin, context))
 
     def _close_sockets(self) -> None:
         for each in self._bound:
@@ -138,11 +137,11 @@ class RestServer:
         app: ASGIApp = make_router(
             self._submit,
             client,
-            admin=admin or not self._admin_apart,
+            admin=admin or not self._separate_admin,
             regular=not admin,
             guard=self._guard,
             metrics=self._metrics,
-            health=None if self._figures is None else Health(self._figures, self.advertised_url, client),
+            health=None if self._figures is None else ConnectorHealth(self._figures, self.advertised_url, client),
             timeouts=self._timeouts,
         )
         if self._rules and not admin:
@@ -156,7 +155,7 @@ def _server(app: ASGIApp, context: ssl.SSLContext | None) -> uvicorn.Server:
     config = uvicorn.Config(
         app,
         loop="asyncio",
-        http="h11",  # always the one that the tests know; httptools would save 0.3 ms a request
+        http="h11",  # always the one that is tested; httptools would save 0.3 ms a request
         log_config=None,
         access_log=False,
         lifespan="off",
@@ -172,16 +171,16 @@ def _server(app: ASGIApp, context: ssl.SSLContext | None) -> uvicorn.Server:
 
 
 def _bind(listener: Listener) -> socket.socket:
-    """An empty host: every address, of IPv6 too where there is that."""
+    """An empty host means every address, of IPv6 too where it is available."""
     try:
         if not listener.host and socket.has_dualstack_ipv6():
-            taken = socket.create_server(("", listener.port), family=socket.AF_INET6, backlog=1024, dualstack_ipv6=True)
+            bound = socket.create_server(("", listener.port), family=socket.AF_INET6, backlog=1024, dualstack_ipv6=True)
         else:
             family = socket.AF_INET6 if ":" in listener.host else socket.AF_INET
-            taken = socket.create_server((listener.host, listener.port), family=family, backlog=1024)
+            bound = socket.create_server((listener.host, listener.port), family=family, backlog=1024)
     except OSError as error:
         raise ListenError(f"Listener {listener} can't be used: {error.strerror or error}") from None
     # Accepted connections inherit it. asyncio sets it on sockets of its own making only, and without it the body of an
     # answer, written after its headers, waits 40 ms for their acknowledgement.
-    taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return taken
+    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return bound

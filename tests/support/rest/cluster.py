@@ -14,7 +14,7 @@ from penstock.core.model import events as e
 from penstock.core.model import messages as m
 from penstock.http.app import make_router
 from penstock.http.router import Router
-from penstock.http.routes.health import Figures, Health
+from penstock.http.routes.task_health import ConnectorHealth, Figures
 from penstock.observe import LogLevels
 from penstock.plugins import Plugins
 from penstock.worker.local import LocalAnswers
@@ -64,7 +64,7 @@ class RestCluster(Cluster):
                 return await transport.handle_async_request(request)
 
         client = httpx.AsyncClient(transport=ToOthers())
-        health = Health(lambda connector: self.figures.get(worker, {}), f"http://{worker}", client)
+        health = ConnectorHealth(lambda connector: self.figures.get(worker, {}), f"http://{worker}", client)
         return make_router(lambda request: self.submit(worker, request), client, health=health)
 
     def _judge(self, config: Mapping[str, str | None]) -> Any:

@@ -3,8 +3,8 @@
 ``rest.extension.classes`` names the extension; a JAAS file, whose section ``KafkaConnect`` names the login module,
 names the properties file with a line ``user=password`` per user. The JAAS file is that of the setting
 ``java.security.auth.login.config``, or of ``-Djava.security.auth.login.config=…`` in the environment's ``KAFKA_OPTS``.
-Both files are read once. As in Java, an empty properties file lets everybody in, one of several modules suffices, and
-requests of workers among themselves are exempt: those are signed.
+Both files are read once. As in Java, an empty properties file accepts all users, one of several modules suffices, and
+requests between workers are exempt: those are signed.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def listeners(config: Config) -> tuple[Listener, ...]:
 
 
 def admin_listeners(config: Config) -> tuple[Listener, ...] | None:
-    """``admin.listeners``: None if /admin is served where all else is; empty if it is served nowhere."""
+    """``admin.listeners``: None if /admin is served with all other paths; empty if it is not served."""
     if "admin.listeners" not in config:
         return None
     texts = _list(config["admin.listeners"])
@@ -68,7 +68,7 @@ def admin_listeners(config: Config) -> tuple[Listener, ...] | None:
 
 
 def advertised_url(config: Config, bound: Sequence[Listener]) -> str:
-    """What other workers reach this one at; ``bound`` are ``listeners`` with the ports that they got."""
+    """The URL for other workers; ``bound`` are the ``listeners`` with the ports that were bound."""
     wanted = config.get("rest.advertised.listener", "").strip().lower()
     schemes = [each.scheme for each in bound]
     scheme = wanted or ("http" if "http" in schemes else "https")
@@ -89,7 +89,7 @@ def bracketed(host: str) -> str:
 
 
 def _reachable(host: str) -> str:
-    """Java would advertise 0.0.0.0, where nobody else finds us."""
+    """Java would advertise 0.0.0.0, which no other host can reach."""
     if host and host not in ("0.0.0.0", "::"):
         return host
     try:

@@ -1,8 +1,8 @@
-"""``response.http.headers.config``: headers that every answer carries (KIP-577; Java: Jetty's HeaderFilter).
+"""``response.http.headers.config``: headers that are added to every answer (KIP-577; Java: Jetty's HeaderFilter).
 
 Rules are separated by commas; one that has a comma itself is put in double quotes: ``set X-Frame-Options:DENY,
 "add Cache-Control: no-cache, no-store", setDate Expires: 31540000000``. The value of a date is milliseconds from now.
-A header that an answer has of its own stays.
+A header that the answer already has stays.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Headers = list[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class HeaderRule:
-    """``add`` leaves what earlier rules gave the header, ``set`` replaces it."""
+    """``add`` keeps values of earlier rules, ``set`` replaces them."""
 
     name: str
     value: str
@@ -65,7 +65,7 @@ def header_rules(config: Mapping[str, str]) -> tuple[HeaderRule, ...]:
 
 
 def _split(text: str) -> list[str]:
-    """Cut at commas outside of double quotes; the quotes around a rule go."""
+    """Split at commas outside of double quotes, without the quotes."""
     rules, quoted = [""], False
     for char in text:
         if char == '"':

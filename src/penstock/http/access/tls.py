@@ -1,4 +1,4 @@
-"""HTTPS from Java's settings: ``listeners.https.ssl.*``, or ``ssl.*`` where none of those is given.
+"""HTTPS from Java's settings: ``listeners.https.ssl.*``, or ``ssl.*`` if none of those is given.
 
 Keys and certificates are PEM (``ssl.keystore.type=PEM``: a file at ``ssl.keystore.location``, or the texts of
 ``ssl.keystore.key`` and ``ssl.keystore.certificate.chain``); Java's own formats are read by ``KeyStores``, which the

@@ -1,4 +1,4 @@
-"""``GET /openapi.json``: the REST interface told to machines, as OpenAPI 3.1; only the paths that the listener has."""
+"""``GET /openapi.json``: the REST interface as OpenAPI 3.1, with the paths that the listener has."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OFFSETS = {"offsets": [{"partition": {"filename": "/tmp/lines.txt"}, "offset": {
 
 
 def add_route(router: Router) -> None:
-    """To be called when all other routes are there."""
+    """Called after all other routes have been added."""
     made: list[Json] = []
 
     async def openapi(call: Call) -> Reply | Response:
@@ -30,13 +30,13 @@ def add_route(router: Router) -> None:
 
 
 def document(paths: list[tuple[str, list[str]]]) -> Json:
-    """``paths``: those to tell, with their methods."""
+    """``paths`` with their methods."""
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "Kafka Connect REST interface",
             "version": KAFKA_VERSION,
-            "description": "Connectors, their tasks, offsets and topics, as Kafka Connect has them.",
+            "description": "Connectors, their tasks, offsets and topics, as in Kafka Connect.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "paths": {path: _path(path, methods) for path, methods in paths if path not in INTERNAL},
@@ -53,7 +53,7 @@ def _path(path: str, methods: list[str]) -> Json:
 
 
 def _operation(summary: str, *answers: Json, body: Json | None = None, query: tuple[Json, ...] = ()) -> Json:
-    responses: Json = {"default": _content("Not done", ref("Error"))}
+    responses: Json = {"default": _content("Refused or failed", ref("Error"))}
     for answer in answers:
         responses |= answer
     operation: Json = {"summary": summary, "responses": responses}
@@ -73,7 +73,7 @@ def _answer(status: int, description: str, schema: Json | None = None) -> Json:
 
 
 def _created(status: int, description: str, schema: Json) -> Json:
-    location = {"Location": {"description": "Where the connector is", "schema": {"type": "string", "format": "uri"}}}
+    location = {"Location": {"description": "URL of the connector", "schema": {"type": "string", "format": "uri"}}}
     return {str(status): {**_content(description, schema), "headers": location}}
 
 
@@ -82,7 +82,7 @@ def _body(schema: Json, example: Any) -> Json:
 
 
 def _flag(name: str, description: str) -> Json:
-    """Any spelling of true is true, and all else false, so nothing but a text can be said of it."""
+    """Any spelling of true is true, and all else false, so its schema is a text."""
     return {"name": name, "in": "query", "description": description, "schema": {"type": "string"}, "example": "true"}
 
 
@@ -107,14 +107,14 @@ PARAMETERS = {
 EXPAND = {
     "name": "expand",
     "in": "query",
-    "description": "What to tell of each connector: status, info, or both; without it, there are only the names",
+    "description": "What to show of each connector: status, info, or both; without it only the names",
     "schema": {"type": "array", "items": {"type": "string"}},
     "example": ["status", "info"],
 }
 SCOPE = {
     "name": "scope",
     "in": "query",
-    "description": "On this worker (worker) or on all of them (cluster)",
+    "description": "On this worker (worker) or on all workers (cluster)",
     "schema": {"type": "string"},
     "example": "worker",
 }
@@ -125,10 +125,10 @@ VERSION = {
     "schema": {"type": "string"},
 }
 CONFIG = _body(ref("Config"), EXAMPLE_CONFIG)
-OK, NO_CONTENT, ACCEPTED = "As asked for", "Done", "Will be done"
+OK, NO_CONTENT, ACCEPTED = "OK", "Done", "Accepted"
 ONE = "/connectors/{name}"
 INTERNAL = (f"{ONE}/fence",)
-"""What only workers ask of each other."""
+"""Requests between workers only."""
 
 OPERATIONS: Json = {
     "GET /": _operation("The worker and its Kafka cluster", _answer(200, OK, ref("ServerInfo"))),
@@ -140,7 +140,7 @@ OPERATIONS: Json = {
     ),
     "GET /openapi.json": _operation("This document", _answer(200, OK, {"type": "object"})),
     "GET /metrics": {
-        "summary": "What is measured, in Prometheus' text format",
+        "summary": "Metrics in Prometheus' text format",
         "responses": {"200": {"description": OK, "content": {"text/plain": {"schema": {"type": "string"}}}}},
     },
     "GET /connectors": _operation("All connectors", _answer(200, OK, ref("Connectors")), query=(EXPAND,)),
@@ -166,47 +166,47 @@ OPERATIONS: Json = {
     f"GET {ONE}/status": _operation(
         "Its state and that of its tasks",
         _answer(200, OK, ref("ConnectorStatus")),
-        query=(_flag("penstock", "Also tell how its tasks get on: the field `penstock`, which Java has not"),),
+        query=(_flag("penstock", "Also show the health of its tasks, in the field `penstock`; not in Java"),),
     ),
     f"POST {ONE}/restart": _operation(
-        "Restart it, and its tasks if wanted",
+        "Restart it, and its tasks if requested",
         _answer(202, ACCEPTED, ref("ConnectorStatus")),
         _answer(204, NO_CONTENT),
-        query=(_flag("includeTasks", "Its tasks too"), _flag("onlyFailed", "Only what has failed")),
+        query=(_flag("includeTasks", "Its tasks too"), _flag("onlyFailed", "Only failed ones")),
     ),
     f"PUT {ONE}/pause": _operation("Pause it and its tasks", _answer(202, ACCEPTED)),
-    f"PUT {ONE}/resume": _operation("Go on after pause or stop", _answer(202, ACCEPTED)),
-    f"PUT {ONE}/stop": _operation("Stop it and give up its tasks", _answer(204, NO_CONTENT)),
+    f"PUT {ONE}/resume": _operation("Resume it after a pause or stop", _answer(202, ACCEPTED)),
+    f"PUT {ONE}/stop": _operation("Stop it and shut its tasks down", _answer(204, NO_CONTENT)),
     f"GET {ONE}/topics": _operation("The topics it has used", _answer(200, OK, ref("ActiveTopics"))),
     f"PUT {ONE}/topics/reset": _operation(
-        "Forget the topics it has used",
-        {**_answer(200, NO_CONTENT), **_answer(202, "No content, of a standalone worker")},
+        "Reset the topics it has used",
+        _answer(200, NO_CONTENT),
     ),
     f"GET {ONE}/tasks": _operation("Its tasks and their configurations", _answer(200, OK, ref("Tasks"))),
     f"GET {ONE}/tasks/{{task}}/status": _operation("The state of a task", _answer(200, OK, ref("TaskStatus"))),
     f"POST {ONE}/tasks/{{task}}/restart": _operation("Restart a task", _answer(204, NO_CONTENT)),
-    f"GET {ONE}/offsets": _operation("How far it has come", _answer(200, OK, ref("Offsets"))),
+    f"GET {ONE}/offsets": _operation("Its offsets", _answer(200, OK, ref("Offsets"))),
     f"PATCH {ONE}/offsets": _operation(
         "Set offsets of a stopped connector", _answer(200, OK, ref("Message")), body=_body(ref("Offsets"), OFFSETS)
     ),
-    f"DELETE {ONE}/offsets": _operation("Forget all offsets of a stopped connector", _answer(200, OK, ref("Message"))),
+    f"DELETE {ONE}/offsets": _operation("Reset all offsets of a stopped connector", _answer(200, OK, ref("Message"))),
     "GET /connector-plugins": _operation(
-        "The plugins that there are",
+        "The available plugins",
         _answer(200, OK, {"type": "array", "items": ref("Plugin")}),
-        query=(_flag("connectorsOnly", "Leave out all but connectors; true if it is not given"),),
+        query=(_flag("connectorsOnly", "Only connectors; true if it is not given"),),
     ),
     "GET /connector-plugins/{plugin}/config": _operation(
         "The settings of a plugin", _answer(200, OK, {"type": "array", "items": ref("ConfigKey")}), query=(VERSION,)
     ),
     "PUT /connector-plugins/{plugin}/config/validate": _operation(
-        "Judge a configuration without using it", _answer(200, OK, ref("ConfigInfos")), body=CONFIG
+        "Validate a configuration", _answer(200, OK, ref("ConfigInfos")), body=CONFIG
     ),
     "GET /admin/loggers": _operation("All loggers and their levels", _answer(200, OK, ref("LoggerLevels"))),
     "GET /admin/loggers/{logger}": _operation("The level of a logger", _answer(200, OK, ref("LoggerLevel"))),
     "PUT /admin/loggers/{logger}": _operation(
-        "Set the level of a logger and of those below it",
+        "Set the level of a logger and its descendants",
         _answer(200, "The loggers whose levels changed", {"type": "array", "items": {"type": "string"}}),
-        _answer(204, "Told to all workers"),
+        _answer(204, "Sent to all workers"),
         body=_body(ref("SetLevel"), {"level": "DEBUG"}),
         query=(SCOPE,),
     ),

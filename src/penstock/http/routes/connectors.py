@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import urllib.parse
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 from starlette.responses import Response
 
 from penstock.core.model import messages as m
 from penstock.http import bodies
-from penstock.http.router import Call, Router
+from penstock.http.router import Ask, Call, Router
 from penstock.http.routes import internal
-from penstock.http.routes.health import Health
+from penstock.http.routes.task_health import ConnectorHealth
 
-Ask = Callable[[Call, m.Request], Awaitable[m.Reply | Response]]
 INITIAL_STATES: dict[str, Any] = {"RUNNING": "STARTED", "PAUSED": "PAUSED", "STOPPED": "STOPPED"}
 BLANKS = "".join(map(chr, range(33)))
-"""What Java's trim takes away."""
+"""The characters that Java's ``trim`` removes."""
 NO_OFFSETS = "Partitions / offsets need to be provided for an alter offsets request"
 
 
-def add_routes(router: Router, ask: Ask, health: Health | None = None) -> None:
-    """``ask`` answers a request here or has it answered by another worker."""
+def add_routes(router: Router, ask: Ask, health: ConnectorHealth | None = None) -> None:
+    """``ask`` gets the answer from this worker or another one."""
 
     async def status(call: Call) -> m.Reply | Response:
         answer = await ask(call, m.GetStatus(call.name))
@@ -39,7 +38,7 @@ def add_routes(router: Router, ask: Ask, health: Health | None = None) -> None:
         router.add(method, path, handler)
 
     def route_of_any_name(method: str, path: str, make: Callable[[Call], m.Request]) -> None:
-        """These are answered for connectors that do not exist, too; but not if even the path is doubtful."""
+        """These are answered for connectors that do not exist, too, unless the path is ambiguous."""
 
         async def handler(call: Call) -> m.Reply | Response:
             if call.ambiguous:
@@ -82,7 +81,7 @@ def _add_routes_with_bodies(router: Router, ask: Ask) -> None:
 
     async def patch_config(call: Call) -> m.Reply | Response:
         body = await bodies.document(call.request, required=False)
-        if body is None:  # an unknown connector is worse than a missing patch
+        if body is None:  # an unknown connector takes precedence over a missing patch
             known = await ask(call, m.GetConnector(call.name))
             if isinstance(known, m.Reply) and known.status == 404:
                 return known
@@ -122,7 +121,7 @@ def named(name: str, config: dict[str, str | None]) -> dict[str, str | None]:
 
 
 def with_location(call: Call, answer: m.Reply | Response, name: str) -> m.Reply | Response:
-    """201 says where the new connector is, on this worker even if another one made it."""
+    """With 201 the URL of the new connector, on this worker even if another one created it."""
     if isinstance(answer, Response):
         if answer.status_code == 201:
             answer.headers["Location"] = location(call, name)

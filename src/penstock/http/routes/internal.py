@@ -1,4 +1,4 @@
-"""What workers ask of each other, signed and not forwarded as users' requests are (KIP-507, KIP-618).
+"""Requests of workers to the leader: signed, and not forwarded as users' requests are (KIP-507, KIP-618).
 
 Java: InternalConnectResource. The signature is over the body's bytes, whatever their content type.
 """
@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Awaitable, Callable
 
 from starlette.responses import Response
 
 from penstock.core.model import messages as m
 from penstock.http import bodies
-from penstock.http.router import Call, Router
-
-Ask = Callable[[Call, m.Request], Awaitable[m.Reply | Response]]
+from penstock.http.router import Ask, Call, Router
 
 
 def add_routes(router: Router, ask: Ask) -> None:

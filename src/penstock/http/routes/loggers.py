@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from starlette.responses import Response
 
 from penstock.core.model import messages as m
 from penstock.http import bodies
-from penstock.http.router import Call, Router
+from penstock.http.router import Ask, Call, Router
 from penstock.observe import NUMBERS
-
-Ask = Callable[[Call, m.Request], Awaitable[m.Reply | Response]]
 
 
 def add_routes(router: Router, ask: Ask) -> None:

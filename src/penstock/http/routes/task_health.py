@@ -1,7 +1,7 @@
-"""``?penstock=true`` beside a connector's status: how its tasks get on, on whichever workers they are.
+"""``?penstock=true`` with a connector's status: the health of its tasks, on all workers that run them.
 
-Each worker knows the figures of its own tasks. The worker that is asked asks the others (``?penstock=here``); of those
-that don't answer soon it says so.
+Each worker knows the figures of its own tasks. The worker that gets the request asks the others (``?penstock=here``),
+and lists those that don't answer in time as unreachable.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ PATIENCE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
-    """``own`` gives the figures of this worker's tasks of a connector; ``url`` is where this worker is to be found."""
+class ConnectorHealth:
+    """``own`` gives the figures of this worker's tasks of a connector; ``url`` is the worker's advertised URL."""
 
     own: Callable[[str], Figures]
     url: str
@@ -32,9 +32,14 @@ class Health:
         where = {task["id"]: task["worker_id"] for task in status["tasks"]}
         others = [] if here else sorted({worker for worker in where.values() if worker and worker != me})
         answers = await asyncio.gather(*(self._ask(f"{scheme}://{worker}", request) for worker in others))
-        told: dict[str, Figures | None] = {me: self.own(status["name"]), **dict(zip(others, answers, strict=True))}
-        tasks = [{"id": id, **figures[id]} for id, worker in where.items() if id in (figures := told.get(worker) or {})]
-        silent = [worker for worker, answer in told.items() if answer is None]
+        figures_of: dict[str, Figures | None] = {
+            me: self.own(status["name"]),
+            **dict(zip(others, answers, strict=True)),
+        }
+        tasks = [
+            {"id": id, **figures[id]} for id, worker in where.items() if id in (figures := figures_of.get(worker) or {})
+        ]
+        silent = [worker for worker, answer in figures_of.items() if answer is None]
         return {"tasks": tasks, "unreachable": silent}
 
     async def _ask(self, url: str, request: Request) -> Figures | None:

@@ -1,0 +1,42 @@
+"""``/``, ``/health`` and ``/metrics``: the worker itself (Java: RootResource; metrics are ours)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from starlette.responses import Response
+
+from penstock.core.model import messages as m
+from penstock.http.router import Ask, Call, Router
+
+Metrics = Callable[[], bytes]
+"""Returns all metrics in Prometheus' text format; called on a thread."""
+
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+NOT_IN_TIME = "Worker was unable to handle this request and may be unable to handle other requests."
+
+
+def add_routes(router: Router, ask: Ask, ask_soon: Ask, metrics: Metrics | None) -> None:
+    """``ask_soon`` waits for the shorter time that ``/health`` allows."""
+
+    async def root(call: Call) -> m.Reply | Response:
+        return await ask(call, m.GetRoot())
+
+    async def health(call: Call) -> m.Reply | Response:
+        try:
+            return await ask_soon(call, m.GetHealth())
+        except m.Refused:
+            return m.Reply(500, {"status": "unhealthy", "message": NOT_IN_TIME})
+
+    router.add("GET", "/", root, consumes=False)
+    router.add("GET", "/health", health, consumes=False)
+    if metrics is not None:
+        _add_metrics(router, metrics)
+
+
+def _add_metrics(router: Router, metrics: Metrics) -> None:
+    async def render(call: Call) -> Response:
+        return Response(await asyncio.to_thread(metrics), headers={"Content-Type": METRICS_TYPE})
+
+    router.add("GET", "/metrics", render, consumes=False, produces="text/plain")
