@@ -11,7 +11,7 @@ from support.rest.cluster import RestCluster
 
 ORDERS = {"name": "orders", "connector.class": "FileStreamSource", "topic": "t", "file": "f"}
 NEW = """\
-Connector orders is new:
+Connector orders does not exist yet:
   + connector.class=FileStreamSource
   + file=f
   + name=orders
@@ -36,7 +36,7 @@ def test_a_connector_that_matches_its_file_is_not_changed(penstock: Any, cluster
     penstock("apply", "-f", str(file))
     written = len(cluster.config)
     said = penstock("apply", "-f", str(file))
-    assert (said.exit_code, said.stdout) == (0, "Connector orders is as it should be.\n")
+    assert (said.exit_code, said.stdout) == (0, "Connector orders is unchanged.\n")
     assert len(cluster.config) == written
 
 
@@ -92,7 +92,7 @@ def test_a_new_connector_may_begin_in_another_state_and_elsewhere(
     [
         ("{", "is not a connector configuration: The request's body is not valid JSON", 1),
         ('{"connector.class": "FileStreamSource"}', "is missing the mandatory 'name' configuration", 1),
-        ('{"name": "", "config": {}}', "does not name its connector; it must have a `name`.", 2),
+        ('{"name": "", "config": {}}', "does not name its connector: add a `name`.", 2),
         (None, "cannot be read: No such file or directory", 1),
     ],
 )

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.integration
 Run = Callable[..., Result]
 BROKEN = Record("{broken", "k", 0, (("mine", b"1"),), 1_700_000_000_000)
 LISTED = """\
-Queue {queue} has 1 record of connector {name}, 0 of them sent through again.
+Queue {queue} has 1 record of connector {name}, 0 of them replayed.
 COUNT  STAGE            EXCEPTION      CLASS
 1      VALUE_CONVERTER  DataException  JsonConverter
 
@@ -109,22 +109,22 @@ def test_a_dead_letter_is_shown_and_replayed_when_the_cause_is_fixed(dlq: Run, s
     assert document["headers"] == [{"key": "mine", "value": "1"}]
 
     planned = dlq("replay", sink.name, "--dry-run").stdout
-    assert f"Would send 1 record of connector {sink.name} through again: 1 to {sink.topic}." in planned
+    assert f"Would replay 1 record of connector {sink.name}: 1 to {sink.topic}." in planned
     assert len(kafka.values(sink.topic)) == 2
 
     sink.stop(kafka)
     sink.put(value__converter=STRING)
     sink.worker.http.put(f"/connectors/{sink.name}/resume").raise_for_status()
     said = dlq("replay", sink.name).stdout
-    assert said == f"Sent 1 record of connector {sink.name} through again: 1 to {sink.topic}.\n"
+    assert said == f"Replayed 1 record of connector {sink.name}: 1 to {sink.topic}.\n"
     until(lambda: sink.file.read_text() == "1\n{broken\n", "the record", 60)
     until(lambda: len(kafka.values(sink.topic)) == 3, "the end of the transaction", 60)
     again = kafka.read_all(sink.topic)[-1]
     assert (again.key, again.value, again.headers) == (b"k", b"{broken", (("mine", b"1"),))
 
-    assert dlq("replay", sink.name).stdout == f"Sent 0 records of connector {sink.name} through again.\n"
+    assert dlq("replay", sink.name).stdout == f"Replayed 0 records of connector {sink.name}.\n"
     once_more = dlq("replay", sink.name, place)
-    assert (once_more.exit_code, "was sent through again already" in once_more.stderr) == (1, True)
+    assert (once_more.exit_code, "has been replayed already" in once_more.stderr) == (1, True)
     counted = json.loads(dlq("list", sink.name, "-o", "json").stdout)
     assert (counted["count"], counted["replayed"], counted["records"][0]["replayed"]) == (1, 1, True)
     assert len(kafka.values(sink.topic)) == 3

@@ -59,7 +59,7 @@ def test_other_conflicts_do_not_pass_by_themselves() -> None:
         ((404, {"error_code": 404, "message": "Connector a not found"}), NotFoundError, "Connector a not found"),
         ((401, b"User cannot access the resource."), WorkerError, "User cannot access the resource."),
         ((502, b""), WorkerError, "HTTP 502 Bad Gateway"),
-        ((200, b"<html>"), UnreachableError, "is no Connect worker: it sends no JSON."),
+        ((200, b"<html>"), UnreachableError, "is not a Connect worker: it does not send JSON."),
     ],
 )
 def test_what_is_logged_of_an_error(answer: tuple[int, Any], error: type[Exception], text: str) -> None:

@@ -1,4 +1,4 @@
-"""What the commands share that read Kafka themselves, beside what a worker tells: which brokers, and as whom."""
+"""The options and clients of commands that read Kafka themselves."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ if TYPE_CHECKING:
 
 BOOTSTRAP = "localhost:9092"
 PATIENCE_SECONDS = 15.0
-"""For the first answer of the brokers."""
+"""How long to wait for the first answer of the brokers."""
 
 Bootstrap = Annotated[
     str | None,
     typer.Option(
         "--bootstrap-server",
         envvar="PENSTOCK_BOOTSTRAP_SERVER",
-        help=f"Kafka's address; by default what the connector's producer.override.bootstrap.servers says, else "
+        help=f"Brokers to connect to; by default the connector's producer.override.bootstrap.servers, otherwise "
         f"{BOOTSTRAP}.",
     ),
 ]
 CommandConfig = Annotated[
     Path | None,
-    typer.Option("--command-config", help="A file of Java's client settings, as for Kafka's own tools: security etc."),
+    typer.Option(
+        "--command-config",
+        help="Properties file with client settings, as for Kafka's own tools.",
+    ),
 ]
 
 
 def client_settings(bootstrap: str | None, file: Path | None, connector: Mapping[str, str]) -> dict[str, str]:
-    """Java's settings for clients of the brokers that the command line or the connector names."""
+    """Client settings, with Java's names, for the brokers that the command line or the connector names."""
     from penstock.java.properties import parse_properties
 
     try:
@@ -45,7 +48,7 @@ def client_settings(bootstrap: str | None, file: Path | None, connector: Mapping
 
 @contextmanager
 def kafka_errors() -> Iterator[None]:
-    """What goes wrong with Kafka inside becomes a sentence."""
+    """Kafka's errors inside the block become a ClientError."""
     from confluent_kafka import KafkaException
 
     from penstock.api.errors import ConnectError
@@ -61,7 +64,7 @@ def kafka_errors() -> Iterator[None]:
 
 
 def reader(settings: Mapping[str, str], group: str) -> Consumer:
-    """A consumer of committed records, assigned to nothing yet. Raises UnreachableError without brokers."""
+    """A consumer of committed records without an assignment. Raises UnreachableError if no broker answers."""
     from confluent_kafka import KafkaException
 
     from penstock.http.client import UnreachableError
@@ -82,5 +85,5 @@ def reader(settings: Mapping[str, str], group: str) -> Consumer:
     except KafkaException as error:
         consumer.close()
         at = settings["bootstrap.servers"]
-        raise UnreachableError(f"No Kafka can be reached at {at}: {sentence(error)}.") from error
+        raise UnreachableError(f"No broker can be reached at {at}: {sentence(error)}.") from error
     return consumer

@@ -1,4 +1,4 @@
-"""How one dead letter is shown: as a page for people, as JSON for programs."""
+"""Formats one dead letter: as text for people, as JSON for programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from penstock.kafka.dead_letters import Letter
 
-NOT_TOLD = "(not told)"
+UNKNOWN = "(unknown)"
 _PARTS = {
     "topic": "topic",
     "partition": "partition",
@@ -24,9 +24,9 @@ _PARTS = {
 
 
 def failure(letter: Letter) -> tuple[str, str, str]:
-    """Stage, exception and the class in which it was raised; what is not told is said so."""
+    """Stage, exception, and the class in which it was raised."""
     stage, exception, plugin = (letter.error_header(name) for name in ("stage", "exception.class.name", "class.name"))
-    return stage or NOT_TOLD, _simple(exception or ""), _simple(plugin or "")
+    return stage or UNKNOWN, _simple(exception or ""), _simple(plugin or "")
 
 
 def _simple(name: str) -> str:
@@ -40,9 +40,9 @@ def at(letter: Letter) -> str:
 
 
 def document(letter: Letter, replayed: bool, whole: bool) -> dict[str, Any]:
-    """With ``whole`` also the trace and the record itself. Bytes that are no text are ``{"base64": …}``."""
-    told = {name: letter.error_header(header) for name, header in _PARTS.items()}
-    found: dict[str, Any] = {"record": letter.position, "timestamp": letter.timestamp, "replayed": replayed, **told}
+    """With ``whole`` also the trace and the record itself. Bytes that are not UTF-8 become ``{"base64": …}``."""
+    context = {name: letter.error_header(header) for name, header in _PARTS.items()}
+    found: dict[str, Any] = {"record": letter.position, "timestamp": letter.timestamp, "replayed": replayed, **context}
     if whole:
         found["trace"] = letter.error_header("exception.stacktrace")
         found["headers"] = [{"key": key, "value": _readable(value)} for key, value in letter.own_headers]
@@ -51,16 +51,16 @@ def document(letter: Letter, replayed: bool, whole: bool) -> dict[str, Any]:
 
 
 def page(letter: Letter, replayed: bool) -> str:
-    lines = [f"Record {letter.position}{', sent through again' * replayed}"]
+    lines = [f"Record {letter.position}{', replayed' * replayed}"]
     lines += [
-        f"{name + ':':<11} {told}"
+        f"{name + ':':<11} {value}"
         for name, header in _PARTS.items()
-        if (told := letter.error_header(header)) is not None
+        if (value := letter.error_header(header)) is not None
     ]
     if letter.timestamp is not None:
         lines.append(f"{'time:':<11} {at(letter)}")
     if len(lines) <= 2:
-        lines.append("It does not tell what has happened: errors.deadletterqueue.context.headers.enable was not set.")
+        lines.append("The record has no error headers: errors.deadletterqueue.context.headers.enable was not set.")
     lines += [f"header:     {key}={_text(value)}" for key, value in letter.own_headers]
     lines += [f"key:        {_text(letter.key)}", f"value:      {_text(letter.value)}"]
     if trace := letter.error_header("exception.stacktrace"):

@@ -1,4 +1,4 @@
-"""How commands show what they have found: a table for people, JSON for programs."""
+"""Output of commands: a table for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Output(enum.StrEnum):
     JSON = "json"
 
 
-As = Annotated[Output, typer.Option("--output", "-o", help="A table for people, or JSON as the worker sent it.")]
+As = Annotated[Output, typer.Option("--output", "-o", help="Print a table for people, or the worker's JSON.")]
 
 
 def print_json(value: Any) -> None:
@@ -23,7 +23,7 @@ def print_json(value: Any) -> None:
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Columns two blanks apart; of cells of several lines the first. Nothing is cut off, wherever it goes."""
+    """Print columns two blanks apart; of a cell with several lines only the first. Nothing is truncated."""
     cells = [header, *([_first_line(cell) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:

@@ -1,7 +1,7 @@
-"""What the commands share that ask a worker over REST: their options, the client, and how they go through names.
+"""Options of the commands that send requests to a worker, and the loop over several connectors.
 
-Such a command ends with exit status 0, or 1 if the worker has refused something, 2 if the command line is wrong, 3 if
-there is no such connector, 4 if no worker can be reached (``http.client.ClientError``).
+Such a command ends with exit status 0, or 1 if the worker refused a request, 2 if the command line is wrong, 3 if there
+is no such connector, 4 if no worker can be reached (``http.client.ClientError``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ URL = "http://localhost:8083"
 
 
 def client(url: str, user: str | None) -> Client:
-    """To be closed. Asks for the password if ``user`` has none."""
+    """A client, which the caller closes. Prompts for the password if ``user`` has none."""
     from penstock.http.client import Client
 
     if user and ":" not in user:
@@ -28,11 +28,11 @@ def client(url: str, user: str | None) -> Client:
 
 
 def each(
-    names: list[str], url: str, user: str | None, act: Callable[[Client, str], str | None], said: str = ""
+    names: list[str], url: str, user: str | None, act: Callable[[Client, str], str | None], done: str = ""
 ) -> None:
-    """Do it to every connector; the others follow one that is refused, whose exit status is the command's.
+    """Call ``act`` for every connector, and print its answer, or ``done`` with the name in place of ``{}``.
 
-    Prints the sentence that ``act`` answers with, or ``said`` with the name in the place of ``{}``.
+    After a refused request it continues with the next connector, and ends with the exit status of the first refusal.
     """
     from penstock.http.client import WorkerError
 
@@ -40,7 +40,7 @@ def each(
     with client(url, user) as worker:
         for name in names:
             try:
-                print(act(worker, name) or said.format(name))
+                print(act(worker, name) or done.format(name))
             except WorkerError as error:
                 complain(error)
                 status = status or error.exit_status
@@ -53,7 +53,7 @@ def complain(problem: object) -> None:
 
 
 def complete_connector(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names of connectors that begin so, for the shell; none if the worker can't be asked at once."""
+    """Names of connectors with this prefix, for the shell; none if the worker does not answer at once."""
     from penstock.http.client import Client, ClientError
 
     given: dict[str, Any] = ctx.params
@@ -66,10 +66,10 @@ def complete_connector(ctx: typer.Context, incomplete: str) -> list[str]:
         return []
 
 
-Url = Annotated[str, typer.Option("--url", envvar="PENSTOCK_URL", help="A worker's REST interface.")]
+Url = Annotated[str, typer.Option("--url", envvar="PENSTOCK_URL", help="URL of a worker's REST interface.")]
 User = Annotated[
     str | None,
-    typer.Option("--user", envvar="PENSTOCK_USER", metavar="NAME[:PASSWORD]", help="Who asks, for workers that check."),
+    typer.Option("--user", envvar="PENSTOCK_USER", metavar="NAME[:PASSWORD]", help="Basic-auth credentials."),
 ]
 Name = Annotated[str, typer.Argument(metavar="CONNECTOR", autocompletion=complete_connector)]
 Names = Annotated[list[str], typer.Argument(metavar="CONNECTOR...", autocompletion=complete_connector)]

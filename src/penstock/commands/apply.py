@@ -1,4 +1,4 @@
-"""``penstock apply``: connectors as files say, whatever there is now."""
+"""``penstock apply``: create and update connectors from files."""
 
 from __future__ import annotations
 
@@ -24,15 +24,13 @@ Config = Mapping[str, str | None]
 def apply(
     file: Annotated[
         list[Path],
-        typer.Option("--file", "-f", help="A connector's file (.json, .properties), or a folder of such files."),
+        typer.Option("--file", "-f", help="File of a connector (.json, .properties), or a folder of such files."),
     ],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show what would change, and have the worker check it.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change, and validate it.")] = False,
     url: Url = URL,
     user: User = None,
 ) -> None:
-    """Create or change connectors as files say; shows the difference first, and leaves those alone that have none.
+    """Create or update connectors from files. Shows the differences first; connectors without any stay as they are.
 
     A file is JSON as POST /connectors takes it, or a JSON object of settings with a `name`, or Java properties.
     """
@@ -42,7 +40,7 @@ def apply(
     wanted = [(path, read_connector(path)) for path in _files(file)]
     for path, connector in wanted:
         if not connector.name:
-            raise typer.BadParameter(f"{path} does not name its connector; it must have a `name`.")
+            raise typer.BadParameter(f"{path} does not name its connector: add a `name`.")
     status = 0
     with client(url, user) as worker:
         for _, connector in wanted:
@@ -75,9 +73,9 @@ def _apply(worker: Client, wanted: CreateConnector, dry_run: bool) -> int:
     except NotFoundError:
         present = None
     if present == wanted.config:
-        print(f"Connector {name} is as it should be.")
+        print(f"Connector {name} is unchanged.")
         return 0
-    print(f"Connector {name} is new:" if present is None else f"Connector {name} differs:")
+    print(f"Connector {name} does not exist yet:" if present is None else f"Connector {name} differs:")
     print("\n".join(f"  {line}" for line in difference(present or {}, wanted.config)))
     if dry_run:
         return _check(worker, wanted)
@@ -91,7 +89,7 @@ def _apply(worker: Client, wanted: CreateConnector, dry_run: bool) -> int:
 
 
 def difference(present: Config, wanted: Config) -> Iterable[str]:
-    """``- key=value`` for what goes, ``+ key=value`` for what comes, sorted by key."""
+    """``- key=value`` for removed and ``+ key=value`` for added settings, sorted by key."""
     for key in sorted(present.keys() | wanted.keys()):
         if key in present and (key not in wanted or present[key] != wanted[key]):
             yield f"- {key}={_shown(present[key])}"
@@ -104,9 +102,9 @@ def _shown(value: str | None) -> str:
 
 
 def _check(worker: Client, wanted: CreateConnector) -> int:
-    """Whether the worker would take it; its complaints go to stderr."""
-    judged = worker.validate(wanted.config)
-    errors = [error for config in judged["configs"] for error in config["value"]["errors"]]
+    """Validate a configuration; prints the errors to stderr and returns the exit status."""
+    validated = worker.validate(wanted.config)
+    errors = [error for config in validated["configs"] for error in config["value"]["errors"]]
     for error in errors:
         complain(f"Connector {wanted.name}: {error}")
     return 1 if errors else 0

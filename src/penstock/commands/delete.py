@@ -1,4 +1,4 @@
-"""``penstock delete``: connectors are gone."""
+"""``penstock delete``: delete connectors."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ app = typer.Typer()
 
 @app.command()
 def delete(connectors: Names, url: Url = URL, user: User = None) -> None:
-    """Delete connectors. The offsets of source connectors stay for connectors of the same name."""
+    """Delete connectors. Source offsets are kept, and used by a new connector of the same name."""
     each(connectors, url, user, lambda worker, name: worker.delete(name), "Deleted connector {}.")

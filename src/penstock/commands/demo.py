@@ -16,13 +16,13 @@ app = typer.Typer()
 
 @app.command()
 def demo(
-    records: Annotated[int | None, typer.Option(min=1, help="So many flights; by default all 336,776.")] = None,
-    folder: Annotated[Path | None, typer.Option(help="An empty folder for data, logs and results, which stay.")] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave broker and worker running.")] = False,
-    kill: Annotated[list[Kill] | None, typer.Option(help="SIGKILL this in the middle; may be repeated.")] = None,
+    records: Annotated[int | None, typer.Option(min=1, help="Number of flights; by default all 336,776.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Empty folder for data, logs and results.")] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the broker and the worker running.")] = False,
+    kill: Annotated[list[Kill] | None, typer.Option(help="Kill (SIGKILL) while records flow; repeatable.")] = None,
 ) -> None:
-    """Send every flight of New York City in 2013 from a file to a topic to a file and to a table, prove that none is
-    lost, and draw who was late.
+    """Run a broker, a worker and connectors with every flight that left New York City in 2013: from a file to a topic,
+    and from there to a file and a table. Proves that no record is lost, and draws the delays by carrier.
     """
     from rich.console import Console
 
@@ -35,5 +35,5 @@ def demo(
     try:
         story.run(options, console)
     except KeyboardInterrupt:
-        console.print("The demo was interrupted; its broker and its worker have ended.")
+        console.print("The demo was interrupted; its broker and its worker have been stopped.")
         raise

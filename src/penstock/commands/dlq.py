@@ -1,4 +1,4 @@
-"""``penstock dlq``: what a connector could not process, why, and sending it through again (KIP-298)."""
+"""``penstock dlq``: list, show and replay the dead letters of a connector (KIP-298)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from penstock.kafka.dead_letters import Letter
 
-app = typer.Typer(no_args_is_help=True, help="The dead letter queue of a connector: list, show, replay.")
+app = typer.Typer(no_args_is_help=True, help="List, show or replay the dead letters of a connector.")
 
 _PLACE = re.compile(r"(.+)-([0-9]+)-([0-9]+)")
 PLACE = "TOPIC-PARTITION-OFFSET"
@@ -30,7 +30,7 @@ NOT_FOUND = 3
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A connector's queue, and a consumer to read it with."""
+    """A connector's dead letter queue, and a consumer to read it with."""
 
     connector: str
     type: str
@@ -43,14 +43,14 @@ class Queue:
 @app.command("list")
 def list_(
     connector: Name,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="Show the last so many, and count all.")] = 100,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="Number of latest records to list.")] = 100,
     url: Url = URL,
     user: User = None,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     output: As = Output.TABLE,
 ) -> None:
-    """Count the records in the connector's queue by what has gone wrong, and list the last of them."""
+    """Count the dead letters of a connector by their error, and list the latest."""
     from penstock.kafka.dead_letters import letters
     from penstock.kafka.replay import done_of
 
@@ -74,7 +74,7 @@ def list_(
         print_json({"queue": queue.topic, "count": count, "replayed": again, "reasons": counted, "records": found})
         return
     records = f"{reasons.total()} record{'s' * (reasons.total() != 1)}"
-    print(f"Queue {queue.topic} has {records} of connector {connector}, {again} of them sent through again.")
+    print(f"Queue {queue.topic} has {records} of connector {connector}, {again} of them replayed.")
     if reasons:
         print_table(("COUNT", "STAGE", "EXCEPTION", "CLASS"), [(n, *r) for r, n in reasons.most_common()])
     if last:
@@ -105,7 +105,7 @@ def show(
     command_config: CommandConfig = None,
     output: As = Output.TABLE,
 ) -> None:
-    """Show one record of the queue: what has happened, its headers, key and value."""
+    """Show one dead letter: its error, headers, key and value."""
     from penstock.kafka.dead_letters import letter_at
     from penstock.kafka.replay import done_of
 
@@ -128,18 +128,18 @@ def replay(
     connector: Name,
     places: Annotated[list[str] | None, typer.Argument(metavar=f"[{PLACE}]...", help="By default all.")] = None,
     topic: Annotated[
-        str | None, typer.Option("--topic", help="Where records go that don't say where they came from.")
+        str | None, typer.Option("--topic", help="Topic for records whose headers don't name one.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be sent.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be sent.")] = False,
     url: Url = URL,
     user: User = None,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     output: As = Output.TABLE,
 ) -> None:
-    """Send dead letters to the topics and partitions they came from, as they were; each letter once.
+    """Send dead letters to the topics and partitions they came from, unchanged and each only once.
 
-    All consumers of those topics get them, not only this connector.
+    All consumers of those topics receive them, not only this connector.
     """
     from penstock.kafka.clients import SILENT, new_producer
     from penstock.kafka.replay import Replay, done_of, group_of
@@ -163,7 +163,7 @@ def replay(
         _print_sent(connector, sent, dry_run)
     missing = [place for key, place in asked.items() if key not in found]
     for place in missing:
-        complain(f"The record at {place} is not there, is another connector's, or was sent through again already.")
+        complain(f"The record at {place} does not exist, is another connector's, or has been replayed already.")
     if missing:
         raise typer.Exit(1)
 
@@ -173,9 +173,9 @@ def _print_sent(connector: str, sent: list[Any], dry_run: bool) -> None:
         rows = [(s.letter.position, s.topic, "by its key" if s.partition is None else s.partition) for s in sent]
         print_table(("RECORD", "TO TOPIC", "PARTITION"), rows)
     topics = ", ".join(f"{count} to {topic}" for topic, count in sorted(Counter(s.topic for s in sent).items()))
-    did = "Would send" if dry_run else "Sent"
+    did = "Would replay" if dry_run else "Replayed"
     records = f"{len(sent)} record{'s' * (len(sent) != 1)}"
-    print(f"{did} {records} of connector {connector} through again{': ' * bool(topics)}{topics}.")
+    print(f"{did} {records} of connector {connector}{': ' * bool(topics)}{topics}.")
 
 
 def _check_replay(queue: Queue) -> None:
@@ -184,7 +184,7 @@ def _check_replay(queue: Queue) -> None:
     if queue.type == "source":
         raise ClientError(
             f"Connector {queue.connector} is a source: its dead letters are records that could not be converted for "
-            "their topic. When the cause is mended, have the source read them again: `penstock offsets alter`."
+            "their topic. Fix the cause, then let the source read them again: `penstock offsets alter`."
         )
     reads, writes = (queue.config.get(f"{c}.override.bootstrap.servers") for c in ("consumer", "producer"))
     if reads != writes:
@@ -206,7 +206,7 @@ def _only_topic(config: dict[str, str]) -> str | None:
 def _place(text: str, queue: str) -> tuple[int, int]:
     found = _PLACE.fullmatch(text)
     if found is None or found[1] != queue:
-        raise typer.BadParameter(f"`{text}` is no place in the queue; right is {PLACE}, as in {queue}-0-42.")
+        raise typer.BadParameter(f"`{text}` is not a position in the queue; give {PLACE}, as in {queue}-0-42.")
     return int(found[2]), int(found[3])
 
 
@@ -230,11 +230,11 @@ def _queue(connector: str, url: str, user: str | None, bootstrap: str | None, co
 
 
 def _check_cluster(consumer: Consumer, wanted: str | None, at: str, config: dict[str, str]) -> None:
-    """That it is the worker's Kafka, unless the connector writes elsewhere."""
+    """Check that it is the worker's Kafka cluster, unless the connector writes to another one."""
     from penstock.http.client import ClientError
 
     found = consumer.list_topics(timeout=15).cluster_id
     if "producer.override.bootstrap.servers" not in config and wanted and found != wanted:
         raise ClientError(
-            f"The Kafka at {at} is cluster {found}, but the worker's is {wanted}; name it with --bootstrap-server."
+            f"The brokers at {at} are of cluster {found}, but the worker's is {wanted}: set --bootstrap-server."
         )

@@ -1,4 +1,4 @@
-"""``penstock get``: plugins, connectors, configurations, offsets and loggers."""
+"""``penstock get``: show plugins, connectors, configurations, offsets and loggers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import typer
 from penstock.commands._output import As, Output, compact, print_json, print_table
 from penstock.commands._rest import URL, Name, Url, User, client
 
-app = typer.Typer(no_args_is_help=True, help="Show what there is: plugins, connectors, config, offsets, loggers.")
+app = typer.Typer(no_args_is_help=True, help="Show plugins, connectors, a configuration, offsets or loggers.")
 
 
 @app.command()
 def plugins(
-    all: Annotated[bool, typer.Option("--all", help="Converters, transforms and all other kinds as well.")] = False,
+    all: Annotated[bool, typer.Option("--all", help="Include converters, transforms and all other kinds.")] = False,
     url: Url = URL,
     user: User = None,
     output: As = Output.TABLE,
@@ -28,7 +28,7 @@ def plugins(
 
 @app.command()
 def connectors(url: Url = URL, user: User = None, output: As = Output.TABLE) -> None:
-    """Show all connectors, their classes and how many tasks they have."""
+    """Show all connectors with their classes and numbers of tasks."""
     with client(url, user) as worker:
         found = {name: shown["info"] for name, shown in sorted(worker.expanded("info").items())}
     rows = [(name, c["type"], c["config"].get("connector.class", ""), len(c["tasks"])) for name, c in found.items()]
@@ -37,7 +37,7 @@ def connectors(url: Url = URL, user: User = None, output: As = Output.TABLE) -> 
 
 @app.command()
 def config(connector: Name, url: Url = URL, user: User = None, output: As = Output.TABLE) -> None:
-    """Show a connector's configuration."""
+    """Show the configuration of a connector."""
     with client(url, user) as worker:
         found = worker.config(connector)
     _show(output, found, ("SETTING", "VALUE"), sorted(found.items()))
@@ -45,7 +45,7 @@ def config(connector: Name, url: Url = URL, user: User = None, output: As = Outp
 
 @app.command()
 def offsets(connector: Name, url: Url = URL, user: User = None, output: As = Output.TABLE) -> None:
-    """Show up to where a connector has got."""
+    """Show committed offsets of a connector."""
     with client(url, user) as worker:
         found = worker.offsets(connector)
     rows = [(compact(pair["partition"]), compact(pair["offset"])) for pair in found]

@@ -1,4 +1,4 @@
-"""``penstock kafka``: a broker for this machine, for trying things out."""
+"""``penstock kafka``: a broker on this machine, for development."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="A Kafka broker on this machine: up, down, status.")
+app = typer.Typer(no_args_is_help=True, help="Run a Kafka broker on this machine, for development.")
 
 Home = Annotated[Path | None, typer.Option("--home", help="Penstock's cache folder, instead of $PENSTOCK_HOME.")]
-Data = Annotated[Path | None, typer.Option("--data", help="The broker's folder; by default in Penstock's cache.")]
+Data = Annotated[Path | None, typer.Option("--data", help="Folder of the broker; by default in Penstock's cache.")]
 
 
 @app.command()
 def up(
-    port: Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.")] = 9092,
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 for a free one.")] = 9092,
     home: Home = None,
     data: Data = None,
 ) -> None:
-    """Start a broker, which stays until `penstock kafka down`."""
+    """Start a broker, which runs until `penstock kafka down`."""
     from penstock.embedded import daemon
 
     directory = _directory(home, data)
@@ -30,7 +30,7 @@ def up(
 
 @app.command()
 def down(home: Home = None, data: Data = None) -> None:
-    """Stop the broker; its data stays."""
+    """Stop the broker; its data is kept."""
     from penstock.embedded import daemon
 
     directory = _directory(home, data)
@@ -40,7 +40,7 @@ def down(home: Home = None, data: Data = None) -> None:
 
 @app.command()
 def status(home: Home = None, data: Data = None) -> None:
-    """Say whether the broker runs; exit status 3 when it does not."""
+    """Show whether the broker runs; exit status 3 if it does not."""
     from penstock.embedded import daemon
 
     directory = _directory(home, data)

@@ -1,7 +1,6 @@
-"""``penstock logs``: why what of a connector has failed, and how much its code logs.
+"""``penstock logs``: show the traces of failures of a connector, or set the level of its logger.
 
-Workers keep no log lines to ask for. What they keep are the traces of what has failed; everything else is in their
-own logs.
+Workers don't serve their logs. They keep the trace of each failure; everything else is in their log files.
 """
 
 from __future__ import annotations
@@ -26,13 +25,14 @@ def logs(
         str | None, typer.Option("--level", help="Set the level of the connector's logger instead, on all workers.")
     ] = None,
     logger: Annotated[
-        str | None, typer.Option("--logger", help="With --level: this logger, not that of the connector's class.")
+        str | None,
+        typer.Option("--logger", help="With --level: the logger to set; by default the connector's."),
     ] = None,
     url: Url = URL,
     user: User = None,
     output: As = Output.TABLE,
 ) -> None:
-    """Show the traces of what has failed; with --level, have the connector's code log more or less."""
+    """Show the traces of failures of a connector; with --level, set the level of its logger."""
     if logger is not None and level is None:
         raise typer.BadParameter("--logger needs --level, as in --level DEBUG.")
     with client(url, user) as worker:
@@ -49,7 +49,7 @@ def logs(
 
 
 def _logger_of(worker: Client, connector: str) -> str:
-    """Loggers are named after modules; the class in the configuration may be an alias."""
+    """The module of the connector's class, whose name in the configuration may be an alias."""
     name = worker.config(connector).get("connector.class", "")
     classes = [plugin["class"] for plugin in worker.plugins()]
     full = next((each for each in classes if name in _spellings(each)), name)

@@ -1,4 +1,4 @@
-"""``penstock offsets``: up to where a connector has got, and moving it there or back to its beginning (KIP-875)."""
+"""``penstock offsets``: show, alter and reset the offsets of a connector (KIP-875)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def alter(
     url: Url = URL,
     user: User = None,
 ) -> None:
-    """Set offsets of a stopped connector; those that are not named stay."""
+    """Alter offsets of a stopped connector; those that are not given are kept."""
     if (file is None) == (not places):
         raise typer.BadParameter("Offsets are needed: either -f FILE, or for a sink connector TOPIC:PARTITION=OFFSET.")
     offsets = _read(file) if file is not None else [_place(text) for text in places or ()]
@@ -41,13 +41,13 @@ def alter(
 
 @app.command()
 def reset(connector: Name, url: Url = URL, user: User = None) -> None:
-    """Forget the offsets of a stopped connector: it will begin anew."""
+    """Reset the offsets of a stopped connector: it will start from the beginning."""
     with client(url, user) as worker:
         print(_sentence(connector, worker.reset_offsets(connector)))
 
 
 def _sentence(connector: str, message: str) -> str:
-    """The worker's own words, since they tell how sure it is."""
+    """The worker's own message, which says whether the connector confirmed the change."""
     return f"Connector {connector}: {message.rstrip('.')}."
 
 
@@ -55,7 +55,7 @@ def _place(text: str) -> dict[str, Any]:
     found = _PLACE.fullmatch(text)
     if found is None:
         raise typer.BadParameter(
-            f"`{text}` is no place in a topic; right is TOPIC:PARTITION=OFFSET, as in orders:0=42."
+            f"`{text}` is not an offset in a topic; give TOPIC:PARTITION=OFFSET, as in orders:0=42."
         )
     topic, partition, offset = found.groups()
     return {
@@ -73,6 +73,6 @@ def _read(file: Path) -> list[dict[str, Any]]:
     pairs = document.get("offsets") if isinstance(document, dict) else document
     if not isinstance(pairs, list) or not all(isinstance(pair, dict) for pair in pairs):
         raise typer.BadParameter(
-            f'{file} holds no offsets; right is {{"offsets": [{{"partition": {{…}}, "offset": {{…}}}}, …]}}.'
+            f'{file} has no offsets; give {{"offsets": [{{"partition": {{…}}, "offset": {{…}}}}, …]}}.'
         )
     return pairs

@@ -1,4 +1,4 @@
-"""``penstock pause``: connectors do nothing, but keep their tasks."""
+"""``penstock pause``: pause connectors."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ app = typer.Typer()
 
 @app.command()
 def pause(connectors: Names, url: Url = URL, user: User = None) -> None:
-    """Pause connectors: their tasks stay, and do nothing until they are resumed."""
+    """Pause connectors: their tasks stay assigned, and process nothing until they are resumed."""
     each(connectors, url, user, lambda worker, name: worker.pause(name), "Paused connector {}.")

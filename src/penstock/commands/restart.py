@@ -1,4 +1,4 @@
-"""``penstock restart``: connectors, their tasks, or what of both has failed (KIP-745)."""
+"""``penstock restart``: restart connectors and tasks (KIP-745)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ app = typer.Typer()
 @app.command()
 def restart(
     connectors: Names,
-    include_tasks: Annotated[bool, typer.Option("--include-tasks", help="The connector's tasks as well.")] = False,
-    only_failed: Annotated[bool, typer.Option("--only-failed", help="Only what has failed.")] = False,
-    task: Annotated[int | None, typer.Option("--task", help="This task and nothing else.", min=0)] = None,
+    include_tasks: Annotated[bool, typer.Option("--include-tasks", help="Restart the tasks as well.")] = False,
+    only_failed: Annotated[bool, typer.Option("--only-failed", help="Restart only what has failed.")] = False,
+    task: Annotated[int | None, typer.Option("--task", help="Restart only this task.", min=0)] = None,
     url: Url = URL,
     user: User = None,
 ) -> None:
-    """Restart connectors; by default without their tasks, and whether they have failed or not."""
+    """Restart connectors; by default without their tasks, and also those that have not failed."""
     if task is not None and (include_tasks or only_failed):
         raise typer.BadParameter("--task can't be used together with --include-tasks or --only-failed.")
 

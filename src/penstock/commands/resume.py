@@ -1,4 +1,4 @@
-"""``penstock resume``: the way back from ``pause`` and ``stop``."""
+"""``penstock resume``: resume paused or stopped connectors."""
 
 from __future__ import annotations
 

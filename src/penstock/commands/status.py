@@ -1,4 +1,4 @@
-"""``penstock status``: how connectors and their tasks are."""
+"""``penstock status``: show the state of connectors and tasks."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def _row(shown: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _print_health(tasks: list[dict[str, Any]]) -> None:
-    """What tasks of Penstock's workers report; Java's tell nothing."""
-    told = [task for task in tasks if task["records"] is not None or task["last_error"] is not None]
-    if told:
+    """The health of tasks, which workers of Penstock report and Java's don't."""
+    reported = [task for task in tasks if task["records"] is not None or task["last_error"] is not None]
+    if reported:
         names = ("records", "records_behind", "seconds_behind", "restarts")
-        rows = [(t["id"], *("" if t[name] is None else t[name] for name in names), _error(t)) for t in told]
+        rows = [(t["id"], *("" if t[name] is None else t[name] for name in names), _error(t)) for t in reported]
         print()
         print_table(("TASK", "RECORDS", "BEHIND", "SECONDS BEHIND", "RESTARTS", "LAST ERROR"), rows)
 

@@ -1,4 +1,4 @@
-"""``penstock stop``: connectors have no tasks, so that their offsets can be changed (KIP-875)."""
+"""``penstock stop``: stop connectors (KIP-875)."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ app = typer.Typer()
 
 @app.command()
 def stop(connectors: Names, url: Url = URL, user: User = None) -> None:
-    """Stop connectors: their tasks end, and their offsets can be altered, until they are resumed."""
+    """Stop connectors: they have no tasks, and their offsets can be altered, until they are resumed."""
     each(connectors, url, user, lambda worker, name: worker.stop(name), "Stopped connector {}.")

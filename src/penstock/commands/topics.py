@@ -1,4 +1,4 @@
-"""``penstock topics``: which topics a connector has used (KIP-558), and how it would create one (KIP-158)."""
+"""``penstock topics``: show the active topics of a connector (KIP-558), and how it creates new ones (KIP-158)."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class OrShow(TyperGroup):
 app = typer.Typer(
     cls=OrShow,
     no_args_is_help=True,
-    help="The topics that a connector has used (topics CONNECTOR, or with --reset), and how it creates new ones.",
+    help="Show or reset the active topics of a connector (topics CONNECTOR), or explain how it creates new ones.",
 )
 
 
 @app.command()
 def show(
     connector: Name,
-    reset: Annotated[bool, typer.Option("--reset", help="Forget them; those in use are soon known again.")] = False,
+    reset: Annotated[bool, typer.Option("--reset", help="Reset them; those in use appear again.")] = False,
     url: Url = URL,
     user: User = None,
     output: As = Output.TABLE,
@@ -59,12 +59,12 @@ def show(
 @app.command()
 def explain(
     connector: Name,
-    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="A name, as it is after the connector's transforms.")],
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Name of a topic, after the connector's transforms.")],
     url: Url = URL,
     user: User = None,
     output: As = Output.TABLE,
 ) -> None:
-    """Say which rule of the connector applies to a topic that does not exist yet, and what it would create."""
+    """Explain which topic.creation group of a source connector applies to a new topic, and with which settings."""
     with client(url, user) as worker:
         info = worker.connector(connector)
     if info["type"] == "sink":

@@ -1,4 +1,4 @@
-"""``penstock worker``: a worker of a cluster, or one that is alone."""
+"""``penstock worker``: run a distributed or a standalone worker."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ app = typer.Typer(no_args_is_help=True, help="Run a worker: distributed or stand
 
 @app.command()
 def distributed(
-    properties: Annotated[Path, typer.Argument(help="The worker's properties file, as Java Connect reads it.")],
+    properties: Annotated[Path, typer.Argument(help="Properties file of the worker, as for Java Connect.")],
 ) -> None:
-    """Run a worker of a cluster until it is told to end (SIGTERM, SIGINT)."""
+    """Run a worker of a cluster until SIGTERM or SIGINT."""
     from penstock.worker.process import run
 
     run(properties)
@@ -22,10 +22,10 @@ def distributed(
 
 @app.command()
 def standalone(
-    properties: Annotated[Path, typer.Argument(help="The worker's properties file, as Java Connect reads it.")],
-    connectors: Annotated[list[Path] | None, typer.Argument(help="Configurations of connectors.")] = None,
+    properties: Annotated[Path, typer.Argument(help="Properties file of the worker, as for Java Connect.")],
+    connectors: Annotated[list[Path] | None, typer.Argument(help="Files with configurations of connectors.")] = None,
 ) -> None:
-    """Run a worker that is alone, with these connectors (.properties or .json files)."""
+    """Run a standalone worker with these connectors (.properties or .json files)."""
     from penstock.worker.process import run
 
     run(properties, standalone=True, connectors=connectors or [])

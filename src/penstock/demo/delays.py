@@ -24,9 +24,9 @@ def show_delays(stage: Stage) -> None:
     """Raises DemoError unless every flight is in the table once."""
     # Here, where it can be seen: what the sink's query needs, if this is the first time.
     jars("spark-kafka")
-    stage.rest.create(connectors.TABLE, connectors.table(stage.table))
-    stage.say(f"[bold]Created[/] POST {stage.rest.url}/connectors: {connectors.TABLE}, a query of Spark's")
-    ends = stage.rest.committed(connectors.SINK)
+    stage.client.create(connectors.TABLE, connectors.table(stage.table))
+    stage.say(f"[bold]Created[/] POST {stage.client.url}/connectors: {connectors.TABLE}, a query of Spark's")
+    ends = {partition: end for (_, partition), end in stage.client.committed(connectors.SINK).items()}
     stage.wait("The commit of all records by the query", lambda: _written(stage, ends))
     rows = ask(QUESTION, flights=str(stage.table))
     sent = stage.source_file.read_bytes().count(b"\n")
@@ -40,11 +40,10 @@ def show_delays(stage: Stage) -> None:
 
 
 def _written(stage: Stage, ends: dict[int, int]) -> bool:
-    for task in stage.rest.tasks(connectors.TABLE):
+    for task in stage.tasks(connectors.TABLE):
         if task["state"] == "FAILED":
             raise DemoError(f"{connectors.TABLE} has failed: {task['trace'].splitlines()[0]}")
-    committed = stage.rest.committed(connectors.TABLE)
-    return all(committed.get(partition, 0) >= end for partition, end in ends.items())
+    return stage.has_read_all(connectors.TABLE, ends)
 
 
 def _table(carriers: list[Carrier]) -> Table:

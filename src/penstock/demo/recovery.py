@@ -11,7 +11,7 @@ from penstock.demo import connectors, kills
 from penstock.demo.kills import Kill
 from penstock.demo.problem import DemoError
 from penstock.demo.progress import Bars
-from penstock.demo.stage import PATIENCE, Stage
+from penstock.demo.stage import Stage, await_worker
 
 
 def kill(stage: Stage, what: Kill, shown: Bars) -> None:
@@ -23,7 +23,7 @@ def kill(stage: Stage, what: Kill, shown: Bars) -> None:
             shown.say(f"[bold red]Killed[/]  the worker (process {worker.pid})")
             worker.kill()
             worker.start()
-            stage.rest.wait(PATIENCE)
+            await_worker(stage.client, worker)
         case Kill.DRIVER:
             pid = kills.driver(worker.pid)
             kills.kill(pid)
@@ -44,8 +44,10 @@ def _restart_failed(stage: Stage, names: Sequence[str], shown: Bars) -> None:
         stage.wait(f"The failure of {name}", partial(_failed, stage, name))
         for task, trace in _failures(stage, name).items():
             shown.say(f"[red]FAILED[/]  {name}-{task}: {trace.splitlines()[0]}")
-        stage.rest.restart(name)
-        shown.say(f"[bold]Restart[/] POST {stage.rest.url}/connectors/{name}/restart?includeTasks=true&onlyFailed=true")
+        stage.client.restart(name, include_tasks=True, only_failed=True)
+        shown.say(
+            f"[bold]Restart[/] POST {stage.client.url}/connectors/{name}/restart?includeTasks=true&onlyFailed=true"
+        )
 
 
 def _failed(stage: Stage, name: str) -> bool:
@@ -53,7 +55,7 @@ def _failed(stage: Stage, name: str) -> bool:
 
 
 def _failures(stage: Stage, name: str) -> dict[int, str]:
-    tasks = stage.rest.status(name)["tasks"]
+    tasks = stage.tasks(name)
     return {task["id"]: task["trace"] for task in tasks if task["state"] == "FAILED"}
 
 
@@ -63,4 +65,4 @@ def _at_work(stage: Stage, name: str, file: Path) -> bool:
         kills.task(stage.worker.pid, file)
     except DemoError:
         return False
-    return all(task["state"] == "RUNNING" for task in stage.rest.status(name)["tasks"])
+    return all(task["state"] == "RUNNING" for task in stage.tasks(name))

