@@ -35,7 +35,7 @@ from penstock.kafka.client_settings import internal
 from penstock.kafka.clients import check_addresses, new_admin
 from penstock.kafka.fencing import fence, fence_task
 from penstock.kafka.offsets.topic import ensure_own_topic
-from penstock.observe import NUMBERS, LogLevels
+from penstock.observe import LogLevels
 from penstock.plugins import Plugins
 from penstock.settings import ExactlyOnceSource, WorkerSettings
 from penstock.settings.providers import ConfigTransformer
@@ -44,7 +44,7 @@ from penstock.spark.settings import HostSettings
 from penstock.worker.background import Background
 from penstock.worker.connectors import Connectors, ConnectorSetup
 from penstock.worker.distributed import KafkaFoundation
-from penstock.worker.local import LocalAnswers
+from penstock.worker.local import LocalAnswers, WorkerLevels
 from penstock.worker.loop import Loop, Parts
 from penstock.worker.monitoring.metrics import WorkerMetrics
 from penstock.worker.monitoring.prometheus import PrometheusText
@@ -171,13 +171,14 @@ class Worker:
             fence=self._fence,
             tls=tls,
         )
+        levels = WorkerLevels(self._levels, self._hosts.log_level)
         local = LocalAnswers(
             threads,
             self._plugins,
             self._levels,
             cluster_id=self._cluster_id,
             validate=self._validate,
-            set_level=self._set_level,
+            set_level=levels.set,
         )
         return Parts(
             foundation=self._foundation,
@@ -185,7 +186,7 @@ class Worker:
             tasks=TaskLauncher(self._hosts, specs.outline, specs.complete, self._loop.deliver),
             background=background,
             local=local,
-            set_log_level=lambda name, level: void(self._set_level(name, level)),
+            set_log_level=lambda name, level: void(levels.set(name, level)),
             store_offsets=offsets.store,
             observe=self._observe,
         )
@@ -265,12 +266,6 @@ class Worker:
         resolved = {**self._resolve(config), "name": name}
         worker = self.settings.config
         await_done(lambda done: fence(worker, resolved, tasks, lambda _, error: done(error)), f"fence tasks of {name}")
-
-    def _set_level(self, name: str, level: str) -> list[str]:
-        changed = self._levels.set(name, level)
-        for each in self._levels.for_tasks(name):
-            self._hosts.log_level(each, NUMBERS[level.strip().upper()])
-        return changed
 
     def _observe(self, event: object) -> None:
         self._metrics.observe(event)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
+from dataclasses import dataclass
 from typing import Any
 
 from penstock import KAFKA_VERSION, __version__
@@ -12,8 +13,24 @@ from penstock.core.config.catalog import PluginClass
 from penstock.core.config.infos import ConfigInfos
 from penstock.core.config.versions import VersionRange
 from penstock.core.model import messages as m
-from penstock.observe import LogLevels
+from penstock.observe import NUMBERS, LogLevels
 from penstock.plugins import Plugins
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLevels:
+    """The log levels of the worker's process and of its tasks' processes."""
+
+    levels: LogLevels
+    send: Callable[[str, int], None]
+    """Sets the level of one logger in the tasks that run and in those that start later."""
+
+    def set(self, name: str, level: str) -> list[str]:
+        """See ``LogLevels.set``; a Java logger's level counts in tasks for its Python counterparts."""
+        changed = self.levels.set(name, level)
+        for each in self.levels.for_tasks(name):
+            self.send(each, NUMBERS[level.strip().upper()])
+        return changed
 
 
 class LocalAnswers:

@@ -1,0 +1,40 @@
+"""A level that is set at a worker counts in the processes of its tasks."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from penstock.observe import LogLevels
+from penstock.worker.local import WorkerLevels
+
+JAVA, OURS = "org.apache.kafka.connect.runtime.WorkerSinkTask", "penstock.pipeline.sink"
+
+
+@pytest.fixture(autouse=True)
+def unchanged() -> Iterator[None]:
+    """Every logger has its own level back afterwards."""
+    before = {name: x.level for name, x in logging.root.manager.loggerDict.items() if isinstance(x, logging.Logger)}
+    yield
+    for name, logger in logging.root.manager.loggerDict.items():
+        if isinstance(logger, logging.Logger):
+            logger.setLevel(before.get(name, logging.NOTSET))
+
+
+def test_the_level_of_a_java_logger_reaches_the_tasks_by_the_names_of_python() -> None:
+    sent: list[tuple[str, int]] = []
+    levels = WorkerLevels(LogLevels(), lambda name, level: sent.append((name, level)))
+    assert JAVA in levels.set(JAVA, "debug")
+    assert sent == [(JAVA, logging.DEBUG), (OURS, logging.DEBUG)]
+
+
+def test_a_level_replaces_those_of_loggers_below_in_tasks_too() -> None:
+    sent: list[tuple[str, int]] = []
+    levels = WorkerLevels(LogLevels(), lambda name, level: sent.append((name, level)))
+    levels.set(OURS, "DEBUG")
+    sent.clear()
+    levels.set("org.apache.kafka.connect", "ERROR")
+    assert (OURS, logging.ERROR) in sent
+    assert {level for _, level in sent} == {logging.ERROR}
