@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -82,7 +81,7 @@ def test_a_pause_waits_for_the_end_of_a_batch(source: Callable[..., Source]) -> 
         assert one.until(TaskPaused)[-1] == TaskPaused(one.id, 1)
         assert ids(one.wait(60_000)) == list(range(60_000))
         one.add("3.json", *make(60_000, 60_010))
-        time.sleep(1.0)
+        one.while_another_runs()
         assert len(one.values()) == 60_000
         one.hosted.resume(one.id)
         assert ids(one.wait(60_010)) == list(range(60_010))

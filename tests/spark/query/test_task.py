@@ -58,7 +58,7 @@ def test_it_pauses_and_resumes(sink: Callable[..., Sink]) -> None:
         one.hosted.pause(one.id)
         assert one.until(TaskPaused)[-1] == TaskPaused(one.id, 1)
         one.produce(*make(10, 20))
-        time.sleep(1.0)
+        one.while_another_runs()
         assert len(one.rows()) == 10
         one.hosted.resume(one.id)
         assert ids(one.wait(20)) == list(range(20))

@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, TopicPartition
 from penstock.core.model.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, TaskMetrics, TaskRunning
 from penstock.pipeline.task import TaskSpec
 from support.kafka.client import Kafka, Record
-from support.spark.host import Hosted
+from support.spark.host import Hosted, make_spec
 from support.tasks.runs import JSON, STRING, eventually, new_name
 
 PLAIN_JSON = {"value.converter": JSON, "value.converter.schemas.enable": "false", "key.converter": STRING}
@@ -100,6 +100,14 @@ class Query:
     def more(self) -> dict[str, Any]:
         """What its task is told beside its configuration."""
         return {}
+
+    def while_another_runs(self) -> None:
+        """Run a task of another connector on the same Spark, from its start to its end: what this query would do, it
+        has done by then; what has not happened will not happen.
+        """
+        other = make_spec(fail="yes")
+        self.hosted.run(other)
+        self.hosted.events.until(TaskEnded, TaskId(other.connector, 0))
 
     def fine(self) -> bool:
         """Fails with the trace if the task has failed."""

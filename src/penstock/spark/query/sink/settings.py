@@ -22,7 +22,7 @@ SINK_CONFIG = (
         "parquet",
         None,
         Importance.HIGH,
-        "The format to write, by its name in Spark: parquet, orc, json, csv, delta, iceberg, jdbc, ...",
+        "The format to write, by its name in Spark: parquet, orc, json, csv, delta, jdbc, ...",
     )
     .define(
         "path",
