@@ -8,7 +8,7 @@ import pytest
 
 from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror.records import OffsetSync
-from penstock.connectors.mirror.source.offset_syncs import OffsetSyncs, Progress
+from penstock.connectors.mirror.source.offset_syncs import OffsetSyncs, SyncProgress
 from support.kafka.client import Kafka
 from support.mirror.golden import golden
 from support.tasks.runs import eventually
@@ -20,7 +20,7 @@ for each in golden("progress"):
 
 @pytest.mark.parametrize("lag", PROGRESS)
 def test_syncs_are_due_as_with_java(lag: str) -> None:
-    progress = Progress(int(lag))
+    progress = SyncProgress(int(lag))
     for upstream, downstream, due in PROGRESS[lag]:
         assert progress.advance(int(upstream), int(downstream)) is (due == "true"), (upstream, downstream)
 

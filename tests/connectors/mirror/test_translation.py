@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from penstock.api.sink import TopicPartition
-from penstock.connectors.mirror.checkpoint.translation import TOO_OLD, Translation
+from penstock.connectors.mirror.checkpoint.translation import TOO_OLD, OffsetTranslation
 from penstock.connectors.mirror.records import OffsetSync
 from support.mirror.golden import section
 
 PARTITION = TopicPartition("t", 0)
 
 
-def translation(*syncs: tuple[int, int], at_end: bool = True) -> Translation:
-    made = Translation()
+def translation(*syncs: tuple[int, int], at_end: bool = True) -> OffsetTranslation:
+    made = OffsetTranslation()
     made.at_end = at_end
     for upstream, downstream in syncs:
         made.add(OffsetSync(PARTITION, upstream, downstream))

@@ -14,7 +14,7 @@ from operator import attrgetter
 
 from penstock.java.dates.calendar import Moment
 from penstock.java.dates.pattern import Piece, parse_pattern, show
-from penstock.java.dates.reader import Reader
+from penstock.java.dates.reader import DateReader
 
 UTC = dt.UTC
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=UTC)
@@ -59,7 +59,7 @@ class DateFormat:
 
     def parse_millis(self, text: str) -> int:
         """``parse``, in milliseconds since 1970, for any year."""
-        return Reader(self._pieces, text).millis()
+        return DateReader(self._pieces, text).millis()
 
 
 _ATTRIBUTES = {"y": "year", "M": "month", "d": "day", "H": "hour", "m": "minute", "s": "second"}

@@ -20,7 +20,7 @@ _FIELDS = {
 }  # fmt: skip
 
 
-class Reader:
+class DateReader:
     """One reading of one text."""
 
     def __init__(self, pieces: list[Piece], text: str) -> None:

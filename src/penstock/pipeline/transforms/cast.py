@@ -18,7 +18,7 @@ from penstock.pipeline.transforms.casting import OUTPUTS, Caster, caster, refuse
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
 from penstock.pipeline.transforms.map_order import for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
-from penstock.pipeline.transforms.structs import Reader, rebuilt, require_maps, require_structs
+from penstock.pipeline.transforms.structs import StructReader, rebuilt, require_maps, require_structs
 
 PURPOSE = "cast types"
 
@@ -137,7 +137,7 @@ class Cast(ColumnTransform):
         changed = Schema(target, schema.optional, schema.name, schema.version, schema.doc, default, schema.parameters)
         return changed, _first_use(schema, target)
 
-    def _plan(self, schema: Schema) -> tuple[Schema, list[tuple[str, Caster]], Reader]:
+    def _plan(self, schema: Schema) -> tuple[Schema, list[tuple[str, Caster]], StructReader]:
         if schema.type is not SchemaType.STRUCT:
             raise DataError("Cannot list fields on non-struct type")
         casts: list[tuple[str, Caster]] = []
@@ -156,7 +156,11 @@ class Cast(ColumnTransform):
             caster(schema, SchemaType.STRING)  # refused: a struct can't be cast, not even as a default
         changed = rebuilt(schema, fields, optional=schema.optional)
         puts = [(name, name, inner) for name, inner in fields]
-        return changed, casts, Reader(schema, self._replace_null, puts, {name: _or_null(cast) for name, cast in casts})
+        return (
+            changed,
+            casts,
+            StructReader(schema, self._replace_null, puts, {name: _or_null(cast) for name, cast in casts}),
+        )
 
 
 def _first_use(schema: Schema, target: SchemaType) -> Caster:

@@ -17,7 +17,7 @@ from penstock.pipeline.transforms.map_order import Keys, copied, for_each
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.structs import (
     NullPointerError,
-    Reader,
+    StructReader,
     rebuilt,
     require_maps,
     require_structs,
@@ -43,10 +43,10 @@ class Plan:
     schema: Schema
     kept: tuple[str, ...] | None
     """The fields that stay; None: all of them, the struct is not touched."""
-    read_kept: Reader
+    read_kept: StructReader
     headers: tuple[tuple[str, str, Schema | None], ...]
     """Header, field, schema."""
-    read_headers: Reader
+    read_headers: StructReader
 
 
 class HeaderFrom(BuiltIn):
@@ -105,9 +105,9 @@ class HeaderFrom(BuiltIn):
         return Plan(
             rebuilt(schema, [(field.name, field.schema) for field in kept]) if self._moves else schema,
             names if self._moves else None,
-            Reader(schema, self._replace_null, [(f.name, f.name, f.schema) for f in kept if self._moves]),
+            StructReader(schema, self._replace_null, [(f.name, f.name, f.schema) for f in kept if self._moves]),
             tuple(headers),
-            Reader(
+            StructReader(
                 schema, self._replace_null, [(n, n, s) for _, n, s in headers if s is not None and self._replace_null]
             ),
         )

@@ -14,7 +14,7 @@ from penstock.api.schema import INT32, INT64, STRING, TIMESTAMP, Schema
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
 from penstock.pipeline.transforms.map_order import copied, for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
-from penstock.pipeline.transforms.structs import Reader, rebuilt, require_maps, require_structs
+from penstock.pipeline.transforms.structs import StructReader, rebuilt, require_maps, require_structs
 from penstock.pipeline.values.logical import moment_of
 
 PURPOSE = "field insertion"
@@ -82,10 +82,10 @@ class InsertField(ColumnTransform):
         self._skeletons = skeletons(names, filled=True)
         self._orders = orders(names)
 
-    def _plan(self, schema: Schema) -> tuple[Schema, Reader]:
+    def _plan(self, schema: Schema) -> tuple[Schema, StructReader]:
         fields = [(field.name, field.schema) for field in schema.fields]
         extended = rebuilt(schema, [*fields, *((i.name, i.schema) for i in self._insertions)])
-        return extended, Reader(schema, self._replace_null)
+        return extended, StructReader(schema, self._replace_null)
 
     def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
         if schema is None:

@@ -18,7 +18,7 @@ from penstock.pipeline import values as convert
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
 from penstock.pipeline.transforms.map_order import for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
-from penstock.pipeline.transforms.structs import Reader, require_maps, require_structs
+from penstock.pipeline.transforms.structs import StructReader, require_maps, require_structs
 from penstock.pipeline.values.class_names import class_name
 from penstock.pipeline.values.logical import day_of, moment_of, time_of
 from penstock.pipeline.values.numeric import big_decimal
@@ -128,10 +128,10 @@ class MaskField(ColumnTransform):
         except DataError as error:
             return error
 
-    def _plan(self, schema: Schema) -> tuple[dict[str, Any], Reader]:
+    def _plan(self, schema: Schema) -> tuple[dict[str, Any], StructReader]:
         masks = {field.name: self._masks[field.schema] for field in schema.fields if field.name in self._fields}
         converts = {name: _masking(mask) for name, mask in masks.items()}
-        return masks, Reader(schema, self._replace_null, converts=converts)
+        return masks, StructReader(schema, self._replace_null, converts=converts)
 
     def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
         if schema is None:

@@ -17,7 +17,7 @@ from penstock.java.text import java_split
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
 from penstock.pipeline.transforms.map_order import Keys, for_each, ordered
 from penstock.pipeline.transforms.plans import Plans
-from penstock.pipeline.transforms.structs import Reader, rebuilt, require_class, require_maps, require_structs
+from penstock.pipeline.transforms.structs import StructReader, rebuilt, require_class, require_maps, require_structs
 
 PURPOSE = "field replacement"
 Pairs = tuple[tuple[Any, Any], ...]
@@ -85,7 +85,7 @@ class ReplaceField(ColumnTransform):
     def _kept(self, name: str) -> bool:
         return name not in self._exclude and (not self._include or name in self._include)
 
-    def _plan(self, schema: Schema) -> tuple[Schema, Pairs, Reader]:
+    def _plan(self, schema: Schema) -> tuple[Schema, Pairs, StructReader]:
         changed = rebuilt(
             schema,
             [
@@ -101,7 +101,7 @@ class ReplaceField(ColumnTransform):
                 raise DataError(f"{old} is not a valid field name")
         puts = [(old, field.name, field.schema) for (_, old), field in zip(pairs, changed.fields, strict=True)]
         checks = self._checks(schema, changed, pairs)
-        return changed, pairs, Reader(schema, self._replace_null, puts, checks, check=bool(checks))
+        return changed, pairs, StructReader(schema, self._replace_null, puts, checks, check=bool(checks))
 
     @staticmethod
     def _checks(schema: Schema, changed: Schema, pairs: Pairs) -> dict[str, Callable[[Any], Any]]:

@@ -11,7 +11,7 @@ from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import Schema, SchemaType
 from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue, replace_null_setting
 from penstock.pipeline.transforms.plans import Plans
-from penstock.pipeline.transforms.structs import Reader
+from penstock.pipeline.transforms.structs import StructReader
 
 PURPOSE = "updating schema metadata"
 
@@ -47,10 +47,10 @@ class SetSchemaMetadata(ColumnTransform):
         self._replace_null: bool = settings["replace.null.with.default"]
         self._plans = Plans(self._plan)
 
-    def _plan(self, schema: Schema) -> tuple[Schema, Reader]:
+    def _plan(self, schema: Schema) -> tuple[Schema, StructReader]:
         if schema.type is not SchemaType.STRUCT:
             raise DataError("Cannot list fields on non-struct type")
-        return schema.with_(**self._changes), Reader(schema, self._replace_null)
+        return schema.with_(**self._changes), StructReader(schema, self._replace_null)
 
     def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
         if schema is None:

@@ -113,7 +113,7 @@ def checked_struct(fields: Iterable[tuple[str, Schema]], **attributes: Any) -> S
     return struct(*found.items(), **attributes)
 
 
-class Reader:
+class StructReader:
     """Reads the structs of one schema: a null gives the field's default, unless ``replace_null`` is off.
 
     If it is off, a null may remain in a field that must not be null. Java finds it when it puts the field into the new

@@ -17,7 +17,7 @@ from penstock.java.errors import DatePatternError
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
 from penstock.pipeline.transforms.map_order import for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
-from penstock.pipeline.transforms.structs import Reader, rebuilt, require_maps, require_structs
+from penstock.pipeline.transforms.structs import StructReader, rebuilt, require_maps, require_structs
 from penstock.pipeline.transforms.timestamps import (
     PRECISIONS,
     Convert,
@@ -83,12 +83,12 @@ class TimestampConverter(ColumnTransform):
         self._skeletons = skeletons([self._field], filled=True)
         self._orders = orders([self._field])
 
-    def _plan(self, schema: Schema) -> tuple[Schema, Reader]:
+    def _plan(self, schema: Schema) -> tuple[Schema, StructReader]:
         if schema.type is not SchemaType.STRUCT:
             raise DataError("Cannot list fields on non-struct type")
         fields = [(field.name, self._field_schema(field)) for field in schema.fields]
         puts = [(name, name, inner) for name, inner in fields]
-        read = Reader(schema, self._replace_null, puts, {self._field: partial(self._converted_field, schema)})
+        read = StructReader(schema, self._replace_null, puts, {self._field: partial(self._converted_field, schema)})
         default = None if schema.default is None else self._converted(schema, [read.fill(schema.default)])[0]
         return rebuilt(schema, fields, optional=schema.optional, default=default), read
 

@@ -15,7 +15,7 @@ from penstock.java.hash_map import capacity_for
 from penstock.pipeline.transforms.column import BuiltIn, Changed, parts_by_schema, replace_null_setting
 from penstock.pipeline.transforms.map_order import ordered
 from penstock.pipeline.transforms.plans import Plans
-from penstock.pipeline.transforms.structs import Reader, checked_struct, require_maps, require_structs
+from penstock.pipeline.transforms.structs import StructReader, checked_struct, require_maps, require_structs
 
 PURPOSE = "copying fields from value to key"
 
@@ -42,7 +42,7 @@ class ValueToKey(BuiltIn):
         self._replace_null: bool = settings["replace.null.with.default"]
         self._plans = Plans(self._plan)
 
-    def _plan(self, schema: Schema) -> tuple[Schema, Reader]:
+    def _plan(self, schema: Schema) -> tuple[Schema, StructReader]:
         fields = []
         for name in self._fields:
             field = schema.field(name)
@@ -50,7 +50,7 @@ class ValueToKey(BuiltIn):
                 raise DataError(f"Field does not exist: {name}")
             fields.append((name, field.schema))
         puts = [(name, name, inner) for name, inner in fields]
-        return checked_struct(fields), Reader(schema, self._replace_null, puts)
+        return checked_struct(fields), StructReader(schema, self._replace_null, puts)
 
     def apply_batch(self, batch: Batch) -> Batch:
         table, schemas = batch.value_column, batch.value_schemas

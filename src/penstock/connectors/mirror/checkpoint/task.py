@@ -20,7 +20,7 @@ from penstock.api.sink import TopicPartition
 from penstock.api.source import SourceTask
 from penstock.connectors.mirror import cluster
 from penstock.connectors.mirror.checkpoint.topic_reader import TopicReader
-from penstock.connectors.mirror.checkpoint.translation import Translation
+from penstock.connectors.mirror.checkpoint.translation import OffsetTranslation
 from penstock.connectors.mirror.cluster import Committed
 from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.records import Checkpoint, OffsetSync
@@ -75,7 +75,7 @@ class MirrorCheckpointTask(SourceTask):
         self._timeout = c.admin_timeout
         self._source = c.new_admin("source", "checkpoint-source-admin")
         self._target = c.new_admin("target", "checkpoint-target-admin")
-        self._translation = Translation()
+        self._translation = OffsetTranslation()
         self._known: dict[str, Checkpoints] = {}
         self._loaded = False
         self._idle: dict[str, Committed] = {}

@@ -18,7 +18,7 @@ TOO_OLD = -1
 """The answer for an offset before all syncs that are known."""
 
 
-class Translation:
+class OffsetTranslation:
     """``add`` every sync in the order of the topic; one thread adds, any may translate."""
 
     def __init__(self) -> None:

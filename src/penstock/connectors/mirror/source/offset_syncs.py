@@ -25,7 +25,7 @@ MOST_OUTSTANDING = 10
 
 
 @dataclass(slots=True)
-class Progress:
+class SyncProgress:
     """The last offsets of a partition, and the downstream offset of its last sync."""
 
     most_lag: int
@@ -54,7 +54,7 @@ class OffsetSyncs:
         """``producer``: its settings, as Java's."""
         self._producer = new_producer(producer)
         self._topic, self._most_lag = topic, most_lag
-        self._progress: dict[TopicPartition, Progress] = {}
+        self._progress: dict[TopicPartition, SyncProgress] = {}
         self._delayed: dict[TopicPartition, OffsetSync] = {}
         self._pending: dict[TopicPartition, OffsetSync] = {}
         self._outstanding = 0
@@ -65,7 +65,7 @@ class OffsetSyncs:
         with self._lock:
             progress = self._progress.get(topic_partition)
             if progress is None:
-                progress = self._progress[topic_partition] = Progress(self._most_lag)
+                progress = self._progress[topic_partition] = SyncProgress(self._most_lag)
             for up, down in zip(upstream, downstream, strict=True):
                 if progress.advance(up, down):
                     self._delayed.pop(topic_partition, None)
