@@ -16,11 +16,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
-from cryptography.hazmat.primitives.serialization import NoEncryption
-from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificate, serialize_java_truststore
-from cryptography.utils import CryptographyDeprecationWarning
-from cryptography.x509 import load_der_x509_certificate
-
 from penstock.embedded.java import Java
 
 CENTRAL = "https://repo1.maven.org/maven2/"
@@ -83,6 +78,12 @@ def trust_store(certificates: list[bytes]) -> bytes:
 
     A certificate that can't be parsed is left out.
     """
+    # Not at the top: the command line imports this package for every command.
+    from cryptography.hazmat.primitives.serialization import NoEncryption
+    from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificate, serialize_java_truststore
+    from cryptography.utils import CryptographyDeprecationWarning
+    from cryptography.x509 import load_der_x509_certificate
+
     trusted = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CryptographyDeprecationWarning)  # a serial number of 0, in old authorities
