@@ -117,7 +117,7 @@ class StructReader:
     """Reads the structs of one schema: a null gives the field's default, unless ``replace_null`` is off.
 
     If it is off, a null may remain in a field that must not be null. Java finds it when it puts the field into the new
-    struct, field by field, and so does a Reader that knows the new fields.
+    struct, field by field, and so does a StructReader that knows the new fields.
     """
 
     def __init__(
