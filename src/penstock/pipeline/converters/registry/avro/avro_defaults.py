@@ -1,0 +1,99 @@
+"""Defaults in Avro's JSON as values of Connect. Java: ``AvroData.defaultValueFromAvro``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.api.errors import DataError
+from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
+from penstock.java.numbers import float32
+from penstock.pipeline.converters.registry.avro.model import NULL_DEFAULT, AvroType
+from penstock.pipeline.converters.registry.avro.options import AvroOptions, is_union
+from penstock.pipeline.converters.registry.names import scrubbed
+from penstock.pipeline.converters.registry.schema_parts import SchemaParts
+from penstock.pipeline.values.logical import day_of, decimal_of, moment_of, time_of
+
+_BITS = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
+
+
+def default_of_field(parts: SchemaParts, avro: AvroType, value: Any, options: AvroOptions) -> Any:
+    """The value of a default that a field of an Avro record has. Raises DataError if it does not fit."""
+    if value is NULL_DEFAULT:
+        return None
+    if parts.type is Type.MAP and avro.kind == "array":
+        raise DataError("A map with other keys than texts has no default")
+    return _value(parts.build(), value, options)
+
+
+def default_of_prop(parts: SchemaParts, avro: AvroType, value: Any, options: AvroOptions) -> Any:
+    """The value of ``connect.default``, which has the form of a field's default. Raises DataError."""
+    if avro.kind == "union":
+        return None
+    return default_of_field(parts, avro, value, options)
+
+
+def to_logical(schema: Schema, value: Any) -> Any:
+    """The Python object for the number or the bytes of a logical type; others as they are."""
+    try:
+        match schema.name:
+            case str() if schema.name == DECIMAL_NAME:
+                return decimal_of(schema, value)
+            case str() if schema.name == DATE_NAME:
+                return day_of(value)
+            case str() if schema.name == TIME_NAME:
+                return time_of(value)
+            case str() if schema.name == TIMESTAMP_NAME:
+                return moment_of(value)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{value!r} is no {schema.name}") from error
+    return value
+
+
+def _value(schema: Schema, value: Any, options: AvroOptions) -> Any:
+    if value is None or value is NULL_DEFAULT:
+        if schema.optional:
+            return None
+        raise DataError("Found null value for non-optional schema")
+    return to_logical(schema, _plain(schema, value, options))
+
+
+def _plain(schema: Schema, value: Any, options: AvroOptions) -> Any:
+    kind = schema.type
+    if kind in _BITS and type(value) is int:
+        half = 1 << (_BITS[kind] - 1)
+        return (value + half) % (half << 1) - half
+    if kind in (Type.FLOAT32, Type.FLOAT64) and type(value) in (int, float):
+        return float32(float(value)) if kind is Type.FLOAT32 else float(value)
+    if kind is Type.BOOLEAN and type(value) is bool:
+        return value
+    if kind is Type.STRING and type(value) is str:
+        return value
+    if kind is Type.BYTES and type(value) is str:
+        return value.encode("latin-1", "replace")
+    if kind is Type.ARRAY and type(value) is list and schema.value_schema is not None:
+        return [_value(schema.value_schema, item, options) for item in value]
+    if kind is Type.MAP and type(value) is dict and schema.value_schema is not None:
+        return {key: _value(schema.value_schema, item, options) for key, item in value.items()}
+    if kind is Type.STRUCT and is_union(schema):
+        return _member(schema, value, options)
+    if kind is Type.STRUCT and type(value) is dict:
+        return {
+            field.name: _of_field(field.schema, value, scrubbed(field.name, options.scrub_invalid_names), options)
+            for field in schema.fields
+        }
+    raise DataError(f"Invalid type for {kind.name}: {value!r}")
+
+
+def _of_field(schema: Schema, record: dict[str, Any], name: str, options: AvroOptions) -> Any:
+    return _value(schema, record[name], options) if name in record else schema.default
+
+
+def _member(schema: Schema, value: Any, options: AvroOptions) -> Any:
+    """A default is of the first branch that it fits, as Avro has it."""
+    for field in schema.fields:
+        try:
+            found = _value(field.schema, value, options)
+        except DataError:
+            continue
+        return {other.name: found if other is field else None for other in schema.fields}
+    raise DataError("Did not find matching union field for data")

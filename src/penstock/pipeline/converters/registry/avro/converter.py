@@ -1,0 +1,95 @@
+"""``io.confluent.connect.avro.AvroConverter``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.api.config import ConfigDef, Type
+from penstock.api.schema import Schema
+from penstock.pipeline.converters.registry.avro.compatibility import conflicts
+from penstock.pipeline.converters.registry.avro.model import AvroType, parts
+from penstock.pipeline.converters.registry.avro.options import AvroOptions
+from penstock.pipeline.converters.registry.avro.reader import reader
+from penstock.pipeline.converters.registry.avro.text import parse, show
+from penstock.pipeline.converters.registry.avro.to_avro import ANYTHING_TYPE, to_avro
+from penstock.pipeline.converters.registry.avro.to_connect import ToConnect
+from penstock.pipeline.converters.registry.avro.writer import AvroWriter
+from penstock.pipeline.converters.registry.client import SchemaText
+from penstock.pipeline.converters.registry.converter import Read, RegistryConverter, Target, Writer
+from penstock.pipeline.converters.registry.extras import load
+from penstock.pipeline.converters.registry.settings import define_flag, refuse, registry_settings
+from penstock.pipeline.converters.registry.wire import SchemaId
+
+_NO_CLASSES = "Java's classes for Avro are not used here; leave this setting out"
+
+
+class AvroConverter(RegistryConverter):
+    java_name = "io.confluent.connect.avro.AvroConverter"
+    format, schema_type, extra = "Avro", "AVRO", "avro"
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        config = registry_settings()
+        define_flag(config, "connect.meta.data", True, "Whether Avro schemas say what they are in Connect.")
+        define_flag(
+            config, "enhanced.avro.schema.support", False, "Whether enums stay enums, and unions use full names."
+        )
+        define_flag(config, "scrub.invalid.names", False, "Whether characters that Avro does not allow are replaced.")
+        define_flag(config, "discard.type.doc.default", False, "Whether only docs and defaults of fields are kept.")
+        define_flag(config, "allow.optional.map.keys", False, "Whether maps with optional texts as keys are Avro maps.")
+        define_flag(config, "flatten.singleton.unions", True, "Whether a union of one type is that type.")
+        for name in ("avro.reflection.allow.null", "avro.use.logical.type.converters", "specific.avro.reader"):
+            refuse(config, name, Type.BOOLEAN, False, _NO_CLASSES)
+        for name in ("specific.avro.key.type", "specific.avro.value.type"):
+            refuse(config, name, Type.STRING, None, _NO_CLASSES)
+        define_flag(config, "avro.remove.java.properties", False, "Whether `avro.java.string` is not registered.")
+        define_flag(config, "avro.fail.on.trailing.data", False, "Whether bytes after a value are an error.")
+        return config
+
+    def set_up(self, settings: dict[str, Any]) -> None:
+        load("fastavro", self.extra)
+        self.options = AvroOptions.of(settings)
+        self._to_connect = ToConnect(self.options)
+
+    def target(self, schema: Schema | None) -> Target:
+        avro = to_avro(schema, self.options)
+        if self.settings["avro.remove.java.properties"]:
+            for part in parts(avro):
+                part.props.pop("avro.java.string", None)
+        return _target(avro, None)
+
+    def parsed_target(self, text: SchemaText, schema: Schema | None) -> Target:
+        return _target(self._parse(f"Error parsing {text.text}", text), text)
+
+    def writer(self, schema: Schema | None, target: Target) -> Writer:
+        return AvroWriter(schema, target.parsed, self.options)
+
+    def conflicts(self, reader: Target, writer: Target) -> list[str]:
+        return conflicts(reader.parsed, writer.parsed)
+
+    def reader(
+        self, what: str, text: SchemaText, id: SchemaId, version: Callable[[str | None], int | None]
+    ) -> tuple[Schema | None, Read]:
+        avro = self._parse(what, text)
+        number = version(_name(avro))
+        schema = None if show(avro) == _ANYTHING else self._to_connect.schema(avro, number)
+        return schema, reader(avro, schema, self.settings["avro.fail.on.trailing.data"])
+
+    def _parse(self, what: str, text: SchemaText) -> AvroType:
+        known: dict[str, AvroType] = {}
+        for inner in self.resolved(what, text).values():
+            parse(inner.text, known)
+        return parse(text.text, known)
+
+
+_ANYTHING = show(ANYTHING_TYPE)
+
+
+def _target(avro: AvroType, text: SchemaText | None) -> Target:
+    return Target(text or SchemaText("AVRO", show(avro)), _name(avro), avro)
+
+
+def _name(avro: AvroType) -> str | None:
+    """The name that subjects are named by. Java: ``AvroSchema.name``."""
+    return avro.full_name if avro.kind == "record" else None

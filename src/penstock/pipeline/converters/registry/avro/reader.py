@@ -1,0 +1,195 @@
+"""From Avro's bytes to Connect's values: one function per pair of schemas, compiled once.
+
+fastavro reads the bytes; what it gives is what Connect has, but for logical types, small integers, unions and maps,
+which are changed in place. Java: ``AvroData.toConnectData``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+from penstock.api.errors import DataError, SerializationError
+from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
+from penstock.pipeline.converters.registry.avro.fastavro_schema import (
+    BRANCH,
+    branch_name,
+    for_fastavro,
+    is_nullable,
+    is_wrapped,
+    other_branch,
+)
+from penstock.pipeline.converters.registry.avro.model import AvroType
+from penstock.pipeline.converters.registry.avro.options import is_union
+from penstock.pipeline.converters.registry.extras import load
+from penstock.pipeline.converters.registry.maps import in_java_order
+from penstock.pipeline.values.logical import day_of, decimal_of, moment_of, time_of
+
+Change = Callable[[Any], Any]
+"""Makes Connect's value of fastavro's."""
+
+_BITS = {Type.INT8: 8, Type.INT16: 16}
+
+
+def reader(avro: AvroType, schema: Schema | None, to_the_end: bool = False) -> Callable[[bytes, int], Any]:
+    """The function for messages of this schema: it takes the bytes, and where in them the value begins.
+
+    It raises an exception for bytes that are no such value. What follows the value is ignored unless it is to go
+    ``to_the_end``.
+    """
+    if avro.kind == "bytes":
+        finish = None if schema is None else _Compiler().change(avro, schema)
+        return lambda data, start: data[start:] if finish is None else finish(data[start:])
+    fastavro = load("fastavro", "avro")
+    parsed = fastavro.parse_schema(for_fastavro(avro, writing=False))
+    read = fastavro.schemaless_reader
+    change = read_anything if schema is None else _Compiler().change(avro, schema)
+
+    def read_plain(data: bytes, start: int) -> Any:
+        stream = BytesIO(data)
+        stream.seek(start)
+        value = read(stream, parsed, None, True, True, "replace")
+        if to_the_end and stream.read(1):
+            raise SerializationError("Trailing data found after deserializing Avro message")
+        return value
+
+    if change is None:
+        return read_plain
+    finish = change
+    return lambda data, start: finish(read_plain(data, start))
+
+
+class _Compiler:
+    """Compiles the changes that values of one schema need; None is none."""
+
+    def __init__(self) -> None:
+        self._records: dict[int, list[Any]] = {}
+        """Of the records being compiled, by identity: the function, once there is one."""
+
+    def change(self, avro: AvroType, schema: Schema) -> Change | None:
+        if avro.kind == "union":
+            return self._union(avro, schema)
+        match schema.name:
+            case str() if schema.name == DECIMAL_NAME:
+                return lambda data: decimal_of(schema, data)
+            case str() if schema.name == DATE_NAME:
+                return day_of
+            case str() if schema.name == TIME_NAME:
+                return time_of
+            case str() if schema.name == TIMESTAMP_NAME:
+                return moment_of
+        match schema.type:
+            case Type.INT8 | Type.INT16:
+                half = 1 << (_BITS[schema.type] - 1)
+                return lambda value: value if -half <= value < half else (value + half) % (2 * half) - half
+            case Type.ARRAY:
+                return self._array(avro, schema)
+            case Type.MAP:
+                return self._map(avro, schema)
+            case Type.STRUCT:
+                return self._record(avro, schema)
+        return None
+
+    def _union(self, avro: AvroType, schema: Schema) -> Change | None:
+        if len(avro.branches) == 1 and is_union(schema):
+            field = schema.fields[0]
+            finish = self.change(avro.branches[0], field.schema) or _same
+            return lambda value: {field.name: finish(value)}
+        if not is_wrapped(avro, writing=False):
+            change = self.change(avro.branches[other_branch(avro) if is_nullable(avro) else 0], schema)
+            if change is None:
+                return None
+            inner = change
+            return lambda value: None if value is None else inner(value)
+        members: dict[str, tuple[str, Change | None]] = {}
+        fields = iter(schema.fields)
+        for index, branch in enumerate(avro.branches):
+            if branch.kind != "null":
+                field = next(fields)
+                members[branch_name(avro, index)] = field.name, self.change(branch, field.schema)
+        blank = {field.name: None for field in schema.fields}
+
+        def member(value: Any) -> Any:
+            if value is None:
+                return None
+            name, change = members[value[0]]
+            found = value[1][BRANCH]
+            return {**blank, name: found if change is None else change(found)}
+
+        return member
+
+    def _array(self, avro: AvroType, schema: Schema) -> Change | None:
+        assert schema.value_schema is not None
+        change = self.change(avro.item, schema.value_schema)
+        if change is None:
+            return None
+        finish = change
+        return lambda items: [finish(item) for item in items]
+
+    def _map(self, avro: AvroType, schema: Schema) -> Change:
+        key_schema, value_schema = schema.key_schema, schema.value_schema
+        assert key_schema is not None
+        assert value_schema is not None
+        if avro.kind == "map":
+            change = self.change(avro.item, value_schema)
+            if change is None:
+                return in_java_order
+            finish = change
+            return lambda entries: in_java_order({key: finish(value) for key, value in entries.items()})
+        key, value = avro.item.field("key"), avro.item.field("value")
+        assert key is not None
+        assert value is not None
+        change_key = self.change(key.type, key_schema) or _same
+        change_value = self.change(value.type, value_schema) or _same
+
+        def entries(items: list[dict[str, Any]]) -> dict[Any, Any]:
+            try:
+                found = {change_key(item["key"]): change_value(item["value"]) for item in items}
+            except TypeError:
+                raise DataError("A map can't have an array, a map or a struct as a key here") from None
+            return in_java_order(found, key_schema.type)
+
+        return entries
+
+    def _record(self, avro: AvroType, schema: Schema) -> Change | None:
+        if id(avro) in self._records:
+            holder = self._records[id(avro)]
+            return lambda value: holder[0](value) if holder else value
+        holder = self._records[id(avro)] = []
+        changes = [
+            (field.name, change)
+            for field, target in zip(avro.fields, schema.fields, strict=True)
+            if (change := self.change(field.type, target.schema)) is not None
+        ]
+        del self._records[id(avro)]
+        if not changes:
+            return None
+
+        def record(value: dict[str, Any]) -> dict[str, Any]:
+            for name, change in changes:
+                value[name] = change(value[name])
+            return value
+
+        holder.append(record)
+        return record
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def read_anything(value: Any) -> Any:
+    """What a record of the type for schemaless data holds."""
+    for name in ("boolean", "bytes", "double", "float", "int", "long", "string"):
+        if value[name] is not None:
+            return value[name]
+    if value["array"] is not None:
+        return [read_anything(item) for item in value["array"]]
+    if value["map"] is not None:
+        try:
+            entries = {read_anything(item["key"]): read_anything(item["value"]) for item in value["map"]}
+        except TypeError:
+            raise DataError("A map can't have an array or a map as a key here") from None
+        return in_java_order(entries)
+    return None

@@ -1,0 +1,152 @@
+"""Confluent's client from Java's settings: addresses, credentials, certificates, proxy, times.
+
+Java: ``SchemaRegistryClientConfig``, ``BasicAuthCredentialProvider``, ``BearerAuthCredentialProvider``.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from penstock.api.errors import ConfigError
+from penstock.java.jaas import parse_jaas
+from penstock.kafka.security.settings import Security, Tls
+from penstock.pipeline.converters.registry.client import Registry
+from penstock.pipeline.converters.registry.extras import load
+from penstock.pipeline.converters.registry.settings import REQUEST_HEADER, SSL_PREFIX, revealed
+
+
+def connect(settings: Mapping[str, Any], raw: Mapping[str, str], extra: str) -> Registry:
+    """The registry of a converter with these settings; ``raw`` are the texts they were parsed from.
+
+    Makes no request. Raises ConfigError for settings that contradict each other, or a library that is missing.
+    """
+    client_module = load("confluent_kafka.schema_registry", extra)
+    connecting, reading = settings["http.connect.timeout.ms"] / 1000, settings["http.read.timeout.ms"] / 1000
+    config: dict[str, Any] = {
+        "timeout": (connecting, reading, reading, connecting),
+        "max.retries": settings["max.retries"],
+        "retries.wait.ms": settings["retries.wait.ms"],
+        "retries.max.wait.ms": settings["retries.max.wait.ms"],
+        "cache.capacity": settings["latest.cache.size"],
+        **_addresses(settings, raw),
+        **_bearer(settings),
+    }
+    if settings["latest.cache.ttl.sec"] >= 0:
+        config["cache.latest.ttl.sec"] = settings["latest.cache.ttl.sec"]
+    if settings["proxy.host"]:
+        if settings["proxy.port"] <= 0:
+            raise ConfigError("proxy.port", settings["proxy.port"], "It must be given with proxy.host")
+        config["proxy"] = f"http://{settings['proxy.host']}:{settings['proxy.port']}"
+    tls = _tls(settings)
+    with tempfile.TemporaryDirectory(prefix="penstock-registry-") as folder:
+        if tls is not None:
+            config.update(_certificates(tls, Path(folder)))
+        try:
+            client = client_module.SchemaRegistryClient(config)
+        except (ValueError, TypeError, OSError) as error:
+            raise ConfigError(f"The client of the schema registry can't be made of its settings: {error}") from error
+    _adjust(client, tls, _headers(settings, raw))
+    return Registry(client, settings["retries.wait.ms"] / 1000)
+
+
+def _addresses(settings: Mapping[str, Any], raw: Mapping[str, str]) -> dict[str, str]:
+    urls = [urlsplit(url) for url in settings["schema.registry.url"]]
+    if settings["schema.registry.url.randomize"]:
+        start = random.randrange(len(urls))
+        urls = urls[start:] + urls[:start]
+    plain = [urlunsplit(url._replace(netloc=url.netloc.rpartition("@")[2])) for url in urls]
+    found = {"url": ",".join(plain)}
+    match raw.get("basic.auth.credentials.source"):
+        case "URL":
+            given = next((url for url in urls if url.username), None)
+            if given is not None:
+                found["basic.auth.user.info"] = f"{unquote(given.username or '')}:{unquote(given.password or '')}"
+        case "USER_INFO":
+            user = revealed(settings["basic.auth.user.info"] or settings["schema.registry.basic.auth.user.info"])
+            if ":" not in user:
+                raise ConfigError("basic.auth.user.info", "[hidden]", "With USER_INFO it must be user:password")
+            found["basic.auth.user.info"] = user
+        case "SASL_INHERIT":
+            _, options = parse_jaas(revealed(settings["sasl.jaas.config"] or ""))
+            if not {"username", "password"} <= options.keys():
+                raise ConfigError("sasl.jaas.config", "[hidden]", "With SASL_INHERIT it must have user and password")
+            found["basic.auth.user.info"] = f"{options['username']}:{options['password']}"
+    return found
+
+
+def _bearer(settings: Mapping[str, Any]) -> dict[str, str]:
+    source = settings["bearer.auth.credentials.source"]
+    if source is None:
+        return {}
+    if settings["basic.auth.credentials.source"] is not None:
+        raise ConfigError(
+            "bearer.auth.credentials.source", source, "Only one of it and basic.auth.credentials.source may be given"
+        )
+    names = {
+        "STATIC_TOKEN": ("bearer.auth.token",),
+        "OAUTHBEARER": (
+            "bearer.auth.issuer.endpoint.url",
+            "bearer.auth.client.id",
+            "bearer.auth.client.secret",
+            "bearer.auth.scope",
+        ),
+    }[source]
+    found = {"bearer.auth.credentials.source": source}
+    for name in names:
+        value = revealed(settings[name])
+        if not value:
+            raise ConfigError(name, value, f"It must be given with bearer.auth.credentials.source={source}")
+        found[name] = value
+    # The client insists on it, Java does not; an empty header is not sent.
+    found["bearer.auth.logical.cluster"] = settings["bearer.auth.logical.cluster"] or ""
+    if settings["bearer.auth.identity.pool.id"]:
+        found["bearer.auth.identity.pool.id"] = settings["bearer.auth.identity.pool.id"]
+    return found
+
+
+def _tls(settings: Mapping[str, Any]) -> Tls | None:
+    own = {
+        name.removeprefix(SSL_PREFIX): revealed(value)
+        for name, value in settings.items()
+        if name.startswith(SSL_PREFIX + "ssl.") and value is not None
+    }
+    return Security.of({**own, "security.protocol": "SSL"}).tls
+
+
+def _certificates(tls: Tls, folder: Path) -> dict[str, str]:
+    """Files for the client, which reads them when it is made."""
+    found = {}
+    for name, text in (("ssl.ca.location", tls.trusted), ("ssl.certificate.location", tls.chain),
+                       ("ssl.key.location", tls.key)):  # fmt: skip
+        if text:
+            file = folder / name
+            file.touch(0o600)
+            file.write_text(text)
+            found[name] = str(file)
+    if tls.key_password and "ssl.key.location" in found:
+        found["ssl.key.password"] = tls.key_password
+    return found
+
+
+def _headers(settings: Mapping[str, Any], raw: Mapping[str, str]) -> dict[str, str]:
+    return {name.removeprefix(REQUEST_HEADER): value for name, value in raw.items() if name.startswith(REQUEST_HEADER)}
+
+
+def _adjust(client: Any, tls: Tls | None, headers: dict[str, str]) -> None:
+    """What Java's client can and the settings of this one do not say: hosts that are not checked, headers."""
+    rest = client._rest_client
+    if tls is not None and not tls.check_host:
+        rest.verify.check_hostname = False
+    session = rest.session
+    session.headers.update(headers)
+
+    def drop_empty(request: Any) -> None:
+        if request.headers.get("target-sr-cluster") == "":
+            del request.headers["target-sr-cluster"]
+
+    session.event_hooks = {**session.event_hooks, "request": [*session.event_hooks.get("request", ()), drop_empty]}
