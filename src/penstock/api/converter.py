@@ -56,6 +56,8 @@ class Converter(_Plugin):
     ) -> list[bytes | None]:
         """``from_connect`` for columns of equal length.
 
+        ``headers`` are as they will be written, and the list is the converter's own: it may replace a row, to say in a
+        header what the bytes alone do not.
         Raises as it does; the runtime then converts record by record to find the one that fails.
         """
         return [self.from_connect(t, h, s, v) for t, h, s, v in zip(topics, headers, schemas, values, strict=True)]

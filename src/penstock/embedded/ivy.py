@@ -13,12 +13,16 @@ from penstock.embedded.home import EmbeddedError, writing
 from penstock.embedded.java import Java
 
 _MODULES = """\
-<ivy-module version="2.0">
+<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
   <info organisation="penstock" module="jars"/>
   <dependencies>{dependencies}</dependencies>
 </ivy-module>
 """
 _DEPENDENCY = '<dependency org={group} name={artifact} rev={version} transitive="false"/>'
+_ARCHIVE = (
+    '<dependency org={group} name={artifact} rev={version} transitive="false">'
+    '<artifact name={artifact} type="tar.gz" ext="tar.gz" m:classifier={classifier}/></dependency>'
+)
 _SETTINGS = """\
 <ivysettings>
   <settings defaultResolver="maven"/>
@@ -28,7 +32,7 @@ _SETTINGS = """\
 
 
 def download(
-    modules: Iterable[tuple[str, str, str]],
+    modules: Iterable[tuple[str, ...]],
     scratch: Path,
     runtime: Java,
     repository: str,
@@ -36,11 +40,16 @@ def download(
 ) -> str:
     """Puts the jars of ``modules`` (group, artifact, version), no others, into ``scratch``; returns what Ivy printed.
 
+    A module with a fourth part, a classifier, is an archive, ``tar.gz``.
+
     ``advance`` is called for each that has arrived. One that can't be had is just not there afterwards.
     """
+    names = ("group", "artifact", "version", "classifier")
     dependencies = "".join(
-        _DEPENDENCY.format(group=quoteattr(group), artifact=quoteattr(artifact), version=quoteattr(version))
-        for group, artifact, version in modules
+        (_DEPENDENCY if len(module) == 3 else _ARCHIVE).format(
+            **{name: quoteattr(part) for name, part in zip(names, module, strict=False)}
+        )
+        for module in modules
     )
     with writing(scratch):
         (scratch / "ivy.xml").write_text(_MODULES.format(dependencies=dependencies))

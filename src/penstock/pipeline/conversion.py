@@ -88,14 +88,14 @@ class Conversion:
             )
 
         def keys(batch: Batch) -> Batch:
-            return batch.with_(
-                keys=self.key.from_connect_batch(batch.topics, batch.headers, batch.key_schemas, batch.keys)
-            )
+            headers = list(batch.headers)
+            keys = self.key.from_connect_batch(batch.topics, headers, batch.key_schemas, batch.keys)
+            return batch.with_(keys=keys, headers=headers)
 
         def values(batch: Batch) -> Batch:
-            return batch.with_(
-                values=self.value.from_connect_batch(batch.topics, batch.headers, batch.value_schemas, batch.values)
-            )
+            headers = list(batch.headers)
+            values = self.value.from_connect_batch(batch.topics, headers, batch.value_schemas, batch.values)
+            return batch.with_(values=values, headers=headers)
 
         return [
             Step(Stage.HEADER_CONVERTER, java_class_name(type(self.header)), headers),

@@ -1,4 +1,6 @@
-"""The converters that Kafka ships, under the names that configurations of Java Connect use."""
+"""The converters that Kafka ships and those of the Schema Registry, under the names that configurations of Java Connect
+use.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,12 @@ from penstock.pipeline.converters.primitives import (
     LongConverter,
     ShortConverter,
 )
+from penstock.pipeline.converters.registry.avro.converter import AvroConverter
 from penstock.pipeline.converters.simple_header import SimpleHeaderConverter
 from penstock.pipeline.converters.strings import StringConverter
 
 __all__ = [
+    "AvroConverter",
     "BooleanConverter",
     "ByteArrayConverter",
     "DoubleConverter",

@@ -13,7 +13,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from penstock.api.errors import ConfigError
-from penstock.java.jaas import parse_jaas
+from penstock.java.errors import JaasError
+from penstock.java.jaas import login_module
 from penstock.kafka.security.settings import Security, Tls
 from penstock.pipeline.converters.registry.client import Registry
 from penstock.pipeline.converters.registry.extras import load
@@ -72,11 +73,18 @@ def _addresses(settings: Mapping[str, Any], raw: Mapping[str, str]) -> dict[str,
                 raise ConfigError("basic.auth.user.info", "[hidden]", "With USER_INFO it must be user:password")
             found["basic.auth.user.info"] = user
         case "SASL_INHERIT":
-            _, options = parse_jaas(revealed(settings["sasl.jaas.config"] or ""))
+            options = _login(revealed(settings["sasl.jaas.config"] or ""))
             if not {"username", "password"} <= options.keys():
                 raise ConfigError("sasl.jaas.config", "[hidden]", "With SASL_INHERIT it must have user and password")
             found["basic.auth.user.info"] = f"{options['username']}:{options['password']}"
     return found
+
+
+def _login(text: str) -> Mapping[str, str]:
+    try:
+        return login_module(text).options
+    except JaasError as error:
+        raise ConfigError("sasl.jaas.config", "[hidden]", str(error)) from error
 
 
 def _bearer(settings: Mapping[str, Any]) -> dict[str, str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from penstock.api.schema import Type
+from penstock.api.schema import SchemaType
 from penstock.pipeline.values.hash_map import hash_map
 
 
-def in_java_order(entries: dict[Any, Any], key_type: Type = Type.STRING) -> dict[Any, Any]:
+def in_java_order(entries: dict[Any, Any], key_type: SchemaType = SchemaType.STRING) -> dict[Any, Any]:
     """These entries in the order of ``new HashMap<>(size)``."""
     if len(entries) < 2:
         return entries
@@ -21,8 +21,8 @@ def in_java_order(entries: dict[Any, Any], key_type: Type = Type.STRING) -> dict
 
 
 @lru_cache(10_000)
-def _order(keys: tuple[Any, ...], key_type: Type) -> tuple[Any, ...]:
+def _order(keys: tuple[Any, ...], key_type: SchemaType) -> tuple[Any, ...]:
     capacity = 1 << (len(keys) - 1).bit_length()
-    if key_type is Type.STRING and not all(type(key) is str for key in keys):
+    if key_type is SchemaType.STRING and not all(type(key) is str for key in keys):
         return keys
     return tuple(hash_map(dict.fromkeys(keys), capacity, key_type))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.api.schema import Schema, Type
+from penstock.api.schema import Schema, SchemaType
 
 
 class RecursiveSchema(Schema):
@@ -46,7 +46,7 @@ class RecursiveSchema(Schema):
 
 
 def _reference(name: str | None, optional: bool, version: int | None) -> RecursiveSchema:
-    return RecursiveSchema(Type.STRUCT, optional, name, version)
+    return RecursiveSchema(SchemaType.STRUCT, optional, name, version)
 
 
 def reference(name: str | None, optional: bool) -> RecursiveSchema:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.api.errors import DataError
-from penstock.api.schema import Field, Schema, Type
+from penstock.api.schema import Field, Schema, SchemaType
 
 
 @dataclass(slots=True)
 class SchemaParts:
     """What is known of a schema so far; ``build`` makes it."""
 
-    type: Type
+    type: SchemaType
     name: str | None = None
     version: int | None = None
     doc: str | None = None

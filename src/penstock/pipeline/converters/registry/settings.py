@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.api.config import ConfigDef, Importance, Password, Type
+from penstock.api.config import ConfigDef, ConfigType, Importance, Password
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Described
 from penstock.pipeline.converters.registry.subjects import STRATEGIES
@@ -19,7 +19,7 @@ SSL_PREFIX = "schema.registry."
 BASIC_SOURCES = ("URL", "USER_INFO", "SASL_INHERIT")
 BEARER_SOURCES = ("STATIC_TOKEN", "OAUTHBEARER")
 
-_B, _S, _I, _P, _L = Type.BOOLEAN, Type.STRING, Type.INT, Type.PASSWORD, Type.LIST
+_B, _S, _I, _P, _L = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT, ConfigType.PASSWORD, ConfigType.LIST
 _STRATEGY = "io.confluent.kafka.serializers.subject.TopicNameStrategy"
 _NO_RULES = "The rules of data contracts are not carried out here; leave this setting out"
 _NO_CLASSES = "This names a Java class, which can't be run here; leave this setting out"
@@ -44,7 +44,7 @@ def define_flag(config: ConfigDef, name: str, default: bool, documentation: str)
     config.define(name, _B, default, importance=Importance.MEDIUM, documentation=documentation)
 
 
-def refuse(config: ConfigDef, name: str, type: Type, default: Any, why: str) -> None:
+def refuse(config: ConfigDef, name: str, type: ConfigType, default: Any, why: str) -> None:
     """Define a setting that may have no other value than its default."""
 
     def check(key: str, value: Any) -> None:
@@ -87,7 +87,7 @@ def revealed(value: Any) -> Any:
 _HIGH, _MEDIUM, _LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 _NO_DEFAULT = ConfigDef().define("x", _L).keys["x"].default
 
-_SETTINGS: tuple[tuple[str, Type, Any, Importance, str, Any], ...] = (
+_SETTINGS: tuple[tuple[str, ConfigType, Any, Importance, str, Any], ...] = (
     ("schema.registry.url", _L, _NO_DEFAULT, _HIGH,
      "Comma-separated list of URLs of the registry's instances; they are tried in turn.",
      Described(_urls, "addresses of a registry")),
@@ -146,7 +146,7 @@ _SETTINGS: tuple[tuple[str, Type, Any, Importance, str, Any], ...] = (
      "Whether a null stays null though its optional field has a default.", None),
 )  # fmt: skip
 
-_REFUSED: tuple[tuple[str, Type, Any, str], ...] = (
+_REFUSED: tuple[tuple[str, ConfigType, Any, str], ...] = (
     ("propagate.schema.tags", _B, False, "Tags of schemas are not carried on here"),
     ("use.latest.with.metadata", _S, None, "Choosing schemas by metadata is not possible here"),
     ("schema.format", _S, None, "Schemas are registered in their own format here"),
@@ -160,7 +160,7 @@ _REFUSED: tuple[tuple[str, Type, Any, str], ...] = (
     ("validation.rules.executor.class", _S, "io.confluent.kafka.schemaregistry.rules.cel.CelValidator", _NO_RULES),
     ("bearer.auth.scope.claim.name", _S, "scope", "Claims of tokens are the registry's matter"),
     ("bearer.auth.sub.claim.name", _S, "sub", "Claims of tokens are the registry's matter"),
-    ("bearer.auth.cache.expiry.buffer.seconds", Type.SHORT, 300,
+    ("bearer.auth.cache.expiry.buffer.seconds", ConfigType.SHORT, 300,
      "When tokens are renewed is the client's matter"),
     ("bearer.auth.custom.provider.class", _S, None, _NO_CLASSES),
     ("context.name.strategy", _S, "io.confluent.kafka.serializers.context.NullContextNameStrategy",

@@ -29,7 +29,20 @@ def emit(op: str, **parts: Any) -> None:
 
 
 def connect_schema(depth: int) -> dict[str, Any]:
-    kinds = ["int8", "int16", "int32", "int64", "float", "double", "boolean", "string", "bytes", "logical", "enum", "fixed"]
+    kinds = [
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "float",
+        "double",
+        "boolean",
+        "string",
+        "bytes",
+        "logical",
+        "enum",
+        "fixed",
+    ]
     if depth < 3:
         kinds += ["struct", "struct", "array", "map", "pairs", "union"]
     schema = make(RANDOM.choice(kinds), depth)
@@ -41,7 +54,11 @@ def connect_schema(depth: int) -> dict[str, Any]:
         schema["version"] = RANDOM.randrange(1, 9)
     if RANDOM.random() < 0.1:
         schema["parameters"] = {**schema.get("parameters", {}), "p": "1", "avro.java.string": "String"}
-    if RANDOM.random() < 0.2 and schema["type"] in (*INTEGERS, "double", "float", "boolean", "string") and "parameters" not in schema:
+    if (
+        RANDOM.random() < 0.2
+        and schema["type"] in (*INTEGERS, "double", "float", "boolean", "string")
+        and "parameters" not in schema
+    ):
         default = value_of(schema)
         if default is not None and schema["type"] in ("float", "double"):
             default = float(default)
@@ -54,16 +71,27 @@ def connect_schema(depth: int) -> dict[str, Any]:
 def make(kind: str, depth: int) -> dict[str, Any]:
     match kind:
         case "logical":
-            return RANDOM.choice([
-                {"type": "bytes", "name": DATA + "Decimal", "version": 1, "parameters": {"scale": "2"}},
-                {"type": "bytes", "name": DATA + "Decimal", "version": 1, "parameters": {"scale": "2", "connect.decimal.precision": "38"}},
-                {"type": "int32", "name": DATA + "Date", "version": 1},
-                {"type": "int32", "name": DATA + "Time", "version": 1},
-                {"type": "int64", "name": DATA + "Timestamp", "version": 1},
-            ])
+            return RANDOM.choice(
+                [
+                    {"type": "bytes", "name": DATA + "Decimal", "version": 1, "parameters": {"scale": "2"}},
+                    {
+                        "type": "bytes",
+                        "name": DATA + "Decimal",
+                        "version": 1,
+                        "parameters": {"scale": "2", "connect.decimal.precision": "38"},
+                    },
+                    {"type": "int32", "name": DATA + "Date", "version": 1},
+                    {"type": "int32", "name": DATA + "Time", "version": 1},
+                    {"type": "int64", "name": DATA + "Timestamp", "version": 1},
+                ]
+            )
         case "enum":
             name = unique("Enum")
-            return {"type": "string", "name": name, "parameters": {ENUM: name, f"{ENUM}.ONE": "ONE", f"{ENUM}.TWO": "TWO"}}
+            return {
+                "type": "string",
+                "name": name,
+                "parameters": {ENUM: name, f"{ENUM}.ONE": "ONE", f"{ENUM}.TWO": "TWO"},
+            }
         case "fixed":
             return {"type": "bytes", "name": unique("Fixed"), "parameters": {"connect.fixed.size": "3"}}
         case "struct":
@@ -79,7 +107,13 @@ def make(kind: str, depth: int) -> dict[str, Any]:
             named = {"name": unique("Entries")} if RANDOM.random() < 0.3 else {}
             return {"type": "map", "keys": key, "values": connect_schema(depth + 1), **named}
         case "union":
-            members = [{"type": "int32"}, {"type": "string"}, {"type": "boolean"}, {"type": "double"}, {"type": "bytes"}]
+            members = [
+                {"type": "int32"},
+                {"type": "string"},
+                {"type": "boolean"},
+                {"type": "double"},
+                {"type": "bytes"},
+            ]
             chosen = [{**member, "optional": True} for member in RANDOM.sample(members, RANDOM.randrange(2, 4))]
             names = {"int32": "int", "boolean": "boolean", "string": "string", "double": "double", "bytes": "bytes"}
             fields = [{**member, "field": names[member["type"]]} for member in chosen]
@@ -100,12 +134,17 @@ def unique(word: str) -> str:
 
 def struct(depth: int) -> dict[str, Any]:
     names = RANDOM.sample(WORDS, RANDOM.randrange(1, 5))
-    made: dict[str, Any] = {"type": "struct", "fields": [{**connect_schema(depth + 1), "field": name} for name in names]}
+    made: dict[str, Any] = {
+        "type": "struct",
+        "fields": [{**connect_schema(depth + 1), "field": name} for name in names],
+    }
     if RANDOM.random() < 0.6:
         made["name"] = unique("Record")
     if RANDOM.random() < 0.1:
-        made["parameters"] = {"io.confluent.connect.avro.record.doc": "a record",
-                              f"io.confluent.connect.avro.field.doc.{names[0]}": "a field"}
+        made["parameters"] = {
+            "io.confluent.connect.avro.record.doc": "a record",
+            f"io.confluent.connect.avro.field.doc.{names[0]}": "a field",
+        }
     return made
 
 
@@ -137,7 +176,10 @@ def value_of(schema: dict[str, Any]) -> Any:
         case "array":
             return [value_of(schema["items"]) for _ in range(RANDOM.randrange(4))]
         case "map":
-            entries = {json.dumps(k): [k, value_of(schema["values"])] for k in (value_of(schema["keys"]) for _ in range(RANDOM.randrange(3)))}
+            entries = {
+                json.dumps(k): [k, value_of(schema["values"])]
+                for k in (value_of(schema["keys"]) for _ in range(RANDOM.randrange(3)))
+            }
             return list(entries.values())[:1] if schema["keys"].get("optional") else list(entries.values())
     if name == UNION:
         chosen = RANDOM.choice(schema["fields"])
@@ -170,23 +212,50 @@ def avro_schema(depth: int, union: bool = True) -> Any:
     kind = RANDOM.choice(kinds)
     match kind:
         case "logical":
-            return RANDOM.choice([
-                {"type": "int", "logicalType": "date"}, {"type": "int", "logicalType": "time-millis"},
-                {"type": "long", "logicalType": "timestamp-millis"}, {"type": "long", "logicalType": "timestamp-micros"},
-                {"type": "long", "logicalType": "time-micros"}, {"type": "string", "logicalType": "uuid"},
-                {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2},
-                {"type": "bytes", "logicalType": "decimal", "precision": 64},
-                {"type": "fixed", "name": unique("Money"), "size": 4, "logicalType": "decimal", "precision": 9, "scale": 3},
-            ])
+            return RANDOM.choice(
+                [
+                    {"type": "int", "logicalType": "date"},
+                    {"type": "int", "logicalType": "time-millis"},
+                    {"type": "long", "logicalType": "timestamp-millis"},
+                    {"type": "long", "logicalType": "timestamp-micros"},
+                    {"type": "long", "logicalType": "time-micros"},
+                    {"type": "string", "logicalType": "uuid"},
+                    {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2},
+                    {"type": "bytes", "logicalType": "decimal", "precision": 64},
+                    {
+                        "type": "fixed",
+                        "name": unique("Money"),
+                        "size": 4,
+                        "logicalType": "decimal",
+                        "precision": 9,
+                        "scale": 3,
+                    },
+                ]
+            )
         case "typed":
-            return RANDOM.choice([
-                {"type": "int", "connect.type": "int8"}, {"type": "int", "connect.type": "int16"},
-                {"type": "string", "connect.name": "my.text", "connect.version": 2, "connect.doc": "d", "connect.parameters": {"a": "b"}},
-                {"type": "long", "connect.default": 7}, {"type": "string", "avro.java.string": "String"},
-            ])
+            return RANDOM.choice(
+                [
+                    {"type": "int", "connect.type": "int8"},
+                    {"type": "int", "connect.type": "int16"},
+                    {
+                        "type": "string",
+                        "connect.name": "my.text",
+                        "connect.version": 2,
+                        "connect.doc": "d",
+                        "connect.parameters": {"a": "b"},
+                    },
+                    {"type": "long", "connect.default": 7},
+                    {"type": "string", "avro.java.string": "String"},
+                ]
+            )
         case "enum":
-            return {"type": "enum", "name": unique("Colour"), "symbols": ["RED", "GREEN"],
-                    **({"doc": "colours"} if RANDOM.random() < 0.3 else {}), **({"default": "RED"} if RANDOM.random() < 0.3 else {})}
+            return {
+                "type": "enum",
+                "name": unique("Colour"),
+                "symbols": ["RED", "GREEN"],
+                **({"doc": "colours"} if RANDOM.random() < 0.3 else {}),
+                **({"default": "RED"} if RANDOM.random() < 0.3 else {}),
+            }
         case "fixed":
             return {"type": "fixed", "name": unique("Raw"), "size": RANDOM.randrange(1, 5)}
         case "record":
@@ -270,7 +339,11 @@ def datum_of(kind: Any) -> Any:
             return RANDOM.random() < 0.5
         case "int":
             small = 100 if not isinstance(kind, str) else 2**31
-            return RANDOM.choice([0, 1, -1, small - 1, 5]) if not isinstance(kind, str) else RANDOM.randrange(-small, small)
+            return (
+                RANDOM.choice([0, 1, -1, small - 1, 5])
+                if not isinstance(kind, str)
+                else RANDOM.randrange(-small, small)
+            )
         case "long":
             return RANDOM.choice([0, 1, -1, 1_600_000_000_000])
         case "float" | "double":
@@ -295,7 +368,11 @@ def without_logical(kind: Any) -> Any:
         case list():
             return [without_logical(branch) for branch in kind]
         case dict():
-            return {key: without_logical(value) for key, value in kind.items() if key not in ("logicalType", "default", "precision", "scale")}
+            return {
+                key: without_logical(value)
+                for key, value in kind.items()
+                if key not in ("logicalType", "default", "precision", "scale")
+            }
     return kind
 
 

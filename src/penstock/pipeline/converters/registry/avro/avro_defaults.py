@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.api.errors import DataError
-from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
+from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.java.numbers import float32
 from penstock.pipeline.converters.registry.avro.model import NULL_DEFAULT, AvroType
 from penstock.pipeline.converters.registry.avro.options import AvroOptions, is_union
@@ -13,14 +13,14 @@ from penstock.pipeline.converters.registry.names import scrubbed
 from penstock.pipeline.converters.registry.schema_parts import SchemaParts
 from penstock.pipeline.values.logical import day_of, decimal_of, moment_of, time_of
 
-_BITS = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
+_BITS = {SchemaType.INT8: 8, SchemaType.INT16: 16, SchemaType.INT32: 32, SchemaType.INT64: 64}
 
 
 def default_of_field(parts: SchemaParts, avro: AvroType, value: Any, options: AvroOptions) -> Any:
     """The value of a default that a field of an Avro record has. Raises DataError if it does not fit."""
     if value is NULL_DEFAULT:
         return None
-    if parts.type is Type.MAP and avro.kind == "array":
+    if parts.type is SchemaType.MAP and avro.kind == "array":
         raise DataError("A map with other keys than texts has no default")
     return _value(parts.build(), value, options)
 
@@ -62,21 +62,21 @@ def _plain(schema: Schema, value: Any, options: AvroOptions) -> Any:
     if kind in _BITS and type(value) is int:
         half = 1 << (_BITS[kind] - 1)
         return (value + half) % (half << 1) - half
-    if kind in (Type.FLOAT32, Type.FLOAT64) and type(value) in (int, float):
-        return float32(float(value)) if kind is Type.FLOAT32 else float(value)
-    if kind is Type.BOOLEAN and type(value) is bool:
+    if kind in (SchemaType.FLOAT32, SchemaType.FLOAT64) and type(value) in (int, float):
+        return float32(float(value)) if kind is SchemaType.FLOAT32 else float(value)
+    if kind is SchemaType.BOOLEAN and type(value) is bool:
         return value
-    if kind is Type.STRING and type(value) is str:
+    if kind is SchemaType.STRING and type(value) is str:
         return value
-    if kind is Type.BYTES and type(value) is str:
+    if kind is SchemaType.BYTES and type(value) is str:
         return value.encode("latin-1", "replace")
-    if kind is Type.ARRAY and type(value) is list and schema.value_schema is not None:
+    if kind is SchemaType.ARRAY and type(value) is list and schema.value_schema is not None:
         return [_value(schema.value_schema, item, options) for item in value]
-    if kind is Type.MAP and type(value) is dict and schema.value_schema is not None:
+    if kind is SchemaType.MAP and type(value) is dict and schema.value_schema is not None:
         return {key: _value(schema.value_schema, item, options) for key, item in value.items()}
-    if kind is Type.STRUCT and is_union(schema):
+    if kind is SchemaType.STRUCT and is_union(schema):
         return _member(schema, value, options)
-    if kind is Type.STRUCT and type(value) is dict:
+    if kind is SchemaType.STRUCT and type(value) is dict:
         return {
             field.name: _of_field(field.schema, value, scrubbed(field.name, options.scrub_invalid_names), options)
             for field in schema.fields

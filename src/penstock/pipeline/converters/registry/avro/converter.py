@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.api.config import ConfigDef, Type
+from penstock.api.config import ConfigDef, ConfigType
 from penstock.api.schema import Schema
 from penstock.pipeline.converters.registry.avro.compatibility import conflicts
 from penstock.pipeline.converters.registry.avro.model import AvroType, parts
@@ -40,9 +40,9 @@ class AvroConverter(RegistryConverter):
         define_flag(config, "allow.optional.map.keys", False, "Whether maps with optional texts as keys are Avro maps.")
         define_flag(config, "flatten.singleton.unions", True, "Whether a union of one type is that type.")
         for name in ("avro.reflection.allow.null", "avro.use.logical.type.converters", "specific.avro.reader"):
-            refuse(config, name, Type.BOOLEAN, False, _NO_CLASSES)
+            refuse(config, name, ConfigType.BOOLEAN, False, _NO_CLASSES)
         for name in ("specific.avro.key.type", "specific.avro.value.type"):
-            refuse(config, name, Type.STRING, None, _NO_CLASSES)
+            refuse(config, name, ConfigType.STRING, None, _NO_CLASSES)
         define_flag(config, "avro.remove.java.properties", False, "Whether `avro.java.string` is not registered.")
         define_flag(config, "avro.fail.on.trailing.data", False, "Whether bytes after a value are an error.")
         return config

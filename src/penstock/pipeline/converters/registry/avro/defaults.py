@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.api.errors import DataError
-from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
+from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.java.numbers import float_text
 from penstock.pipeline.converters.registry.avro.options import AvroOptions, is_union
 from penstock.pipeline.converters.registry.names import scrubbed
@@ -38,14 +38,14 @@ def avro_default(schema: Schema, value: Any, options: AvroOptions) -> Any:
 
 def _default(schema: Schema, value: Any, options: AvroOptions) -> Any:
     match schema.type:
-        case Type.BYTES:
+        case SchemaType.BYTES:
             return bytes(value).decode("latin-1")
-        case Type.FLOAT32:
+        case SchemaType.FLOAT32:
             return value if value != value or abs(value) == float("inf") else float(float_text(value))
-        case Type.ARRAY:
+        case SchemaType.ARRAY:
             assert schema.value_schema is not None
             return [avro_default(schema.value_schema, item, options) for item in value]
-        case Type.MAP:
+        case SchemaType.MAP:
             assert schema.key_schema is not None
             assert schema.value_schema is not None
             if options.is_avro_map(schema):
@@ -54,7 +54,7 @@ def _default(schema: Schema, value: Any, options: AvroOptions) -> Any:
                 [avro_default(schema.key_schema, key, options), avro_default(schema.value_schema, item, options)]
                 for key, item in value.items()
             ]
-        case Type.STRUCT:
+        case SchemaType.STRUCT:
             shown = {}
             for field in schema.fields:
                 item = value.get(field.name)

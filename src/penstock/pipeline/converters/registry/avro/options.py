@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.api.schema import Schema, Type
+from penstock.api.schema import Schema, SchemaType
 from penstock.pipeline.converters.registry.names import full_name, simple_name
 
 NAMESPACE = "io.confluent.connect.avro"
@@ -32,15 +32,15 @@ GENERALIZED_ENUM = "org.apache.kafka.connect.data.Enum"
 UNION_PREFIX = "connect_union_"
 
 AVRO_KINDS = {
-    Type.INT32: "int",
-    Type.INT64: "long",
-    Type.FLOAT32: "float",
-    Type.FLOAT64: "double",
-    Type.BOOLEAN: "boolean",
-    Type.STRING: "string",
-    Type.BYTES: "bytes",
-    Type.ARRAY: "array",
-    Type.MAP: "map",
+    SchemaType.INT32: "int",
+    SchemaType.INT64: "long",
+    SchemaType.FLOAT32: "float",
+    SchemaType.FLOAT64: "double",
+    SchemaType.BOOLEAN: "boolean",
+    SchemaType.STRING: "string",
+    SchemaType.BYTES: "bytes",
+    SchemaType.ARRAY: "array",
+    SchemaType.MAP: "map",
 }
 
 
@@ -68,13 +68,13 @@ class AvroOptions:
     def is_avro_map(self, schema: Schema) -> bool:
         """Whether this map is one in Avro too, whose keys are texts."""
         key = schema.key_schema
-        return key is not None and key.type is Type.STRING and (not key.optional or self.allow_optional_map_keys)
+        return key is not None and key.type is SchemaType.STRING and (not key.optional or self.allow_optional_map_keys)
 
     def member_name(self, schema: Schema, index: int) -> str:
         """The name of the field of a union's struct that holds values of this schema."""
         if self.generalized_sum_type_support:
             return f"{UNION_PREFIX}field_{index}"
-        if schema.type is Type.STRUCT or is_enum(schema) or is_fixed(schema):
+        if schema.type is SchemaType.STRUCT or is_enum(schema) or is_fixed(schema):
             name = schema.name or ""
             if self.enhanced_avro_schema_support:
                 return full_name(name, self.scrub_invalid_names)
@@ -83,12 +83,12 @@ class AvroOptions:
 
 
 def is_union(schema: Schema) -> bool:
-    return schema.type is Type.STRUCT and (schema.name == UNION or GENERALIZED_UNION in schema.parameters)
+    return schema.type is SchemaType.STRUCT and (schema.name == UNION or GENERALIZED_UNION in schema.parameters)
 
 
 def is_enum(schema: Schema) -> bool:
-    return schema.type is Type.STRING and (GENERALIZED_ENUM in schema.parameters or ENUM in schema.parameters)
+    return schema.type is SchemaType.STRING and (GENERALIZED_ENUM in schema.parameters or ENUM in schema.parameters)
 
 
 def is_fixed(schema: Schema) -> bool:
-    return schema.type is Type.BYTES and schema.name is not None and FIXED_SIZE in schema.parameters
+    return schema.type is SchemaType.BYTES and schema.name is not None and FIXED_SIZE in schema.parameters

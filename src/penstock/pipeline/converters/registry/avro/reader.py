@@ -11,7 +11,7 @@ from io import BytesIO
 from typing import Any
 
 from penstock.api.errors import DataError, SerializationError
-from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
+from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.pipeline.converters.registry.avro.fastavro_schema import (
     BRANCH,
     branch_name,
@@ -29,7 +29,7 @@ from penstock.pipeline.values.logical import day_of, decimal_of, moment_of, time
 Change = Callable[[Any], Any]
 """Makes Connect's value of fastavro's."""
 
-_BITS = {Type.INT8: 8, Type.INT16: 16}
+_BITS = {SchemaType.INT8: 8, SchemaType.INT16: 16}
 
 
 def reader(avro: AvroType, schema: Schema | None, to_the_end: bool = False) -> Callable[[bytes, int], Any]:
@@ -80,14 +80,14 @@ class _Compiler:
             case str() if schema.name == TIMESTAMP_NAME:
                 return moment_of
         match schema.type:
-            case Type.INT8 | Type.INT16:
+            case SchemaType.INT8 | SchemaType.INT16:
                 half = 1 << (_BITS[schema.type] - 1)
                 return lambda value: value if -half <= value < half else (value + half) % (2 * half) - half
-            case Type.ARRAY:
+            case SchemaType.ARRAY:
                 return self._array(avro, schema)
-            case Type.MAP:
+            case SchemaType.MAP:
                 return self._map(avro, schema)
-            case Type.STRUCT:
+            case SchemaType.STRUCT:
                 return self._record(avro, schema)
         return None
 

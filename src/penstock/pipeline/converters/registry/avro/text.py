@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from penstock.api.errors import DataError, SerializationError
+from penstock.api.errors import DataError
+from penstock.java.errors import JsonError
 from penstock.java.jackson.reading import dumps, loads, number
 from penstock.pipeline.converters.registry.avro.model import (
     NAMED,
@@ -40,7 +41,7 @@ def parse(text: str, known: dict[str, AvroType] | None = None) -> AvroType:
     """
     try:
         node = loads(text.encode())
-    except SerializationError:
+    except JsonError:
         if text not in _PRIMITIVES:
             raise DataError(f"This is no Avro schema: {text}") from None
         node = text

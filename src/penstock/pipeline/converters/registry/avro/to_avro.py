@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.api.errors import DataError
-from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
+from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.pipeline.converters.registry.avro.defaults import avro_default
 from penstock.pipeline.converters.registry.avro.model import (
     NAMED,
@@ -66,12 +66,12 @@ class _Builder:
         self._records: dict[str, AvroType] = {}
         self._seen: set[str] = set()
         self._unnamed = 0
-        self._kinds: dict[Type, Callable[[Schema], AvroType]] = {
-            Type.STRING: self._string,
-            Type.BYTES: self._bytes,
-            Type.ARRAY: lambda schema: AvroType("array", items=self._nested(_item(schema.value_schema))),
-            Type.MAP: self._map,
-            Type.STRUCT: self._struct,
+        self._kinds: dict[SchemaType, Callable[[Schema], AvroType]] = {
+            SchemaType.STRING: self._string,
+            SchemaType.BYTES: self._bytes,
+            SchemaType.ARRAY: lambda schema: AvroType("array", items=self._nested(_item(schema.value_schema))),
+            SchemaType.MAP: self._map,
+            SchemaType.STRUCT: self._struct,
         }
 
     def build(self, schema: Schema, ignore_optional: bool = False) -> AvroType:
@@ -203,7 +203,7 @@ class _Builder:
                 props["connect.default"] = avro_default(schema, schema.default, self.options)
             if schema.name is not None:
                 props["connect.name"] = schema.name
-            if schema.type in (Type.INT8, Type.INT16):
+            if schema.type in (SchemaType.INT8, SchemaType.INT16):
                 props["connect.type"] = schema.type.value
         if _is(schema, DECIMAL_NAME):
             props["logicalType"] = "decimal"

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterator
 
 from penstock.api.errors import DataError
-from penstock.api.schema import DATE, STRING, TIME, TIMESTAMP, Schema, Type, decimal
+from penstock.api.schema import DATE, STRING, TIME, TIMESTAMP, Schema, SchemaType, decimal
 from penstock.pipeline.converters.registry.avro.avro_defaults import default_of_field, default_of_prop
 from penstock.pipeline.converters.registry.avro.model import AvroField, AvroType
 from penstock.pipeline.converters.registry.avro.options import (
@@ -35,8 +35,13 @@ from penstock.pipeline.converters.registry.schema_parts import SchemaParts
 
 log = logging.getLogger(__name__)
 
-_PLAIN = {"boolean": Type.BOOLEAN, "double": Type.FLOAT64, "float": Type.FLOAT32, "string": Type.STRING}
-_SMALL = {"int8": Type.INT8, "int16": Type.INT16}
+_PLAIN = {
+    "boolean": SchemaType.BOOLEAN,
+    "double": SchemaType.FLOAT64,
+    "float": SchemaType.FLOAT32,
+    "string": SchemaType.STRING,
+}
+_SMALL = {"int8": SchemaType.INT8, "int16": SchemaType.INT16}
 
 
 class ToConnect:
@@ -105,11 +110,11 @@ class _Builder:
             case "long":
                 if _logical(avro) == "timestamp-millis":
                     return SchemaParts.like(TIMESTAMP)
-                return SchemaParts(Type.INT64)
+                return SchemaParts(SchemaType.INT64)
             case "array":
                 return self._array(avro)
             case "map":
-                return SchemaParts(Type.MAP, key_schema=STRING, value_schema=self._nested(avro.item, False))
+                return SchemaParts(SchemaType.MAP, key_schema=STRING, value_schema=self._nested(avro.item, False))
             case "record":
                 return self._record(avro)
             case "enum":
@@ -123,13 +128,13 @@ class _Builder:
     def _array(self, avro: AvroType) -> SchemaParts:
         entry = avro.item
         if not is_map_entry(entry):
-            return SchemaParts(Type.ARRAY, value_schema=self._nested(entry, False))
+            return SchemaParts(SchemaType.ARRAY, value_schema=self._nested(entry, False))
         key, value = entry.field(KEY), entry.field(VALUE)
         if len(entry.fields) != 2 or key is None or value is None:
             raise DataError(
                 "Found map encoded as array of key-value pairs, but array elements do not match the expected format."
             )
-        return SchemaParts(Type.MAP, key_schema=self._inner(key.type), value_schema=self._inner(value.type))
+        return SchemaParts(SchemaType.MAP, key_schema=self._inner(key.type), value_schema=self._inner(value.type))
 
     def _inner(self, avro: AvroType) -> Schema:
         return self._nested(avro, False) if avro.kind == "record" else self.build(avro)
@@ -137,7 +142,7 @@ class _Builder:
     def _record(self, avro: AvroType) -> SchemaParts:
         self._open[id(avro)] = []
         keep_docs = not self.options.discard_type_doc_default and self.options.connect_meta_data
-        parts = SchemaParts(Type.STRUCT)
+        parts = SchemaParts(SchemaType.STRUCT)
         if keep_docs and avro.doc is not None:
             parts.parameters[RECORD_DOC] = avro.doc
         for field in avro.fields:
@@ -157,7 +162,7 @@ class _Builder:
         return parts
 
     def _enum(self, avro: AvroType) -> SchemaParts:
-        options, parts = self.options, SchemaParts(Type.STRING)
+        options, parts = self.options, SchemaParts(SchemaType.STRING)
         name = avro.name
         assert name is not None
         if options.connect_meta_data:
@@ -173,7 +178,7 @@ class _Builder:
         return parts
 
     def _union(self, avro: AvroType) -> SchemaParts:
-        parts = SchemaParts(Type.STRUCT, name=UNION)
+        parts = SchemaParts(SchemaType.STRUCT, name=UNION)
         if self.options.generalized_sum_type_support:
             parts.name = f"{UNION_PREFIX}{next(self._union_numbers)}"
             parts.parameters[GENERALIZED_UNION] = parts.name
@@ -279,7 +284,7 @@ def _bytes(avro: AvroType) -> SchemaParts:
             if int(precision) != DEFAULT_PRECISION:
                 parts.parameters[PRECISION] = str(int(precision))
     else:
-        parts = SchemaParts(Type.BYTES)
+        parts = SchemaParts(SchemaType.BYTES)
     if avro.kind == "fixed":
         parts.parameters[FIXED_SIZE] = str(avro.size)
     return parts
@@ -292,7 +297,7 @@ def _int(avro: AvroType) -> SchemaParts:
     if logical == "time-millis":
         return SchemaParts.like(TIME)
     if logical is not None or kind is None:
-        return SchemaParts(Type.INT32)
+        return SchemaParts(SchemaType.INT32)
     if kind not in _SMALL:
         raise DataError("Connect type annotation for Avro int field is null")
     return SchemaParts(_SMALL[kind])

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from penstock.api.errors import DataError
-from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, Type
+from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.pipeline.converters.registry.avro.fastavro_schema import (
     BRANCH,
     branch_name,
@@ -24,7 +24,7 @@ from penstock.pipeline.values.logical import bytes_of, days_since, millis_of_day
 
 Change = Callable[[Any], Any]
 
-_RANGES = {Type.INT8: 7, Type.INT16: 15, Type.INT32: 31, Type.INT64: 63}
+_RANGES = {SchemaType.INT8: 7, SchemaType.INT16: 15, SchemaType.INT32: 31, SchemaType.INT64: 63}
 _LOGICAL: dict[str, tuple[str, tuple[type, ...], Change]] = {
     DATE_NAME: ("Date", (dt.date,), days_since),
     TIME_NAME: ("Time", (dt.time,), millis_of_day),
@@ -98,7 +98,7 @@ class DatumCompiler:
         if len(others) == 1:
             return others[0]
         name = full_name(schema.name or "", self.options.scrub_invalid_names)
-        kind = "record" if schema.type is Type.STRUCT else AVRO_KINDS.get(schema.type, "int")
+        kind = "record" if schema.type is SchemaType.STRUCT else AVRO_KINDS.get(schema.type, "int")
         for index in others:
             branch = avro.branches[index]
             if branch.full_name == name or branch.kind == kind:
@@ -112,21 +112,21 @@ class DatumCompiler:
         if schema.name in _LOGICAL:
             return _logical(*_LOGICAL[schema.name])
         match schema.type:
-            case Type.INT8 | Type.INT16 | Type.INT32 | Type.INT64:
+            case SchemaType.INT8 | SchemaType.INT16 | SchemaType.INT32 | SchemaType.INT64:
                 return _integer(schema, _RANGES[schema.type])
-            case Type.FLOAT32 | Type.FLOAT64:
+            case SchemaType.FLOAT32 | SchemaType.FLOAT64:
                 return _checked(schema, float)
-            case Type.BOOLEAN:
+            case SchemaType.BOOLEAN:
                 return _checked(schema, bool)
-            case Type.STRING:
+            case SchemaType.STRING:
                 return _symbol(schema, avro) if avro.kind == "enum" else _checked(schema, str)
-            case Type.BYTES:
+            case SchemaType.BYTES:
                 return _bytes(schema, avro)
-            case Type.ARRAY:
+            case SchemaType.ARRAY:
                 return self._array(schema, avro)
-            case Type.MAP:
+            case SchemaType.MAP:
                 return self._map(schema, avro)
-            case Type.STRUCT:
+            case SchemaType.STRUCT:
                 return self._members(schema, avro) if is_union(schema) else self._struct(schema, avro)
 
     def _array(self, schema: Schema, avro: AvroType) -> Change:

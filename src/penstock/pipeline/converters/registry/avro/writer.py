@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any
 
 from penstock.api.errors import DataError
-from penstock.api.schema import Schema, Type
+from penstock.api.schema import Schema, SchemaType
 from penstock.pipeline.converters.registry.avro.fastavro_schema import for_fastavro
 from penstock.pipeline.converters.registry.avro.model import AvroType
 from penstock.pipeline.converters.registry.avro.options import AvroOptions
@@ -21,8 +21,8 @@ from penstock.pipeline.converters.registry.avro.to_datum import Change, DatumCom
 from penstock.pipeline.converters.registry.extras import load
 from penstock.pipeline.values.class_names import class_name
 
-_RANGES = {Type.INT8: 7, Type.INT16: 15, Type.INT32: 31, Type.INT64: 63}
-_PLAIN = {**dict.fromkeys(_RANGES, int), Type.FLOAT64: float, Type.BOOLEAN: bool, Type.STRING: str}
+_RANGES = {SchemaType.INT8: 7, SchemaType.INT16: 15, SchemaType.INT32: 31, SchemaType.INT64: 63}
+_PLAIN = {**dict.fromkeys(_RANGES, int), SchemaType.FLOAT64: float, SchemaType.BOOLEAN: bool, SchemaType.STRING: str}
 _AVRO_OF_PLAIN = {int: ("int", "long"), float: ("double",), bool: ("boolean",), str: ("string",)}
 
 
@@ -73,7 +73,7 @@ class AvroWriter:
 
     def _plain_fields(self) -> list[tuple[str, type, bool, int]] | None:
         """Name, type, whether it may be null, and bits of each field, if the struct can be taken as it is."""
-        if self.schema is None or self.schema.type is not Type.STRUCT or self.avro.kind != "record":
+        if self.schema is None or self.schema.type is not SchemaType.STRUCT or self.avro.kind != "record":
             return None
         if [f.name for f in self.schema.fields] != [f.name for f in self.avro.fields] or not self.schema.fields:
             return None

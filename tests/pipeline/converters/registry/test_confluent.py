@@ -1,0 +1,117 @@
+"""The other side of a topic is Confluent's own serializers and deserializers, the registry a real one."""
+
+from __future__ import annotations
+
+import datetime as dt
+import uuid
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from penstock.api.converter import Converter
+from penstock.api.errors import DataError
+from penstock.api.schema import (
+    BOOLEAN,
+    BYTES,
+    DATE,
+    FLOAT64,
+    INT32,
+    INT64,
+    OPTIONAL_STRING,
+    STRING,
+    TIMESTAMP,
+    array,
+    decimal,
+    map_of,
+    struct,
+)
+from penstock.pipeline.converters import AvroConverter
+
+avro = pytest.importorskip("confluent_kafka.schema_registry.avro")
+from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient  # noqa: E402
+from confluent_kafka.serialization import MessageField, SerializationContext  # noqa: E402
+
+pytestmark = pytest.mark.integration
+
+MOMENT = dt.datetime(2024, 2, 29, 12, 30, 0, 123000, tzinfo=dt.UTC)
+SCHEMA = struct(
+    ("id", INT64), ("name", STRING), ("price", FLOAT64), ("paid", BOOLEAN), ("note", OPTIONAL_STRING),
+    ("amount", decimal(2)), ("day", DATE), ("at", TIMESTAMP), ("tags", array(STRING)),
+    ("counts", map_of(STRING, INT32)), ("raw", BYTES), ("inner", struct(("x", INT32), name="org.example.Inner")),
+    name="org.example.Order",
+)  # fmt: skip
+VALUE = {
+    "id": 2**40, "name": "é😀", "price": 1.5, "paid": True, "note": None, "amount": Decimal("12.34"),
+    "day": dt.date(2024, 2, 29), "at": MOMENT, "tags": ["a", "b"], "counts": {"x": 1}, "raw": b"\0\xff",
+    "inner": {"x": -1},
+}  # fmt: skip
+
+
+@pytest.fixture
+def topic() -> str:
+    return f"orders-{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def client(registry_url: str) -> SchemaRegistryClient:
+    return SchemaRegistryClient({"url": registry_url})
+
+
+def converter(kind: type[Converter], registry_url: str, **settings: str) -> Any:
+    made = kind()
+    made.configure({"schema.registry.url": registry_url, **settings}, is_key=False)
+    return made
+
+
+def context(topic: str) -> SerializationContext:
+    return SerializationContext(topic, MessageField.VALUE)
+
+
+def test_confluents_deserializer_reads_our_avro(registry_url, client, topic):
+    data = converter(AvroConverter, registry_url).from_connect(topic, (), SCHEMA, VALUE)
+    assert avro.AvroDeserializer(client)(data, context(topic)) == VALUE
+
+
+def test_we_read_the_avro_of_confluents_serializer(registry_url, client, topic):
+    text = converter(AvroConverter, registry_url).target(SCHEMA).text.text
+    data = avro.AvroSerializer(client, text)(VALUE, context(topic))
+    schema, value = converter(AvroConverter, registry_url).to_connect(topic, (), data)
+    assert value == VALUE
+    assert (schema.name, schema.version) == ("org.example.Order", 1)
+    # Ids are found again: nothing is registered twice.
+    assert converter(AvroConverter, registry_url).from_connect(topic, (), SCHEMA, VALUE) == data
+
+
+def test_avro_schemas_may_refer_to_others(registry_url, client, topic):
+    inner = '{"type":"record","name":"Inner","namespace":"org.other","fields":[{"name":"x","type":"int"}]}'
+    client.register_schema(f"{topic}-inner", Schema(inner, "AVRO"))
+    outer = (
+        '{"type":"record","name":"Outer","namespace":"org.other","fields":[{"name":"one","type":"Inner"},'
+        '{"name":"many","type":{"type":"array","items":"org.other.Inner"}}]}'
+    )
+    references = [SchemaReference("org.other.Inner", f"{topic}-inner", 1)]
+    value = {"one": {"x": 1}, "many": [{"x": 2}]}
+    data = avro.AvroSerializer(client, Schema(outer, "AVRO", references))(value, context(topic))
+    schema, found = converter(AvroConverter, registry_url).to_connect(topic, (), data)
+    assert found == value
+    assert schema.field("one").schema.name == "org.other.Inner"
+
+
+def test_each_avro_record_is_read_with_its_writers_schema(registry_url, topic):
+    older = struct(("id", INT64), name="org.example.Thing")
+    newer = struct(("id", INT64), ("name", STRING.with_(optional=True)), name="org.example.Thing")
+    ours = converter(AvroConverter, registry_url)
+    data = ours.from_connect_batch(
+        [topic] * 3, [()] * 3, [older, newer, older], [{"id": 1}, {"id": 2, "name": "b"}, {"id": 3}]
+    )
+    schemas, values = converter(AvroConverter, registry_url).to_connect_batch([topic] * 3, [()] * 3, data)
+    assert values == [{"id": 1}, {"id": 2, "name": "b"}, {"id": 3}]
+    assert [schema.version for schema in schemas] == [1, 2, 1]
+
+
+def test_an_incompatible_schema_is_refused_in_the_registrys_words(registry_url, topic):
+    ours = converter(AvroConverter, registry_url)
+    ours.from_connect(topic, (), struct(("id", INT64), name="org.example.Thing"), {"id": 1})
+    with pytest.raises(DataError, match=rf"subject {topic}-value.*HTTP status 409"):
+        ours.from_connect(topic, (), struct(("id", STRING), name="org.example.Thing"), {"id": "x"})

@@ -1,0 +1,52 @@
+"""Random Connect schemas and values are the same after the way to bytes and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from penstock.api.schema import Schema
+from penstock.pipeline.converters import AvroConverter
+from pipeline.converters.registry.connect_data import schemas_with_values
+from pipeline.converters.registry.registry_double import RegistryDouble, running_double
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[RegistryDouble]:
+    with running_double() as double:
+        yield double
+
+
+class RoundTrip:
+    """A converter that writes and one that reads; the topic is another one for each schema."""
+
+    def __init__(self, kind: type[Any], double: RegistryDouble, **config: str) -> None:
+        self.write, self.read = kind(), kind()
+        for converter in (self.write, self.read):
+            converter.configure({"schema.registry.url": double.url, **config}, False)
+        self.topics = 0
+
+    def __call__(self, schema: Schema, values: list[Any]) -> Schema:
+        self.topics += 1
+        count, topics = len(values), [f"t{self.topics}"] * len(values)
+        data = self.write.from_connect_batch(topics, [()] * count, [schema] * count, values)
+        assert data == [self.write.from_connect(topics[0], (), schema, value) for value in values]
+        schemas, found = self.read.to_connect_batch(topics, [()] * count, data)
+        assert found == values
+        return schemas[0]
+
+
+@pytest.fixture(scope="module")
+def avro(shared: RegistryDouble) -> RoundTrip:
+    pytest.importorskip("fastavro")
+    return RoundTrip(AvroConverter, shared)
+
+
+@settings(max_examples=100)
+@given(schemas_with_values())
+def test_avro(avro, pair):
+    schema, values = pair
+    assert avro(schema, values).with_(version=None) == schema
