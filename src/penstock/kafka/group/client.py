@@ -1,4 +1,4 @@
-"""A worker's Java client settings as arguments of kafka-python, the client of the group protocol (``kafka.group``).
+"""A worker's Java client settings as arguments of kafka-python, the client of the group protocol (``connection``).
 
 Numbers have the defaults of Connect's DistributedConfig, where kafka-python's are others.
 """

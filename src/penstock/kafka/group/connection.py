@@ -1,8 +1,8 @@
-"""The connection to the group's coordinator, and the leader's part in a rebalance: what kafka-python does for us.
+"""The connection to the group's coordinator, and the leader's part in a rebalance, through kafka-python.
 
-``BaseCoordinator`` speaks the group protocol on a network thread of its own; it asks for what a member offers when it
-joins and, on the leader, for everybody's assignment, and must be answered at once. Both answers come from values at
-hand: the snapshot last published, and the pure ``core.group.assignment``.
+``BaseCoordinator`` speaks the group protocol on a network thread of its own; when it joins it
+asks for the member's metadata and, on the leader, for the assignment of all members, and must be answered at once. Both
+answers come from values in memory: the snapshot last published, and the pure ``core.group.assignment``.
 
 This is the only file that knows kafka-python's coordinator, which is no stable interface.
 """
@@ -26,7 +26,7 @@ from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Ow
 from penstock.kafka.group.protocol import VERSIONS, decode_assignment, decode_metadata, encode_assignment, offers
 
 log = logging.getLogger(__name__)
-# Each of its attempts to connect is a line; what a person must know is said by `kafka.group`, once per change.
+# It logs each attempt to connect; `kafka.group` logs what an operator must know, once per change.
 if (kafka_log := logging.getLogger("kafka")).level == logging.NOTSET:
     kafka_log.setLevel(logging.CRITICAL)
 
@@ -45,7 +45,7 @@ REFUSALS = {
 
 
 class JoinRefusedError(Exception):
-    """Kafka answers and says no; the message is a sentence."""
+    """The coordinator refuses this member; the message is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class CompletedRebalance:
     generation: int
     member_id: str
     version: int
-    told: Assignment
+    assignment: Assignment
     owners: Owners | None
 
 
@@ -132,10 +132,10 @@ class GroupConnection:
         return True
 
     def close(self) -> None:
-        """The broker counts this member until it has left or its session is over; ``open`` takes it up again.
+        """The broker counts this member until it has left or its session is over; ``open`` reconnects.
 
-        Contact is lost and what ran here is stopped; so is what others ran, if they lost contact too. Should this
-        member lead again, nothing is to be held back for members that seem to be missing.
+        Contact is lost and what ran here is stopped; so is what others ran, if they lost contact too. If this
+        member leads again, it must not hold work back for members that seem to be missing.
         """
         self._memory = AssignorMemory()
         self._taken, self._confirmed_s = None, -math.inf
@@ -153,7 +153,7 @@ class GroupConnection:
 
     @property
     def unanswered_ms(self) -> int:
-        """Since the last answer to a heartbeat; 0 while none are sent."""
+        """Milliseconds since the last answer to a heartbeat; 0 while none are sent."""
         coordinator = self._coordinator
         if coordinator is None or coordinator.state is not MemberState.STABLE:
             return 0
@@ -179,10 +179,10 @@ class GroupConnection:
         )
 
     def request_join(self) -> None:
-        """Seen even if a rebalance is being joined at this moment, whose end resets kafka-python's own flag."""
+        """Counts even while a rebalance is being joined, the end of which resets kafka-python's own flag."""
         self.rejoins_requested += 1
 
-    def worker_is_alive(self) -> None:
+    def keep_alive(self) -> None:
         """Without this the heartbeats stop after ``rebalance.timeout.ms``."""
         if self._coordinator is not None:
             try:
@@ -192,7 +192,10 @@ class GroupConnection:
                 self._coordinator.request_rejoin()
 
     def join(self, timeout_ms: int) -> CompletedRebalance | None:
-        """Join, or go on joining, for at most this long; None if there is more to wait for. Raises JoinRefusedError."""
+        """Join, or continue joining, for at most this long; None if it is not completed yet.
+
+        Raises JoinRefusedError.
+        """
         coordinator = self._coordinator
         assert coordinator is not None
         self._forget_completed()
@@ -216,7 +219,11 @@ class GroupConnection:
             try:
                 self._coordinator.maybe_leave_group(reason, LEAVE_TIMEOUT_MS)
             except Exception as failure:
-                log.info("Group %s was not told that this worker leaves it: %r", self.group_id, failure)
+                log.info(
+                    "Failed to leave group %s explicitly: %r; it will notice by the end of the session",
+                    self.group_id,
+                    failure,
+                )
 
     def _refused(self, failure: Exception) -> JoinRefusedError:
         if sentence := REFUSALS.get(type(failure)):

@@ -1,10 +1,10 @@
-"""A worker's membership in its group: when it joins, what must be stopped before, when it is lost. KIP-415.
+"""A worker's membership in its group: when it joins, what it must stop before, when it is lost. KIP-415.
 
 Keeps what Java's ``WorkerCoordinator`` promises its ``WorkerRebalanceListener``, as events in a queue instead of calls
-that block: what is revoked is stopped before the member joins again, a worker that can't reach the group is told to
-stop everything, and a worker that no longer ticks leaves the group instead of being kept in it by its heartbeats.
+that block: what is revoked is stopped before the member joins again, a worker that can't reach the group must stop
+everything, and a worker that no longer ticks leaves the group instead of being kept in it by its heartbeats.
 
-One thread (``_run``) joins, leaves and delivers. What the worker says is noted, and the thread woken.
+One thread (``_run``) joins, leaves and delivers. Calls of the worker are noted, and wake the thread.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class GroupMember:
         self._leaving: str | None = None
         self._forgets = False
         self._ticked_ms = _now_ms()
-        self._running: Assignment | None = None  # what this member is to run, as it will tell when it joins
+        self._running: Assignment | None = None  # what this member runs, which it sends when it joins
         self._arrived: Joined | None = None  # to be delivered once revocations are confirmed
         self._revocations: list[_Revocation] = []
         self._confirmations: queue.SimpleQueue[Callable[[bool], None]] = queue.SimpleQueue()
@@ -109,7 +109,7 @@ class GroupMember:
         self._thread.start()
 
     def publish(self, snapshot: ClusterConfigSnapshot) -> None:
-        """Called whenever the worker has read more of the config topic. Does not ask for a rebalance."""
+        """Called whenever the worker has read more of the config topic. Does not start a rebalance."""
         self._connection.snapshot = snapshot
         self._wake.set()
 
@@ -136,7 +136,7 @@ class GroupMember:
     def leave(self, reason: str, keeps_work: bool = True) -> None:
         """Leave the group for now, as Java does when it takes too long to read the log; ``request_rejoin`` ends it.
 
-        Then it says to run what it ran before, if it ``keeps_work``.
+        When it joins again it claims what it ran before, if it ``keeps_work``.
         """
         self._waits_for_request = True
         self._forgets = self._forgets or not keeps_work
@@ -150,7 +150,7 @@ class GroupMember:
         if self._thread.is_alive():
             self._thread.join(timeout)
 
-    # All that follows runs in the group's thread.
+    # The following methods run in the group's thread.
 
     def _run(self) -> None:
         pause_s = 0.0
@@ -210,30 +210,30 @@ class GroupMember:
             self._wake.set()
 
     def _take_up(self, joined: CompletedRebalance) -> None:
-        """Revoke what has been taken away, and have everything to run ready for when that is confirmed."""
-        told = joined.told
+        """Revoke what was taken away, and prepare the new assignment for when that is confirmed."""
+        assignment = joined.assignment
         before = self._running or Assignment()
         self.protocol_version = joined.version
-        if told.failed:
+        if assignment.failed:
             self._waits_for_request = True
             gone_connectors, gone_tasks = set[str](), set[TaskId]()
         elif joined.version == 0:
             # After a change from an incremental protocol to the eager one something may still run from before.
-            gone_connectors = set(before.connectors) - set(told.connectors)
-            gone_tasks = set(before.tasks) - set(told.tasks)
+            gone_connectors = set(before.connectors) - set(assignment.connectors)
+            gone_tasks = set(before.tasks) - set(assignment.tasks)
             before = Assignment()
         else:
-            gone_connectors, gone_tasks = set(told.revoked_connectors), set(told.revoked_tasks)
+            gone_connectors, gone_tasks = set(assignment.revoked_connectors), set(assignment.revoked_tasks)
         now = replace(
-            told,
-            connectors=told.connectors + tuple(c for c in before.connectors if c not in gone_connectors),
-            tasks=told.tasks + tuple(t for t in before.tasks if t not in gone_tasks),
+            assignment,
+            connectors=assignment.connectors + tuple(c for c in before.connectors if c not in gone_connectors),
+            tasks=assignment.tasks + tuple(t for t in before.tasks if t not in gone_tasks),
         )
         self._running = replace(now, revoked_connectors=(), revoked_tasks=())
         if gone_connectors or gone_tasks:
             gone = (tuple(sorted(gone_connectors)), tuple(sorted(gone_tasks)))
-            self._deliver(Revoked(told.leader, *gone, self._revocation()))
-        leader = told.leader == joined.member_id
+            self._deliver(Revoked(assignment.leader, *gone, self._revocation()))
+        leader = assignment.leader == joined.member_id
         self._arrived = Joined(joined.generation, joined.member_id, joined.version, now, leader, joined.owners)
 
     def _revocation(self) -> Callable[[], None]:
@@ -260,16 +260,16 @@ class GroupMember:
                 f"The coordinator of group {self.group_id} can't be reached"
                 f" by way of bootstrap.servers={self._bootstrap_servers}"
             )
-            log.warning("%s; it is searched for on and on", reason)
+            log.warning("%s; retrying", reason)
             self._deliver(CoordinatorUnknown(reason))
             self._lose(reason)
 
     def _lose(self, reason: str) -> None:
         self._deny_confirmations()
-        self._connection.close()  # a connection that is silent rather than broken would be waited for too long
+        self._connection.close()  # it would wait too long for a connection that is silent rather than broken
         if self._running is not None:
             running, self._running, self._arrived = self._running, None, None
-            self._waits_for_request = False  # what the worker was about to ask for is out of date
+            self._waits_for_request = False  # the worker's next request is out of date
             self._deliver(Lost(reason, running.connectors, running.tasks, self._revocation()))
 
     def _watch_worker(self, now_ms: int) -> None:
@@ -278,7 +278,7 @@ class GroupMember:
             self._expire(f"The worker has not polled the group for {now_ms - self._ticked_ms} ms")
         self._worker_silent = silent
         if not silent:
-            self._connection.worker_is_alive()
+            self._connection.keep_alive()
         for revocation in self._revocations:
             overdue = now_ms - revocation.since_ms > self._rebalance_timeout_ms and not revocation.confirmed.is_set()
             if overdue and not revocation.overdue:
@@ -298,13 +298,13 @@ class GroupMember:
             reason = f"Membership in group {self.group_id} failed: {failure!r}"
         if reason != self._refusal:
             self._refusal = reason
-            log.error("%s; it is tried again every %d s", reason, RETRY_S)
+            log.error("%s; retrying every %d s", reason, RETRY_S)
             self._deliver(Failed(reason))
         self._lose(reason)
 
 
 class _Revocation:
-    """Something that the worker was told to stop, and has not yet confirmed to have stopped."""
+    """Work that the worker must stop, and has not yet confirmed to have stopped."""
 
     def __init__(self, since_ms: int) -> None:
         self.since_ms = since_ms

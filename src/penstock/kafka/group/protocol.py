@@ -1,4 +1,4 @@
-"""Java Connect's bytes in the group protocol: what a worker tells when it joins, and what it is then told to run.
+"""Java Connect's bytes in the group protocol: the metadata with which a worker joins, and its assignment.
 
 Keeps the formats of ``ConnectProtocol`` (version 0, eager) and ``IncrementalCooperativeConnectProtocol`` (version 1,
 and version 2, which is the same and says that requests between workers are signed, KIP-507), so that Java's workers
