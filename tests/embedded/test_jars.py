@@ -87,7 +87,7 @@ def test_another_checksum_is_refused_and_not_kept(tmp_path: Path, repository: Pa
         ensure([ONE], tmp_path / "cache")
     assert str(refused.value) == (
         f"{repository.as_uri()}/ served one-1.0.jar with another checksum than the pinned sha256 {ONE.sha256}: "
-        "it was not kept; ask whoever runs that repository, or set PENSTOCK_MAVEN_REPOSITORY to another."
+        "it was not kept; tell the owner of that repository, or set PENSTOCK_MAVEN_REPOSITORY to another."
     )
     assert [file.name for file in (tmp_path / "cache").iterdir()] == [".lock"]
 

@@ -15,7 +15,7 @@ CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
 
 
 class Answers:
-    """Gives these answers, one after the other, the last one for ever; keeps what was asked."""
+    """Gives these answers, one after the other, the last one repeatedly; records the requests."""
 
     def __init__(self, *answers: tuple[int, Any]) -> None:
         self.answers = list(answers)

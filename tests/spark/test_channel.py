@@ -180,7 +180,7 @@ def test_a_task_that_hears_nothing_leaves_before_its_lease_is_over() -> None:
         while (said := worker.receive())["say"] == "beat":
             pass
         assert said["say"] == "lost"
-        assert said["reason"].startswith("Nothing was heard of the worker for ")
+        assert said["reason"].startswith("No heartbeat of the worker for ")
         assert happened.get(timeout=30) == "end"
 
 

@@ -174,7 +174,7 @@ def test_only_the_expected_attempt_of_the_expected_run_is_admitted_and_only_once
         return str(refused.value)
 
     assert "has been admitted already" in refusal()
-    assert "Spark started it again by itself" in refusal(attempt=1)
+    assert "Spark started it a second time" in refusal(attempt=1)
     assert "run 2 of task" in refusal(run=2)
     assert "does not know its key" in refusal(key="00" * 32)
     assert "does not know its key" in refusal(connector="nobody")
@@ -238,7 +238,7 @@ def test_a_process_that_hangs_loses_its_lease(hosted: Any, spec: Spec) -> None:
     process = psutil.Process(process_of(hosted, one))
     process.suspend()
     failed, _ = hosted.events.until(TaskEnded, id_of(one))
-    assert "Nothing was heard of the task" in failed.trace
+    assert "No heartbeat of the task" in failed.trace
     assert not alive(process)
 
 

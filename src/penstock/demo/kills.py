@@ -1,7 +1,7 @@
 """Ends parts of a worker by SIGKILL, as a crash or a lack of memory would, and finds their processes for it.
 
 The processes that work for a worker are its descendants: Spark's driver, Spark's Java, and one process for every task,
-which is told by the file that it has open.
+recognized by the file that it has open.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def kill(pid: int) -> None:
 
 def _first_below(pid: int, fits: Callable[[Process], bool]) -> int | None:
     """The first process below this one that ``fits``. Processes may end meanwhile."""
-    import psutil  # comes with the demo's data, without which nobody gets here
+    import psutil  # installed together with the demo's data
 
     with suppress(psutil.NoSuchProcess):
         for process in psutil.Process(pid).children(recursive=True):

@@ -29,7 +29,7 @@ class Tally:
     missing: int
     duplicates: int
     foreign: int
-    """Lines that nobody sent."""
+    """Lines that were not sent."""
     checksum: str
     """SHA-256 of the sorted lines, each with its end: ``LC_ALL=C sort FILE | sha256sum`` says the same."""
 

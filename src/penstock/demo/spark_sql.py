@@ -1,4 +1,4 @@
-"""Spark SQL over folders of files, for whoever has no Spark: a Spark of its own answers one question and ends.
+"""Spark SQL over folders of files: a Spark of its own runs one query and ends.
 
 ``ask("SELECT carrier, avg(delay) FROM flights GROUP BY carrier", flights="/data/flights")``
 """

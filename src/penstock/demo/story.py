@@ -20,7 +20,7 @@ from penstock.demo.stage import Options, Stage, folder, open_stage
 BATCH = 10_000
 """Lines of one transaction."""
 KILL_BATCHES = 1_000
-"""Transactions when something is to be killed, small ones, so that there is a middle to kill it in."""
+"""Number of transactions of a demo with kills: small ones, so that a kill hits in the middle."""
 
 Step = Callable[[Stage], None]
 
@@ -34,9 +34,9 @@ STEPS: tuple[Step, ...] = (show_connectors, delays.show_delays)
 
 
 def run(options: Options, console: Console, steps: Sequence[Step] = STEPS) -> proof.Proof:
-    """``steps`` are taken when all has arrived, before it is counted. Nothing is left running, unless it is to be kept.
+    """Run the demo; ``steps`` run when all records have arrived, before they are counted.
 
-    Raises DemoError when anything is not as it should be.
+    Raises DemoError when a record is missing or duplicated, or a process fails. Only ``keep`` leaves anything running.
     """
     began = time.monotonic()
     with folder(options) as where:
@@ -58,7 +58,7 @@ def run(options: Options, console: Console, steps: Sequence[Step] = STEPS) -> pr
 
 
 def _flow(stage: Stage, total: int, wanted: Sequence[Kill]) -> proof.InTopic:
-    """Show the flow until all of it has arrived; kill in its middle what is to be killed. The answer is the topic."""
+    """Show the progress until all records have arrived, with kills meanwhile. Returns the topic's content."""
     content, growing = stage.source_file.read_bytes(), Growing(stage.sink_file)
     to_kill = list(wanted)
     with bars(stage.console, total) as shown:

@@ -1,4 +1,4 @@
-"""Downloads with Apache Ivy, which lies in the PySpark wheel and is told what to fetch by a list of modules."""
+"""Downloads with Apache Ivy, which is in the PySpark wheel and gets a list of modules to fetch."""
 
 from __future__ import annotations
 

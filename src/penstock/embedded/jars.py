@@ -93,7 +93,7 @@ def fetch(wanted: list[Jar], directory: Path, runtime: Java, repository: str) ->
             if not jar.is_intact(scratch):
                 raise EmbeddedError(
                     f"{repository} served {jar.name} with another checksum than the pinned sha256 {jar.sha256}: "
-                    "it was not kept; ask whoever runs that repository, or set PENSTOCK_MAVEN_REPOSITORY to another."
+                    "it was not kept; tell the owner of that repository, or set PENSTOCK_MAVEN_REPOSITORY to another."
                 )
             with writing(directory):
                 (scratch / jar.name).replace(directory / jar.name)

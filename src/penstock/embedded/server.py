@@ -1,7 +1,7 @@
-"""What a single-node broker is told, and what its log says when it can't start. Pure text, no process.
+"""Settings of a single-node broker, and the reason in its log when it can't start. Pure text, no process.
 
 A combined KRaft node (KIP-833): broker and controller in one JVM. Replication factors are 1 and a rebalance starts at
-once, since nobody waits for other brokers or members here; everything else is Kafka's default.
+once, since there are no other brokers or members to wait for; everything else is Kafka's default.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The worker's end of the channel: who may come in, and what is said to and heard from a task that did.
+"""The worker's end of the channel: the admission of tasks, and the messages of those admitted.
 
-A process that Spark starts is nobody until it is admitted: Spark may start a task again by itself, and a process that
-was thought dead may still be on its way. Whoever presents another run, attempt or key than the expected one is told to
-exit.
+Spark may start a task a second time, and a process that was given up may still be connecting. A process that presents
+another run, attempt or key than the expected one is refused, and ends.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from penstock.spark.channel import (
 log = logging.getLogger(__name__)
 
 PATIENCE = 10.0
-"""Seconds a stranger gets to present itself."""
+"""Seconds that a connection has for the proof of its key."""
 GRACE = 0.5
 """Seconds for reading what a task has said before its lease was found to have run out."""
 
@@ -103,8 +102,8 @@ async def welcome(
     ready: Callable[[Message], asyncio.Future[Any] | None],
     admit: Callable[[Message, Link], Message],
 ) -> None:
-    """Meet whoever has connected. ``ready`` is what is waited for before it can be admitted, however it comes out;
-    ``admit`` answers with what the task is told, or raises RefusedError.
+    """Admit a connection or refuse it. ``ready`` is awaited before, whatever its outcome; ``admit`` returns the message
+    for the task, or raises RefusedError.
     """
     try:
         keep_alive(writer.get_extra_info("socket"))

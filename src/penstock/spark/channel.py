@@ -1,10 +1,10 @@
-"""How a task and its worker talk: JSON messages over TCP, each preceded by its length, after both have proved that they
-know the key of this run of this task. Nothing is ever unpickled.
+"""The channel between a task and its worker: JSON messages over TCP, each preceded by its length.
 
-The worker holds the *lease* of a task: with every heartbeat that comes from the task it begins anew, and each
-heartbeat is sent back. So the task knows of a moment at which the lease certainly held (when it sent the last one that
-came back), and ends before the worker may give up on it, however the network failed. Java's tasks are threads of the
-worker and need none of this.
+Both sides first prove that they know the key of this run of the task. Nothing is ever unpickled.
+
+The worker holds the *lease* of a task: every heartbeat of the task renews it, and each heartbeat is sent back. So the
+task knows of a moment at which the lease certainly held (when it sent the last one that came back), and ends before the
+worker may give up on it, however the network failed. Java's tasks are threads of the worker and need none of this.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BEAT = 1.5
 ADMISSION = 150.0
 """Seconds that a worker may take until it admits a task that has presented itself."""
 LEAVE_AT = 0.6
-"""The part of the lease after which a task that hears nothing is told to end and to commit nothing more."""
+"""The part of the lease after which a task without a heartbeat of its worker stops and commits nothing more."""
 EXIT_AT = 0.9
 """The part of the lease after which its process ends whatever it does."""
 
@@ -176,7 +176,7 @@ class TaskChannel:
             silence = now - self._renewed
             if silence >= lease * LEAVE_AT and not left:
                 left = True
-                reason = f"Nothing was heard of the worker for {silence:.1f} s: one of the two was frozen or cut off"
+                reason = f"No heartbeat of the worker for {silence:.1f} s: one of the two was frozen or cut off"
                 self._say_now({"say": "lost", "reason": reason}, lease / 20)
                 leave()
             if silence >= lease * EXIT_AT:
@@ -199,7 +199,7 @@ class TaskChannel:
                 end()
 
     def _say_now(self, message: Message, patience: float = 0.0) -> None:
-        # Does not wait for a worker that does not read: whoever waits can't see that the lease runs out.
+        # Does not wait for a worker that does not read: the lease may run out meanwhile.
         if self._sending.acquire(timeout=patience):
             try:
                 if select.select([], [self._socket], [], patience)[1]:

@@ -38,7 +38,7 @@ def prefer_installed_pyspark() -> None:
     """Spark puts its zipped copy of PySpark and a jar on the path; where they belong to the installed PySpark, it is
     used.
 
-    From a zip file every start would compile everything anew, and every task, when it forgets what it knew of the path,
+    From a zip file every start would compile everything again, and every task, when it clears its import caches,
     would read the file's directory again: 13 MB and 50 ms each.
     """
     path = sys.path[:]
@@ -68,7 +68,7 @@ def import_everything() -> None:
 
 
 def import_plugins() -> None:
-    """The worker's plugins as well, unless one of them starts a thread when it is imported: then begin anew without."""
+    """Import the worker's plugins, unless one of them starts a thread on import: then start again without them."""
     if ALONE in os.environ:
         return
     from penstock.spark.settings import PLUGIN_PATH

@@ -1,4 +1,4 @@
-"""Spark's driver: ``python -m penstock.spark.driver <descriptor>``, a child of the worker, spoken to over one socket.
+"""Spark's driver: ``python -m penstock.spark.driver <descriptor>``, a child of the worker, connected by a socket.
 
 Every hosted task is a Spark job of one partition in a job group of its own, so that it can be seen and cancelled by
 name. When the socket closes, the worker is gone, and this process, its Java and all tasks go too.
@@ -43,11 +43,11 @@ class Driver:
         self._commands: queue.Queue[Message] = queue.Queue()
         self._ending = threading.Lock()
         self._wanted = threading.Event()
-        """Somebody has asked for something: Java need not be warmed up any more."""
+        """Set by the first command: Java need not be warmed up any more."""
         threading.Thread(target=self._listen, name="worker", daemon=True).start()
 
     def run(self) -> None:
-        """Start Spark, then do what the worker says; never returns."""
+        """Start Spark, then execute the worker's commands; never returns."""
         conf = self._commands.get()["conf"]
         try:
             self._begin(conf)
@@ -68,18 +68,18 @@ class Driver:
                     self.counts.show(command["group"], command["values"])
                 case "stop":
                     if not str(self.sc.master).startswith("local["):
-                        # Says goodbye to a cluster, which would start executors anew for one that is just gone.
+                        # Unregisters from the cluster, which would replace executors of a driver that just disappears.
                         self.sc.stop()
                     self.end("Spark was stopped.")
 
     def end(self, reason: str) -> None:
-        """End Java, then this process: from whatever thread, in whatever state the rest of it is."""
-        self._ending.acquire()  # whoever comes second waits for the end
+        """End Java, then this process. Called from any thread, in any state of the others."""
+        self._ending.acquire()  # a second caller waits for the end
         with suppress(OSError):
             self._say({"say": "died", "reason": reason})
         java = self._java()
         if java is not None:
-            # Java's connections to this process break now, which is nothing to be told.
+            # Java's connections to this process break now; their errors are not worth logging.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
             java.terminate()
             try:
@@ -89,7 +89,7 @@ class Driver:
         os._exit(0)
 
     def _begin(self, conf: dict[str, str]) -> None:
-        # Spark waits for its Java in a loop of its own; the worker wants to know of it whatever happens afterwards.
+        # The worker gets Java's pid first, so that it can kill it whatever happens afterwards.
         self.sc: SparkContext = start(conf)
         java = self._java()
         assert java is not None
@@ -127,8 +127,8 @@ class Driver:
         """One hosted task, for as long as it runs."""
         error = None
         try:
-            # Not by an interrupt: whoever waits for a fork would take it for the forking process's death, and Spark
-            # would end that one and with it every task that was ever forked from it.
+            # Not by an interrupt: a thread that waits for a fork would take it for the death of the forking process,
+            # and Spark would end that one and with it every task that was ever forked from it.
             self.sc.setJobGroup(command["group"], command["description"], interruptOnCancel=False)
             self.one.mapPartitions(functools.partial(task.host, command["payload"])).collect()
         except Exception as problem:
@@ -177,7 +177,7 @@ class Driver:
 
 
 def _advice(error: BaseException, conf: Mapping[str, str]) -> str:
-    """What can be done about a full disk: it is not said which one is full."""
+    """Advice for a full disk, which Spark's message does not name."""
     if "No space left on device" not in str(error):
         return ""
     folder = os.environ.get("SPARK_LOCAL_DIRS") or conf.get("spark.local.dir") or tempfile.gettempdir()

@@ -57,7 +57,7 @@ class HostedTasks:
         """Start a run of a task. ``TaskWaiting`` until it is admitted, then what it says, then ``TaskEnded``, whatever
         happens.
 
-        ``complete`` is what the task is told in place of ``spec``, which then need only say what is to be started. It
+        ``complete`` is what the task gets in place of ``spec``, which then need only name the task and its class. It
         is waited for before the task is admitted and before the run has ended; its error is the task's failure.
         """
         self._call(self._run, spec, complete)
@@ -160,7 +160,7 @@ class HostedTasks:
             await asyncio.wait(lives, timeout=timeout)
         for run in self._runs.values():
             run.kill()
-        # Whoever is left on another machine notices by himself that the worker is gone.
+        # Tasks on other machines end when they lose contact with the worker.
         await self._driver.close(max(3.0, deadline - self._loop.time()))
         if lives:
             await asyncio.wait(lives, timeout=1.0)

@@ -1,5 +1,4 @@
-"""How Spark is started: what Penstock chooses, what it insists on, and what is left to the ``spark.*`` settings of the
-worker.
+"""How Spark is started: Penstock's defaults, what it requires, and the ``spark.*`` settings of the worker.
 
 A hosted task is one long Spark task that must never run twice and that does its own input and output, which is not
 what Spark's defaults are made for. What the user sets goes to Spark as it is, unless it would break a promise of hosted
@@ -51,7 +50,7 @@ _CHOSEN = {
     "spark.default.parallelism": str(os.cpu_count() or 1),
 }
 
-_INSISTED = {
+_REQUIRED = {
     "spark.speculation": ("false", "a second copy of a task would read and write everything twice"),
     "spark.task.maxFailures": ("1", "it is Connect that restarts tasks, when it is asked to"),
     "spark.python.use.daemon": ("true", "every task is forked from a process that has imported Penstock"),
@@ -70,12 +69,12 @@ class HostSettings:
     """The ``spark.*`` keys of the worker's properties."""
     worker_id: str = "worker"
     lease: float = 10.0
-    """``penstock.task.lease.ms``: a task and its worker that don't hear of each other for so long have parted.
+    """``penstock.task.lease.ms``: a task ends, and its worker gives it up, after so long without a heartbeat.
 
-    By default so short that the tasks of a worker that hangs have ended before its group takes it for dead.
+    By default so short that the tasks of a worker that hangs have ended before its group expels it.
     """
     graceful: float = 5.0
-    """``task.shutdown.graceful.timeout.ms``: what a task gets to end by itself when it is stopped."""
+    """``task.shutdown.graceful.timeout.ms``: how long a stopped task may take to end gracefully."""
     query_slots: int = 0
     """``penstock.query.slots``: slots of Spark that hosted tasks leave to queries."""
     plugin_path: tuple[str, ...] = ()
@@ -116,13 +115,13 @@ class HostSettings:
         return any(KAFKA_SOURCE in self.spark.get(key, "") for key in ("spark.jars", "spark.jars.packages"))
 
     def conf(self) -> dict[str, str]:
-        """The configuration Spark is started with. Raises ConfigError where ``spark`` contradicts what is insisted
-        on.
+        """The configuration Spark is started with. Raises ConfigError where ``spark`` contradicts what is
+        required.
         """
-        for key, (value, why) in _INSISTED.items():
+        for key, (value, why) in _REQUIRED.items():
             if (given := self.spark.get(key, value)).strip().lower() != value.lower():
                 raise ConfigError(f"{key}={given} can't be used, because {why}: leave it out, or set it to {value}.")
-        conf = _CHOSEN | {key: value for key, (value, _) in _INSISTED.items()}
+        conf = _CHOSEN | {key: value for key, (value, _) in _REQUIRED.items()}
         if self.local:
             conf |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
         conf |= {"spark.master": f"local[{SLOTS}]", "spark.pyspark.python": sys.executable} | dict(self.spark)

@@ -1,9 +1,7 @@
-"""A hosted task, in the Python process that Spark started for it: admitted by its worker, it runs its loop and then
-ends.
+"""A hosted task, in the Python process that Spark started for it: its worker admits it, it runs its loop and ends.
 
-Spark brings nothing but an address, a key and a name here; what the task is to do is the answer to its admission, so
-that a process which Spark starts again, or late, finds that nobody waits for it and leaves. The loops are those of
-``pipeline``.
+Spark passes only an address, a key and a name. The ``TaskSpec`` comes with the admission, so a process that Spark
+starts again, or late, is refused and ends. The loops are those of ``pipeline``.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ LOOPS = {
 """The loop for each kind of task; a kind that is not among them names its loop itself."""
 
 LONG_S = 10.0
-"""After so many seconds a task that has not started yet is told of."""
+"""Seconds after which a task that has not started yet is reported."""
 
 _SET_PDEATHSIG = 1
 
@@ -112,12 +110,12 @@ def plugins(path: tuple[str, ...]) -> Plugins:
 
 
 def probe(_rows: Iterable[Any]) -> Iterator[str]:
-    """Tells that Penstock is installed where this runs."""
+    """Returns the host, which shows that Penstock is installed there."""
     return iter([socket.gethostname()])
 
 
 def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, control: TaskControl) -> str | None:
-    """The whole life of an admitted task; the answer is the first line of its failure."""
+    """Run an admitted task to its end; returns the first line of its failure."""
     root = logging.getLogger()
     root.addHandler(LogRelay(channel))
     root.setLevel(logging.INFO)
@@ -145,7 +143,7 @@ def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, control: TaskC
 
 
 def _watch_start(channel: TaskChannel, host: ChannelHost, thread: int) -> None:
-    """Tell of a task that has not started after a long time, and where it is."""
+    """Report a task that has not started after a long time, with its stack."""
     if not host.started.wait(LONG_S):
         reason = f"The task has not started for {LONG_S:.0f} s. It is at\n{stack(thread)}"
         log.warning("%s", reason)
@@ -153,7 +151,7 @@ def _watch_start(channel: TaskChannel, host: ChannelHost, thread: int) -> None:
 
 
 class Steering:
-    """Does to the task's control what the worker says."""
+    """Applies the worker's messages to the task's control."""
 
     def __init__(self, control: TaskControl) -> None:
         self.control = control

@@ -77,9 +77,9 @@ class TaskRun:
         self._stop: asyncio.Future[None] = loop.create_future()
         self._admitted: asyncio.Future[Link] = loop.create_future()
         self._process: Process | None = None
-        self._insisting: asyncio.Task[None] | None = None
+        self._enforcing: asyncio.Task[None] | None = None
         self.complete: asyncio.Future[TaskSpec] = loop.create_future()
-        """What the task is to be told."""
+        """What the task gets when it is admitted."""
         if complete is None:
             self.complete.set_result(spec)
         else:
@@ -98,9 +98,9 @@ class TaskRun:
         finally:
             if placed and not self._query:
                 self._shared.free.release()
-            if self._insisting is not None:
-                self._insisting.cancel()
-            # Whoever still fences this task's producers would fence those of its next run.
+            if self._enforcing is not None:
+                self._enforcing.cancel()
+            # A fencing of this task's producers that is still under way would fence those of its next run.
             await asyncio.wait({self.complete})
 
     # What the worker asks for.
@@ -121,10 +121,10 @@ class TaskRun:
         if not self._stop.done():
             self._stop.set_result(None)
             self.send({"say": "stop"})
-        if self._insisting is None or patience == 0:
-            if self._insisting is not None:
-                self._insisting.cancel()
-            self._insisting = asyncio.get_running_loop().create_task(self._insist(patience))
+        if self._enforcing is None or patience == 0:
+            if self._enforcing is not None:
+                self._enforcing.cancel()
+            self._enforcing = asyncio.get_running_loop().create_task(self._enforce_stop(patience))
 
     def kill(self) -> None:
         if self._process is not None:
@@ -141,7 +141,7 @@ class TaskRun:
         if who.get("run") != self.spec.run:
             raise RefusedError(f"run {who.get('run')} of task {self.id} is over, run {self.spec.run} is expected")
         if who.get("attempt") != 0:
-            raise RefusedError(f"attempt {who.get('attempt')} of task {self.id}: Spark started it again by itself")
+            raise RefusedError(f"attempt {who.get('attempt')} of task {self.id}: Spark started it a second time")
         if self._admitted.done():
             raise RefusedError(f"run {self.spec.run} of task {self.id} has been admitted already")
         if self._stop.done():
@@ -263,7 +263,7 @@ class TaskRun:
         where = f"process {link.who.get('pid')} on {link.who.get('host')}"
         if silent:
             lease = self._shared.settings.lease
-            return f"Nothing was heard of the task ({where}) for {lease:g} s: it hangs, or cannot be reached"
+            return f"No heartbeat of the task ({where}) for {lease:g} s: it hangs, or cannot be reached"
         if job is not None:
             await asyncio.wait({job}, timeout=SETTLING)
             if job.done() and job.result().driver_died:
@@ -284,7 +284,7 @@ class TaskRun:
                 self._deliver(TaskPaused(id, run))
             case "lost":
                 self._deliver(TaskLost(id, run, message["reason"]))
-                self.stop(self._shared.settings.graceful)  # it ends by itself, unless its own code hangs
+                self.stop(self._shared.settings.graceful)  # it ends on its own, unless the connector's code hangs
             case "failed":
                 self._deliver(TaskFailed(id, run, message["trace"]))
             case "topic":
@@ -310,7 +310,7 @@ class TaskRun:
             record.created, record.threadName = message["created"], f"task-thread-{self.id}"
             logger.handle(record)
 
-    async def _insist(self, patience: float) -> None:
+    async def _enforce_stop(self, patience: float) -> None:
         await asyncio.sleep(patience)
         if self._admitted.done():
             log.error("Graceful stop of task %s failed.", self.id)

@@ -2,8 +2,8 @@
 
 Spark writes a batch into a folder of its own below ``.penstock``, which readers of the table don't see. Then the list
 of its files is written, in one step, and with that the batch is in the table: its files are moved to their places, by
-this run or by one that finds the list. A batch that has no list yet is written anew; one that has is never written
-again. Java's file sinks (HDFS, S3) do the same with names made of offsets.
+this run or by one that finds the list. A batch without a list is written again; one with a list never
+is. Java's file sinks (HDFS, S3) do the same with names made of offsets.
 """
 
 from __future__ import annotations

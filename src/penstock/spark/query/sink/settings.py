@@ -1,4 +1,4 @@
-"""What a Spark sink is told: where to write, in which format, and how to shape the rows.
+"""Settings of a Spark sink: where to write, in which format, and how to shape the rows.
 
 Everything that starts with ``option.`` goes to Spark's writer as it is, so whatever Spark can write can be written.
 """
@@ -40,7 +40,7 @@ SINK_CONFIG = (
         "append",
         ValidString("append", "overwrite"),
         Importance.MEDIUM,
-        "append: add each batch of records. overwrite: the result of each batch takes the place of the one before.",
+        "append: add each batch of records. overwrite: each batch replaces the previous one.",
     )
     .define(
         "partition.by",
@@ -74,8 +74,8 @@ SINK_CONFIG = (
         "add",
         ValidString("fail", "add", "ignore"),
         Importance.MEDIUM,
-        "What becomes of columns that the table does not have. add: they are written, and it is for the format to add "
-        "them; ignore: they are left out; fail: the task fails.",
+        "Handling of columns that the table does not have. add: they are written, if the format can add columns; "
+        "ignore: they are left out; fail: the task fails.",
     )
     .define(
         "trigger.interval.ms",
@@ -83,7 +83,7 @@ SINK_CONFIG = (
         0,
         at_least(0),
         Importance.MEDIUM,
-        "How often a batch is written, in milliseconds; 0: as soon as there are records and the one before is done.",
+        "How often a batch is written, in milliseconds; 0: as soon as there are records and the previous one is done.",
     )
     .define(
         "batch.max.records",
@@ -148,6 +148,4 @@ def problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
         return [("path", f"path={path} and table={table} are both set: a sink writes to one of them")]
     if not path and not table and kind in {*IN_FOLDERS, "delta"}:
         return [("path", f"format={kind} needs a path, the folder to write to, or a table")]
-    if not table and kind == "iceberg" and not path:
-        return [("table", "format=iceberg needs a table, by its name in Spark's catalog")]
     return []

@@ -1,8 +1,9 @@
-"""The folder in which Spark notes what the batches of a source were made of.
+"""The checkpoint of a source: the folder in which Spark logs what each batch consists of.
 
 Connect's offset, the number of the last batch that is in the topic, is the truth. Spark writes down a batch before it
 is begun and once more after its offset is committed, so the folder is one batch ahead at most, and that batch has the
-same rows when it is sent again. Where somebody has changed the offset, the folder follows it, as far as it reaches.
+same rows when it is sent again. When an operator alters the offset, the folder is reset to it, if it
+reaches so far back.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Checkpoint:
         self._files = self._name(self.path).getFileSystem(session.sparkContext._jsc.hadoopConfiguration())
 
     def follow(self, committed: int | None) -> None:
-        """Called before the query starts: let it go on after this batch (-1: with the first), or begin anew if there
+        """Called before the query starts: continue after this batch (-1: with the first), or start over if there
         is no offset.
 
         Raises ConnectError if that can't be done.
@@ -40,14 +41,14 @@ class Checkpoint:
         begun, done = self._batches(BEGUN), self._batches(DONE)
         if committed is None:
             if done:
-                log.info("There is no source offset (any more): the query begins anew, %s is emptied", self.path)
+                log.info("There is no source offset; emptying %s and starting the query from the beginning", self.path)
                 self._files.delete(self._name(self.path), True)
             return
         if committed >= 0 and committed not in begun:
             known = f"knows batches {begun[0]} to {begun[-1]} only" if begun else "knows no batch"
             raise ConnectError(
                 f"The source offset says that batch {committed} is in the topic, but the checkpoint {self.path} "
-                f"{known}. Bring the checkpoint back, or stop the connector and delete its offsets to begin anew"
+                f"{known}. Restore the checkpoint, or stop the connector and reset its offsets to start over"
             )
         for log_name, last in ((DONE, committed), (BEGUN, committed + 1)):
             for batch in reversed(self._batches(log_name)):

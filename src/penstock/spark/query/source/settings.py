@@ -1,4 +1,4 @@
-"""What a Spark source is told: what to read, in which format, how to shape the rows, and where they go.
+"""Settings of a Spark source: what to read, in which format, how to shape the rows, and the topic.
 
 Everything that starts with ``option.`` goes to Spark's reader as it is, so whatever Spark can stream can be read.
 """
@@ -47,8 +47,7 @@ SOURCE_CONFIG = (
         ConfigType.STRING,
         validator=NonEmptyString(),
         importance=Importance.HIGH,
-        documentation="A folder that lasts, in which Spark notes what each batch was made of. Every connector has a "
-        "folder of its own in it, by its name.",
+        documentation="A durable folder for Spark's checkpoints. Each connector has a subfolder in it with its name.",
     )
     .define(
         "schema",
@@ -80,7 +79,7 @@ SOURCE_CONFIG = (
         0,
         at_least(0),
         Importance.MEDIUM,
-        "How often to look for rows, in milliseconds; 0: as soon as the batch before is in the topic.",
+        "How often to look for rows, in milliseconds; 0: as soon as the previous batch is committed.",
     )
 )
 

@@ -85,7 +85,7 @@ class Receiver:
             return None
 
     def finish(self, sent: int, end: object) -> None:
-        """Called when all partitions have sent, so many rows together: ``end`` is taken after the last of them."""
+        """Called when all partitions have sent their rows, ``sent`` in all: ``end`` is taken after the last of them."""
         with self._changed:
             # The last of them may be on their way still.
             self._changed.wait_for(lambda: self._closed or self._broken or self._received >= sent)
@@ -95,7 +95,7 @@ class Receiver:
         self._put(end)
 
     def close(self) -> None:
-        """Called from any thread: nothing more is taken, and whoever sends fails."""
+        """Called from any thread: no more rows are taken, and partitions that send fail."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
