@@ -9,7 +9,7 @@ import signal
 import threading
 from typing import Any
 
-from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec
+from penstock.pipeline.task import FencedError, TaskControl, TaskHost, TaskSpec
 
 
 class Ticker:
@@ -74,3 +74,17 @@ def deaf(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost,
     """Takes no notice of anything."""
     host.running()
     threading.Event().wait()
+
+
+def initialized(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, resolve: Any) -> None:
+    """Has fenced its older producers, and stores the offsets that it is given."""
+    offsets = host.committed_offsets()
+    host.running()
+    host.store_offsets([(partition, offset) for partition, offset, _ in offsets])
+    while not control.stopping:
+        control.wait(1.0)
+
+
+def fenced(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, resolve: Any) -> None:
+    host.running()
+    raise FencedError("another run has taken its place")

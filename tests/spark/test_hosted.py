@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +21,16 @@ from penstock.core.model.tasks import (
     TaskEnded,
     TaskFailed,
     TaskId,
+    TaskLost,
     TaskMetrics,
     TaskPaused,
     TaskRunning,
     TaskWaiting,
     TopicSeen,
 )
-from penstock.pipeline.task import TaskSpec
+from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.spark.channel import RefusedError, TaskChannel
+from penstock.spark.task_run import NotConfirmedError
 from support.kafka.client import Kafka
 from support.process_tree import alive, descendants
 from support.waiting import until
@@ -126,7 +128,7 @@ def test_a_run_waits_for_the_end_of_the_run_before(hosted: Any, spec: Spec) -> N
 def test_a_task_gets_the_spec_that_was_completed_while_spark_started_it(hosted: Any, spec: Spec) -> None:
     one, found = spec(topic="early"), Future[TaskSpec]()
     id = id_of(one)
-    hosted.run(one, found)
+    hosted.run(one, Gate(found))
     hosted.events.until(TaskWaiting, id)
     assert hosted._runs[id]._admitted.done() is False
     hosted.pause(id)
@@ -138,9 +140,26 @@ def test_a_task_gets_the_spec_that_was_completed_while_spark_started_it(hosted: 
     hosted.events.until(TaskEnded, id)
 
 
+@dataclass
+class Gate:
+    """What the worker finds out when the process is ready, and when its producer is."""
+
+    admission: Future[TaskSpec] = field(default_factory=Future)
+    offsets: Future[CommittedOffsets] = field(default_factory=Future)
+    asked: list[str] = field(default_factory=list)
+
+    def admit(self) -> Future[TaskSpec]:
+        self.asked.append("admit")
+        return self.admission
+
+    def committed_offsets(self) -> Future[CommittedOffsets]:
+        self.asked.append("committed offsets")
+        return self.offsets
+
+
 def test_a_task_whose_spec_can_not_be_completed_fails(hosted: Any, spec: Spec) -> None:
     one, found = spec(), Future[TaskSpec]()
-    hosted.run(one, found)
+    hosted.run(one, Gate(found))
     hosted.events.until(TaskWaiting, id_of(one))
     found.set_exception(ConnectError("no offsets"))
     failed, ended = hosted.events.until(TaskEnded, id_of(one))[-2:]
@@ -148,17 +167,58 @@ def test_a_task_whose_spec_can_not_be_completed_fails(hosted: Any, spec: Spec) -
     assert isinstance(ended, TaskEnded)
 
 
-def test_a_run_has_not_ended_before_its_offsets_are_read(hosted: Any, spec: Spec) -> None:
-    one, found = spec(), Future[TaskSpec]()
-    id = id_of(one)
-    hosted.run(one, found)
-    hosted.events.until(TaskWaiting, id)
-    hosted.stop(id)
-    until(lambda: f"{id}/1" not in hosted._driver._jobs, "the end of the Spark job", 60)
-    assert id in hosted._runs
-    found.set_result(one)
-    events = hosted.events.until(TaskEnded, id)
-    assert not any(isinstance(event, TaskRunning) for event in events)
+def test_a_run_that_is_not_confirmed_is_lost(hosted: Any, spec: Spec) -> None:
+    one, gate = spec(), Gate()
+    hosted.run(one, gate)
+    until(lambda: gate.asked, "the process is ready", 60)
+    gate.admission.set_exception(NotConfirmedError("it runs elsewhere"))
+    assert hosted.events.until(TaskEnded, id_of(one))[-2:] == [
+        TaskLost(id_of(one), 1, "it runs elsewhere"),
+        TaskEnded(id_of(one), 1),
+    ]
+
+
+def test_a_run_that_waits_for_its_confirmation_can_be_stopped(hosted: Any, spec: Spec) -> None:
+    one, gate = spec(), Gate()
+    hosted.run(one, gate)
+    until(lambda: gate.asked, "the process is ready", 60)
+    hosted.stop(id_of(one))
+    events = hosted.events.until(TaskEnded, id_of(one))
+    assert not any(isinstance(event, TaskRunning | TaskLost) for event in events)
+
+
+def test_offsets_are_read_when_the_tasks_producer_has_fenced_all_older_ones(hosted: Any, spec: Spec) -> None:
+    one, gate = spec("initialized"), Gate()
+    gate.admission.set_result(one)
+    hosted.run(one, gate)
+    until(lambda: gate.asked == ["admit", "committed offsets"], "the task has initialized its producer", 60)
+    gate.offsets.set_result((({"file": "a"}, {"position": 9}, None),))
+    assert OffsetsReported(id_of(one), 1, (({"file": "a"}, {"position": 9}),)) in hosted.events.until(
+        OffsetsReported, id_of(one)
+    )
+    hosted.stop(id_of(one))
+    hosted.events.until(TaskEnded, id_of(one))
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_run_that_is_not_confirmed_after_its_producers_start_ends(hosted: Any, spec: Spec, stopped: bool) -> None:
+    one, gate = spec("initialized"), Gate()
+    gate.admission.set_result(one)
+    hosted.run(one, gate)
+    until(lambda: len(gate.asked) == 2, "the task has initialized its producer", 60)
+    if stopped:
+        hosted.stop(id_of(one))
+    gate.offsets.set_exception(NotConfirmedError("it runs elsewhere"))
+    events = hosted.events.until(TaskEnded, id_of(one))
+    assert not any(isinstance(event, TaskRunning | TaskFailed) for event in events)
+    assert (TaskLost(id_of(one), 1, "it runs elsewhere") in events) is not stopped
+
+
+def test_a_fenced_task_is_lost(hosted: Any, spec: Spec) -> None:
+    one = spec("fenced")
+    hosted.run(one)
+    lost = [event for event in hosted.events.until(TaskEnded, id_of(one)) if isinstance(event, TaskLost)]
+    assert lost == [TaskLost(id_of(one), 1, "another run has taken its place")]
 
 
 def test_only_the_expected_attempt_of_the_expected_run_is_admitted_and_only_once(hosted: Any, spec: Spec) -> None:
@@ -182,14 +242,15 @@ def test_only_the_expected_attempt_of_the_expected_run_is_admitted_and_only_once
     hosted.events.until(TaskEnded, id_of(one))
 
 
-def test_a_killed_process_fails_its_task_for_good(hosted: Any, spec: Spec) -> None:
+def test_a_killed_process_is_a_lost_task(hosted: Any, spec: Spec) -> None:
     one = spec()
     hosted.run(one)
     hosted.events.until(TaskRunning, id_of(one))
     os.kill(pid := process_of(hosted, one), signal.SIGKILL)
-    failed, ended = hosted.events.until(TaskEnded, id_of(one))
-    assert f"process {pid} on" in failed.trace
-    assert "ended without a word" in failed.trace
+    lost, ended = hosted.events.until(TaskEnded, id_of(one))
+    assert isinstance(lost, TaskLost)
+    assert f"process {pid} on" in lost.reason
+    assert "ended without a word" in lost.reason
     assert isinstance(ended, TaskEnded)
 
 
@@ -237,12 +298,13 @@ def test_a_process_that_hangs_loses_its_lease(hosted: Any, spec: Spec) -> None:
     hosted.events.until(TaskRunning, id_of(one))
     process = psutil.Process(process_of(hosted, one))
     process.suspend()
-    failed, _ = hosted.events.until(TaskEnded, id_of(one))
-    assert "No heartbeat of the task" in failed.trace
+    lost, _ = hosted.events.until(TaskEnded, id_of(one))
+    assert "No heartbeat of the task" in lost.reason
+    assert not lost.died
     assert not alive(process)
 
 
-def test_sparks_death_fails_its_tasks_and_spark_comes_back(hosted: Any, spec: Spec) -> None:
+def test_sparks_death_loses_its_tasks_and_spark_comes_back(hosted: Any, spec: Spec) -> None:
     one, two = spec(), spec()
     hosted.run(one)
     hosted.events.until(TaskRunning, id_of(one))
@@ -250,11 +312,10 @@ def test_sparks_death_fails_its_tasks_and_spark_comes_back(hosted: Any, spec: Sp
     died = hosted.events.until(SparkDied)[-1]
     hosted.run(two)
     assert "was killed by signal 9" in died.reason
-    failed, _ = hosted.events.until(TaskEnded, id_of(one))
-    assert failed.trace.startswith(
-        "org.apache.kafka.connect.errors.ConnectException: The task ended with Spark (process "
-    )
-    assert died.reason in failed.trace
+    lost, _ = hosted.events.until(TaskEnded, id_of(one))
+    assert lost.reason.startswith("The task ended with Spark (process ")
+    assert died.reason in lost.reason
+    assert not lost.died
     waiting = hosted.events.until(TaskRunning, id_of(two))[0]
     assert died.reason in waiting.reason
     assert hosted.events.until(SparkReady) == [SparkReady(512)]
@@ -268,8 +329,8 @@ def test_javas_death_is_sparks_death(hosted: Any, spec: Spec) -> None:
     hosted.events.until(TaskRunning, id_of(one))
     os.kill(java := hosted._driver._java.pid, signal.SIGKILL)
     assert f"Spark's Java (process {java}) ended" in hosted.events.until(SparkDied)[-1].reason
-    failed, _ = hosted.events.until(TaskEnded, id_of(one))
-    assert "ended with Spark" in failed.trace
+    lost, _ = hosted.events.until(TaskEnded, id_of(one))
+    assert "ended with Spark" in lost.reason
     hosted.events.until(SparkReady)
 
 

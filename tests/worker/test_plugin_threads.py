@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from penstock.java import key_stores
 from penstock.pipeline.task import TaskSpec
 from penstock.worker import offsets as worker_offsets
 from penstock.worker.background import Background
-from penstock.worker.specs import Outline
+from penstock.worker.specs import Specs
 from penstock.worker.task_launcher import THREADS, TaskLauncher
 from penstock.worker.threads import ConnectorThreads, Threads
 from support.waiting import until
@@ -41,7 +40,7 @@ class Hosts:
     def __init__(self) -> None:
         self.run_: list[str] = []
 
-    def run(self, spec: TaskSpec, complete: Future[TaskSpec]) -> None:
+    def run(self, spec: TaskSpec, gate: object) -> None:
         self.run_.append(spec.connector)
 
     def pause(self, id: TaskId) -> None: ...
@@ -51,23 +50,24 @@ class Hosts:
 
 
 def test_a_config_provider_that_hangs_delays_the_tasks_of_no_other_connector(go: threading.Event) -> None:
-    def outline(action: StartTask) -> Outline:
-        if action.id.connector == "hangs":
-            go.wait()
-        spec = TaskSpec(
-            connector=action.id.connector,
-            task=action.id.task,
-            run=action.run,
-            kind="sink",
-            task_class="m:C",
-            config={},
-            connector_config={},
-            worker_config={},
-        )
-        return Outline(spec, is_source=False)
+    class HangingSpecs(Specs):
+        def outline(self, action: StartTask) -> TaskSpec:
+            if action.id.connector == "hangs":
+                go.wait()
+            return TaskSpec(
+                connector=action.id.connector,
+                task=action.id.task,
+                run=action.run,
+                kind="sink",
+                task_class="m:C",
+                config={},
+                connector_config={},
+                worker_config={},
+            )
 
     hosts, events = Hosts(), list[Any]()
-    launcher = TaskLauncher(hosts, outline, lambda outline: outline.spec, events.append)
+    nothing: Any = None
+    launcher = TaskLauncher(hosts, HangingSpecs(nothing, nothing, nothing, nothing), nothing, events.append)
     before = threading.active_count()
     for task in range(100):
         launcher.start(start("hangs", task))

@@ -12,6 +12,15 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, Self
 
+from penstock.api.errors import ConnectError
+
+CommittedOffsets = tuple[tuple[dict[str, Any], dict[str, Any], str | None], ...]
+"""Of each source partition: the partition, its offset, and base64 of the stored key or None."""
+
+
+class FencedError(ConnectError):
+    """Another run of the task has fenced its producer (KIP-618): this one can write nothing more."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSpec:
@@ -38,8 +47,9 @@ class TaskSpec:
     known_topics: tuple[str, ...] = ()
     """Topics known as active already (KIP-558); they are not reported again."""
     track_topics: bool = True
-    offsets: tuple[tuple[dict[str, Any], dict[str, Any], str | None], ...] = ()
-    """Source only: committed (source partition, source offset, base64 of the stored key or None)."""
+    is_source: bool = False
+    offsets: CommittedOffsets = ()
+    """At-least-once sources only; with exactly once ``TaskHost.committed_offsets`` has them."""
     offsets_topic: str | None = None
     """Source only: where offsets are written, by the task itself; None: they are reported to the host (standalone)."""
     global_offsets_topic: str | None = None
@@ -76,6 +86,13 @@ class TaskHost(Protocol):
 
     def paused(self) -> None:
         """The task has paused; nothing is polled or put until it is resumed."""
+
+    def committed_offsets(self) -> CommittedOffsets:
+        """Called once by a source task with exactly once, when its producer has fenced all older ones (KIP-618).
+
+        Only now are the offsets read, after the worker has confirmed once more that the task is to run here. Blocks.
+        Raises ConnectError if the task is not to begin.
+        """
 
     def topic_seen(self, topic: str) -> None:
         """The task used this topic and it was not among the known ones."""

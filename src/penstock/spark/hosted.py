@@ -21,7 +21,7 @@ from penstock.spark.admission import Link, welcome
 from penstock.spark.channel import Message, RefusedError
 from penstock.spark.settings import HostSettings, slots
 from penstock.spark.supervisor import DriverSupervisor
-from penstock.spark.task_run import Shared, TaskRun
+from penstock.spark.task_run import Gate, Shared, TaskRun
 
 log = logging.getLogger(__name__)
 
@@ -53,14 +53,13 @@ class HostedTasks:
         self._thread.start()
         self._call(self._begin, listening, (host, listening.getsockname()[1]))
 
-    def run(self, spec: TaskSpec, complete: concurrent.futures.Future[TaskSpec] | None = None) -> None:
+    def run(self, spec: TaskSpec, gate: Gate | None = None) -> None:
         """Start a run of a task. ``TaskWaiting`` until it is admitted, then what it says, then ``TaskEnded``, whatever
         happens.
 
-        ``complete`` is what the task gets in place of ``spec``, which then need only name the task and its class. It
-        is waited for before the task is admitted and before the run has ended; its error is the task's failure.
+        Without a ``gate`` the task begins with ``spec`` as soon as its process is ready.
         """
-        self._call(self._run, spec, complete)
+        self._call(self._run, spec, gate)
 
     def pause(self, id: TaskId) -> None:
         self._call(self._steer, id, TaskRun.pause)
@@ -113,7 +112,7 @@ class HostedTasks:
 
     def _ready(self, who: Message) -> asyncio.Future[Any] | None:
         run = self._runs.get(_id(who))
-        return run.complete if run is not None else None
+        return run.ready() if run is not None else None
 
     def _admit(self, who: Message, link: Link) -> Message:
         run = self._runs.get(_id(who))
@@ -122,10 +121,10 @@ class HostedTasks:
         spec = run.admit(who, link)
         return {"spec": spec.to_json(), "lease": self.settings.lease, "levels": self._levels}
 
-    def _run(self, spec: TaskSpec, complete: concurrent.futures.Future[TaskSpec] | None) -> None:
+    def _run(self, spec: TaskSpec, gate: Gate | None) -> None:
         id = TaskId(spec.connector, spec.task)
         before = self._runs.get(id)
-        run = self._runs[id] = TaskRun(spec, self._shared, complete)
+        run = self._runs[id] = TaskRun(spec, self._shared, gate)
         run.living = self._loop.create_task(self._live(run, before))
 
     async def _live(self, run: TaskRun, before: TaskRun | None) -> None:

@@ -12,6 +12,7 @@ import functools
 import importlib
 import logging
 import os
+import queue
 import signal
 import socket
 import sys
@@ -19,7 +20,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from penstock.pipeline.task import TaskControl, TaskSpec
+from penstock.api.errors import ConnectError
+from penstock.pipeline.task import CommittedOffsets, FencedError, TaskControl, TaskSpec
 from penstock.pipeline.trace import stack, trace
 from penstock.plugins import Plugins
 from penstock.spark.channel import Message, RefusedError, TaskChannel
@@ -45,8 +47,8 @@ class TaskFailedError(Exception):
 class ChannelHost:
     """TaskHost over the channel."""
 
-    def __init__(self, channel: TaskChannel) -> None:
-        self._channel = channel
+    def __init__(self, channel: TaskChannel, steering: Steering) -> None:
+        self._channel, self._steering = channel, steering
         self.started = threading.Event()
 
     def running(self, degraded_reason: str | None = None) -> None:
@@ -56,6 +58,10 @@ class ChannelHost:
     def paused(self) -> None:
         self.started.set()
         self._channel.send({"say": "paused"})
+
+    def committed_offsets(self) -> CommittedOffsets:
+        self._channel.send({"say": "initialized"})
+        return self._steering.committed_offsets()
 
     def topic_seen(self, topic: str) -> None:
         self._channel.send({"say": "topic", "topic": topic})
@@ -131,9 +137,12 @@ def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, control: TaskC
     try:
         resolve = plugins(spec.plugin_path).resolve
         run = named(LOOPS.get(spec.kind, spec.kind))
-        host = ChannelHost(channel)
+        host = ChannelHost(channel, steer)
         threading.Thread(target=_watch_start, args=(channel, host, threading.get_ident()), daemon=True).start()
         run(spec, named(spec.task_class), control, host, resolve)
+    except FencedError as error:
+        if not control.aborted:
+            channel.send({"say": "lost", "reason": str(error)})
     except BaseException as error:
         if not control.aborted:
             text = trace(error)
@@ -155,6 +164,7 @@ class Steering:
 
     def __init__(self, control: TaskControl) -> None:
         self.control = control
+        self._committed: queue.SimpleQueue[CommittedOffsets | None] = queue.SimpleQueue()
 
     def obey(self, message: Message) -> None:
         match message["say"]:
@@ -166,13 +176,23 @@ class Steering:
                 self.control.reset_topics()
             case "stop":
                 self._aside(self.control.stop)
+            case "committed":
+                self._committed.put(tuple((p, o, k) for p, o, k in message["offsets"]))
             case "abort":
                 self.leave()
             case "level":
                 logging.getLogger(message["name"]).setLevel(message["level"])
 
+    def committed_offsets(self) -> CommittedOffsets:
+        """Blocks until the worker has sent them. Raises ConnectError if the task is to end instead."""
+        committed = self._committed.get()
+        if committed is None:
+            raise ConnectError("The task is to end before it has begun")
+        return committed
+
     def leave(self) -> None:
         self.control.aborted = True
+        self._committed.put(None)
         self._aside(self.control.stop)
 
     def _aside(self, action: Callable[[], None]) -> None:

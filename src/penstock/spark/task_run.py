@@ -13,7 +13,7 @@ import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from penstock import embedded
 from penstock.core.model.tasks import (
@@ -28,7 +28,7 @@ from penstock.core.model.tasks import (
     TaskWaiting,
     TopicSeen,
 )
-from penstock.pipeline.task import TaskSpec
+from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.pipeline.trace import trace
 from penstock.spark.admission import Link
 from penstock.spark.channel import Message, RefusedError
@@ -58,12 +58,24 @@ class Shared:
     deliver: Callable[[Any], None]
 
 
+class NotConfirmedError(Exception):
+    """A run of a task is not to begin: it is not wanted here any more, or that can't be found out."""
+
+
+class Gate(Protocol):
+    """What a run passes before it begins its work; the futures raise NotConfirmedError if it is not to begin."""
+
+    def admit(self) -> concurrent.futures.Future[TaskSpec]:
+        """Called when the task's process is ready: what it is admitted with."""
+
+    def committed_offsets(self) -> concurrent.futures.Future[CommittedOffsets]:
+        """Called with exactly once, when the task's producer has fenced all older ones."""
+
+
 class TaskRun:
     living: asyncio.Task[None]
 
-    def __init__(
-        self, spec: TaskSpec, shared: Shared, complete: concurrent.futures.Future[TaskSpec] | None = None
-    ) -> None:
+    def __init__(self, spec: TaskSpec, shared: Shared, gate: Gate | None = None) -> None:
         """As ``HostedTasks.run``."""
         loop = asyncio.get_running_loop()
         self.spec = spec
@@ -78,13 +90,10 @@ class TaskRun:
         self._admitted: asyncio.Future[Link] = loop.create_future()
         self._process: Process | None = None
         self._enforcing: asyncio.Task[None] | None = None
-        self.complete: asyncio.Future[TaskSpec] = loop.create_future()
-        """What the task gets when it is admitted."""
-        if complete is None:
-            self.complete.set_result(spec)
-        else:
-            self.complete = asyncio.wrap_future(complete)
-            self.complete.add_done_callback(self._completed)
+        self._gate = gate
+        self._told: asyncio.Future[TaskSpec] | None = None
+        """What the task is admitted with; None until its process is ready."""
+        self._asides: set[asyncio.Task[None]] = set()
 
     async def live(self) -> None:
         """Returns when nothing of this run is at work anywhere, and nothing ever will be."""
@@ -98,10 +107,8 @@ class TaskRun:
         finally:
             if placed and not self._query:
                 self._shared.free.release()
-            if self._enforcing is not None:
-                self._enforcing.cancel()
-            # A fencing of this task's producers that is still under way would fence those of its next run.
-            await asyncio.wait({self.complete})
+            for aside in (*self._asides, *([self._enforcing] if self._enforcing is not None else [])):
+                aside.cancel()
 
     # What the worker asks for.
 
@@ -136,6 +143,17 @@ class TaskRun:
 
     # What happens to it.
 
+    def ready(self) -> asyncio.Future[TaskSpec]:
+        """Its process is ready: whether the task may begin is found out now."""
+        if self._told is None:
+            self._told = asyncio.get_running_loop().create_future()
+            if self._gate is None:
+                self._told.set_result(self.spec)
+            else:
+                self._told = asyncio.wrap_future(self._gate.admit())
+                self._told.add_done_callback(self._decided)
+        return self._told
+
     def admit(self, who: Message, link: Link) -> TaskSpec:
         """The process ``who`` is at the door. Raises RefusedError unless it is the one that is waited for."""
         if who.get("run") != self.spec.run:
@@ -146,26 +164,50 @@ class TaskRun:
             raise RefusedError(f"run {self.spec.run} of task {self.id} has been admitted already")
         if self._stop.done():
             raise RefusedError(f"run {self.spec.run} of task {self.id} has been stopped")
-        if not self.complete.done() or self.complete.exception() is not None:
-            raise RefusedError(f"run {self.spec.run} of task {self.id} can't be told what to do")
+        if self._told is None or not self._told.done() or self._told.exception() is not None:
+            raise RefusedError(f"run {self.spec.run} of task {self.id} is not to begin")
         if self._shared.settings.local and not self._query:
             self._process = Process.open(who["pid"])
         self._admitted.set_result(link)
-        return replace(self.complete.result(), paused=self.spec.paused, known_topics=self.spec.known_topics)
+        return replace(self._told.result(), paused=self.spec.paused, known_topics=self.spec.known_topics)
 
     def waiting(self, reason: str) -> None:
         self._deliver(TaskWaiting(self.id, self.spec.run, reason))
+
+    def lost(self, reason: str, died: bool = False) -> None:
+        self._deliver(TaskLost(self.id, self.spec.run, reason, died))
 
     def failed(self, reason: str) -> None:
         self._deliver(
             TaskFailed(self.id, self.spec.run, f"org.apache.kafka.connect.errors.ConnectException: {reason}\n")
         )
 
-    def _completed(self, complete: asyncio.Future[TaskSpec]) -> None:
-        if not complete.cancelled() and (error := complete.exception()) is not None and not self._stop.done():
+    def _decided(self, told: asyncio.Future[Any]) -> None:
+        if not told.cancelled() and (error := told.exception()) is not None and not self._stop.done():
+            self._refused(error)
+
+    def _refused(self, error: BaseException) -> None:
+        """The task is not to begin, or what it needs for that can't be had."""
+        if isinstance(error, NotConfirmedError):
+            self.lost(str(error))
+        else:
             log.error("Task %s could not be started", self.id, exc_info=error)
             self._deliver(TaskFailed(self.id, self.spec.run, trace(error)))
-            self.stop(0.0)
+        self.stop(0.0)
+
+    async def _send_offsets(self) -> None:
+        """Its producer has fenced all older ones: only what is committed now is certainly the last."""
+        try:
+            offsets = self.spec.offsets
+            if self._gate is not None:
+                offsets = await asyncio.wrap_future(self._gate.committed_offsets())
+        except Exception as error:
+            if self._stop.done():
+                self.send({"say": "abort"})
+            else:
+                self._refused(error)
+        else:
+            self.send({"say": "committed", "offsets": offsets})
 
     async def _slot(self) -> bool:
         """Wait for a free slot of Spark, or for the stop."""
@@ -203,7 +245,7 @@ class TaskRun:
             done, _ = await asyncio.wait(outcomes, timeout=SETTLING, return_when=asyncio.FIRST_COMPLETED)
             if not done:
                 asked = "Spark has been asked for a slot, and has not started the task yet"
-                self.waiting(asked if self.complete.done() else "Its source offsets are not read yet")
+                self.waiting(asked if self._told is None else "Its start has not been confirmed yet")
                 await asyncio.wait(outcomes, return_when=asyncio.FIRST_COMPLETED)
             if self._admitted.done():
                 return job
@@ -212,7 +254,7 @@ class TaskRun:
                 return job
             self.key = ""
             if not job.result().driver_died:
-                self.failed(f"Spark did not start the task: {job.result().error or 'its job ended at once'}")
+                self.lost(f"Spark did not start the task: {job.result().error or 'its job ended at once'}", died=True)
                 return job
         return None
 
@@ -257,21 +299,22 @@ class TaskRun:
             # Nobody can look after a process on another machine; but it ends before its lease does.
             await asyncio.sleep(link.heard + lease - asyncio.get_running_loop().time())
         if not (done or lost):
-            self.failed(reason)
+            self.lost(*reason)
 
-    async def _reason(self, link: Link, job: asyncio.Future[JobEnd] | None, silent: bool) -> str:
+    async def _reason(self, link: Link, job: asyncio.Future[JobEnd] | None, silent: bool) -> tuple[str, bool]:
+        """Why the task ended without a word, and whether its process ended by itself."""
         where = f"process {link.who.get('pid')} on {link.who.get('host')}"
         if silent:
             lease = self._shared.settings.lease
-            return f"No heartbeat of the task ({where}) for {lease:g} s: it hangs, or cannot be reached"
+            return (
+                f"No heartbeat of the task ({where}) for {lease:g} s: it is frozen or cut off",
+                False,
+            )
         if job is not None:
             await asyncio.wait({job}, timeout=SETTLING)
             if job.done() and job.result().driver_died:
-                return f"The task ended with Spark ({where}): {job.result().error}"
-        return (
-            f"The process of the task ended without a word ({where}): "
-            "it was killed, by hand or for lack of memory, or it crashed"
-        )
+                return f"The task ended with Spark ({where}): {job.result().error}", False
+        return f"The process of the task ended without a word ({where}): it was killed, or it crashed", True
 
     def _heard(self, message: Message) -> None:
         id, run = self.id, self.spec.run
@@ -282,8 +325,12 @@ class TaskRun:
                 self.waiting(message["reason"])
             case "paused":
                 self._deliver(TaskPaused(id, run))
+            case "initialized":
+                aside = asyncio.get_running_loop().create_task(self._send_offsets())
+                self._asides.add(aside)
+                aside.add_done_callback(self._asides.discard)
             case "lost":
-                self._deliver(TaskLost(id, run, message["reason"]))
+                self.lost(message["reason"])
                 self.stop(self._shared.settings.graceful)  # it ends on its own, unless the connector's code hangs
             case "failed":
                 self._deliver(TaskFailed(id, run, message["trace"]))

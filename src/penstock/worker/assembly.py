@@ -33,7 +33,7 @@ from penstock.kafka import admin
 from penstock.kafka.background import await_done
 from penstock.kafka.client_settings import internal
 from penstock.kafka.clients import check_addresses, new_admin
-from penstock.kafka.fencing import fence, fence_task
+from penstock.kafka.fencing import fence
 from penstock.kafka.offsets.topic import ensure_own_topic
 from penstock.observe import LogLevels
 from penstock.plugins import Plugins
@@ -157,7 +157,7 @@ class Worker:
             plugin_path=settings.plugin_path,
             cluster_id=self._cluster_id,
         )
-        specs = Specs(facts, self._plugins, self._resolve, offsets, functools.partial(fence_task, config))
+        specs = Specs(facts, self._plugins, self._resolve, offsets)
         try:
             tls = client_context(config, key_stores)
         except RestSettingError as error:
@@ -183,7 +183,7 @@ class Worker:
         return Parts(
             foundation=self._foundation,
             connectors=Connectors(setup, self._loop.deliver, settings.task_shutdown_timeout_ms / 1000),
-            tasks=TaskLauncher(self._hosts, specs.outline, specs.complete, self._loop.deliver),
+            tasks=TaskLauncher(self._hosts, specs, self._loop.submit, self._loop.deliver),
             background=background,
             local=local,
             set_log_level=lambda name, level: void(levels.set(name, level)),

@@ -18,8 +18,8 @@ from penstock.kafka.offsets.entries import StoredOffset
 from penstock.kafka.offsets.sink_connectors import SinkConnectorOffsets, SinkOffsetError, as_json, parse
 from penstock.kafka.offsets.source_connectors import SourceConnectorOffsets
 from penstock.kafka.offsets.topic import OffsetStore, own_offsets_topic
+from penstock.pipeline.task import CommittedOffsets
 from penstock.plugins import Plugins
-from penstock.worker.specs import TaskOffsets
 
 log = logging.getLogger(__name__)
 
@@ -71,12 +71,15 @@ class Offsets:
             "connector uses."
         )
 
-    def for_task(self, connector: str, config: Config) -> TaskOffsets:
-        named = {**config, "name": connector}
-        stored = self._of_source(named, migrate=True)
-        committed = tuple((each.partition, each.offset, each.key) for each in stored)
-        shared, own = self._worker.get("offset.storage.topic"), own_offsets_topic(self._worker, named)
-        return TaskOffsets(committed, own or shared, shared if own else None)
+    def topics(self, connector: str, config: Config) -> tuple[str | None, str | None]:
+        """See ``specs.OffsetsForTasks``; does not block."""
+        shared = self._worker.get("offset.storage.topic")
+        own = own_offsets_topic(self._worker, {**config, "name": connector})
+        return own or shared, shared if own else None
+
+    def for_task(self, connector: str, config: Config) -> CommittedOffsets:
+        stored = self._of_source({**config, "name": connector}, migrate=True)
+        return tuple((each.partition, each.offset, each.key) for each in stored)
 
     def store(self, event: OffsetsReported) -> None:
         """Standalone mode: store the offsets that a task has reported."""

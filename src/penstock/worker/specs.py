@@ -1,33 +1,27 @@
-"""Makes the ``TaskSpec`` of each start of a task, in two steps: the process is started during the second, longer one.
+"""Makes the ``TaskSpec`` of each start of a task, and reads the offsets of a source.
 
 References to config providers are resolved here, on the worker, and nowhere written down. A source's offsets are read
-up to the end of their topic, after the old generation and this task's own predecessor have been fenced (KIP-618):
-offsets read before that could be out of date after one more commit of a zombie.
+up to the end of their topic as late as possible: offsets that are read before the task's run has been confirmed, and
+with exactly once (KIP-618) before its producer has fenced all older ones, could be out of date by one more commit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 from penstock.api.source import SourceTask
 from penstock.core.model.actions import StartTask
-from penstock.pipeline.task import TaskSpec
+from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.plugins import Plugins
 
 
-@dataclass(frozen=True, slots=True)
-class TaskOffsets:
-    """A source's committed offsets, and the topics that it writes its offsets to (see ``TaskSpec``)."""
-
-    committed: tuple[tuple[dict[str, Any], dict[str, Any], str | None], ...]
-    topic: str | None = None
-    global_topic: str | None = None
-
-
 class OffsetsForTasks(Protocol):
-    def for_task(self, connector: str, config: Mapping[str, str]) -> TaskOffsets:
+    def topics(self, connector: str, config: Mapping[str, str]) -> tuple[str | None, str | None]:
+        """Where a source's tasks write their offsets, and where copies go: see ``TaskSpec``."""
+
+    def for_task(self, connector: str, config: Mapping[str, str]) -> CommittedOffsets:
         """Read to the end; copies offsets to the connector's own topic while that is empty. May block."""
 
 
@@ -45,29 +39,20 @@ class WorkerFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
-    """A ``TaskSpec`` without a source's offsets."""
-
-    spec: TaskSpec
-    is_source: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Specs:
     worker: WorkerFacts
     plugins: Plugins
     resolve: Callable[[Mapping[str, str]], dict[str, str]]
     """Replaces references to config providers. May block."""
     offsets: OffsetsForTasks
-    fence: Callable[[Mapping[str, str], int], None]
-    """Fences the earlier producers of this task of the connector (its configuration, with ``name``). May block."""
 
-    def outline(self, start: StartTask) -> Outline:
+    def outline(self, start: StartTask) -> TaskSpec:
         """All but a source's offsets. Called on a thread that may block. Raises whatever must make the task FAILED."""
         connector_config = self.resolve(start.connector_config)
         task_class = self.plugins.connector(connector_config)().task_class()
         is_source = issubclass(task_class, SourceTask)
-        spec = TaskSpec(
+        topic, global_topic = self.offsets.topics(start.id.connector, connector_config) if is_source else (None, None)
+        return TaskSpec(
             connector=start.id.connector,
             task=start.id.task,
             run=start.run,
@@ -83,20 +68,11 @@ class Specs:
             track_topics=self.worker.track_topics,
             kafka_cluster_id=self.worker.cluster_id(),
             plugin_path=self.worker.plugin_path,
+            is_source=is_source,
+            offsets_topic=topic,
+            global_offsets_topic=global_topic,
         )
-        return Outline(spec, is_source)
 
-    def complete(self, outline: Outline) -> TaskSpec:
-        """With its offsets, if it is a source. Called as ``outline``, after it."""
-        spec = outline.spec
-        if not outline.is_source:
-            return spec
-        if spec.exactly_once:
-            self.fence({**spec.connector_config, "name": spec.connector}, spec.task)
-        offsets = self.offsets.for_task(spec.connector, spec.connector_config)
-        return replace(
-            spec,
-            offsets=offsets.committed,
-            offsets_topic=offsets.topic,
-            global_offsets_topic=offsets.global_topic,
-        )
+    def committed(self, spec: TaskSpec) -> CommittedOffsets:
+        """A source's offsets up to the end of their topic. Called on a thread that may block."""
+        return self.offsets.for_task(spec.connector, spec.connector_config)

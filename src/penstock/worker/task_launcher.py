@@ -1,8 +1,9 @@
 """Starts tasks: from the herder's ``StartTask`` to a run on Spark.
 
-Before a task can run, references to config providers are resolved and a source's committed offsets are read up to the
-end of their topic; both may block, so each start is prepared on its connector's threads. A task that is stopped during
-the first step never starts; during the second Spark already starts its process, and it is a run of Spark's.
+Before a task can run, references to config providers are resolved; a task that is stopped during that never starts.
+Then Spark starts its process, and when that is ready the run is confirmed by the herder (``m.ConfirmTask``) and a
+source's committed offsets are read up to the end of their topic. All of it may block, so it is done on threads of the
+connector.
 """
 
 from __future__ import annotations
@@ -11,17 +12,21 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import replace
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 from penstock.core.model.actions import StartTask
+from penstock.core.model.messages import ConfirmTask, Elsewhere, Reply, Request
 from penstock.core.model.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId
-from penstock.pipeline.task import TaskSpec
+from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.pipeline.trace import trace
-from penstock.worker.specs import Outline
+from penstock.spark.task_run import Gate, NotConfirmedError
+from penstock.worker.specs import Specs
 from penstock.worker.threads import ConnectorThreads
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 THREADS = 4
 """For the preparation of one connector's tasks: one that hangs delays no task of another connector."""
@@ -30,7 +35,7 @@ THREADS = 4
 class Hosts(Protocol):
     """Where tasks run: ``spark.hosted.HostedTasks``."""
 
-    def run(self, spec: TaskSpec, complete: Future[TaskSpec]) -> None: ...
+    def run(self, spec: TaskSpec, gate: Gate) -> None: ...
     def pause(self, id: TaskId) -> None: ...
     def resume(self, id: TaskId) -> None: ...
     def stop(self, id: TaskId) -> None: ...
@@ -43,12 +48,12 @@ class TaskLauncher:
     def __init__(
         self,
         hosts: Hosts,
-        outline: Callable[[StartTask], Outline],
-        complete: Callable[[Outline], TaskSpec],
+        specs: Specs,
+        submit: Callable[[Request], Future[Reply | Elsewhere]],
         deliver: Callable[[TaskEvent], None],
     ) -> None:
-        """See ``specs.Specs`` for the two steps."""
-        self._hosts, self._outline, self._complete, self._deliver = hosts, outline, complete, deliver
+        """``submit`` asks the herder."""
+        self._hosts, self._specs, self._submit, self._deliver = hosts, specs, submit, deliver
         self._threads = ConnectorThreads(THREADS)
         self._preparing: dict[TaskId, _Start] = {}
         self._lock = threading.Lock()
@@ -63,7 +68,7 @@ class TaskLauncher:
         if not self._is_wanted(start):
             return
         try:
-            outline = self._outline(action)
+            spec = self._specs.outline(action)
         except BaseException as error:
             with self._lock:
                 wanted = self._preparing.get(action.id) is start
@@ -79,11 +84,23 @@ class TaskLauncher:
                 return
             del self._preparing[action.id]
             if start.topics_reset:
-                outline = replace(outline, spec=replace(outline.spec, known_topics=()))
-            complete = self._threads.submit(action.id.connector, lambda: self._complete(outline))
-            self._hosts.run(outline.spec, complete)
-        if start.paused is not None and start.paused != outline.spec.paused:
+                spec = replace(spec, known_topics=())
+            self._hosts.run(spec, _Gate(self, spec))
+        if start.paused is not None and start.paused != spec.paused:
             (self._hosts.pause if start.paused else self._hosts.resume)(action.id)
+
+    def in_background(self, spec: TaskSpec, call: Callable[[], T]) -> Future[T]:
+        """On a thread of the connector."""
+        return self._threads.submit(spec.connector, call)
+
+    def confirm(self, spec: TaskSpec) -> None:
+        """Blocks. Raises NotConfirmedError if this run of the task is not to begin."""
+        reply = self._submit(ConfirmTask(TaskId(spec.connector, spec.task), spec.run)).result()
+        if not isinstance(reply, Reply) or reply.status != 204:
+            raise NotConfirmedError(reply.body["message"] if isinstance(reply, Reply) else "another worker leads")
+
+    def committed(self, spec: TaskSpec) -> CommittedOffsets:
+        return self._specs.committed(spec)
 
     def _is_wanted(self, start: _Start) -> bool:
         with self._lock:
@@ -121,6 +138,30 @@ class TaskLauncher:
                 start.topics_reset = True
                 return
         self._hosts.reset_topics(id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Gate:
+    """``spark.task_run.Gate`` of one run."""
+
+    launcher: TaskLauncher
+    spec: TaskSpec
+
+    def admit(self) -> Future[TaskSpec]:
+        return self.launcher.in_background(self.spec, self._admit)
+
+    def committed_offsets(self) -> Future[CommittedOffsets]:
+        return self.launcher.in_background(self.spec, self._committed)
+
+    def _admit(self) -> TaskSpec:
+        self.launcher.confirm(self.spec)
+        if self.spec.is_source and not self.spec.exactly_once:
+            return replace(self.spec, offsets=self.launcher.committed(self.spec))
+        return self.spec
+
+    def _committed(self) -> CommittedOffsets:
+        self.launcher.confirm(self.spec)
+        return self.launcher.committed(self.spec)
 
 
 class _Start:

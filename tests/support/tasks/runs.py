@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 from penstock.pipeline import converters, transforms
 from penstock.pipeline.sink.task import run_sink_task
 from penstock.pipeline.source.task import run_source_task
-from penstock.pipeline.task import TaskControl, TaskSpec
+from penstock.pipeline.task import CommittedOffsets, TaskControl, TaskSpec
 from penstock.pipeline.trace import trace
 from penstock.pipeline.transforms import predicates
 
@@ -65,12 +65,17 @@ class MemoryHost:
         self.topics: list[str] = []
         self.stored: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self.reported: dict[str, float] = {}
+        self.committed: CommittedOffsets = ()
+        """What a source with exactly once finds."""
 
     def running(self, degraded_reason: str | None = None) -> None:
         self.states.append("running")
 
     def paused(self) -> None:
         self.states.append("paused")
+
+    def committed_offsets(self) -> CommittedOffsets:
+        return self.committed
 
     def topic_seen(self, topic: str) -> None:
         self.topics.append(topic)

@@ -47,9 +47,9 @@ class Losses:
 
         ``died``: its process ended by itself, while Spark, the worker and the contact between them were well.
         """
-        self.output.log("WARNING", f"Task {task.id} was lost: {reason}")
         if task.phase in (Phase.FAILED, Phase.STOPPING, Phase.LOST):
             return
+        self.output.log("WARNING", f"Task {task.id} was lost: {reason}")
         loss = self._counted(task, died)
         if loss.deaths >= MAX_DEATHS:
             del self._of[task.id]

@@ -12,7 +12,7 @@ from typing import Any
 
 from penstock.api.batch import SourceOrigin
 from penstock.kafka.offsets.records import canonical, encode_key, encode_value
-from penstock.pipeline.task import TaskSpec
+from penstock.pipeline.task import CommittedOffsets, TaskSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,11 @@ class SourceTaskOffsets:
         self._pending: dict[bytes, tuple[dict[str, Any], dict[str, Any]]] = {}
         self.urgent = False
         """Whether a pending offset is to be stored before the interval is over."""
-        for partition, offset, key in spec.offsets:
+        self.load(spec.offsets)
+
+    def load(self, offsets: CommittedOffsets) -> None:
+        """Called before the task starts, with what has been committed."""
+        for partition, offset, key in offsets:
             name = canonical(partition)
             self._committed[name] = offset
             if key is not None:

@@ -49,7 +49,8 @@ class LossPolicy:
     tolerant: bool = False
     must_deliver: str | None = None
     """A topic whose records must arrive even if other losses are tolerated."""
-    message: Callable[[ck.KafkaError], str] = lambda _: UNSENT
+    failure: Callable[[ck.KafkaError], ConnectError] = lambda _: ConnectError(UNSENT)
+    """What a record that can't be sent raises."""
 
     def tolerates(self, topic: str | None) -> bool:
         return self.tolerant and topic != self.must_deliver
@@ -93,7 +94,7 @@ class Sender:
         self.lost.add(topic)
         if self._failure is None or (reason is not None and not self._reason_known):
             log.error("%s failed to send record to %s: %s", self._task, topic, cause)
-            self._failure = ConnectError(self.losses.message(error))
+            self._failure = self.losses.failure(error)
             self._failure.__cause__ = cause
             self._reason_known = reason is not None or error.code() not in _BATCH_REFUSED
 
@@ -113,7 +114,7 @@ class Sender:
 
     def _broken(self, error: ck.KafkaError) -> None:
         if self._failure is None:
-            self._failure = ConnectError(self.losses.message(error))
+            self._failure = self.losses.failure(error)
             self._failure.__cause__ = broker_error(error)
 
     def check(self) -> None:
@@ -215,7 +216,7 @@ class Sender:
             )
         failure = Failure(Stage.KAFKA_PRODUCE, TASK_CLASS, cause, record)
         if not self.losses.tolerates(record.topics[0]):
-            refused = ConnectError(self.losses.message(error))
+            refused = self.losses.failure(error)
             refused.add_note(f"In {failure.place()}")
             raise refused from failure.error
         self._errors.failed(failure)

@@ -87,6 +87,7 @@ def run_source_task(
         transaction = None
         if isinstance(commit, ExactlyOnce):
             commit.begin()
+            offsets.load(host.committed_offsets())
             transaction = commit.context
         creator = TopicCreator(_admin(spec, id), _rules(spec), task.settings_for_new_topic, lambda: _principal(spec))
         task.context = SourceContext(dict(spec.config), offsets, transaction)
@@ -125,7 +126,7 @@ def _commit_policy(
     if spec.exactly_once:
         if spec.offsets_topic is None:
             raise ConnectError(f"Task {runtime.id} can't be exactly once: no offsets topic was given to it")
-        losses = LossPolicy(must_deliver=must_deliver, message=lambda error: unsent(runtime.id, error))
+        losses = LossPolicy(must_deliver=must_deliver, failure=lambda error: unsent(runtime.id, error))
         sender = _sender(spec, runtime, task, losses)
         stored = TransactionalOffsets(offsets, spec.offsets_topic, copies)
         return ExactlyOnce(runtime, task, sender, stored, _boundaries(spec)), sender

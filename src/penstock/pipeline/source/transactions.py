@@ -30,6 +30,7 @@ from penstock.pipeline.source.offset_log import OffsetCopies
 from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
 from penstock.pipeline.source.sender import ContactLostError, Delivered, Sender
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries, TransactionEnd
+from penstock.pipeline.task import FencedError
 
 log = logging.getLogger(__name__)
 
@@ -91,8 +92,8 @@ class ExactlyOnce:
             except ck.KafkaException as e:
                 late = e.args[0].code() == ck.KafkaError._TIMED_OUT and time.monotonic() < give_up
                 if not (late or e.args[0].retriable()) or self._control.stopping:
-                    message = _message(self._id, e.args[0], "Failed to initialize the transactional producer")
-                    raise ConnectError(message) from broker_error(e.args[0])
+                    otherwise = "Failed to initialize the transactional producer"
+                    raise _failure(self._id, e.args[0], otherwise) from broker_error(e.args[0])
 
     @property
     def context(self) -> TransactionBoundaries | None:
@@ -199,7 +200,7 @@ class ExactlyOnce:
         try:
             self._sender.producer.begin_transaction()
         except ck.KafkaException as e:
-            raise ConnectError(unsent(self._id, e.args[0])) from broker_error(e.args[0])
+            raise unsent(self._id, e.args[0]) from broker_error(e.args[0])
         self._open = True
 
     def _abort_and_commit(self) -> None:
@@ -236,7 +237,7 @@ class ExactlyOnce:
             for each in offsets:
                 self._sender.producer.produce(self._topic, each.value, each.key)
         except ck.KafkaException as e:
-            raise ConnectError(unsent(self._id, e.args[0])) from broker_error(e.args[0])
+            raise unsent(self._id, e.args[0]) from broker_error(e.args[0])
         self._running_offsets = offsets
         self._running = self._thread.submit(self._commit_transaction)
         if not self._overlaps:
@@ -268,7 +269,7 @@ class ExactlyOnce:
                 error: ck.KafkaError = e.args[0]
                 self._open = error.txn_requires_abort()
                 self._sender.check()
-                raise ConnectError(unsent(self._id, error)) from broker_error(error)
+                raise unsent(self._id, error) from broker_error(error)
         self._running, self._open = None, False
         self._sender.check()
         self._metrics.observe("transaction-size", self._size)
@@ -288,10 +289,10 @@ class ExactlyOnce:
             log.exception("Exception thrown while calling task.commit()")
 
 
-def unsent(task: TaskId, error: ck.KafkaError) -> str:
-    """The message for a transaction that can't be ended, or a record that can't be sent in it."""
-    return _message(task, error, f"Failed to flush offsets and/or records for task {task}")
+def unsent(task: TaskId, error: ck.KafkaError) -> ConnectError:
+    """The error for a transaction that can't be ended, or a record that can't be sent in it."""
+    return _failure(task, error, f"Failed to flush offsets and/or records for task {task}")
 
 
-def _message(task: TaskId, error: ck.KafkaError, otherwise: str) -> str:
-    return _TIMED_OUT.format(task) if is_fenced(error) else otherwise
+def _failure(task: TaskId, error: ck.KafkaError, otherwise: str) -> ConnectError:
+    return FencedError(_TIMED_OUT.format(task)) if is_fenced(error) else ConnectError(otherwise)

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from penstock.api.source import SourceTask
-from penstock.pipeline.task import TaskSpec
+from penstock.pipeline.task import FencedError, TaskSpec
 from penstock.pipeline.trace import trace
 from penstock.spark.channel import Message, RefusedError, TaskChannel
 from penstock.spark.query.source.pausing import BetweenBatches
@@ -102,7 +102,10 @@ class Queries:
             session = self._new_session(jars)
             resolve = plugins(spec.plugin_path).resolve
             run = run_source_query if issubclass(named(spec.task_class), SourceTask) else run_sink_query
-            run(spec, session, control, ChannelHost(channel), resolve, lambda: self._enter(group))
+            run(spec, session, control, ChannelHost(channel, self._steers[group]), resolve, lambda: self._enter(group))
+        except FencedError as error:
+            if not control.aborted:
+                channel.send({"say": "lost", "reason": str(error)})
         except BaseException as error:
             if not control.aborted:
                 text = error.text if isinstance(error, PipelineError) else trace(error)
