@@ -70,7 +70,7 @@ def test_tasks_of_a_worker_that_was_frozen_for_a_while_start_again_by_themselves
             os.kill(worker.process.pid, signal.SIGCONT)
         until(lambda: runs(kafka, topic).keys() - before.keys(), "that it goes on", 180)
         worker.running("beats")
-        assert "WARN Task beats-0 has lost its worker. No heartbeat of the worker for" in worker.log.read_text()
+        assert "WARN Task beats-0 was lost: No heartbeat of the worker for" in worker.log.read_text()
         told = list(runs(kafka, topic).values())
         assert all(max(earlier) < min(later) for earlier, later in pairwise(told)), told
 
