@@ -15,6 +15,7 @@ from penstock.pipeline.converters.primitives import (
     ShortConverter,
 )
 from penstock.pipeline.converters.registry.avro.converter import AvroConverter
+from penstock.pipeline.converters.registry.json_schema.converter import JsonSchemaConverter
 from penstock.pipeline.converters.simple_header import SimpleHeaderConverter
 from penstock.pipeline.converters.strings import StringConverter
 
@@ -26,6 +27,7 @@ __all__ = [
     "FloatConverter",
     "IntegerConverter",
     "JsonConverter",
+    "JsonSchemaConverter",
     "LongConverter",
     "ShortConverter",
     "SimpleHeaderConverter",

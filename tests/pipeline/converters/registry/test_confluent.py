@@ -26,9 +26,10 @@ from penstock.api.schema import (
     map_of,
     struct,
 )
-from penstock.pipeline.converters import AvroConverter
+from penstock.pipeline.converters import AvroConverter, JsonSchemaConverter
 
 avro = pytest.importorskip("confluent_kafka.schema_registry.avro")
+json_schema = pytest.importorskip("confluent_kafka.schema_registry.json_schema")
 from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient  # noqa: E402
 from confluent_kafka.serialization import MessageField, SerializationContext  # noqa: E402
 
@@ -45,6 +46,12 @@ VALUE = {
     "id": 2**40, "name": "é😀", "price": 1.5, "paid": True, "note": None, "amount": Decimal("12.34"),
     "day": dt.date(2024, 2, 29), "at": MOMENT, "tags": ["a", "b"], "counts": {"x": 1}, "raw": b"\0\xff",
     "inner": {"x": -1},
+}  # fmt: skip
+
+
+JSON = {
+    "id": 2**40, "name": "é😀", "price": 1.5, "paid": True, "note": None, "amount": "BNI=", "day": 19782,
+    "at": 1709209800123, "tags": ["a", "b"], "counts": {"x": 1}, "raw": "AP8=", "inner": {"x": -1},
 }  # fmt: skip
 
 
@@ -115,3 +122,38 @@ def test_an_incompatible_schema_is_refused_in_the_registrys_words(registry_url, 
     ours.from_connect(topic, (), struct(("id", INT64), name="org.example.Thing"), {"id": 1})
     with pytest.raises(DataError, match=rf"subject {topic}-value.*HTTP status 409"):
         ours.from_connect(topic, (), struct(("id", STRING), name="org.example.Thing"), {"id": "x"})
+
+
+def test_confluents_deserializer_reads_and_checks_our_json(registry_url, client, topic):
+    ours = converter(JsonSchemaConverter, registry_url)
+    data = ours.from_connect(topic, (), SCHEMA, VALUE)
+    text = ours.target(SCHEMA).text.text
+    assert json_schema.JSONDeserializer(text, schema_registry_client=client)(data, context(topic)) == JSON
+
+
+def test_we_read_the_json_of_confluents_serializer(registry_url, client, topic):
+    ours = converter(JsonSchemaConverter, registry_url)
+    text = ours.target(SCHEMA).text.text
+    serializer = json_schema.JSONSerializer(text, client, conf={"auto.register.schemas": True})
+    data = serializer(JSON, context(topic))
+    schema, value = ours.to_connect(topic, (), data)
+    assert value == VALUE
+    assert schema == SCHEMA.with_(version=1)
+    assert ours.from_connect(topic, (), SCHEMA, VALUE)[:5] == data[:5]
+
+
+def test_json_schemas_may_refer_to_others(registry_url, client, topic):
+    inner = '{"$id":"inner.json","title":"Inner","type":"object","properties":{"x":{"type":"integer"}}}'
+    client.register_schema(f"{topic}-inner", Schema(inner, "JSON"))
+    outer = (
+        '{"title":"Outer","type":"object","properties":{"one":{"$ref":"inner.json"},'
+        '"many":{"type":"array","items":{"$ref":"#/definitions/n"}}},"definitions":{"n":{"type":"number"}}}'
+    )
+    references = [SchemaReference("inner.json", f"{topic}-inner", 1)]
+    value = {"one": {"x": 1}, "many": [1.5]}
+    serializer = json_schema.JSONSerializer(Schema(outer, "JSON", references), client)
+    schema, found = converter(JsonSchemaConverter, registry_url).to_connect(
+        topic, (), serializer(value, context(topic))
+    )
+    assert found == value
+    assert schema.field("one").schema.name == "Inner"

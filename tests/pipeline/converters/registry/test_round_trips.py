@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from penstock.api.schema import Schema
-from penstock.pipeline.converters import AvroConverter
+from penstock.pipeline.converters import AvroConverter, JsonSchemaConverter
 from pipeline.converters.registry.connect_data import schemas_with_values
 from pipeline.converters.registry.registry_double import RegistryDouble, running_double
 
@@ -45,8 +45,33 @@ def avro(shared: RegistryDouble) -> RoundTrip:
     return RoundTrip(AvroConverter, shared)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(schemas_with_values())
 def test_avro(avro, pair):
     schema, values = pair
     assert avro(schema, values).with_(version=None) == schema
+
+
+@pytest.fixture(scope="module")
+def json_schema(shared: RegistryDouble) -> RoundTrip:
+    return RoundTrip(JsonSchemaConverter, shared)
+
+
+@pytest.fixture(scope="module")
+def json_with_numbers(shared: RegistryDouble) -> RoundTrip:
+    config = {"decimal.format": "NUMERIC", "json.fail.invalid.schema": "true"}
+    return RoundTrip(JsonSchemaConverter, shared, **config)
+
+
+@settings(max_examples=50)
+@given(schemas_with_values())
+def test_json_schema(json_schema, pair):
+    schema, values = pair
+    assert json_schema(schema, values).with_(version=None) == schema
+
+
+@settings(max_examples=20)
+@given(schemas_with_values())
+def test_json_schema_with_decimals_as_numbers_and_validation(json_with_numbers, pair):
+    schema, values = pair
+    assert json_with_numbers(schema, values).with_(version=None) == schema

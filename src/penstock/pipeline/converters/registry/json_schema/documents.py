@@ -1,0 +1,91 @@
+"""The texts of a JSON Schema: itself and those it refers to by name, and what a ``$ref`` in one of them points to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urljoin
+
+from penstock.api.errors import DataError
+from penstock.java.errors import JsonError
+from penstock.java.jackson.reading import loads
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A schema in a document."""
+
+    node: dict[str, Any]
+    document: str
+    """The name of the document, empty for the schema itself."""
+
+    def child(self, node: Any) -> Place:
+        """A schema inside of this one. Raises DataError for JSON that is none."""
+        if not isinstance(node, dict):
+            raise DataError(f"Only JSON objects are schemas for the converter, not {node}")
+        return Place(node, self.document)
+
+
+class Documents:
+    """``texts`` has the schemas referred to, by the names that refer to them. Raises DataError for what is no JSON."""
+
+    def __init__(self, text: str, texts: Mapping[str, str]) -> None:
+        self._nodes = {"": _parsed(text), **{name: _parsed(inner) for name, inner in texts.items()}}
+
+    def root(self) -> Place:
+        return Place(self._nodes[""], "")
+
+    def resolve(self, place: Place, reference: str) -> Place:
+        """What a ``$ref`` at a place points to: a JSON pointer, an id, or another document. Raises DataError."""
+        name, _, fragment = reference.partition("#")
+        document = place.document if not name else self._document(place, name)
+        root = self._nodes[document]
+        if not fragment:
+            return Place(root, document)
+        found = _pointed(root, fragment) if fragment.startswith("/") else _with_id(root, f"#{fragment}")
+        if not isinstance(found, dict):
+            raise DataError(f"The JSON Schema has nothing at $ref {reference}")
+        return Place(found, document)
+
+    def _document(self, place: Place, name: str) -> str:
+        base = self._nodes[place.document].get("$id", "")
+        for candidate in (name, urljoin(str(base), name)):
+            if candidate in self._nodes:
+                return candidate
+            for known, node in self._nodes.items():
+                if node.get("$id") == candidate:
+                    return known
+        raise DataError(f"The JSON Schema refers to {name}, which is none of its references")
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        node = loads(text.encode())
+    except JsonError as error:
+        raise DataError(f"This is no JSON Schema: {text}") from error
+    if not isinstance(node, dict):
+        raise DataError(f"Only JSON objects are schemas for the converter, not {text}")
+    return node
+
+
+def _pointed(node: Any, pointer: str) -> Any:
+    for part in pointer.split("/")[1:]:
+        key = unquote(part).replace("~1", "/").replace("~0", "~")
+        if isinstance(node, dict):
+            node = node.get(key)
+        elif isinstance(node, list) and key.isdecimal() and int(key) < len(node):
+            node = node[int(key)]
+        else:
+            return None
+    return node
+
+
+def _with_id(node: Any, wanted: str) -> Any:
+    if isinstance(node, dict):
+        if wanted in (node.get("$id"), node.get("id"), f"#{node.get('$anchor')}"):
+            return node
+        node = list(node.values())
+    if isinstance(node, list):
+        return next((found for item in node if (found := _with_id(item, wanted)) is not None), None)
+    return None

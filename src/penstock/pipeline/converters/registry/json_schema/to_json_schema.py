@@ -1,0 +1,131 @@
+"""From Connect's schemas to JSON Schema. Java: ``JsonSchemaData.fromConnectSchema``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from penstock.api.errors import DataError
+from penstock.api.schema import DECIMAL_NAME, Schema, SchemaType
+from penstock.java.hash_map import hash_order
+from penstock.pipeline.converters.registry.json_schema.options import (
+    CONNECT_INDEX,
+    CONNECT_PARAMETERS,
+    CONNECT_TYPE,
+    CONNECT_VERSION,
+    ID,
+    NAMESPACE,
+    NULL_SYMBOL,
+    JsonSchemaOptions,
+    has_object_keys,
+    is_enum,
+    is_union,
+)
+from penstock.pipeline.converters.registry.json_schema.values import ValueWriter
+
+_NUMBERS = {
+    **dict.fromkeys((SchemaType.INT8, SchemaType.INT16, SchemaType.INT32, SchemaType.INT64), "integer"),
+    **dict.fromkeys((SchemaType.FLOAT32, SchemaType.FLOAT64), "number"),
+}
+
+Node = dict[str, Any]
+
+
+def to_json_schema(schema: Schema, options: JsonSchemaOptions) -> Node:
+    """The JSON Schema of a Connect schema. Raises DataError."""
+    return _Builder(options).build(schema)
+
+
+class _Builder:
+    def __init__(self, options: JsonSchemaOptions) -> None:
+        self.options = options
+        self._ids: set[str] = set()
+        self._values = ValueWriter(options, 100)
+
+    def build(self, schema: Schema, index: int | None = None, ignore_optional: bool = False) -> Node:
+        own_id = schema.parameters.get(ID)
+        if own_id is not None:
+            self._ids.add(own_id)
+        if schema.type is SchemaType.STRUCT and (is_union(schema) or schema.optional):
+            return self._with(self._one_of(schema), {}, own_id, index)
+        node, props = self._plain(schema)
+        described: Node = {}
+        if schema.name is not None:
+            described["title"] = schema.name
+        if schema.doc is not None:
+            described["description"] = schema.doc
+        if schema.default is not None:
+            described["default"] = orjson.loads(orjson.dumps(self._values.writer(schema)(schema.default)))
+        if schema.version is not None:
+            props[CONNECT_VERSION] = schema.version
+        if parameters := {key: text for key, text in schema.parameters.items() if not key.startswith(NAMESPACE)}:
+            props[CONNECT_PARAMETERS] = parameters
+        node = {**described, **node}
+        if schema.optional and not ignore_optional:
+            inner = self._with(node, props, None, None)
+            return self._with({"oneOf": [{"type": "null"}, inner]}, {}, own_id, index)
+        return self._with(node, props, own_id, index)
+
+    def _with(self, node: Node, props: Node, own_id: str | None, index: int | None) -> Node:
+        if own_id is not None:
+            node = {**node, "$id": own_id}
+        if index is not None:
+            props = {**props, CONNECT_INDEX: index}
+        return {**node, **{name: props[name] for name in hash_order(props)}}
+
+    def _one_of(self, schema: Schema) -> Node:
+        branches: list[Node] = [{"type": "null"}] if schema.optional else []
+        if is_union(schema):
+            branches += [self.build(f.schema.with_(optional=False), f.index, True) for f in schema.fields]
+        else:
+            branches.append(self.build(schema.with_(optional=False)))
+        return {"oneOf": branches}
+
+    def _plain(self, schema: Schema) -> tuple[Node, Node]:
+        """What says which values there are, and the properties that only Connect understands."""
+        match schema.type:
+            case kind if kind in _NUMBERS:
+                return {"type": _NUMBERS[kind]}, {CONNECT_TYPE: kind.value}
+            case SchemaType.BOOLEAN:
+                return {"type": "boolean"}, {}
+            case SchemaType.STRING:
+                return self._enum(schema) if is_enum(schema) else {"type": "string"}, {}
+            case SchemaType.BYTES:
+                numeric = schema.name == DECIMAL_NAME and self.options.numeric
+                return {"type": "number" if numeric else "string"}, {CONNECT_TYPE: "bytes"}
+            case SchemaType.ARRAY:
+                return {"type": "array", "items": self._item(schema.value_schema)}, {}
+            case SchemaType.MAP:
+                return self._map(schema), {CONNECT_TYPE: "map"}
+        return self._object(schema), {}
+
+    def _enum(self, schema: Schema) -> Node:
+        prefix = self.options.enum_parameter + "."
+        symbols = [key[len(prefix) :] for key in schema.parameters if key.startswith(prefix)]
+        return {"enum": [None if symbol == NULL_SYMBOL else symbol for symbol in symbols]}
+
+    def _item(self, schema: Schema | None, index: int | None = None) -> Node:
+        if schema is None:
+            raise DataError("A schema for the items of an array or map is missing")
+        reference = schema.parameters.get(ID)
+        if reference in self._ids:
+            return {"$ref": reference}
+        return self.build(schema, index)
+
+    def _map(self, schema: Schema) -> Node:
+        if schema.key_schema is None or schema.value_schema is None:
+            raise DataError("A schema for the keys or values of a map is missing")
+        if has_object_keys(schema):
+            return {"type": "object", "additionalProperties": self.build(schema.value_schema)}
+        entry = {"key": self.build(schema.key_schema, 0), "value": self.build(schema.value_schema, 1)}
+        return {"type": "array", "items": {"type": "object", "properties": entry}}
+
+    def _object(self, schema: Schema) -> Node:
+        node: Node = {"type": "object"}
+        fields = {field.name: self._item(field.schema, field.index) for field in schema.fields}
+        if fields:
+            node["properties"] = {name: fields[name] for name in hash_order(fields)}
+        if not self.options.object_additional_properties:
+            node["additionalProperties"] = False
+        return node

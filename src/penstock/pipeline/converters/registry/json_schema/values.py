@@ -1,0 +1,180 @@
+"""Connect's values as JSON and back, as the JSON Schema converter has them. Where they differ from what JsonConverter
+does: maps with other keys than texts, unions, missing fields. Java: ``JsonSchemaData.fromConnectData``,
+``toConnectData``.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from penstock.api.errors import DataError
+from penstock.api.schema import Schema, SchemaType
+from penstock.java.jackson.node import Node, node_type
+from penstock.pipeline.converters.json_reader import JsonReader
+from penstock.pipeline.converters.json_writer import JsonWriter, Write
+from penstock.pipeline.converters.registry.json_schema.options import JsonSchemaOptions, has_object_keys, is_union
+from penstock.pipeline.converters.registry.maps import in_java_order
+from penstock.pipeline.converters.registry.recursion import RecursiveSchema
+from penstock.pipeline.converters.scalar_nodes import Read
+from penstock.pipeline.values.class_names import class_name
+
+_INTEGERS = frozenset((SchemaType.INT8, SchemaType.INT16, SchemaType.INT32, SchemaType.INT64))
+_FLOATS = frozenset((SchemaType.FLOAT32, SchemaType.FLOAT64))
+
+
+class ValueWriter(JsonWriter):
+    """The functions that write the values of a converter's schemas."""
+
+    def __init__(self, options: JsonSchemaOptions, cache_size: int) -> None:
+        super().__init__(options.numeric, not options.ignore_default_for_nullables, cache_size)
+
+    def writer(self, schema: Schema | None) -> Write:
+        if isinstance(schema, RecursiveSchema):
+            compiled = super().writer
+            return lambda value: compiled(schema)(value)
+        return super().writer(schema)
+
+    def _map(self, schema: Schema) -> Write:
+        if has_object_keys(schema):
+            return super()._map(schema)
+        write_key, write_value = self.writer(schema.key_schema), self.writer(schema.value_schema)
+
+        def write(value: Any) -> Any:
+            if not isinstance(value, dict):
+                raise DataError(f"Invalid type for MAP: class {class_name(None, value)}")
+            return [{"key": write_key(key), "value": write_value(item)} for key, item in value.items()]
+
+        return write
+
+    def _struct(self, schema: Schema) -> Write:
+        write = self._union(schema) if is_union(schema) else super()._struct(schema)
+        absent = [
+            field.name
+            for field in schema.fields
+            if not field.schema.optional and (field.schema.default is None or not self.defaults)
+        ]
+        if is_union(schema) or not absent:
+            return write
+
+        def write_present(value: Any) -> Any:
+            """Required fields without a value are left out, as in Java."""
+            if type(value) is not dict or None not in [value.get(name) for name in absent]:
+                return write(value)
+            get = value.get
+            return {
+                field.name: self.writer(field.schema)(get(field.name))
+                for field in schema.fields
+                if get(field.name) is not None or field.name not in absent
+            }
+
+        return write_present
+
+    def _union(self, schema: Schema) -> Write:
+        members = [
+            (field.name, field.schema.default if self.defaults else None, self.writer(field.schema))
+            for field in schema.fields
+        ]
+
+        def write(value: Any) -> Any:
+            if type(value) is not dict:
+                raise DataError(f"Invalid type for STRUCT: class {class_name(None, value)}")
+            for name, default, write_member in members:
+                found = value.get(name)
+                found = default if found is None else found
+                if found is not None:
+                    return write_member(found)
+            return None
+
+        return write
+
+
+class ValueReader(JsonReader):
+    """The functions that read the values of a converter's schemas."""
+
+    def __init__(self, cache_size: int) -> None:
+        super().__init__(True, cache_size)
+
+    def reader(self, schema: Schema | None) -> Read:
+        if isinstance(schema, RecursiveSchema):
+            compiled = super().reader
+            return lambda node: compiled(schema)(node)
+        return super().reader(schema)
+
+    def _compile(self, schema: Schema) -> Read:
+        return self._union(schema) if is_union(schema) else super()._compile(schema)
+
+    def table(self, schema: Schema | None, nodes: list[Node]) -> Any:
+        return None if schema is not None and is_union(schema) else super().table(schema, nodes)
+
+    def _map(self, schema: Schema) -> Read:
+        if has_object_keys(schema):
+            return super()._map(schema)
+        assert schema.key_schema is not None
+        key_type = schema.key_schema.type
+        read_key, read_value = self.reader(schema.key_schema), self.reader(schema.value_schema)
+
+        def read(node: Node) -> dict[Any, Any]:
+            if type(node) is not list:
+                what = node_type(node)
+                raise DataError(
+                    f"Maps with non-string fields should be encoded as JSON array of objects, but found {what}"
+                )
+            entries = {}
+            for entry in node:
+                if type(entry) is not dict:
+                    raise DataError(f"Found invalid map entry instead of object: {node_type(entry)}")
+                if len(entry) != 2:
+                    raise DataError(f"Found invalid map entry, expected length 2 but found :{len(entry)}")
+                try:
+                    entries[read_key(entry.get("key"))] = read_value(entry.get("value"))
+                except TypeError:
+                    raise DataError("A map can't have an array, a map or a struct as a key here") from None
+            return in_java_order(entries, key_type)
+
+        return read
+
+    def _union(self, schema: Schema) -> Read:
+        members = [(field.name, field.schema, self.reader(field.schema)) for field in schema.fields]
+        blank = {field.name: None for field in schema.fields}
+
+        def read(node: Node) -> dict[str, Any]:
+            best, chosen = 0, None
+            for member in members:
+                if _is_instance(member[1], node):
+                    chosen = member
+                    break
+                if (matching := _matching(member[1], node)) > best:
+                    best, chosen = matching, member
+            if chosen is None:
+                raise DataError("Did not find matching oneof field for data")
+            return {**blank, chosen[0]: chosen[2](node)}
+
+        return read
+
+
+def _is_instance(schema: Schema, node: Node) -> bool:
+    """Whether a node is of the kind that a schema other than a struct has."""
+    kind = type(node)
+    match schema.type:
+        case SchemaType.BOOLEAN:
+            return kind is bool
+        case SchemaType.STRING | SchemaType.BYTES:
+            return kind is str or (schema.type is SchemaType.BYTES and kind is Decimal)
+        case SchemaType.ARRAY:
+            return kind is list
+        case SchemaType.MAP:
+            return kind is dict or kind is list
+        case number if number in _INTEGERS:
+            return kind is int
+        case number if number in _FLOATS:
+            return kind is int or kind is float or kind is Decimal
+    return False
+
+
+def _matching(schema: Schema, node: Node) -> int:
+    """How many fields of a struct an object has, with those of structs in it."""
+    if schema.type is not SchemaType.STRUCT or type(node) is not dict:
+        return 0
+    found = [field for field in schema.fields if field.name in node]
+    return len(found) + sum(_matching(field.schema, node[field.name]) for field in found)

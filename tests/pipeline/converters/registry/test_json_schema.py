@@ -1,0 +1,229 @@
+"""What Confluent's documentation and tests say of the mapping between Connect's schemas and JSON Schema, as data."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from penstock.api.errors import DataError
+from penstock.api.schema import (
+    BYTES,
+    FLOAT64,
+    INT8,
+    INT32,
+    INT64,
+    OPTIONAL_STRING,
+    STRING,
+    TIMESTAMP,
+    Schema,
+    SchemaType,
+    array,
+    decimal,
+    map_of,
+    struct,
+)
+from penstock.pipeline.converters.registry.json_schema.compatibility import conflicts
+from penstock.pipeline.converters.registry.json_schema.documents import Documents
+from penstock.pipeline.converters.registry.json_schema.options import ENUM, ID, ONE_OF, JsonSchemaOptions
+from penstock.pipeline.converters.registry.json_schema.to_connect import to_connect
+from penstock.pipeline.converters.registry.json_schema.to_json_schema import to_json_schema
+from penstock.pipeline.converters.registry.json_schema.values import ValueReader, ValueWriter
+
+OPTIONS = JsonSchemaOptions()
+
+BOTH_WAYS: dict[str, tuple[Schema, dict[str, Any]]] = {
+    "int8": (INT8, {"type": "integer", "connect.type": "int8"}),
+    "int64": (INT64, {"type": "integer", "connect.type": "int64"}),
+    "float64": (FLOAT64, {"type": "number", "connect.type": "float64"}),
+    "string": (STRING, {"type": "string"}),
+    "bytes": (BYTES, {"type": "string", "connect.type": "bytes"}),
+    "optional": (OPTIONAL_STRING, {"oneOf": [{"type": "null"}, {"type": "string"}]}),
+    "array": (array(INT32), {"type": "array", "items": {"type": "integer", "connect.type": "int32"}}),
+    "map": (
+        map_of(STRING, STRING),
+        {"type": "object", "additionalProperties": {"type": "string"}, "connect.type": "map"},
+    ),
+    "map with other keys": (
+        map_of(INT32, STRING),
+        {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "key": {"type": "integer", "connect.type": "int32", "connect.index": 0},
+                    "value": {"type": "string", "connect.index": 1},
+                },
+            },
+            "connect.type": "map",
+        },
+    ),
+    "decimal": (
+        decimal(2),
+        {
+            "title": "org.apache.kafka.connect.data.Decimal", "type": "string", "connect.type": "bytes",
+            "connect.version": 1, "connect.parameters": {"scale": "2"},
+        },
+    ),
+    "timestamp": (
+        TIMESTAMP,
+        {
+            "title": "org.apache.kafka.connect.data.Timestamp", "type": "integer", "connect.type": "int64",
+            "connect.version": 1,
+        },
+    ),
+    "struct": (
+        struct(("b", INT32.with_(default=5)), ("a", STRING.with_(doc="a text")), name="S", version=3, doc="a struct"),
+        {
+            "title": "S", "description": "a struct", "type": "object", "connect.version": 3,
+            "properties": {
+                "b": {"type": "integer", "default": 5, "connect.type": "int32", "connect.index": 0},
+                "a": {"type": "string", "description": "a text", "connect.index": 1},
+            },
+        },
+    ),
+    "enum": (
+        STRING.with_(parameters={ENUM: "", f"{ENUM}.one": "one", f"{ENUM}.two": "two"}),
+        {"enum": ["one", "two"]},
+    ),
+    "union": (
+        struct((f"{ONE_OF}.field.0", INT32.with_(optional=True)), (f"{ONE_OF}.field.1", OPTIONAL_STRING), name=ONE_OF),
+        {
+            "oneOf": [
+                {"type": "integer", "connect.type": "int32", "connect.index": 0},
+                {"type": "string", "connect.index": 1},
+            ]
+        },
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BOTH_WAYS)
+def test_both_ways(case):
+    schema, node = BOTH_WAYS[case]
+    assert to_json_schema(schema, OPTIONS) == node
+    assert to_connect(Documents(json.dumps(node), {}), OPTIONS) == schema
+
+
+def connect(node: Any, options: JsonSchemaOptions = OPTIONS) -> Schema:
+    return to_connect(Documents(json.dumps(node), {}), options)
+
+
+READ = {
+    "integers without a type of Connect": ({"type": "integer"}, INT64),
+    "numbers without a type of Connect": ({"type": "number"}, FLOAT64),
+    "a list of types": ({"type": ["null", "string"]}, OPTIONAL_STRING),
+    "anyOf": ({"anyOf": [{"type": "string"}, {"type": "null"}]}, OPTIONAL_STRING),
+    "one schema": ({"oneOf": [{"type": "string"}]}, STRING),
+    "a constant": ({"const": "x"}, STRING.with_(parameters={ENUM: "", f"{ENUM}.x": "x"})),
+    "fields by name": (
+        {"type": "object", "properties": {"b": {"type": "string"}, "a": {"type": "string"}}},
+        struct(("a", STRING), ("b", STRING)),
+    ),
+    "allOf with properties": (
+        {
+            "allOf": [
+                {"type": "object", "properties": {"a": {"type": "string"}}},
+                {"properties": {"b": {"type": "integer"}}},
+            ]
+        },
+        struct(("a", STRING), ("b", INT64)),
+    ),
+    "definitions": (
+        {"type": "object", "properties": {"a": {"$ref": "#/definitions/x"}}, "definitions": {"x": {"type": "string"}}},
+        struct(("a", STRING)),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", READ)
+def test_read(case):
+    node, schema = READ[case]
+    assert connect(node) == schema
+
+
+def test_properties_that_are_not_required_are_optional_if_the_settings_say_so():
+    node = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["a"]}
+    assert connect(node) == struct(("a", STRING), ("b", STRING))
+    options = JsonSchemaOptions(use_optional_for_nonrequired=True)
+    assert connect(node, options) == struct(("a", STRING), ("b", OPTIONAL_STRING))
+
+
+def test_a_schema_may_contain_itself():
+    node = {
+        "title": "Node", "type": "object",
+        "properties": {"next": {"oneOf": [{"type": "null"}, {"$ref": "#"}]}, "v": {"type": "integer"}},
+    }  # fmt: skip
+    schema = connect(node)
+    inner = schema.field("next").schema
+    assert schema.parameters[ID] == "#id1"
+    assert (inner.optional, inner.name, inner.fields) == (True, "Node", schema.fields)
+    value = ValueReader(10).reader(schema)({"v": 1, "next": {"v": 2, "next": None}})
+    assert value == {"next": {"next": None, "v": 2}, "v": 1}
+
+
+def test_generalized_unions_and_enums():
+    options = JsonSchemaOptions(generalized_sum_type_support=True)
+    schema = connect({"oneOf": [{"type": "string"}, {"type": "boolean"}]}, options)
+    assert [field.name for field in schema.fields] == ["connect_union_field_0", "connect_union_field_1"]
+    assert schema.parameters == {"org.apache.kafka.connect.data.Union": "connect_union_0"}
+    assert connect({"enum": ["a"]}, options).parameters["org.apache.kafka.connect.data.Enum.a"] == "0"
+
+
+def test_members_of_unions_are_told_by_their_kind_and_structs_by_their_fields():
+    node = {"oneOf": [
+        {"type": "integer"},
+        {"type": "object", "properties": {"a": {"type": "string"}}},
+        {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}},
+    ]}  # fmt: skip
+    read = ValueReader(10).reader(connect(node, JsonSchemaOptions(use_optional_for_nonrequired=True)))
+    name = f"{ONE_OF}.field."
+    assert read(1)[name + "0"] == 1
+    assert read({"a": "x"})[name + "1"] == {"a": "x"}
+    assert read({"a": "x", "b": "y"})[name + "2"] == {"a": "x", "b": "y"}
+    with pytest.raises(DataError, match="Did not find matching oneof field for data"):
+        read(True)
+
+
+def test_nulls():
+    schema = struct(("a", STRING), ("b", OPTIONAL_STRING), ("c", INT32.with_(optional=True, default=7)))
+    write = ValueWriter(OPTIONS, 10).writer(schema)
+    assert write({"a": None, "b": None, "c": None}) == {"b": None, "c": 7}
+    ignoring = ValueWriter(JsonSchemaOptions(ignore_default_for_nullables=True), 10).writer(schema)
+    assert ignoring({"a": "x", "b": None, "c": None}) == {"a": "x", "b": None, "c": None}
+    read = ValueReader(10).reader(schema)
+    assert read({"a": "x"}) == {"a": "x", "b": None, "c": 7}
+    with pytest.raises(DataError, match="null"):
+        read({"b": "x"})
+
+
+def test_closed_objects():
+    node = to_json_schema(struct(("a", STRING)), JsonSchemaOptions(object_additional_properties=False))
+    assert node["additionalProperties"] is False
+    assert SchemaType.STRUCT is connect(node).type
+
+
+@pytest.mark.parametrize(
+    ("reader", "writer", "words"),
+    [
+        ({"type": "string"}, {"type": "integer"}, "integer can't be read as string"),
+        ({"type": "number"}, {"type": "integer"}, None),
+        ({"oneOf": [{"type": "null"}, {"type": "string"}]}, {"type": "string"}, None),
+        ({"type": "string"}, {"oneOf": [{"type": "null"}, {"type": "string"}]}, "null can't be read as string"),
+        (
+            {"type": "object", "additionalProperties": False},
+            {"type": "object", "properties": {"a": {}}},
+            "allows no others",
+        ),
+        (
+            {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
+            {"type": "object"},
+            "requires this property",
+        ),
+    ],
+)
+def test_compatibility(reader, writer, words):
+    found = conflicts(reader, writer)
+    assert bool(found) == (words is not None)
+    assert words is None or words in found[0]
