@@ -1,11 +1,10 @@
-"""Something is killed in the middle of the work, and then what an operator would do is done."""
+"""Something is killed in the middle of the work, and the demo shows how long it takes until everything runs again."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 from penstock.demo import connectors, kills
 from penstock.demo.kills import Kill
@@ -15,7 +14,7 @@ from penstock.demo.stage import Stage, await_worker
 
 
 def kill(stage: Stage, what: Kill, shown: Bars) -> None:
-    """SIGKILL it, and do what an operator would do then; returns when everything runs again."""
+    """SIGKILL it, and start the worker again if it was that; returns when everything runs again."""
     worker, files = stage.worker, {connectors.SOURCE: stage.source_file, connectors.SINK: stage.sink_file}
     began = time.monotonic()
     match what:
@@ -25,41 +24,45 @@ def kill(stage: Stage, what: Kill, shown: Bars) -> None:
             worker.start()
             await_worker(stage.client, worker)
         case Kill.DRIVER:
+            before = {name: _restarts(stage, name) for name in files}
             pid = kills.driver(worker.pid)
             kills.kill(pid)
             shown.say(f"[bold red]Killed[/]  Spark's driver (process {pid})")
-            _restart_failed(stage, tuple(files), shown)
+            _await_restarts(stage, before, shown)
         case Kill.TASK:
+            before = {name: _restarts(stage, name) for name in files}
             for name, file in files.items():
                 pid = kills.task(worker.pid, file)
                 kills.kill(pid)
                 shown.say(f"[bold red]Killed[/]  the task of {name} (process {pid})")
-            _restart_failed(stage, tuple(files), shown)
-    stage.wait("The restart of all tasks", lambda: all(_at_work(stage, *each) for each in files.items()))
-    shown.say(f"[bold green]Running[/] again after {time.monotonic() - began:.1f} s")
+            _await_restarts(stage, before, shown)
+    stage.wait("The restart of all tasks", lambda: all(_is_running(stage, *each) for each in files.items()))
+    by_itself = "" if what is Kill.WORKER else "; the worker restarted what was lost"
+    shown.say(f"[bold green]Running[/] again after {time.monotonic() - began:.1f} s{by_itself}")
 
 
-def _restart_failed(stage: Stage, names: Sequence[str], shown: Bars) -> None:
-    for name in names:
-        stage.wait(f"The failure of {name}", partial(_failed, stage, name))
-        for task, trace in _failures(stage, name).items():
-            shown.say(f"[red]FAILED[/]  {name}-{task}: {trace.splitlines()[0]}")
-        stage.client.restart(name, include_tasks=True, only_failed=True)
-        shown.say(
-            f"[bold]Restart[/] POST {stage.client.url}/connectors/{name}/restart?includeTasks=true&onlyFailed=true"
-        )
+def _await_restarts(stage: Stage, before: dict[str, dict[int, int]], shown: Bars) -> None:
+    """Returns when each task was lost and has been restarted by the worker, and shows why it was lost."""
+    for name, restarts in before.items():
+
+        def restarted(name: str = name, restarts: dict[int, int] = restarts) -> bool:
+            now = _restarts(stage, name)
+            return all(now.get(task, 0) > number for task, number in restarts.items())
+
+        stage.wait(f"The restart of the tasks of {name}", restarted)
+        for task in _health(stage, name):
+            shown.say(f"[bold yellow]Lost[/]    {name}-{task['id']}: {task['last_error']['message']}")
 
 
-def _failed(stage: Stage, name: str) -> bool:
-    return bool(_failures(stage, name))
+def _restarts(stage: Stage, name: str) -> dict[int, int]:
+    return {task["id"]: task["restarts"] for task in _health(stage, name)}
 
 
-def _failures(stage: Stage, name: str) -> dict[int, str]:
-    tasks = stage.tasks(name)
-    return {task["id"]: task["trace"] for task in tasks if task["state"] == "FAILED"}
+def _health(stage: Stage, name: str) -> list[dict[str, Any]]:
+    return stage.client.status(name, penstock=True)["penstock"]["tasks"]
 
 
-def _at_work(stage: Stage, name: str, file: Path) -> bool:
+def _is_running(stage: Stage, name: str, file: Path) -> bool:
     """The status alone may still be that of the worker that was killed."""
     try:
         kills.task(stage.worker.pid, file)
