@@ -5,15 +5,18 @@ from contextlib import contextmanager
 
 import pytest
 
+from penstock.api.errors import ConnectError
 from penstock.core.model.records import (
     ConfigRecord,
     ConnectorConfig,
     ConnectorStatus,
     StatusRecord,
     TargetState,
+    TaskConfig,
     TasksCommit,
     TopicStatus,
 )
+from penstock.core.model.tasks import TaskId
 from penstock.kafka.log.privileged_writer import FencedError, PrivilegedWriteError
 from penstock.kafka.storage.stores import ConfigStore, StatusStore, exactly_once_support, internal_topic
 from support.kafka.client import Kafka, Record
@@ -87,6 +90,22 @@ def test_records_are_appended_and_read_back(kafka: Kafka):
             ConfigRecord(0, TargetState("c", "STOPPED")),
             ConfigRecord(1, ConnectorConfig("c", {"a": "1"})),
         ]
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("support", ["disabled", "enabled"])
+def test_task_configurations_and_their_commit_are_written_together_or_not_at_all(kafka: Kafka, support: str):
+    fits, too_large = TaskConfig(TaskId("c", 0), {"a": "1"}), TaskConfig(TaskId("c", 1), {"a": "x" * 2**20})
+    with config_store(worker(kafka, support)) as (store, records):
+        answer(store.claim_write_privileges)
+        with pytest.raises(ConnectError):
+            answer(store.append, [fits, too_large, TasksCommit("c", 2)])
+        answer(store.claim_write_privileges)
+        answer(store.append, [fits, TasksCommit("c", 1), TargetState("c", "STARTED")])
+        answer(store.read_to_end)
+        read = records.records(3 if support == "enabled" else 4)
+        assert [each.record for each in read][-3:] == [fits, TasksCommit("c", 1), TargetState("c", "STARTED")]
+        assert TasksCommit("c", 2) not in [each.record for each in read]
 
 
 @pytest.mark.integration

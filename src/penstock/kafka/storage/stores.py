@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from penstock.api.config_types import ConfigType, parse_type
-from penstock.core.model.records import ConfigRecord, ConfigTopicRecord, StatusRecord, StatusTopicRecord
+from penstock.core.model.records import (
+    ConfigRecord,
+    ConfigTopicRecord,
+    StatusRecord,
+    StatusTopicRecord,
+    TasksCommit,
+)
 from penstock.kafka.admin import TopicSpec
 from penstock.kafka.client_settings import internal, with_prefix
 from penstock.kafka.log.outages import Outages
@@ -19,6 +25,7 @@ from penstock.kafka.log.progress import Ends, OnDone
 from penstock.kafka.log.reader import LogClients, LogRecord
 from penstock.kafka.log.topic import LogTopic
 from penstock.kafka.log.topic_log import TopicLog
+from penstock.kafka.log.writer import Pair
 from penstock.kafka.storage import config_records, status_records
 
 Settings = Mapping[str, str]
@@ -72,11 +79,13 @@ class ConfigStore:
         """Append in this order; with exactly once, privileged ones in one transaction as the leader.
 
         Any worker may append target states and logger levels, with ``privileged=False``; all others are the leader's.
-        Done when the records have been read back; with FencedError if another worker is the leader by now.
+        Without transactions a ``TasksCommit`` is sent only when all records before it have been acknowledged, so that
+        it never counts for task configurations of which some are missing. Done when the records have been read back;
+        with FencedError if another worker is the leader by now.
         """
         pairs = [config_records.encode(record) for record in records]
         if not privileged or self._privileged is None:
-            self._log.append(pairs, on_done, read_back=True)
+            self._append_in_stages(pairs, _stages(records), on_done)
             return
 
         def written(ends: Ends, error: Exception | None) -> None:
@@ -86,6 +95,21 @@ class ConfigStore:
                 on_done(error)
 
         self._privileged.append(pairs, written)
+
+    def _append_in_stages(self, pairs: Sequence[Pair], ends: Sequence[int], on_done: OnDone) -> None:
+        """Append up to each of these ends once all before it has been acknowledged."""
+        if len(ends) == 1:
+            self._log.append(pairs, on_done, read_back=True)
+            return
+        end, *later = ends
+
+        def acknowledged(error: Exception | None) -> None:
+            if error is None:
+                self._append_in_stages(pairs[end:], [each - end for each in later], on_done)
+            else:
+                on_done(error)
+
+        self._log.append(pairs[:end], acknowledged)
 
     def claim_write_privileges(self, on_done: OnDone) -> None:
         """Called on becoming leader, before the first privileged append; fences the leader before."""
@@ -152,6 +176,12 @@ class StatusStore:
         events = [StatusRecord(r.partition, r.offset, record) for r, record in decoded if record is not None]
         if events:
             self._on_records(events)
+
+
+def _stages(records: Sequence[ConfigTopicRecord]) -> list[int]:
+    """Where appending these must wait for acknowledgements: before each ``TasksCommit``, and at the end."""
+    commits = [place for place, record in enumerate(records) if place and isinstance(record, TasksCommit)]
+    return [*commits, len(records)]
 
 
 def internal_topic(worker: Settings, kind: str, purpose: str, partitions: int) -> LogTopic:
