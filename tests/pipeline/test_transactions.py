@@ -58,6 +58,22 @@ def test_each_poll_is_a_transaction(kafka: Kafka, topic: str, offsets_topic: str
     eventually(lambda: kafka.values(offsets_topic) == [b'{"o":2}', b'{"o":3}', b'{"o":4}'])
 
 
+@pytest.mark.parametrize("exactly_once", [True, False])
+def test_offsets_that_fill_the_producers_buffer_wait_for_room_in_it(
+    kafka: Kafka, topic: str, offsets_topic: str, exactly_once: bool
+) -> None:
+    many = [
+        SourceRecord(topic=topic, value="a", source_partition={"p": p}, source_offset={"o": "x" * 2000})
+        for p in range(3000)
+    ]
+    small = {"buffer.memory": str(1 << 20)}
+    config = {f"producer.override.{key}": value for key, value in small.items()}
+    worker = {f"producer.{key}": value for key, value in small.items()} | {"offset.flush.interval.ms": "200"}
+    with run(stepping(many), kafka, offsets_topic, config, exactly_once=exactly_once, worker=worker):
+        eventually(lambda: len(kafka.values(offsets_topic)) == 3000)
+    assert len(kafka.values(topic)) == 3000
+
+
 def test_a_wish_of_a_poll_without_records_ends_the_open_transaction(
     kafka: Kafka, topic: str, offsets_topic: str
 ) -> None:

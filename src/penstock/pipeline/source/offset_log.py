@@ -7,6 +7,7 @@ Java: ``ConnectorOffsetBackingStore``, ``KafkaOffsetBackingStore`` (KIP-618 for 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -59,7 +60,12 @@ class OffsetCopies:
         if self._producer is None:
             self._producer = self._make_producer()
         for each in offsets:
-            self._producer.produce(self._topic, each.value, each.key, on_delivery=self._delivered)
+            try:
+                self._producer.produce(self._topic, each.value, each.key, on_delivery=self._delivered)
+            except BufferError:
+                reason = "earlier ones fill the producer's buffer, since the brokers do not take them"
+                log.warning("Offsets could not be copied to the worker's topic %s: %s", self._topic, reason)
+                break
         self._producer.poll(0)
 
     def _delivered(self, error: ck.KafkaError | None, _: ck.Message) -> None:
@@ -87,13 +93,22 @@ class TopicOffsetLog:
             if error is not None:
                 failures.append(error)
 
+        give_up = time.monotonic() + seconds
+        timed_out = ConnectError(f"Timed out after {seconds:g} s while writing offsets to topic {self._topic}")
         for each in offsets:
-            self._producer.produce(self._topic, each.value, each.key, on_delivery=delivered)
-        left = self._producer.flush(seconds)
+            while True:
+                try:
+                    self._producer.produce(self._topic, each.value, each.key, on_delivery=delivered)
+                    break
+                except BufferError:
+                    if time.monotonic() > give_up:
+                        raise timed_out from None
+                    self._producer.poll(0.1)
+        left = self._producer.flush(max(0.0, give_up - time.monotonic()))
         if failures:
             raise ConnectError("Failed to flush offsets") from broker_error(failures[0], f"offsets topic {self._topic}")
         if left:
-            raise ConnectError(f"Timed out after {seconds:g} s while writing offsets to topic {self._topic}")
+            raise timed_out
         self._copies.copy(offsets)
 
     def close(self) -> None:

@@ -142,6 +142,19 @@ class Sender:
         else:
             self._send(batch, delivered)
 
+    def put(self, topic: str, key: bytes | None, value: bytes | None) -> None:
+        """Hand one record to the producer, waiting while it is full.
+
+        Raises KafkaException if the producer refuses it, ConnectError if an earlier record can't be sent.
+        """
+        while True:
+            try:
+                self.producer.produce(topic, value, key)
+                return
+            except BufferError:
+                self.poll(0.1)
+                self.check()
+
     def _send_in_parts(self, batch: Batch, delivered: Sequence[Delivered] | None) -> None:
         """Each part arrives before the next is sent, so that no two parts share a record batch."""
         start = 0

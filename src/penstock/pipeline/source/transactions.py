@@ -235,7 +235,7 @@ class ExactlyOnce:
         self._begin()
         try:
             for each in offsets:
-                self._sender.producer.produce(self._topic, each.value, each.key)
+                self._sender.put(self._topic, each.key, each.value)
         except ck.KafkaException as e:
             raise unsent(self._id, e.args[0]) from broker_error(e.args[0])
         self._running_offsets = offsets
