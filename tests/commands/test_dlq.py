@@ -143,7 +143,7 @@ def test_what_is_asked_for_wrongly(
     with monkeypatch.context() as patch:
         patch.setattr(_kafka, "PATIENCE_SECONDS", 1.0)
         status, sentence = said("list", sink.name, "--bootstrap-server", "127.0.0.1:1")
-    assert (status, sentence.startswith("penstock: No Kafka can be reached at 127.0.0.1:1")) == (4, True)
+    assert (status, sentence.startswith("penstock: No broker can be reached at 127.0.0.1:1")) == (4, True)
     worker.put("plain", connector__class="FileStreamSink", topics="t")
     problem = "errors.deadletterqueue.topic.name is not set."
     assert said("list", "plain") == (1, f"penstock: Connector plain has no dead letter queue: {problem}")

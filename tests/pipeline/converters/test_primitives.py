@@ -72,8 +72,9 @@ def test_every_converter_has_java_name_version_and_documentation():
     for name in converters.__all__:
         kind = getattr(converters, name)
         assert kind.java_name.endswith("." + name)
-        assert kind.version() == "4.3.1"
-        expected = set() if kind is SimpleHeaderConverter else {"converter.type"}
+        confluent = kind.java_name.startswith("io.confluent.")
+        assert kind.version() == ("8.5.0" if confluent else "4.3.1")
+        expected = set() if confluent or kind is SimpleHeaderConverter else {"converter.type"}
         assert expected <= set(kind.config_def().names())
 
 
