@@ -70,6 +70,12 @@ def hog(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, 
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+def crash(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, resolve: Any) -> None:
+    """Ends its process as its configuration says."""
+    host.running()
+    {"exit": lambda: os._exit(3), "abort": os.abort}[spec.config["how"]]()
+
+
 def deaf(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, resolve: Any) -> None:
     """Takes no notice of anything."""
     host.running()

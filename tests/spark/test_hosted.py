@@ -251,7 +251,30 @@ def test_a_killed_process_is_a_lost_task(hosted: Any, spec: Spec) -> None:
     assert isinstance(lost, TaskLost)
     assert f"process {pid} on" in lost.reason
     assert "ended without a word" in lost.reason
+    assert lost.reason.endswith(": it was killed by SIGKILL")
+    assert not lost.died
     assert isinstance(ended, TaskEnded)
+    assert not (hosted._exits.folder / str(pid)).exists()
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"), [("exit", ": it exited with code 3"), ("abort", ": it crashed with SIGABRT")]
+)
+def test_a_process_that_ends_by_itself_has_died(hosted: Any, spec: Spec, how: str, reason: str) -> None:
+    one = spec("crash", how=how)
+    hosted.run(one)
+    (lost,) = (event for event in hosted.events.until(TaskEnded, id_of(one)) if isinstance(event, TaskLost))
+    assert lost.reason.endswith(reason)
+    assert lost.died
+
+
+def test_a_process_whose_parent_died_was_killed(hosted: Any, spec: Spec) -> None:
+    one = spec()
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    os.kill(psutil.Process(process_of(hosted, one)).ppid(), signal.SIGKILL)
+    lost, _ = hosted.events.until(TaskEnded, id_of(one))
+    assert not lost.died
 
 
 def test_a_task_that_fills_its_memory_takes_no_other_along(hosted: Any, spec: Spec) -> None:
@@ -260,8 +283,9 @@ def test_a_task_that_fills_its_memory_takes_no_other_along(hosted: Any, spec: Sp
     hosted.events.until(TaskRunning, id_of(other))
     process = psutil.Process(process_of(hosted, other))
     hosted.run(one)
-    failed = hosted.events.until(TaskEnded, id_of(one))[-2]
-    assert "it was killed, by hand or for lack of memory, or it crashed" in failed.trace
+    lost = hosted.events.until(TaskEnded, id_of(one))[-2]
+    # Nothing but the kernel's counter tells its kill for lack of memory from one by hand.
+    assert lost.reason.endswith(": it was killed by SIGKILL")
     # The same process still runs it, and no event has said otherwise.
     assert alive(process)
     hosted.pause(id_of(other))

@@ -7,14 +7,18 @@ does not survive a fork. The rest is PySpark's own.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import importlib.util
 import os
 import pkgutil
+import signal
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 NEEDED = (
     "confluent_kafka",
@@ -90,6 +94,32 @@ def import_more() -> None:
         importlib.import_module(name)
 
 
+def report_exit_statuses() -> None:
+    """Have the daemon wait for its children, where it would ignore SIGCHLD, and report their exit statuses."""
+    from pyspark import daemon
+
+    from penstock.spark import task_exit
+
+    if not (named := os.environ.get(task_exit.FOLDER)):
+        return
+    folder = Path(named)
+
+    def reap(*_: object) -> None:
+        with suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                with suppress(OSError):  # the worker has gone, and its folder with it
+                    task_exit.report(folder, *ended)
+
+    def instead(number: int, handler: object) -> object:
+        ignored = number == signal.SIGCHLD and handler is signal.SIG_IGN
+        return signal.signal(number, reap if ignored else handler)  # type: ignore[arg-type]
+
+    # The children set SIGCHLD to its default themselves.
+    vars(daemon)["signal"] = SimpleNamespace(**{**vars(signal), "signal": instead})
+    # The daemon's children end by os._exit, so this is called only when the daemon ends.
+    atexit.register(task_exit.remove_if_abandoned, folder)
+
+
 def threads() -> int:
     """Those that Python does not know of count too."""
     try:
@@ -109,6 +139,7 @@ def main() -> None:
     gc.freeze()
     # Batches are lists of many young objects without cycles: with Python's own 700 the collector costs a third.
     gc.set_threshold(100_000, 50, 100)
+    report_exit_statuses()
     from pyspark.daemon import manager
 
     manager()

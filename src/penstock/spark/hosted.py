@@ -21,6 +21,7 @@ from penstock.spark.admission import Link, welcome
 from penstock.spark.channel import Message, RefusedError
 from penstock.spark.settings import HostSettings, slots
 from penstock.spark.supervisor import DriverSupervisor
+from penstock.spark.task_exit import FOLDER, ExitStatuses, OutOfMemoryKills
 from penstock.spark.task_run import Gate, Shared, TaskRun
 
 log = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ class HostedTasks:
         """
         self.settings = settings
         self._conf = settings.conf()
+        self._exits: ExitStatuses | None = None
         self._deliver = deliver
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="hosted-tasks", daemon=True)
@@ -47,6 +49,9 @@ class HostedTasks:
         """Called once; Spark is there when ``SparkReady`` is delivered. Raises OSError if there is no port to listen
         on.
         """
+        if self.settings.local:
+            self._exits = ExitStatuses()
+            self._conf[f"spark.executorEnv.{FOLDER}"] = str(self._exits.folder)
         own = "127.0.0.1" if self.settings.local else "0.0.0.0"
         listening = socket.create_server((own, 0), backlog=1024)
         host = own if self.settings.local else self.settings.advertised_host or socket.getfqdn()
@@ -91,6 +96,8 @@ class HostedTasks:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
         self._loop.close()
+        if self._exits is not None:
+            self._exits.close()
 
     # From here on everything runs in the thread of the event loop.
 
@@ -98,8 +105,9 @@ class HostedTasks:
         self._driver = DriverSupervisor(self._conf, self._deliver)
         self._driving = self._loop.create_task(self._driver.keep())
         capacity = slots(self._conf) - self.settings.query_slots
+        free = asyncio.Semaphore(capacity)
         self._shared = Shared(
-            self.settings, address, self._driver, asyncio.Semaphore(capacity), capacity, self._deliver
+            self.settings, address, self._driver, free, capacity, self._deliver, self._exits, OutOfMemoryKills()
         )
         self._serving = self._loop.create_task(asyncio.start_server(self._meet, sock=listening))
 

@@ -25,6 +25,7 @@ from penstock.pipeline.task import CommittedOffsets, FencedError, TaskControl, T
 from penstock.pipeline.trace import stack, trace
 from penstock.plugins import Plugins
 from penstock.spark.channel import Message, RefusedError, TaskChannel
+from penstock.spark.task_exit import CONTACT_LOST
 
 log = logging.getLogger(__name__)
 
@@ -130,7 +131,7 @@ def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, control: TaskC
     steer = Steering(control)
     threading.Thread(
         target=channel.attend,
-        args=(steer.obey, steer.leave, lambda: os._exit(1), admitted["lease"]),
+        args=(steer.obey, steer.leave, lambda: os._exit(CONTACT_LOST), admitted["lease"]),
         name="channel",
         daemon=True,
     ).start()

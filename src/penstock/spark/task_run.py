@@ -35,6 +35,13 @@ from penstock.spark.channel import Message, RefusedError
 from penstock.spark.process import Process
 from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import DriverSupervisor, JobEnd
+from penstock.spark.task_exit import (
+    ExitStatuses,
+    OutOfMemoryKills,
+    crashed_on_executor,
+    ending,
+    lost_with_executor,
+)
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +63,9 @@ class Shared:
     free: asyncio.Semaphore
     capacity: int
     deliver: Callable[[Any], None]
+    exits: ExitStatuses | None
+    """Where tasks run on this machine."""
+    out_of_memory: OutOfMemoryKills
 
 
 class NotConfirmedError(Exception):
@@ -94,6 +104,9 @@ class TaskRun:
         self._told: asyncio.Future[TaskSpec] | None = None
         """What the task is admitted with; None until its process is ready."""
         self._asides: set[asyncio.Task[None]] = set()
+        self._kills = (0, 0)
+        """The kernel's kills for lack of memory when the last two metrics came: a kill may be counted before the
+        last."""
 
     async def live(self) -> None:
         """Returns when nothing of this run is at work anywhere, and nothing ever will be."""
@@ -168,6 +181,9 @@ class TaskRun:
             raise RefusedError(f"run {self.spec.run} of task {self.id} is not to begin")
         if self._shared.settings.local and not self._query:
             self._process = Process.open(who["pid"])
+            self._kills = (self._shared.out_of_memory.count(),) * 2
+            if self._shared.exits is not None:
+                self._shared.exits.forget(who["pid"])
         self._admitted.set_result(link)
         return replace(self._told.result(), paused=self.spec.paused, known_topics=self.spec.known_topics)
 
@@ -254,7 +270,9 @@ class TaskRun:
                 return job
             self.key = ""
             if not job.result().driver_died:
-                self.lost(f"Spark did not start the task: {job.result().error or 'its job ended at once'}", died=True)
+                error = job.result().error
+                by_itself = not lost_with_executor(error)
+                self.lost(f"Spark did not start the task: {error or 'its job ended at once'}", died=by_itself)
                 return job
         return None
 
@@ -293,6 +311,8 @@ class TaskRun:
             if not await self._process.ended(0.0 if silent else SETTLING):
                 self._process.kill()
                 await self._process.ended(lease)
+            if self._shared.exits is not None:
+                await self._shared.exits.take(self._process.pid)
         elif self._query and job is not None:
             await job
         elif not done:
@@ -314,7 +334,17 @@ class TaskRun:
             await asyncio.wait({job}, timeout=SETTLING)
             if job.done() and job.result().driver_died:
                 return f"The task ended with Spark ({where}): {job.result().error}", False
-        return f"The process of the task ended without a word ({where}): it was killed, or it crashed", True
+        words = f"The process of the task ended without a word ({where})"
+        error = job.result().error if job is not None and job.done() else None
+        if lost_with_executor(error):
+            return f"The task ended with its executor ({where}): {error}", False
+        if self._shared.exits is None:
+            return f"{words}: it was killed, or it crashed", crashed_on_executor(error)
+        status = None
+        if self._process is not None and await self._process.ended(SETTLING):
+            status = await self._shared.exits.take(self._process.pid, SETTLING)
+        how, died = ending(status, self._shared.out_of_memory.count() > self._kills[0])
+        return f"{words}: {how}", died
 
     def _heard(self, message: Message) -> None:
         id, run = self.id, self.spec.run
@@ -341,6 +371,7 @@ class TaskRun:
             case "metrics":
                 values = message["values"]
                 self._deliver(TaskMetrics(id, run, values))
+                self._kills = (self._kills[1], self._shared.out_of_memory.count())
                 self._shared.driver.show(
                     self._group, {name: n for name, n in values.items() if name.endswith("-total")}
                 )
