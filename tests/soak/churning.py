@@ -17,6 +17,7 @@ from pathlib import Path
 from soak.beats import BeatReader
 from soak.churn import Operator, Wanted, beats_amiss, differences, milliseconds
 from soak.cluster import Cluster
+from soak.failures import Failures
 from soak.report import Clock, Outcome
 from support.kafka.client import Kafka
 from support.worker_process import WorkerProcess
@@ -49,7 +50,7 @@ def run(soak: Soak, bootstrap: str, folder: Path, say: Callable[[str], None]) ->
         BeatReader(bootstrap, topic) as reader,
     ):
         operators = [Operator(cluster, names[i::OPERATORS], topic, soak.pace) for i in range(OPERATORS)]
-        course = _Course(cluster, reader, operators, say)
+        course = _Course(cluster, reader, operators, Failures(cluster), say)
         course.begin()
         course.kill_workers(soak)
         course.end()
@@ -64,10 +65,9 @@ class _Course:
     cluster: Cluster
     reader: BeatReader
     operators: list[Operator]
+    failures: Failures
     say: Callable[[str], None]
     kills: int = 0
-    failures: dict[str, None] = field(default_factory=dict)
-    """Sentences, each once."""
     figures: dict[str, object] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
 
@@ -88,21 +88,13 @@ class _Course:
             for number in range(1, int(soak.seconds // soak.between_kills) + 1):
                 while time.monotonic() < started + number * soak.between_kills:
                     time.sleep(0.5)
-                    self._look_for_failures()
+                    self.failures.look()
                 if not any(operator.failure for operator in self.operators):
                     self._kill(random.choice(self.cluster.workers))
         finally:
             for operator in self.operators:
                 operator.stop()
         self.violations += [str(operator.failure) for operator in self.operators if operator.failure]
-
-    def _look_for_failures(self) -> None:
-        """Nothing in a soak is a reason for a connector or task to fail, even if it is soon put right by a change."""
-        for name, found in self.cluster.request("GET", "/connectors?expand=status").json().items():
-            for part in (found["status"]["connector"], *found["status"]["tasks"]):
-                if part["state"] == "FAILED":
-                    what = f"{name}-{part['id']}" if "id" in part else name
-                    self.failures.setdefault(f"{what} has failed on {part['worker_id']}: {part['trace'].strip()}", None)
 
     def _kill(self, victim: WorkerProcess) -> None:
         self.cluster.watch_doomed()
@@ -131,7 +123,7 @@ class _Course:
             runs, twice = self.reader.runs, self.reader.runs.twice()
         done = sum((operator.done for operator in self.operators), Counter[str]())
         states = Counter(one.state.lower() for one in wanted.values()) + Counter(deleted=CONNECTORS - len(wanted))
-        self.violations += [*wrong, *amiss, *twice, *self.failures, *mishaps]
+        self.violations += [*wrong, *amiss, *twice, *self.failures.sentences, *mishaps]
         self.figures = {
             "workers killed": self.kills,
             "requests": _listed(done),
@@ -142,7 +134,7 @@ class _Course:
             "tasks seen": len(runs.of),
             "runs of tasks": runs.total(),
             "tasks that ran twice": len(twice),
-            "tasks that failed": len(self.failures),
+            "tasks that failed": len(self.failures.sentences),
             "tasks missing or too many": len(amiss),
             "processes that outlived a worker": len(self.cluster.survivors),
             "events not handled": len(mishaps),

@@ -1,12 +1,11 @@
 """The kill test: numbers go to Kafka while workers, the Sparks under them and the processes of tasks are killed.
 
-With exactly once a read_committed reader must find every number once and in order, otherwise at least once. Tasks that
-have failed are restarted by REST, as an operator would do.
+With exactly once a read_committed reader must find every number once and in order, otherwise at least once. The workers
+start lost tasks again: nobody restarts anything by REST, and no task may fail.
 """
 
 from __future__ import annotations
 
-import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from soak.cluster import Cluster
+from soak.failures import FailureWatch
 from soak.report import Clock, Outcome
 from soak.tally import amiss, read
 from soak.victims import below, kill_many
@@ -27,7 +27,7 @@ TASKS = 3
 SOURCES = 6
 TOPIC_PARTITIONS = 3
 TO_SETTLE = 180.0
-"""Seconds within which all tasks must run again and get on after the last kill."""
+"""Seconds within which all tasks must run again and make progress after the last kill."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,35 +39,6 @@ class KillTest:
     exactly_once: bool = True
 
 
-class Restarter:
-    """The operator: looks every second whether something has failed, and restarts it."""
-
-    def __init__(self, cluster: Cluster, names: list[str]) -> None:
-        self.restarts = 0
-        self.failure: BaseException | None = None
-        self._cluster, self._names = cluster, names
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="restarter")
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def _work(self) -> None:
-        try:
-            while not self._ended.wait(1.0):
-                for name in self._names:
-                    if "FAILED" in states(self._cluster, name):
-                        path = f"/connectors/{name}/restart?includeTasks=true&onlyFailed=true"
-                        self._cluster.request("POST", path)
-                        self.restarts += 1
-        except BaseException as error:
-            self.failure = error
-
-
 def run(test: KillTest, bootstrap: str, folder: Path, say: Callable[[str], None]) -> Outcome:
     clock, kafka = Clock(), Kafka(bootstrap)
     topics = {
@@ -76,7 +47,7 @@ def run(test: KillTest, bootstrap: str, folder: Path, say: Callable[[str], None]
     }
     support = "enabled" if test.exactly_once else "disabled"
     with Cluster(bootstrap, folder, exactly__once__source__support=support) as cluster:
-        course = _Course(cluster, topics, Restarter(cluster, list(topics)), say)
+        course = _Course(cluster, topics, say)
         course.begin()
         course.kill_all(test)
         course.end()
@@ -105,7 +76,6 @@ class _Course:
     cluster: Cluster
     topics: dict[str, str]
     """By connector."""
-    operator: Restarter
     say: Callable[[str], None]
     ends: dict[str, dict[int, int]] = field(default_factory=dict)
     """By connector and source partition: the number that would have come next."""
@@ -120,26 +90,26 @@ class _Course:
 
     def kill_all(self, test: KillTest) -> None:
         """Returns when everything runs and makes progress again after the last kill."""
-        self.operator.start()
+        watch = FailureWatch(self.cluster)
+        watch.start()
         try:
             killed = kill_many(self.cluster, test.kills, test.between_kills, self.say)
             clock = Clock()
             self._wait_for_progress()
         finally:
-            self.operator.stop()
-        if self.operator.failure:
-            self.violations.append(str(self.operator.failure))
+            failures = watch.stop()
+        self.violations += failures
         self.figures = {
             "kills": killed,
-            "restarts of failed tasks": self.operator.restarts,
-            "all tasks getting on after the last kill": f"after {clock.seconds:.1f} s",
+            "failures": len(failures),
+            "all tasks making progress after the last kill": f"after {clock.seconds:.1f} s",
         }
 
     def _wait_for_progress(self) -> None:
         before = {name: self._committed(name) for name in self.topics}
         try:
             until(self._all_run, "all tasks running again", TO_SETTLE)
-            until(lambda: all(self._gets_on(name, before[name]) for name in before), "all getting on", TO_SETTLE)
+            until(lambda: all(self._progresses(name, before[name]) for name in before), "progress of all", TO_SETTLE)
         except AssertionError as error:
             self.violations.append(str(error))
             self.violations += [f"{name}: {status(self.cluster, name)}" for name in self.topics]
@@ -163,7 +133,7 @@ class _Course:
         offsets = self.cluster.request("GET", f"/connectors/{name}/offsets").json()["offsets"]
         return {each["partition"]["source"]: each["offset"]["next"] for each in offsets}
 
-    def _gets_on(self, name: str, before: dict[int, int]) -> bool:
+    def _progresses(self, name: str, before: dict[int, int]) -> bool:
         now = self._committed(name)
         return len(now) == SOURCES and all(end > before.get(source, 0) for source, end in now.items())
 

@@ -1,7 +1,8 @@
 """The kill test of sinks: numbered records go into a file, a Parquet table and a Delta table while workers, the Sparks
 under them and the processes of tasks are killed.
 
-No number may be missing in any, and none may be twice in a table: batches are added to those whole and once.
+No number may be missing in any, and none may be twice in a table: batches are added to those whole and once. The
+workers start lost tasks again: nobody restarts anything by REST, and no task may fail.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import pyarrow.dataset as ds
 from confluent_kafka import Producer
 
 from soak.cluster import Cluster
-from soak.killing import TO_SETTLE, Restarter, states, status
+from soak.failures import FailureWatch
+from soak.killing import TO_SETTLE, states, status
 from soak.report import Clock, Outcome
 from soak.tally import Tally
 from soak.victims import kill_many
@@ -171,8 +173,8 @@ class _Course:
 
     def kill_all(self, test: SinkKillTest, feeder: Feeder) -> None:
         """Returns when everything that was sent has been taken after the last kill."""
-        operator = Restarter(self.cluster, list(self.targets))
-        operator.start()
+        watch = FailureWatch(self.cluster)
+        watch.start()
         try:
             killed = kill_many(self.cluster, test.kills, test.between_kills, self.say)
             feeder.join()
@@ -180,12 +182,11 @@ class _Course:
             self._wait_for_all()
         finally:
             feeder.join()
-            operator.stop()
-        if operator.failure:
-            self.violations.append(str(operator.failure))
+            failures = watch.stop()
+        self.violations += failures
         self.figures = {
             "kills": killed,
-            "restarts of failed tasks": operator.restarts,
+            "failures": len(failures),
             "all taken after the last kill": f"after {clock.seconds:.1f} s",
         }
 
