@@ -16,6 +16,7 @@ from penstock.pipeline.converters.primitives import (
 )
 from penstock.pipeline.converters.registry.avro.converter import AvroConverter
 from penstock.pipeline.converters.registry.json_schema.converter import JsonSchemaConverter
+from penstock.pipeline.converters.registry.protobuf.converter import ProtobufConverter
 from penstock.pipeline.converters.simple_header import SimpleHeaderConverter
 from penstock.pipeline.converters.strings import StringConverter
 
@@ -29,6 +30,7 @@ __all__ = [
     "JsonConverter",
     "JsonSchemaConverter",
     "LongConverter",
+    "ProtobufConverter",
     "ShortConverter",
     "SimpleHeaderConverter",
     "StringConverter",

@@ -73,3 +73,33 @@ def schemas_with_values(draw: st.DrawFn) -> tuple[Schema, list[Any]]:
     """A struct, and three values of it."""
     schema, values = draw(structs(2, [0]))
     return schema, [draw(values) for _ in range(3)]
+
+
+@st.composite
+def protobuf_schemas_with_values(draw: st.DrawFn) -> tuple[Schema, list[Any]]:
+    """A struct as Protobuf can have it: no nulls in lists and maps, no lists of lists, named maps."""
+
+    def field(depth: int) -> tuple[Schema, st.SearchStrategy[Any]]:
+        kind = draw(st.sampled_from(["scalar", "scalar", "array", "map", "struct"] if depth else ["scalar"]))
+        schema, values = message(depth - 1) if kind == "struct" else draw(scalars())
+        if kind == "array":
+            return array(schema), st.lists(values, max_size=3)
+        if kind == "map":
+            counter[0] += 1
+            keys = map_of(Schema(SchemaType.STRING), schema, name=f"Map{counter[0]}")
+            return keys, st.dictionaries(_TEXTS, values, max_size=3)
+        if draw(st.booleans()):
+            return schema.with_(optional=True), st.none() | values
+        return schema, values
+
+    def message(depth: int) -> tuple[Schema, st.SearchStrategy[Any]]:
+        counter[0] += 1
+        name = f"Record{counter[0]}"
+        words = draw(st.lists(_WORDS.filter(lambda word: word[0] != "_"), min_size=1, max_size=4, unique=True))
+        fields = {word: field(depth) for word in words}
+        schema = struct(*((word, pair[0]) for word, pair in fields.items()), name=name)
+        return schema, st.fixed_dictionaries({word: pair[1] for word, pair in fields.items()})
+
+    counter = [0]
+    schema, values = message(2)
+    return schema, [draw(values) for _ in range(3)]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from penstock.api.schema import Schema
-from penstock.pipeline.converters import AvroConverter, JsonSchemaConverter
-from pipeline.converters.registry.connect_data import schemas_with_values
+from penstock.pipeline.converters import AvroConverter, JsonSchemaConverter, ProtobufConverter
+from pipeline.converters.registry.connect_data import protobuf_schemas_with_values, schemas_with_values
 from pipeline.converters.registry.registry_double import RegistryDouble, running_double
 
 
@@ -75,3 +75,19 @@ def test_json_schema(json_schema, pair):
 def test_json_schema_with_decimals_as_numbers_and_validation(json_with_numbers, pair):
     schema, values = pair
     assert json_with_numbers(schema, values).with_(version=None) == schema
+
+
+@pytest.fixture(scope="module", params=["optional.for.nullables", "wrapper.for.nullables"])
+def protobuf(request: pytest.FixtureRequest, shared: RegistryDouble) -> RoundTrip:
+    pytest.importorskip("grpc_tools")
+    return RoundTrip(ProtobufConverter, shared, **{request.param: "true"})
+
+
+@settings(max_examples=30)
+@given(protobuf_schemas_with_values())
+def test_protobuf(protobuf, pair):
+    """Values only: what is read has tags as parameters, and messages are always optional."""
+    schema, values = pair
+    found = protobuf(schema, values)
+    assert [field.name for field in found.fields] == [field.name for field in schema.fields]
+    assert [field.schema.type for field in found.fields] == [field.schema.type for field in schema.fields]

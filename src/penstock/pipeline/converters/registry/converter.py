@@ -24,6 +24,7 @@ from penstock.pipeline.converters.registry.settings import REQUEST_HEADER
 from penstock.pipeline.converters.registry.subjects import TOPIC, subject
 from penstock.pipeline.converters.registry.wire import (
     DUAL_DESERIALIZER,
+    GUID_SIZE,
     HEADER_SERIALIZER,
     ID_SIZE,
     KEY_HEADER,
@@ -298,7 +299,10 @@ class RegistryConverter(Converter):
             if row and self._header_read and (head := header_of(row, self._header_name)) is not None:
                 start = 0
             else:
-                start = head_size(item, ID_SIZE if item[:1] != b"\1" else 17)
+                try:
+                    start = head_size(item, ID_SIZE if item[:1] != b"\1" else GUID_SIZE)
+                except SerializationError as error:
+                    raise self._unreadable(topic, None, error) from error
                 head = item[:start]
             if reader is None or head != last_head or topic != last_topic:
                 reader = self._reader(topic, head)
