@@ -71,7 +71,7 @@ def _overlaps(task: Task, runs: Iterable[Run]) -> list[str]:
 
 
 class BeatReader:
-    """Reads a topic of heartbeats while it is written, uncommitted ones too: they were given all the same."""
+    """Reads a topic of heartbeats while it is written, uncommitted ones too: a task that was at work sent them."""
 
     def __init__(self, bootstrap: str, topic: str) -> None:
         self.runs = Runs()

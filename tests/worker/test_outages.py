@@ -1,4 +1,4 @@
-"""What becomes of a worker whose broker is away: it stays, says so, and goes on by itself."""
+"""A worker whose broker is away stays, logs that, and continues when the broker is back."""
 
 from __future__ import annotations
 

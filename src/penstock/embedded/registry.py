@@ -119,7 +119,7 @@ def down(directory: Path) -> RunningRegistry | None:
 
 
 def installed() -> Path:
-    """The registry's jar, with its libraries beside it; fetched and unpacked if it is not there. Raises EmbeddedError.
+    """The registry's jar, in a folder with its libraries; fetched and unpacked if missing. Raises EmbeddedError.
 
     Safe in several processes at once.
     """

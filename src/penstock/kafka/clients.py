@@ -69,7 +69,7 @@ CONSUMER_DEFAULTS: dict[str, Any] = {
     **defaults(_CONSUMER_LIKE_JAVA, CONSUMER_SETTINGS, CONSUMER),
     **_COMMON,
     "enable.auto.offset.store": False,
-    # How soon a full queue is looked at again; the default of 1000 cuts consumption to a fifth.
+    # Milliseconds until a full queue is checked again; with the default of 1000 consumption falls to a fifth.
     "fetch.queue.backoff.ms": 5,
     "queued.min.messages": 100_000,
     "queued.max.messages.kbytes": 65_536,

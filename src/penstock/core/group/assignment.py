@@ -7,7 +7,7 @@ only after ``scheduled.rebalance.max.delay.ms``, in case it returns. Revoking ta
 members join again, and the next gives to others what by then nobody runs.
 
 Pure: time comes in as ``now_ms``, and what the leader remembers from one rebalance to the next is a value.
-Members are looked at in the order of their ids, where Java leaves the order to its hash maps.
+Members are visited in the order of their ids, where Java leaves the order to its hash maps.
 """
 
 from __future__ import annotations

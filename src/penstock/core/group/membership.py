@@ -148,7 +148,7 @@ class CoordinatorFound:
 class Failed:
     """Kafka refuses the member (authorization, an unknown protocol, a session timeout out of its range).
 
-    ``reason`` is a sentence. Joining is retried at intervals all the same, since an operator may correct the cause.
+    ``reason`` is a sentence. Joining is retried at intervals, since an operator may correct the cause.
     Comes once for each new reason.
     """
 

@@ -1,4 +1,4 @@
-"""Where the REST interface listens, and the address that other workers are told.
+"""Where the REST interface listens, and the address that it advertises to other workers.
 
 Java: ``RestServerConfig`` and ``RestServer``; what is wrong with a listener is said in its words.
 """

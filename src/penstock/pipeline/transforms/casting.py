@@ -1,6 +1,6 @@
 """The conversions of Cast: Java's narrowing of numbers, its parsing of texts, its printing of everything.
 
-``caster(schema, target)`` chooses once per schema; a schemaless value is looked at itself. Java:
+``caster(schema, target)`` chooses once per schema; for a schemaless value the type of the value itself decides. Java:
 ``Cast.castValueToType``.
 """
 

@@ -190,7 +190,7 @@ class _Writer:
 
 
 def same_layout(one: AvroType, other: AvroType, compared: set[tuple[int, int]]) -> bool:
-    """Whether values of both types have the same bytes, whatever else the types say."""
+    """Whether values of both types are encoded as the same bytes; the types may differ in all else."""
     if one is other or (id(one), id(other)) in compared:
         return True
     compared.add((id(one), id(other)))
