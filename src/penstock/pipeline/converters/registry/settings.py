@@ -100,7 +100,7 @@ _SETTINGS: tuple[tuple[str, ConfigType, Any, Importance, str, Any], ...] = (
     ("id.compatibility.strict", _B, True, _LOW,
      "Whether the schema of `use.schema.id` must be able to read what has the record's schema.", None),
     ("use.latest.version", _B, False, _LOW,
-     "Whether to write with the latest schema of the subject, if schemas are not registered, and to read with it.",
+     "Whether to write with the latest schema of the subject, if schemas are not registered.",
      None),
     ("latest.compatibility.strict", _B, True, _LOW,
      "Whether the latest schema of the subject must be able to read what has the record's schema.", None),
