@@ -58,9 +58,12 @@ class ValueWriter(JsonWriter):
             return write
 
         def write_present(value: Any) -> Any:
-            """Required fields without a value are left out, as in Java."""
-            if type(value) is not dict or None not in [value.get(name) for name in absent]:
+            """Required fields without a value are left out, as in Java; they are looked for where writing failed."""
+            try:
                 return write(value)
+            except DataError:
+                if type(value) is not dict or all(value.get(name) is not None for name in absent):
+                    raise
             get = value.get
             return {
                 field.name: self.writer(field.schema)(get(field.name))
