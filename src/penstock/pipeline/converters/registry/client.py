@@ -90,6 +90,10 @@ class Registry:
         found = self._call(what, lambda: self._client.get_schema_versions(id, deleted=True))
         return {str(entry.subject): int(entry.version) for entry in found}
 
+    def subjects(self, what: str) -> list[str]:
+        """The names of all subjects."""
+        return list(self._call(what, self._client.get_subjects))
+
     def close(self) -> None:
         self._client.close()
 

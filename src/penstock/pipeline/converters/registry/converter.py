@@ -21,7 +21,7 @@ from penstock.api.schema import Schema
 from penstock.pipeline.converters.registry.client import Registered, Registry, SchemaText
 from penstock.pipeline.converters.registry.connecting import connect
 from penstock.pipeline.converters.registry.settings import REQUEST_HEADER
-from penstock.pipeline.converters.registry.subjects import TOPIC, subject
+from penstock.pipeline.converters.registry.subjects import TOPIC, TOPIC_RECORD, subject
 from penstock.pipeline.converters.registry.wire import (
     DUAL_DESERIALIZER,
     GUID_SIZE,
@@ -147,6 +147,25 @@ class RegistryConverter(Converter):
     def head_size(self, data: bytes, start: int) -> int:
         """The place at which the payload begins, after an id that ends at ``start``."""
         return start
+
+    def registered(self, topic: str) -> list[dict[str, Any]]:
+        """The subjects of a topic that the registry has: the latest version of each, its id and its type.
+
+        With subjects that are named by records alone these are all subjects that are such a name.
+        Raises RetriableError or SerializationError.
+        """
+        names = self.registry.subjects("Error retrieving subjects")
+        if self._strategy == TOPIC:
+            names = [name for name in names if name == subject(TOPIC, topic, self.is_key, None)]
+        elif self._strategy == TOPIC_RECORD:
+            names = [name for name in names if name.startswith(f"{topic}-")]
+        else:
+            names = [name for name in names if not name.endswith(("-key", "-value"))]
+        found = []
+        for name in sorted(names):
+            latest = self.registry.latest(f"Error retrieving latest version of subject {name}", name)
+            found.append({"subject": name, "version": latest.version, "id": latest.id, "type": latest.schema.type})
+        return found
 
     # -- to messages
 
