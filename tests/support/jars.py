@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import NoReturn
-
-import pytest
 
 from penstock.embedded.home import EmbeddedError, home
 from penstock.embedded.jars import Jar, ensure
+from support.machine import missing
 
 
 def listed(path: Path) -> list[Path]:
@@ -24,12 +21,3 @@ def require(path: Path) -> None:
         listed(path)
     except EmbeddedError as error:
         missing(f"no jars for this test: {error}")
-
-
-def missing(reason: str) -> NoReturn:
-    """Something that the machine must provide is missing: skips the test on a developer's machine, and fails it in CI
-    (``CI`` is set), where nobody reads which tests were skipped.
-    """
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)
