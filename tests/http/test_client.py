@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from penstock.http.client import Client, NotFoundError, UnreachableError, WorkerError
+from penstock.http.client import Client, ResourceNotFoundError, UnreachableError, WorkerError
 from support.rest.cluster import RestCluster
 from support.rest.server import serve
 
@@ -56,7 +56,11 @@ def test_other_conflicts_do_not_pass_by_themselves() -> None:
 @pytest.mark.parametrize(
     ("answer", "error", "text"),
     [
-        ((404, {"error_code": 404, "message": "Connector a not found"}), NotFoundError, "Connector a not found"),
+        (
+            (404, {"error_code": 404, "message": "Connector a not found"}),
+            ResourceNotFoundError,
+            "Connector a not found",
+        ),
         ((401, b"User cannot access the resource."), WorkerError, "User cannot access the resource."),
         ((502, b""), WorkerError, "HTTP 502 Bad Gateway"),
         ((200, b"<html>"), UnreachableError, "is not a Connect worker: it does not send JSON."),

@@ -65,12 +65,12 @@ def _files(given: list[Path]) -> Iterator[Path]:
 
 
 def _apply(worker: Client, wanted: CreateConnector, dry_run: bool) -> int:
-    from penstock.http.client import NotFoundError
+    from penstock.http.client import ResourceNotFoundError
 
     name = wanted.name
     try:
         present: Config | None = worker.config(name)
-    except NotFoundError:
+    except ResourceNotFoundError:
         present = None
     if present == wanted.config:
         print(f"Connector {name} is unchanged.")

@@ -18,7 +18,7 @@ from penstock.demo.kills import Kill
 from penstock.demo.problem import DemoError
 from penstock.demo.processes import WorkerProcess
 from penstock.embedded import Broker, daemon
-from penstock.http.client import Client, ClientError, NotFoundError
+from penstock.http.client import Client, ClientError, ResourceNotFoundError
 
 PICTURE = "flight-delays.svg"
 PATIENCE = 300
@@ -66,7 +66,7 @@ class Stage:
         while True:
             try:
                 return self.client.status(name)
-            except NotFoundError:
+            except ResourceNotFoundError:
                 self.worker.check()
                 if time.monotonic() > give_up:
                     raise

@@ -37,7 +37,7 @@ class WorkerError(ClientError):
         self.status, self.message = status, message
 
 
-class NotFoundError(WorkerError):
+class ResourceNotFoundError(WorkerError):
     """There is no such connector, task, plugin or logger."""
 
     exit_status = 3
@@ -105,7 +105,9 @@ class Client:
             raise UnreachableError(f"No worker can be reached at {self.url}: {_bare(error)}.") from error
         if answer.is_success:
             return self._json(answer) if answer.content else None
-        raise (NotFoundError if answer.status_code == 404 else WorkerError)(answer.status_code, _message(answer))
+        raise (ResourceNotFoundError if answer.status_code == 404 else WorkerError)(
+            answer.status_code, _message(answer)
+        )
 
     def _json(self, answer: httpx.Response) -> Any:
         try:

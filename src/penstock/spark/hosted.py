@@ -1,7 +1,7 @@
 """The tasks that this worker hosts on Spark: the worker's loop starts, pauses and stops them, and gets their events.
 
 In Java a task is a thread of its ``Worker``, which sees the thread end. Here a task is a process, perhaps on another
-machine, and the end of its Spark job is not its end; ``task_run.TaskRun`` is one run of a task. All of it happens in
+machine, and the end of its Spark job is not its end; ``task_run.HostedRun`` is one run of a task. All of it happens in
 one thread with an event loop, so nothing here needs a lock; the worker's loop and this one only exchange messages.
 """
 
@@ -22,7 +22,7 @@ from penstock.spark.channel import Message, RefusedError
 from penstock.spark.settings import HostSettings, slots
 from penstock.spark.supervisor import DriverSupervisor
 from penstock.spark.task_exit import FOLDER, ExitStatuses, OutOfMemoryKills
-from penstock.spark.task_run import Gate, Shared, TaskRun
+from penstock.spark.task_run import Gate, HostedRun, Shared
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class HostedTasks:
         self._deliver = deliver
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="hosted-tasks", daemon=True)
-        self._runs: dict[TaskId, TaskRun] = {}
+        self._runs: dict[TaskId, HostedRun] = {}
         self._levels: dict[str, int | str] = {}
 
     def start(self) -> None:
@@ -67,14 +67,14 @@ class HostedTasks:
         self._call(self._run, spec, gate)
 
     def pause(self, id: TaskId) -> None:
-        self._call(self._steer, id, TaskRun.pause)
+        self._call(self._steer, id, HostedRun.pause)
 
     def resume(self, id: TaskId) -> None:
-        self._call(self._steer, id, TaskRun.resume)
+        self._call(self._steer, id, HostedRun.resume)
 
     def reset_topics(self, id: TaskId) -> None:
         """Forget the active topics: ``TopicSeen`` comes again for what is used from now on."""
-        self._call(self._steer, id, TaskRun.reset_topics)
+        self._call(self._steer, id, HostedRun.reset_topics)
 
     def stop(self, id: TaskId, timeout: float | None = None) -> None:
         """Ask a task to end; after ``timeout`` seconds (``task.shutdown.graceful.timeout.ms`` if None) it is
@@ -132,10 +132,10 @@ class HostedTasks:
     def _run(self, spec: TaskSpec, gate: Gate | None) -> None:
         id = TaskId(spec.connector, spec.task)
         before = self._runs.get(id)
-        run = self._runs[id] = TaskRun(spec, self._shared, gate)
+        run = self._runs[id] = HostedRun(spec, self._shared, gate)
         run.living = self._loop.create_task(self._live(run, before))
 
-    async def _live(self, run: TaskRun, before: TaskRun | None) -> None:
+    async def _live(self, run: HostedRun, before: HostedRun | None) -> None:
         if before is not None:
             run.waiting(f"Run {before.spec.run} of the task has not ended yet")
             await asyncio.wait({before.living})
@@ -149,7 +149,7 @@ class HostedTasks:
                 del self._runs[run.id]
             self._deliver(TaskEnded(run.id, run.spec.run))
 
-    def _steer(self, id: TaskId, action: Callable[[TaskRun], None]) -> None:
+    def _steer(self, id: TaskId, action: Callable[[HostedRun], None]) -> None:
         if (run := self._runs.get(id)) is not None:
             action(run)
 

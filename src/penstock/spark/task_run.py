@@ -1,4 +1,4 @@
-"""One run of a task, from being asked for to being certainly over: ``TaskRun.live`` tells the whole story.
+"""One run of a task, from being asked for to being certainly over: ``HostedRun.live`` tells the whole story.
 
 It has ended when its process is known to be gone or its lease has run out, not when Spark says that its job is over (a
 cancelled job was seen to work on for seconds). Only then ``TaskEnded`` is said, and a successor can start.
@@ -82,7 +82,7 @@ class Gate(Protocol):
         """Called with exactly once, when the task's producer has fenced all older ones."""
 
 
-class TaskRun:
+class HostedRun:
     living: asyncio.Task[None]
 
     def __init__(self, spec: TaskSpec, shared: Shared, gate: Gate | None = None) -> None:

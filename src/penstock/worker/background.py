@@ -28,7 +28,7 @@ RUNS_PLUGINS = (a.Validate, a.ReadOffsets, a.WriteOffsets)
 """Asks that call plugins: a connector's class, config providers."""
 
 
-class Offsets(Protocol):
+class ConnectorOffsets(Protocol):
     """Reading and writing the offsets of connectors, source or sink (KIP-875)."""
 
     def read(self, connector: str, config: Config) -> list[dict[str, Any]]: ...
@@ -44,7 +44,7 @@ class Background:
         deliver: Callable[[Completed], None],
         *,
         validate: Callable[[Mapping[str, str | None]], str | None],
-        offsets: Offsets,
+        offsets: ConnectorOffsets,
         fence: Callable[[str, int, Config], None],
         tls: ssl.SSLContext,
         timeout: float = TIMEOUT_S,
