@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import random
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,11 +13,16 @@ from typing import Annotated
 
 import typer
 
+from faults.broker import FaultyBroker
+from faults.plan import KINDS, OF_THE_BROKER, Plan
 from penstock.embedded import Broker
 from soak import churning, killing, sinking
 from soak.report import Clock, Outcome, show
 
-app = typer.Typer(add_completion=False, help="Workers, Spark and tasks are killed, and nothing must be wrong after it.")
+app = typer.Typer(
+    add_completion=False,
+    help="Kill and freeze workers, Spark, tasks and the broker, and see that nothing is wrong after it.",
+)
 
 Bootstrap = Annotated[str, typer.Option(help="A running broker; without it one is started.")]
 Logs = Annotated[Path | None, typer.Option(help="A folder for the workers' logs; kept.")]
@@ -38,32 +44,99 @@ def churn(
         _end("Soak", churning.run(wanted, running, folder, Clock().say))
 
 
+Number = Annotated[int, typer.Option("--number", help="How many faults.")]
+Seed = Annotated[int, typer.Option(help="Decides the order of the faults; 0 takes one at random, which is shown.")]
+Kinds = Annotated[
+    str, typer.Option(help=f"Separated by commas, from {', '.join(KINDS)}; those of the broker need one of our own.")
+]
+Between = Annotated[float, typer.Option(help="Seconds from one fault to the next, on average.")]
+Freeze = Annotated[float, typer.Option(help="Freeze processes of workers for so many seconds at most.")]
+Alone = Annotated[bool, typer.Option(help="Restart nothing by REST; otherwise connectors are, as one more fault.")]
+Session = Annotated[int, typer.Option(help="session.timeout.ms of the workers.")]
+Heartbeat = Annotated[int, typer.Option(help="heartbeat.interval.ms of the workers.")]
+Delay = Annotated[int, typer.Option(help="scheduled.rebalance.max.delay.ms of the workers.")]
+
+
 @app.command()
 def kills(
-    number: Annotated[int, typer.Option("--kills", help="How many, of workers, Sparks and tasks in turn.")] = 100,
-    between_kills: Annotated[float, typer.Option(help="Seconds from one kill to the next, on average.")] = 6.0,
+    number: Number = 100,
+    seed: Seed = 0,
+    kinds: Kinds = "kill",
+    between: Between = 8.0,
+    freeze: Freeze = 40.0,
+    alone: Alone = True,
     exactly_once: Once = True,
+    bound: Annotated[float, typer.Option(help="Seconds that something may not be running after a fault.")] = 60.0,
+    session_timeout: Session = 6_000,
+    heartbeat_interval: Heartbeat = 1_500,
+    rebalance_delay: Delay = 1_000,
     bootstrap: Bootstrap = "",
     logs: Logs = None,
 ) -> None:
-    """Numbers are sent to Kafka while workers, their Sparks and their tasks are killed."""
-    wanted = killing.KillTest(kills=number, between_kills=between_kills, exactly_once=exactly_once)
-    with _broker(bootstrap) as running, _folder(logs) as folder:
-        _end("Kill test", killing.run(wanted, running, folder, Clock().say))
+    """Send numbers to Kafka while workers, their Sparks, their tasks and the broker are killed and frozen."""
+    plan = _plan(seed, number, kinds, between, freeze, alone)
+    settings = _settings(session_timeout, heartbeat_interval, rebalance_delay)
+    test = killing.KillTest(plan=plan, exactly_once=exactly_once, bound=bound, settings=settings)
+    with _faulty_broker(bootstrap, plan) as (running, faulty), _folder(logs) as folder:
+        _end("Kill test", killing.run(test, running, folder, Clock().say, faulty))
 
 
 @app.command()
 def sinks(
-    number: Annotated[int, typer.Option("--kills", help="How many, of workers, Sparks and tasks in turn.")] = 100,
-    records: Annotated[int, typer.Option(help="How many, sent evenly during the kills.")] = 5_000_000,
-    between_kills: Annotated[float, typer.Option(help="Seconds from one kill to the next, on average.")] = 6.0,
+    number: Number = 100,
+    records: Annotated[int, typer.Option(help="How many, sent evenly during the faults.")] = 5_000_000,
+    seed: Seed = 0,
+    kinds: Kinds = "kill",
+    between: Between = 8.0,
+    freeze: Freeze = 40.0,
+    alone: Alone = True,
+    session_timeout: Session = 6_000,
+    heartbeat_interval: Heartbeat = 1_500,
+    rebalance_delay: Delay = 1_000,
     bootstrap: Bootstrap = "",
     logs: Logs = None,
 ) -> None:
-    """Numbers go into a file, a Parquet and a Delta table while workers, their Sparks and their tasks are killed."""
-    wanted = sinking.SinkKillTest(kills=number, records=records, between_kills=between_kills)
-    with _broker(bootstrap) as running, _folder(logs) as folder:
-        _end("Kill test of sinks", sinking.run(wanted, running, folder, Clock().say))
+    """Send numbers into a file, a Parquet and a Delta table while workers, Sparks, tasks and the broker have faults."""
+    plan = _plan(seed, number, kinds, between, freeze, alone)
+    settings = _settings(session_timeout, heartbeat_interval, rebalance_delay)
+    test = sinking.SinkKillTest(plan=plan, records=records, settings=settings)
+    with _faulty_broker(bootstrap, plan) as (running, faulty), _folder(logs) as folder:
+        _end("Kill test of sinks", sinking.run(test, running, folder, Clock().say, faulty))
+
+
+def _plan(seed: int, number: int, kinds: str, between: float, freeze: float, alone: bool) -> Plan:
+    seed = seed or random.randrange(1, 2**31)
+    wanted = [*kinds.split(","), *([] if alone else ["restart"])]
+    if unknown := [kind for kind in wanted if kind not in KINDS]:
+        raise typer.BadParameter(f"--kinds has {unknown[0]!r}; those that there are: {', '.join(KINDS)}")
+    if alone and "restart" in wanted:
+        raise typer.BadParameter("--kinds has restart, which --alone excludes: say --no-alone too")
+    if freeze < 2:
+        raise typer.BadParameter(f"--freeze is {freeze:g}, and must be 2 seconds at least")
+    plan = Plan(seed=seed, number=number, kinds=tuple(wanted), between=between, freeze=(2.0, freeze))
+    print(f"--seed {seed} --number {number} --kinds {','.join(wanted)} --between {between:g} --freeze {freeze:g}")
+    return plan
+
+
+def _settings(session_timeout: int, heartbeat_interval: int, rebalance_delay: int) -> dict[str, str]:
+    return {
+        "session__timeout__ms": str(session_timeout),
+        "heartbeat__interval__ms": str(heartbeat_interval),
+        "scheduled__rebalance__max__delay__ms": str(rebalance_delay),
+    }
+
+
+@contextmanager
+def _faulty_broker(bootstrap: str, plan: Plan) -> Iterator[tuple[str, FaultyBroker | None]]:
+    """A broker that can be broken if the plan needs one."""
+    if not OF_THE_BROKER & set(plan.kinds):
+        with _broker(bootstrap) as running:
+            yield running, None
+    elif bootstrap:
+        raise typer.BadParameter("Faults of the broker need one that is started for them: leave out --bootstrap")
+    else:
+        with tempfile.TemporaryDirectory(prefix="penstock-broker-") as data, FaultyBroker(Path(data)) as faulty:
+            yield faulty.bootstrap, faulty
 
 
 def _end(title: str, outcome: Outcome) -> None:

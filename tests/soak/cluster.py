@@ -14,7 +14,7 @@ from typing import Any, Self
 import httpx
 import psutil
 
-from support.process_tree import alive, command
+from support.process_tree import alive, command, frozen
 from support.worker_process import WorkerProcess
 
 WORKERS = 3
@@ -27,7 +27,7 @@ UNHANDLED = ("The worker could not handle", "The worker could not carry out", "H
 
 
 class Cluster:
-    """Used as a context manager: the workers run inside. ``settings`` are added to those of every worker.
+    """Used as a context manager: the workers run inside. ``settings`` are added to those of every worker, and win.
 
     Worker ids are the same after a new start, as they would be in reality; so ports are below those that systems give
     to connections.
@@ -47,7 +47,7 @@ class Cluster:
         }
         ports = _free_ports(random.randrange(18_000, 30_000))
         self.workers = [
-            WorkerProcess(bootstrap, folder, **shared, listeners=f"http://127.0.0.1:{next(ports)}", **settings)
+            WorkerProcess(bootstrap, folder, **{**shared, **settings}, listeners=f"http://127.0.0.1:{next(ports)}")
             for _ in range(WORKERS)
         ]
         self.retries = 0
@@ -78,11 +78,15 @@ class Cluster:
         self._doomed |= {each: (time.monotonic(), f"{said[:60]} of worker {worker.name}") for each, said in below}
 
     def watch_doomed(self) -> None:
-        """Called now and then: note who has outlived his worker by more than LAST_BREATH seconds."""
+        """Called now and then: note who has outlived his worker by more than LAST_BREATH seconds, not counting those in
+        which it was frozen.
+        """
         now = time.monotonic()
         for process, (killed, what) in list(self._doomed.items()):
             if not alive(process):
                 del self._doomed[process]
+            elif frozen(process):
+                self._doomed[process] = (now, what)
             elif now - killed > LAST_BREATH:
                 del self._doomed[process]
                 self.survivors.append(f"process {process.pid} ({what}) has outlived it by more than {LAST_BREATH:g} s")

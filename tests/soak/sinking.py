@@ -1,8 +1,8 @@
-"""The kill test of sinks: numbered records go into a file, a Parquet table and a Delta table while workers, the Sparks
-under them and the processes of tasks are killed.
+"""The kill test of sinks: numbered records go into a file, a Parquet table and a Delta table while workers, their
+Sparks, their tasks and the broker meet with faults.
 
 No number may be missing in any, and none may be twice in a table: batches are added to those whole and once. The
-workers start lost tasks again: nobody restarts anything by REST, and no task may fail.
+workers start lost tasks again: nobody restarts anything by REST unless the plan says so, and no task may fail.
 """
 
 from __future__ import annotations
@@ -10,19 +10,21 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow.dataset as ds
 from confluent_kafka import Producer
 
+from faults.broker import FaultyBroker
+from faults.inflict import Faults
+from faults.plan import Plan
 from soak.cluster import Cluster
 from soak.failures import FailureWatch
 from soak.killing import TO_SETTLE, states, status
 from soak.report import Clock, Outcome
 from soak.tally import Tally
-from soak.victims import kill_many
 from support.kafka.client import Kafka
 from support.spark import delta
 from support.waiting import until
@@ -37,12 +39,12 @@ MARK = ";"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkKillTest:
-    """``between_kills``: seconds, on average. Records are sent evenly for as long as there are kills."""
+    """Records are sent evenly for as long as there are faults. ``settings``: of workers."""
 
-    kills: int
+    plan: Plan
     records: int = 5_000_000
-    between_kills: float = 6.0
     targets: tuple[str, ...] = (FILE, TABLE, DELTA)
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 class Feeder:
@@ -82,20 +84,30 @@ class Feeder:
                 self._producer.poll(0.1)
 
 
-def run(test: SinkKillTest, bootstrap: str, folder: Path, say: Callable[[str], None]) -> Outcome:
+def run(
+    test: SinkKillTest, bootstrap: str, folder: Path, say: Callable[[str], None], broker: FaultyBroker | None = None
+) -> Outcome:
+    """``broker`` is needed for faults of the broker; ``bootstrap`` leads to it directly."""
     clock, kafka = Clock(), Kafka(bootstrap)
     topic = kafka.create_topic(f"numbers-{uuid.uuid4().hex[:8]}", partitions=PARTITIONS)
-    feeder = Feeder(bootstrap, topic, test.records, test.kills * test.between_kills)
+    feeder = Feeder(bootstrap, topic, test.records, test.plan.number * test.plan.between)
     settings = delta.spark_settings() if DELTA in test.targets else {}
-    with Cluster(bootstrap, folder, **{SPARKS_JAVA: ""}, **settings) as cluster:
-        course = _Course(cluster, topic, folder, test.records, test.targets, say)
+    settings = {SPARKS_JAVA: "", **settings, **test.settings}
+    with Cluster(bootstrap if broker is None else broker.proxied, folder, **settings) as cluster:
+        faults = Faults(cluster, broker, test.targets)
+        course = _Course(cluster, faults, topic, folder, test.records, test.targets, say)
         course.begin()
         feeder.start()
-        course.kill_all(test, feeder)
+        course.inflict_all(test.plan, feeder)
         course.end()
         say("stopping")
     found = {name: tally(READERS[name](folder / name)) for name in test.targets}
-    figures: dict[str, object] = {"duration": f"{clock.seconds:.0f} s", "numbers sent": test.records, **course.figures}
+    figures: dict[str, object] = {
+        "seed": str(test.plan.seed),
+        "duration": f"{clock.seconds:.0f} s",
+        "numbers sent": test.records,
+        **course.figures,
+    }
     wrong = [] if feeder.failure is None else [f"the feeder has failed: {feeder.failure!r}"]
     for name, (numbers, cut) in found.items():
         missing = numbers.missing + test.records - len(numbers.counts)
@@ -142,6 +154,7 @@ class _Course:
     """One kill test, step by step."""
 
     cluster: Cluster
+    faults: Faults
     topic: str
     folder: Path
     records: int
@@ -171,12 +184,12 @@ class _Course:
         until(self._all_run, "all tasks running", TO_SETTLE)
         self.say(f"{len(self.cluster.workers)} workers and {sum(TASKS[name] for name in self.targets)} tasks run")
 
-    def kill_all(self, test: SinkKillTest, feeder: Feeder) -> None:
-        """Returns when everything that was sent has been taken after the last kill."""
+    def inflict_all(self, plan: Plan, feeder: Feeder) -> None:
+        """Returns when everything that was sent has been taken after the last fault."""
         watch = FailureWatch(self.cluster)
         watch.start()
         try:
-            killed = kill_many(self.cluster, test.kills, test.between_kills, self.say)
+            counted = self.faults.inflict_all(plan, self.say)
             feeder.join()
             clock = Clock()
             self._wait_for_all()
@@ -185,9 +198,9 @@ class _Course:
             failures = watch.stop()
         self.violations += failures
         self.figures = {
-            "kills": killed,
+            "faults": counted,
             "failures": len(failures),
-            "all taken after the last kill": f"after {clock.seconds:.1f} s",
+            "all taken after the last fault": f"after {clock.seconds:.1f} s",
         }
 
     def _wait_for_all(self) -> None:

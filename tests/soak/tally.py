@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
@@ -39,31 +39,46 @@ class Tally:
 
 def read(bootstrap: str, topic: str) -> dict[int, Tally]:
     """All that a read_committed reader finds in the topic up to its end, as it is now."""
+    tallies: dict[int, Tally] = {}
+    for source, number, _ in _numbers(bootstrap, topic, "read_committed"):
+        tallies.setdefault(source, Tally()).add(number)
+    return tallies
+
+
+def sending_times(bootstrap: str, topic: str) -> dict[int, list[float]]:
+    """By source partition, when its records were sent, those of aborted transactions too: in seconds of
+    ``time.time``.
+    """
+    times: dict[int, list[float]] = {}
+    for source, _, timestamp in _numbers(bootstrap, topic, "read_uncommitted"):
+        times.setdefault(source, []).append(timestamp / 1000)
+    return times
+
+
+def _numbers(bootstrap: str, topic: str, isolation: str) -> Iterator[tuple[int, int, int]]:
+    """Source partition, number and timestamp of each record up to the topic's end."""
     settings = {
         "bootstrap.servers": bootstrap,
         "group.id": f"tally-{uuid.uuid4().hex}",
         "enable.auto.commit": False,
         "enable.partition.eof": True,
-        "isolation.level": "read_committed",
+        "isolation.level": isolation,
     }
     consumer = Consumer(settings)
-    tallies: dict[int, Tally] = {}
     try:
         unread = set(consumer.list_topics(topic, timeout=READ_SECONDS).topics[topic].partitions)
         consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in unread])
         while unread:
-            messages = consumer.consume(10_000, 1.0)
-            for message in messages:
+            for message in consumer.consume(10_000, 1.0):
                 if message.error() is None:
                     source, number = message.value().split()
-                    tallies.setdefault(int(source), Tally()).add(int(number))
+                    yield int(source), int(number), message.timestamp()[1]
                 elif message.error().code() == KafkaError._PARTITION_EOF:
                     unread.discard(message.partition())
                 else:
                     raise KafkaException(message.error())
     finally:
         consumer.close()
-    return tallies
 
 
 def amiss(tallies: Mapping[int, Tally], committed: Mapping[int, int], exactly_once: bool) -> list[str]:

@@ -1,75 +1,32 @@
-"""Who is killed: a worker, a process of the Spark below it, or a task's process; any of those that are there."""
+"""The processes of a cluster's workers, by what they are; a fault hits one of them."""
 
 from __future__ import annotations
 
-import random
-import time
-from collections import Counter
-from collections.abc import Callable
 from contextlib import suppress
 
 import psutil
 
 from soak.cluster import Cluster
-from soak.cluster import kill as kill_process
 from support.process_tree import command
-from support.waiting import until
 from support.worker_process import WorkerProcess
 
-TO_APPEAR = 180.0
-"""Seconds to wait for a process to kill, while all of its kind are being restarted."""
 
-
-def kill_many(cluster: Cluster, number: int, between: float, say: Callable[[str], None]) -> str:
-    """So many in turn, each after between none and twice ``between`` seconds; the answer counts them."""
-    killed: Counter[str] = Counter()
-    for each in range(1, number + 1):
-        time.sleep(random.uniform(0, 2 * between))
-        kind = KINDS[each % len(KINDS)]
-        cluster.watch_doomed()
-        say(f"kill {each}: {kill(cluster, kind)}")
-        killed[kind] += 1
-    return ", ".join(f"{count} of a {kind}" for kind, count in sorted(killed.items()))
-
-
-def kill(cluster: Cluster, kind: str) -> str:
-    """SIGKILL to one of these, see KINDS; the answer tells which it was."""
-    return _KILLS[kind](cluster)
-
-
-def _kill_worker(cluster: Cluster) -> str:
-    """And start it again at once."""
-    victim = random.choice(cluster.workers)
-    cluster.kill(victim)
-    victim.start()
-    return f"worker {victim.name}"
-
-
-def _kill_spark(cluster: Cluster) -> str:
-    """The Python that drives it, its Java, or the daemon that tasks are forked from."""
-    return _kill_one(cluster, "driver", "java", "daemon")
-
-
-def _kill_task(cluster: Cluster) -> str:
-    return _kill_one(cluster, "task")
-
-
-_KILLS: dict[str, Callable[[Cluster], str]] = {"worker": _kill_worker, "Spark": _kill_spark, "task": _kill_task}
-KINDS = tuple(_KILLS)
-
-
-def _kill_one(cluster: Cluster, *kinds: str) -> str:
-    """Wait for processes of these kinds, and kill one of them."""
-    found = until(lambda: below(cluster, kinds), f"a process to kill, {' or '.join(kinds)}", TO_APPEAR)
-    worker, process, kind = random.choice(found)
-    kill_process(process)
-    return f"{kind}, process {process.pid}, of worker {worker.name}"
-
-
-def below(cluster: Cluster, kinds: tuple[str, ...]) -> list[tuple[WorkerProcess, psutil.Process, str]]:
-    """The processes of these kinds below the workers: ``java``, ``driver``, ``daemon``, ``task``."""
+def processes(cluster: Cluster, kind: str) -> list[tuple[WorkerProcess, psutil.Process]]:
+    """Those of this kind: ``worker``, or below one ``driver``, ``java``, ``daemon``, ``task``; by worker and pid."""
+    if kind == "worker":
+        return [(worker, found) for worker in cluster.workers for found in _itself(worker)]
     every = [(worker, process) for worker in cluster.workers for process in worker.descendants()]
-    return [(worker, process, kind) for worker, process in every if (kind := _kind(process)) in kinds]
+    return sorted(
+        ((worker, process) for worker, process in every if _kind(process) == kind),
+        key=lambda found: (cluster.workers.index(found[0]), found[1].pid),
+    )
+
+
+def _itself(worker: WorkerProcess) -> list[psutil.Process]:
+    with suppress(psutil.NoSuchProcess):
+        if worker.process is not None and worker.process.poll() is None:
+            return [psutil.Process(worker.process.pid)]
+    return []
 
 
 def _kind(process: psutil.Process) -> str:

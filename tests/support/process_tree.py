@@ -21,6 +21,14 @@ def alive(process: psutil.Process) -> bool:
         return False
 
 
+def frozen(process: psutil.Process) -> bool:
+    """Whether it has been stopped by a signal, and may go on."""
+    try:
+        return process.status() == psutil.STATUS_STOPPED
+    except psutil.NoSuchProcess:
+        return False
+
+
 def command(process: psutil.Process) -> str:
     """Its command line; empty if it has ended."""
     try:

@@ -1,0 +1,68 @@
+"""A broker that can be frozen, killed and started again on its data, with a proxy before it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Self
+
+from faults.proxy import Proxy
+from penstock.embedded import Broker
+from penstock.embedded.ports import ports
+
+
+class FaultyBroker:
+    """``bootstrap`` leads to it directly, ``proxied`` through ``proxy``. Used as a context manager."""
+
+    def __init__(self, folder: Path) -> None:
+        """``folder`` keeps its data, and must be empty."""
+        port, behind = ports(0)
+        self.proxy = Proxy(behind)
+        extra = {
+            "listeners": f"PROXIED://127.0.0.1:{behind}",
+            "advertised.listeners": f"PROXIED://127.0.0.1:{self.proxy.port}",
+            "listener.security.protocol.map": "PROXIED:PLAINTEXT",
+        }
+        self._broker = Broker(folder, port, extra=extra)
+        self._starting = threading.Lock()
+        self._stack = ExitStack()
+
+    @property
+    def bootstrap(self) -> str:
+        return self._broker.bootstrap
+
+    @property
+    def proxied(self) -> str:
+        return f"127.0.0.1:{self.proxy.port}"
+
+    def __enter__(self) -> Self:
+        with self._stack:
+            self._stack.enter_context(self.proxy)
+            self._stack.enter_context(self._broker)
+            self._stack = self._stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.thaw()
+        self._stack.close()
+
+    def freeze(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def kill_and_start(self) -> None:
+        """SIGKILL; returns when it answers again."""
+        with self._starting:
+            self._signal(signal.SIGKILL)
+            self._broker.stop()
+            self._broker.start()
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._broker.pid is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._broker.pid, number)

@@ -1,0 +1,72 @@
+"""How long something was not running after each fault: from the times at which it sent records.
+
+A silence is the time between two records of one sender, if that is longer than TOO_LONG. It counts for the last fault
+before it began, without the time in which nothing could run since the broker was away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+TOO_LONG = 3.0
+"""Seconds; everything that runs sends something at least every second, on a busy machine perhaps every other."""
+
+Span = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """Times in seconds of one clock; ``length`` is what counts of it."""
+
+    sender: str
+    begin: float
+    end: float
+    length: float
+    fault: int
+    """The number of the last fault before it, from 0; -1 if there was none."""
+
+    def sentence(self) -> str:
+        return f"{self.sender} was silent for {self.length:.1f} s after fault {self.fault}"
+
+
+def silences(
+    sent: Mapping[str, Sequence[float]], watched: Span, faults: Sequence[float], away: Sequence[Span]
+) -> list[Silence]:
+    """All silences in the time that is watched. ``sent``: by sender. ``faults``: when they began, in order. ``away``:
+    when the broker could not be reached; these may overlap.
+    """
+    found = []
+    for sender, times in sent.items():
+        inside = sorted(time for time in times if watched[0] < time < watched[1])
+        for begin, end in pairwise([watched[0], *inside, watched[1]]):
+            length = (end - begin) - _covered(begin, end, away)
+            if length > TOO_LONG:
+                # A fault takes effect before the machine's clock is read for it, or a moment after.
+                before = [number for number, at in enumerate(faults) if at <= begin + TOO_LONG]
+                found.append(Silence(sender, begin, end, length, before[-1] if before else -1))
+    return found
+
+
+def longest(found: Sequence[Silence], faults: int) -> list[float]:
+    """By fault, the longest silence after it; 0 without one."""
+    return [max((each.length for each in found if each.fault == fault), default=0.0) for fault in range(faults)]
+
+
+def distribution(seconds: Sequence[float]) -> str:
+    ordered = sorted(seconds)
+    if not ordered:
+        return "none"
+    median, p90 = (ordered[math.ceil(part * len(ordered)) - 1] for part in (0.5, 0.9))
+    return f"median {median:.1f} s, p90 {p90:.1f} s, max {ordered[-1]:.1f} s"
+
+
+def _covered(begin: float, end: float, spans: Sequence[Span]) -> float:
+    total, reached = 0.0, begin
+    for first, last in sorted(spans):
+        first, last = max(first, reached), min(last, end)
+        if last > first:
+            total, reached = total + last - first, last
+    return total
