@@ -57,6 +57,8 @@ class Proxy:
         for end in ends:
             with suppress(OSError):
                 end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        for end in ends:
+            with suppress(OSError):
                 end.shutdown(socket.SHUT_RD)  # wakes the thread that reads, which closes it
         return len(ends) // 2
 

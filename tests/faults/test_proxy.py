@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from faults.proxy import Proxy
+from penstock.embedded.ports import free_port
+
+
+@pytest.fixture
+def echo() -> Iterator[int]:
+    """A port that sends back what it gets."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def answer(connection: socket.socket) -> None:
+        with connection:
+            try:
+                while data := connection.recv(1000):
+                    connection.sendall(data)
+            except ConnectionResetError:
+                pass
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=answer, args=(connection,), daemon=True).start()
+
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    yield listener.getsockname()[1]
+    listener.shutdown(socket.SHUT_RDWR)
+    thread.join()
+    listener.close()
+
+
+@pytest.fixture
+def proxy(echo: int) -> Iterator[Proxy]:
+    with Proxy(echo) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def client(proxy: Proxy) -> Iterator[socket.socket]:
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as client:
+        assert asked(client) < 5
+        yield client
+
+
+def asked(client: socket.socket) -> float:
+    """How long an answer takes, in seconds."""
+    begun = time.monotonic()
+    client.sendall(b"hello")
+    assert client.recv(5, socket.MSG_WAITALL) == b"hello"
+    return time.monotonic() - begun
+
+
+def test_it_passes_on_both_ways_and_ends_with_either_side(proxy: Proxy, client: socket.socket) -> None:
+    client.shutdown(socket.SHUT_WR)
+    assert client.recv(1) == b""
+
+
+def test_a_delay_holds_up_both_ways_for_a_while(proxy: Proxy, client: socket.socket) -> None:
+    proxy.delay(seconds=60, late=0.2)
+    assert asked(client) >= 0.4
+    proxy.delay(seconds=0, late=0.2)
+    assert asked(client) < 0.4
+
+
+def test_a_cut_lets_nothing_pass_on_old_and_new_connections(proxy: Proxy, client: socket.socket) -> None:
+    begun = time.monotonic()
+    proxy.cut(seconds=1)
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as late:
+        late.sendall(b"hello")
+        asked(client)
+        assert late.recv(5, socket.MSG_WAITALL) == b"hello"
+    assert time.monotonic() - begun >= 1
+
+
+def test_a_reset_breaks_all_connections_and_new_ones_work(proxy: Proxy, client: socket.socket) -> None:
+    assert proxy.reset() == 1
+    with pytest.raises(ConnectionResetError):
+        client.recv(1)
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as new:
+        asked(new)
+
+
+def test_who_connects_to_a_target_that_is_not_there_is_refused() -> None:
+    with (
+        Proxy(free_port()) as proxy,
+        socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as client,
+        pytest.raises(ConnectionResetError),
+    ):
+        client.recv(1)
