@@ -28,7 +28,7 @@ unit: $(STAMP)  ## run the tests that need neither Kafka nor a JVM
 soak: $(STAMP)  ## 15 minutes: workers are killed while connectors change; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak churn $(ARGS)
 
-kill-test: $(STAMP)  ## 100 kills of workers, Sparks and tasks, exactly once; ARGS="--help" lists the options
+kill-test: $(STAMP)  ## 100 kills of workers, Sparks and tasks, and other faults if asked for, exactly once; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak kills $(ARGS)
 
 kill-test-sinks: $(STAMP)  ## 100 kills while 5 million records go into a file, a Parquet and a Delta table; ARGS="--help" lists the options

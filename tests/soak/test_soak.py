@@ -1,4 +1,4 @@
-"""One minute of the soak, and a few kills: the long runs are ``make soak`` and ``make kill-test``."""
+"""One minute of the soak, twenty faults, and a few kills: the long runs are ``make soak`` and ``make kill-test``."""
 
 from __future__ import annotations
 
@@ -6,9 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from faults.broker import FaultyBroker
+from faults.plan import Plan
 from soak import churning, killing, sinking
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+QUICK = {
+    "session__timeout__ms": "6000",
+    "heartbeat__interval__ms": "1500",
+    "scheduled__rebalance__max__delay__ms": "1000",
+}
 
 
 def test_connectors_are_as_asked_for_though_workers_are_killed(bootstrap: str, tmp_path: Path) -> None:
@@ -17,11 +25,20 @@ def test_connectors_are_as_asked_for_though_workers_are_killed(bootstrap: str, t
     assert outcome.figures["workers killed"] == 3
 
 
-@pytest.mark.parametrize("exactly_once", [True, False], ids=["exactly once", "at least once"])
-def test_numbers_arrive_though_workers_sparks_and_tasks_are_killed(
-    bootstrap: str, tmp_path: Path, exactly_once: bool
+def test_numbers_arrive_once_and_in_order_whatever_is_killed_frozen_or_cut_off(tmp_path: Path) -> None:
+    kinds = ("kill", "freeze", "broker-freeze", "broker-kill", "delay", "cut", "reset")
+    plan = Plan(seed=20, number=20, kinds=kinds, between=2.5, freeze=(2.0, 12.0), broker=(1.0, 6.0))
+    with FaultyBroker(tmp_path / "broker") as broker:
+        test = killing.KillTest(plan=plan, settings=QUICK)
+        outcome = killing.run(test, broker.bootstrap, tmp_path, print, broker)
+    assert outcome.violations == []
+    assert outcome.figures["numbers lost"] == 0
+
+
+def test_numbers_arrive_at_least_once_though_workers_sparks_and_tasks_are_killed(
+    bootstrap: str, tmp_path: Path
 ) -> None:
-    test = killing.KillTest(kills=5, exactly_once=exactly_once)
+    test = killing.KillTest(plan=Plan(seed=4, number=5, between=4.0), exactly_once=False)
     outcome = killing.run(test, bootstrap, tmp_path, print)
     assert outcome.violations == []
     assert outcome.figures["numbers lost"] == 0
@@ -30,7 +47,8 @@ def test_numbers_arrive_though_workers_sparks_and_tasks_are_killed(
 def test_numbers_reach_a_file_and_a_table_though_workers_sparks_and_tasks_are_killed(
     bootstrap: str, tmp_path: Path
 ) -> None:
-    test = sinking.SinkKillTest(kills=3, records=50_000, targets=(sinking.FILE, sinking.TABLE))
+    plan = Plan(seed=3, number=3, between=6.0)
+    test = sinking.SinkKillTest(plan=plan, records=50_000, targets=(sinking.FILE, sinking.TABLE))
     outcome = sinking.run(test, bootstrap, tmp_path, print)
     assert outcome.violations == []
     assert outcome.figures["missing in the rows"] == 0

@@ -17,7 +17,7 @@ def processes(cluster: Cluster, kind: str) -> list[tuple[WorkerProcess, psutil.P
         return [(worker, found) for worker in cluster.workers for found in _itself(worker)]
     every = [(worker, process) for worker in cluster.workers for process in worker.descendants()]
     return sorted(
-        ((worker, process) for worker, process in every if _kind(process) == kind),
+        ((worker, process) for worker, process in every if kind_of(process) == kind),
         key=lambda found: (cluster.workers.index(found[0]), found[1].pid),
     )
 
@@ -29,7 +29,8 @@ def _itself(worker: WorkerProcess) -> list[psutil.Process]:
     return []
 
 
-def _kind(process: psutil.Process) -> str:
+def kind_of(process: psutil.Process) -> str:
+    """``driver``, ``java``, ``daemon``, ``task``, or an empty string."""
     said = command(process)
     if "org.apache.spark.deploy.SparkSubmit" in said:
         return "java"
