@@ -50,7 +50,9 @@ class FaultyBroker:
         self._stack.close()
 
     def freeze(self) -> None:
-        self._signal(signal.SIGSTOP)
+        """Waits for it if it is just being started."""
+        with self._starting:
+            self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
         self._signal(signal.SIGCONT)
