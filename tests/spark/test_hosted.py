@@ -46,7 +46,7 @@ def id_of(spec: TaskSpec) -> TaskId:
 
 def process_of(hosted: Any, spec: TaskSpec) -> int:
     """The process of an admitted task."""
-    pid = hosted._runs[id_of(spec)]._process.pid
+    pid = hosted.runs[id_of(spec)].process_id
     assert isinstance(pid, int)
     return pid
 
@@ -130,7 +130,7 @@ def test_a_task_gets_the_spec_that_was_completed_while_spark_started_it(hosted: 
     id = id_of(one)
     hosted.run(one, Gate(found))
     hosted.events.until(TaskWaiting, id)
-    assert hosted._runs[id]._admitted.done() is False
+    assert not hosted.runs[id].admitted
     hosted.pause(id)
     found.set_result(replace(one, config={"topic": "late"}))
     hosted.events.until(TaskPaused, id)
@@ -225,7 +225,7 @@ def test_only_the_expected_attempt_of_the_expected_run_is_admitted_and_only_once
     one = spec(run=3)
     hosted.run(one)
     hosted.events.until(TaskRunning, id_of(one))
-    address, key = hosted._shared.address, hosted._runs[id_of(one)].key
+    address, key = hosted.address, hosted.runs[id_of(one)].key
     who = {"connector": one.connector, "task": 0, "run": 3, "attempt": 0, "host": "h", "pid": 1}
 
     def refusal(key: str = key, **different: object) -> str:
@@ -305,7 +305,7 @@ def test_a_stop_while_a_task_is_being_forked_harms_no_other(hosted: Any, spec: S
         hosted.events.until(TaskWaiting, id_of(two))
         hosted.stop(id_of(two))
         hosted.events.until(TaskEnded, id_of(two))
-        until(lambda: f"{id_of(two)}/1" not in hosted._driver._jobs, "the end of the Spark job", 60)
+        until(lambda: f"{id_of(two)}/1" not in hosted.driver.groups, "the end of the Spark job", 60)
     finally:
         os.kill(daemon, signal.SIGCONT)
     hosted.run(three)
@@ -332,7 +332,7 @@ def test_sparks_death_loses_its_tasks_and_spark_comes_back(hosted: Any, spec: Sp
     one, two = spec(), spec()
     hosted.run(one)
     hosted.events.until(TaskRunning, id_of(one))
-    os.kill(hosted._driver._child.pid, signal.SIGKILL)
+    os.kill(hosted.driver.process_id, signal.SIGKILL)
     died = hosted.events.until(SparkDied)[-1]
     hosted.run(two)
     assert "was killed by signal 9" in died.reason
@@ -351,7 +351,7 @@ def test_javas_death_is_sparks_death(hosted: Any, spec: Spec) -> None:
     one = spec()
     hosted.run(one)
     hosted.events.until(TaskRunning, id_of(one))
-    os.kill(java := hosted._driver._java.pid, signal.SIGKILL)
+    os.kill(java := hosted.driver.java_id, signal.SIGKILL)
     assert f"Spark's Java (process {java}) ended" in hosted.events.until(SparkDied)[-1].reason
     lost, _ = hosted.events.until(TaskEnded, id_of(one))
     assert "ended with Spark" in lost.reason

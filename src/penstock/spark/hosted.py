@@ -12,7 +12,8 @@ import concurrent.futures
 import logging
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from penstock.core.model.tasks import SparkDied, SparkReady, TaskEnded, TaskEvent, TaskId
@@ -98,6 +99,23 @@ class HostedTasks:
         self._loop.close()
         if self._exits is not None:
             self._exits.close()
+
+    # What tests look at; another thread sees it change.
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where tasks connect to."""
+        return self._shared.address
+
+    @property
+    def driver(self) -> DriverSupervisor:
+        """That of hosted tasks."""
+        return self._driver
+
+    @property
+    def runs(self) -> Mapping[TaskId, HostedRun]:
+        """The runs that have not ended."""
+        return MappingProxyType(self._runs)
 
     # From here on everything runs in the thread of the event loop.
 

@@ -53,6 +53,20 @@ class DriverSupervisor:
         self._java: Process | None = None
         self._closing = False
 
+    @property
+    def process_id(self) -> int | None:
+        return None if self._child is None else self._child.pid
+
+    @property
+    def java_id(self) -> int | None:
+        """Of the process of Spark's JVM."""
+        return None if self._java is None else self._java.pid
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """The job groups of the jobs that have not ended."""
+        return frozenset(self._jobs)
+
     async def keep(self) -> None:
         """Run Spark's driver, again and again, until ``close``."""
         loop = asyncio.get_running_loop()

@@ -123,6 +123,15 @@ class HostedRun:
             for aside in (*self._asides, *([self._enforcing] if self._enforcing is not None else [])):
                 aside.cancel()
 
+    @property
+    def admitted(self) -> bool:
+        return self._admitted.done()
+
+    @property
+    def process_id(self) -> int | None:
+        """Of an admitted task on this machine that has a process of its own."""
+        return None if self._process is None else self._process.pid
+
     # What the worker asks for.
 
     def pause(self) -> None:
