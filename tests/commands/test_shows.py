@@ -73,6 +73,19 @@ def test_the_health_of_a_connectors_tasks(penstock: Any, cluster: RestCluster, w
     assert lines[-1] == ["0", "7", "2", "2023-11-14T22:13:20Z", "retrying:", "not", "now"]
 
 
+def test_what_the_restart_policy_does(penstock: Any, cluster: RestCluster, worker: Client) -> None:
+    policy = {"penstock.restart.policy": "on-failure"}
+    worker.create("lines", {"connector.class": "FileStreamSource", "topic": "t", "file": "f", **policy})
+    assert "Restart policy" not in penstock("status", "lines").stdout
+    for _ in range(2):
+        cluster.pass_time(1000)
+        cluster.fail(TaskId("lines", 0), "Exception: broken\n\tat here")
+    assert penstock("status", "lines").stdout.splitlines()[-1] == (
+        "Restart policy: task 0 was restarted 1 times in a row; the next follows at 1970-01-01T00:02:02Z "
+        "(Exception: broken)."
+    )
+
+
 def test_a_connector_that_does_not_exist(penstock: Any) -> None:
     for command in (["status"], ["get", "config"], ["get", "offsets"], ["topics"], ["logs"], ["offsets", "reset"]):
         said = penstock(*command, "nobody")

@@ -53,7 +53,9 @@ def run(cluster: Cluster, command: str, lines: list[str]) -> Cluster:
         case "cluster", []:
             version = 0 if options.pop("eager", "false") == "true" else 2
             times = {k: int(options.pop(k)) for k in list(options) if k.endswith("_ms")}
-            cluster = Cluster(lines.append, **{k: v == "true" for k, v in options.items()}, **times)
+            policy = options.pop("restart_policy", "never")
+            flags = {k: v == "true" for k, v in options.items()}
+            cluster = Cluster(lines.append, restart_policy=policy, **flags, **times)
             cluster.group.max_delay_ms, cluster.group.version = times.get("max_delay_ms", 0), version
         case "from-now-on", []:
             numbers = {k: int(v) for k, v in options.items()}
@@ -104,6 +106,8 @@ def run(cluster: Cluster, command: str, lines: list[str]) -> Cluster:
             cluster.ask(worker, m.ResetOffsets(name))
         case "break", [name]:
             cluster.broken.add(name)
+        case "mend", [name]:
+            cluster.broken.discard(name)
         case "fail", [name, task, why]:
             cluster.fail(TaskId(name, int(task)), why)
         case "lose", [name, task, *why]:

@@ -34,11 +34,40 @@ def test_tasks_of_all_workers_are_reported(api: Any, other: Any, cluster: Any, c
     where = {task["id"]: task["worker_id"] for task in api.get(STATUS).json()["tasks"]}
     assert sorted(where.values()) == ["one", "two"]
     cluster.figures = {worker: {0: {"from": worker}, 1: {"from": worker}} for worker in ("one", "two")}
-    told = {"tasks": [{"id": id, "from": worker} for id, worker in where.items()], "unreachable": []}
+    tasks = [{"id": id, "from": worker, "restart_policy": None} for id, worker in where.items()]
+    told = {"connector": {"restart_policy": None}, "tasks": tasks, "unreachable": []}
     assert api.get(f"{STATUS}?penstock=true").json()["penstock"] == told
     assert other.get(f"{STATUS}?penstock=true").json()["penstock"] == told
     here = api.get(f"{STATUS}?penstock=here").json()["penstock"]["tasks"]
     assert [task["from"] for task in here] == ["one"]
+
+
+def test_the_restart_policy_is_known_to_every_worker(api: Any, other: Any, cluster: Any) -> None:
+    policy = {"penstock.restart.policy": "on-failure"}
+    config = {"name": "lines", "connector.class": "FileStreamSink", "topics": "t", "tasks.max": "2", **policy}
+    cluster.submit("one", m.CreateConnector("lines", config))
+    untouched = {"restarts": 0, "next_restart": None, "reason": None}
+    shown = api.get(f"{STATUS}?penstock=true").json()["penstock"]
+    assert shown["connector"] == {"restart_policy": untouched}
+    assert shown["tasks"] == [{"id": 0, "restart_policy": untouched}, {"id": 1, "restart_policy": untouched}]
+    for _ in range(2):
+        cluster.pass_time(1000)
+        cluster.fail(TaskId("lines", 1), "Exception: broken\n\tat here")
+    for each in (api, other):
+        assert each.get(f"{STATUS}?penstock=true").json()["penstock"]["tasks"][1]["restart_policy"] == {
+            "restarts": 1,
+            "next_restart": "1970-01-01T00:02:02.000+00:00",
+            "reason": "Exception: broken",
+        }
+    cluster.submit("one", m.SetTargetState("lines", "PAUSED"))
+    paused = api.get(f"{STATUS}?penstock=true").json()["penstock"]["tasks"][1]["restart_policy"]
+    assert paused["next_restart"] is None
+    assert paused["reason"] == "It is not restarted while the connector is PAUSED"
+    cluster.submit("one", m.SetTargetState("lines", "STARTED"))
+    cluster.fail(TaskId("lines", 0), "org.apache.kafka.common.config.ConfigException: no topic")
+    permanent = api.get(f"{STATUS}?penstock=true").json()["penstock"]["tasks"][0]["restart_policy"]
+    assert permanent["next_restart"] is None
+    assert permanent["reason"].endswith("until somebody acts: org.apache.kafka.common.config.ConfigException: no topic")
 
 
 def test_workers_that_do_not_answer_are_named(api: Any, cluster: Any, connector: None) -> None:

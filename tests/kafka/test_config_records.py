@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import logging
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from penstock.core.model.records import (
     ConnectorConfig,
     LoggerLevel,
+    PolicyRestart,
+    RestartCount,
     RestartRequest,
     SessionKey,
     TargetState,
@@ -38,6 +41,19 @@ def test_the_kinds_of_records_java_wrote():
         RestartRequest,
         LoggerLevel,
     }
+
+
+def test_a_restart_by_policy_is_javas_request_with_a_member_of_ours():
+    connector, task = RestartCount(None, 1, 1_000, 2_000), RestartCount(3, 2, 3_000, 4_000)
+    for record, java in (
+        (PolicyRestart("a", (task,), (connector,)), RestartRequest("a", include_tasks=True, only_failed=True)),
+        (PolicyRestart("a", (connector,)), RestartRequest("a", include_tasks=False, only_failed=True)),
+    ):
+        key, value = encode(record)
+        assert decode(0, key, value) == record
+        members = json.loads(value or b"")
+        del members["penstock.restart.policy"]
+        assert decode(0, key, json.dumps(members).encode()) == java
 
 
 @pytest.mark.parametrize(

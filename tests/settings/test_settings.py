@@ -180,3 +180,9 @@ def test_standalone(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigError, match=r'Missing required configuration "offset\.storage\.file\.filename"'):
         WorkerSettings.standalone_of(config)
+
+
+def test_the_restart_policy() -> None:
+    assert WorkerSettings.distributed_of(BASE).values["penstock.restart.policy"] == "never"
+    with pytest.raises(ConfigError, match=r"penstock\.restart\.policy: String must be one of: never, on-failure"):
+        WorkerSettings.distributed_of({**BASE, "penstock.restart.policy": "always"})

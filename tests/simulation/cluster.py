@@ -11,6 +11,7 @@ happens in one certain order as soon as it can (scenarios); with it, it says eac
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from penstock.core.group.leadership import Fenced
@@ -18,7 +19,7 @@ from penstock.core.herder import Herder
 from penstock.core.model import actions as a
 from penstock.core.model import events as e
 from penstock.core.model import messages as m
-from penstock.core.model.records import ConfigRecord, StatusTopicRecord
+from penstock.core.model.records import ConfigRecord, StatusTopicRecord, TopicStatus
 from penstock.core.model.settings import HerderSettings
 from penstock.core.model.tasks import (
     TaskEnded,
@@ -405,6 +406,8 @@ class Cluster:
     def _append_status(self, records: tuple[StatusTopicRecord, ...]) -> None:
         for record in records:
             self.trace(f"status: {descriptions.status(record)}")
+            if not isinstance(record, TopicStatus):
+                record = replace(record, written_ms=self.now)
             self.status.append(record)
             for each in self.workers.values():
                 self.post(each, "status", e.StatusRead((record,)))

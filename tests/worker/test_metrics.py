@@ -132,6 +132,18 @@ def test_what_is_restarting_is_counted_too(cluster: MeasuredCluster) -> None:
     assert seen("connector_task_status", connector="orders", task="0", status="restarting") == 1
 
 
+def test_what_the_restart_policy_does(clock: Clock) -> None:
+    cluster = MeasuredCluster(clock, restart_policy="on-failure")
+    cluster.ask("one", m.CreateConnector("orders", {"connector.class": "Source", "tasks.max": "2"}))
+    for _ in range(2):
+        cluster.pass_time(1000)
+        cluster.fail(T1, "broken")
+    shown = samples(cluster)
+    assert shown("connector_penstock_policy_restarts", connector="orders") == 0
+    assert shown.of_task("connector_task_penstock_policy_restarts", T1) == 1
+    assert shown.of_task("connector_task_penstock_next_restart_timestamp", T1) == 122_000
+
+
 def test_startups(cluster: MeasuredCluster) -> None:
     create(cluster)
     cluster.fail(T0, "after it had started")

@@ -42,12 +42,25 @@ def _row(shown: dict[str, Any]) -> tuple[str, ...]:
 
 def _print_health(tasks: list[dict[str, Any]]) -> None:
     """The health of tasks, which workers of Penstock report and Java's don't."""
-    reported = [task for task in tasks if task["records"] is not None or task["last_error"] is not None]
+    reported = [task for task in tasks if task.get("records") is not None or task.get("last_error") is not None]
     if reported:
         names = ("records", "records_behind", "seconds_behind", "restarts")
         rows = [(t["id"], *("" if t[name] is None else t[name] for name in names), _error(t)) for t in reported]
         print()
         print_table(("TASK", "RECORDS", "BEHIND", "SECONDS BEHIND", "RESTARTS", "LAST ERROR"), rows)
+
+
+def _print_restarts(health: dict[str, Any]) -> None:
+    """What the restart policy has restarted or will restart; nothing if its tasks are well."""
+    parts = [("connector", health.get("connector", {})), *((f"task {t['id']}", t) for t in health.get("tasks", []))]
+    for name, part in parts:
+        policy = part.get("restart_policy")
+        if policy is None or not (policy["restarts"] or policy["reason"]):
+            continue
+        due = policy["next_restart"]
+        when = "" if due is None else f"; the next follows at {due[:19]}Z"
+        reason = "" if policy["reason"] is None else f" ({policy['reason']})"
+        print(f"Restart policy: {name} was restarted {policy['restarts']} times in a row{when}{reason}.")
 
 
 def _error(task: dict[str, Any]) -> str:
@@ -66,3 +79,4 @@ def _print_one(shown: dict[str, Any]) -> None:
         _print_health(shown.get("penstock", {}).get("tasks", []))
     else:
         print("It has no tasks.")
+    _print_restarts(shown.get("penstock", {}))

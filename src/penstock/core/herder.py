@@ -10,8 +10,8 @@ read back, here as on every other worker. What runs here follows from that state
 
 This file puts the subjects together and sends each event to its subject. A subject has a file and knows only the
 subjects it uses: rebalances (``group.rebalance``, ``group.catch_up``), the leader's writes (``group.leadership``),
-requests that read (``requests.reads``) and change (``requests.changes``), restarts (``restart``), tasks' configurations
-(``reconfiguration``), offsets (``offsets``), fencing (``exactly_once``), statuses (``status``).
+requests that read (``requests.reads``) and change (``requests.changes``), restarts (``restart``, ``restart_policy``),
+tasks' configurations (``reconfiguration``), offsets (``offsets``), fencing (``exactly_once``), statuses (``status``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 from penstock.core.exactly_once import FencingBeforeStart, ZombieFencing
 from penstock.core.group.catch_up import Backoff, CatchUp, ConfigReader
 from penstock.core.group.confirmation import Confirmation
-from penstock.core.group.leadership import Leadership
+from penstock.core.group.leadership import Duties, Leadership
 from penstock.core.group.membership import Joined, Lost, Membership, PollTimeoutExpired, Revoked, Stage
 from penstock.core.group.rebalance import Rebalancing
 from penstock.core.model import actions
@@ -40,6 +40,7 @@ from penstock.core.model.records import (
     ConfigRecord,
     ConnectorConfig,
     LoggerLevel,
+    PolicyRestart,
     RestartRequest,
     StatusTopicRecord,
     TasksCommit,
@@ -55,6 +56,7 @@ from penstock.core.requests.changes import Changes, set_cluster_logger
 from penstock.core.requests.inter_worker import InterWorkerRequests
 from penstock.core.requests.reads import Reads
 from penstock.core.restart import RestartRequests, Restarts
+from penstock.core.restart_policy import FailedInstances, RestartPolicy
 from penstock.core.session_keys import SessionKeys
 from penstock.core.status.cleanup import StatusCleanup
 from penstock.core.status.events import ConnectorEvents, TaskEvents
@@ -87,7 +89,9 @@ class Herder:
         """Events that wait until the restart that is under way is over."""
 
         self.leadership = leadership = Leadership(settings, output, state, membership)
-        self._keys = keys = SessionKeys(settings, leadership)
+        keys = SessionKeys(settings, leadership)
+        self.restart_policy = RestartPolicy(settings, leadership, FailedInstances(statuses))
+        self._duties = Duties((keys, self.restart_policy))
         self._rebalance = Rebalancing(output, state, membership, work, self._lead)
         reader = ConfigReader(output, state, settings.sync_timeout_ms)
         backoff = Backoff(settings.unsync_backoff_ms, settings.max_delay_ms)
@@ -217,7 +221,7 @@ class Herder:
     def _lead(self, newly: bool) -> None:
         """This worker leads after a rebalance, ``newly`` if it did not before."""
         if newly:
-            self.output.start(self.leadership.lead(self._keys), what="Leading the cluster")
+            self.output.start(self.leadership.lead(self._duties), what="Leading the cluster")
         self._cleanup.clear_all()
         self._reconfigurations.empty_stopped()
 
@@ -231,6 +235,9 @@ class Herder:
             match entry.record:
                 case RestartRequest() as request if has_read:
                     self.restarts.add(request)
+                    self.restart_policy.restart_requested(request.connector)
+                case PolicyRestart() as restart if has_read:
+                    self.restarts.add_chosen(restart)
                 case LoggerLevel(name, level) if has_read:
                     self.output.emit(actions.SetLogLevel(name, level))
                 case TasksCommit(name):
@@ -238,13 +245,16 @@ class Herder:
                 case ConnectorConfig(name, None):
                     self._topics.deleted(name)
                     self._losses.forget(name)
+                    self.restart_policy.forget(name)
         if self.membership.is_leader:
             self._reconfigurations.empty_stopped()
+        self.restart_policy.configuration_changed()
         self.work.dirty = True
 
     def _read_status(self, records: tuple[StatusTopicRecord, ...]) -> None:
         for record in records:
             self.statuses.replay(record)
+            self.restart_policy.read(record)
             if not isinstance(record, TopicStatus):
                 self._writer.restore(record)
             elif record.task is None:

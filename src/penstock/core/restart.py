@@ -19,7 +19,7 @@ from penstock.core.group.leadership import ElsewhereError, Leadership
 from penstock.core.model import messages as m
 from penstock.core.model.flow import FOREVER, Flow, Lane, Until
 from penstock.core.model.output import Output
-from penstock.core.model.records import ConnectorStatus, RestartRequest, TaskStatus
+from penstock.core.model.records import ConnectorStatus, PolicyRestart, RestartRequest, TaskStatus
 from penstock.core.model.settings import HerderSettings
 from penstock.core.model.state import ClusterState
 from penstock.core.model.tasks import TaskId
@@ -64,11 +64,16 @@ class Restarts:
     """While a restart is being carried out, changes and assignments wait (KIP-745)."""
     _pending: dict[str, RestartRequest] = field(default_factory=dict)
     """Requests read and not carried out: one for each connector, that with the highest impact."""
+    _chosen: dict[str, set[int | None]] = field(default_factory=dict)
+    """Tasks, and with None connectors, that ``penstock.restart.policy`` restarts and that have not been yet."""
 
     def add(self, request: RestartRequest) -> None:
         known = self._pending.get(request.connector)
         if known is None or impact(request) > impact(known):
             self._pending[request.connector] = request
+
+    def add_chosen(self, request: PolicyRestart) -> None:
+        self._chosen.setdefault(request.connector, set()).update(each.task for each in request.now)
 
     def is_due(self, connector: str) -> bool:
         return self.lane.busy or connector in self._pending
@@ -77,6 +82,9 @@ class Restarts:
         """Begin with the next request, in the order of the connectors' first requests; False if there is none."""
         for name in self._pending:
             self._carry_out(self._pending.pop(name))
+            return True
+        for name in self._chosen:
+            self._restart_failed(name, self._chosen.pop(name))
             return True
         return False
 
@@ -113,9 +121,26 @@ class Restarts:
         tasks = [id for id in plan.tasks if self.work.assigned(id)]
         restart_connector = plan.restart_connector and self.work.assigned(request.connector)
         instances: list[str | TaskId] = [*([request.connector] if restart_connector else []), *tasks]
+        self._begin(request.connector, instances)
+
+    def _restart_failed(self, name: str, chosen: set[int | None]) -> None:
+        """Restart those of the chosen that run here and are still failed."""
+        instances = [name if task is None else TaskId(name, task) for task in sorted(chosen, key=_connector_first)]
+        failed = [each for each in instances if self.work.assigned(each) and self._has_failed(each)]
+        self._begin(name, failed)
+
+    def _has_failed(self, what: str | TaskId) -> bool:
+        run = self.work.find(what)
+        return run is not None and run.phase is Phase.FAILED
+
+    def _begin(self, connector: str, instances: Sequence[str | TaskId]) -> None:
         if instances:
             flow = self.lane.through(self.restart(instances, show=True))
-            self.output.start(flow, what=f"Restart of connector {request.connector}")
+            self.output.start(flow, what=f"Restart of connector {connector}")
+
+
+def _connector_first(task: int | None) -> int:
+    return -1 if task is None else task
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from penstock.http.access.cross_origin import CrossOrigin, Origins
 from penstock.http.access.listeners import Listener, admin_listeners, advertised_url, listeners
 from penstock.http.access.response_headers import ResponseHeaders, header_rules
 from penstock.http.app import Submit, Timeouts, make_router
-from penstock.http.routes.task_health import ConnectorHealth, Figures
+from penstock.http.routes.task_health import ConnectorHealth, Figures, Restarts
 from penstock.http.routes.worker import Metrics
 
 log = logging.getLogger(__name__)
@@ -54,11 +54,13 @@ class RestServer:
         stores: tls.KeyStores | None = None,
         metrics: Metrics | None = None,
         figures: Callable[[str], Figures] | None = None,
+        restarts: Restarts = lambda name, task: None,
         timeouts: Timeouts | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
         """``config``: the worker's settings, as texts. Raises RestSettingError, ListenError."""
-        self._submit, self._metrics, self._figures, self._timeouts = submit, metrics, figures, timeouts
+        self._submit, self._metrics, self._timeouts = submit, metrics, timeouts
+        self._figures, self._restarts = figures, restarts
         self._guard = BasicAuth.of(config, environment)
         self._origins, self._rules = Origins.of(config), header_rules(config)
         self._client_context = tls.client_context(config, stores)
@@ -141,7 +143,7 @@ class RestServer:
             regular=not admin,
             guard=self._guard,
             metrics=self._metrics,
-            health=None if self._figures is None else ConnectorHealth(self._figures, self.advertised_url, client),
+            health=self._health(client),
             timeouts=self._timeouts,
         )
         if self._rules and not admin:
@@ -149,6 +151,11 @@ class RestServer:
         if self._origins and not admin:
             app = CrossOrigin(app, self._origins)
         return app
+
+    def _health(self, client: httpx.AsyncClient) -> ConnectorHealth | None:
+        if self._figures is None:
+            return None
+        return ConnectorHealth(self._figures, self.advertised_url, client, self._restarts)
 
 
 def _server(app: ASGIApp, context: ssl.SSLContext | None) -> uvicorn.Server:

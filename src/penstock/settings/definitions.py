@@ -19,6 +19,7 @@ from penstock.api.validators import (
     between,
 )
 from penstock.core.config.clients import SECURITY, define_table
+from penstock.core.config.connector import RESTART_POLICIES, RESTART_POLICY, RESTART_POLICY_MEANING
 from penstock.core.session_keys import DEFAULT_KEY_SIZES, DIGESTS
 
 _WORKER = """
@@ -126,6 +127,14 @@ def _worker_config() -> ConfigDef:
     without_own_check = "\n".join(line for line in SECURITY.splitlines() if not line.startswith("security.protocol "))
     define_table(config, without_own_check)
     config.define("penstock.log.format", ConfigType.STRING, "text", ValidString("text", "json"), Importance.LOW)
+    config.define(
+        RESTART_POLICY,
+        ConfigType.STRING,
+        "never",
+        ValidString(*RESTART_POLICIES),
+        Importance.LOW,
+        f"{RESTART_POLICY_MEANING} A connector's own setting of this name counts instead.",
+    )
     return define_table(config, _OWN)
 
 

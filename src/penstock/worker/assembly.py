@@ -16,6 +16,7 @@ from typing import Any
 
 from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError
+from penstock.core.config.connector import RESTART_POLICY
 from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.infos import ConfigInfos
 from penstock.core.config.validation import WorkerRules
@@ -48,6 +49,7 @@ from penstock.worker.local import LocalAnswers, WorkerLevels
 from penstock.worker.loop import Loop, Parts
 from penstock.worker.monitoring.metrics import WorkerMetrics
 from penstock.worker.monitoring.prometheus import PrometheusText
+from penstock.worker.monitoring.restarts import described
 from penstock.worker.monitoring.task_health import TaskHealth
 from penstock.worker.offsets import Offsets
 from penstock.worker.specs import Specs, WorkerFacts
@@ -83,6 +85,7 @@ class Worker:
                 stores=key_stores,
                 metrics=lambda: self._prometheus.render(),
                 figures=lambda connector: self._health.of(connector),
+                restarts=lambda name, task: described(self._herder.restart_policy, name, task),
             )
         except (RestSettingError, ListenError) as error:
             raise ConfigError(str(error)) from error
@@ -215,6 +218,7 @@ class Worker:
             exactly_once=s.exactly_once is ExactlyOnceSource.ENABLED,
             fenced_writes=s.exactly_once is not ExactlyOnceSource.DISABLED,
             distributed=s.distributed,
+            restart_policy=s.values[RESTART_POLICY],
             **keys,
         )
 

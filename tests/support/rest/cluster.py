@@ -18,6 +18,7 @@ from penstock.http.routes.task_health import ConnectorHealth, Figures
 from penstock.observe import LogLevels
 from penstock.plugins import Plugins
 from penstock.worker.local import LocalAnswers
+from penstock.worker.monitoring.restarts import described
 from simulation.cluster import Cluster, Worker
 
 Submitted = Future[m.Reply | m.Elsewhere]
@@ -64,7 +65,13 @@ class RestCluster(Cluster):
                 return await transport.handle_async_request(request)
 
         client = httpx.AsyncClient(transport=ToOthers())
-        health = ConnectorHealth(lambda connector: self.figures.get(worker, {}), f"http://{worker}", client)
+        policy = self.workers[worker].herder.restart_policy
+        health = ConnectorHealth(
+            lambda connector: self.figures.get(worker, {}),
+            f"http://{worker}",
+            client,
+            lambda name, task: described(policy, name, task),
+        )
         return make_router(lambda request: self.submit(worker, request), client, health=health)
 
     def _judge(self, config: Mapping[str, str | None]) -> Any:

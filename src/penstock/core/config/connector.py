@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.api.config import ConfigDef, ConfigType, Importance, Width
+from penstock.api.config import ConfigDef, ConfigType, ConfigValue, Importance, Width
 from penstock.api.errors import ConfigError
 from penstock.api.validators import (
     Composite,
@@ -29,6 +29,7 @@ from penstock.core.config.converter import (
     ConverterDefault,
     define_converter,
 )
+from penstock.core.model.settings import RestartPolicyName
 
 TRANSFORMS = "Transforms"
 PREDICATES = "Predicates"
@@ -38,6 +39,13 @@ NAME = "name"
 CONNECTOR_CLASS = "connector.class"
 CONNECTOR_VERSION = "connector.plugin.version"
 TASKS_MAX = "tasks.max"
+RESTART_POLICY = "penstock.restart.policy"
+RESTART_POLICIES: tuple[RestartPolicyName, ...] = ("never", "on-failure")
+RESTART_POLICY_MEANING = (
+    "Whether a connector or task that has FAILED is restarted: `never`, as in Java, or `on-failure`. The first restart "
+    "follows the failure at once, further ones after 2, 6, 12, 20, 30, 42, 56 and then always 60 minutes; after ten "
+    "minutes of health this begins again. Errors of configuration, authorization and authentication are not retried."
+)
 
 
 def common_config(
@@ -111,6 +119,30 @@ def common_config(
     _define_chain(config)
     _define_errors(config)
     return config
+
+
+def define_restart_policy(config: ConfigDef, props: Mapping[str, str | None]) -> None:
+    """Add the definition if the setting is given: without it the list of settings is Java's."""
+    if RESTART_POLICY in props:
+        config.define(
+            RESTART_POLICY,
+            ConfigType.STRING,
+            "never",
+            validator=ValidString(*RESTART_POLICIES),
+            importance=Importance.LOW,
+            documentation=f"{RESTART_POLICY_MEANING} By default the worker's setting of this name.",
+            group=ERRORS,
+            order_in_group=20,
+            width=Width.SHORT,
+            display_name="Restart Policy",
+        )
+
+
+def check_restart_policy(value: ConfigValue, given: str | None) -> None:
+    """Add what is wrong with the setting as the user gave it: the leader reads it without config providers."""
+    if given is not None and "${" in given:
+        right = " or ".join(RESTART_POLICIES)
+        value.add_error(f"'{RESTART_POLICY}' can't be a reference to a config provider ({given}); it is {right}")
 
 
 def _define_chain(config: ConfigDef) -> None:

@@ -17,7 +17,15 @@ from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.core.config.catalog import CONNECTORS, LISTED, Catalog, Kind, PluginClass
 from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
-from penstock.core.config.connector import CONNECTOR_CLASS, CONNECTOR_VERSION, NAME, common_config
+from penstock.core.config.connector import (
+    CONNECTOR_CLASS,
+    CONNECTOR_VERSION,
+    NAME,
+    RESTART_POLICY,
+    check_restart_policy,
+    common_config,
+    define_restart_policy,
+)
 from penstock.core.config.converter import CONVERTERS, converter_defaults
 from penstock.core.config.enrichment import enrich
 from penstock.core.config.infos import ConfigInfos, connector_infos, prefixed_infos
@@ -116,6 +124,7 @@ def validate_connector(
     except ConfigError as error:
         return _wrong_version(catalog, props, name, found, str(error))
     common = common_config(found.version, converter_defaults(catalog, props, worker.converters), catalog)
+    define_restart_policy(common, props)
     source = Kind.SOURCE in found.kinds
     base = source_config(common) if source else sink_config(common, worker.compile)
     if source:
@@ -129,6 +138,8 @@ def validate_connector(
         check_topics(props, values, worker.compile)
         _check_group(props, values, worker)
     check_source_dead_letters(props, values, source)
+    if RESTART_POLICY in props:
+        check_restart_policy(values[RESTART_POLICY], (raw or props).get(RESTART_POLICY))
     _check_nulls(props, values)
     converters = [_converter_infos(catalog, props, values, key) for key in ("header", "key", "value")]
     own = found.config_def()

@@ -46,6 +46,24 @@ class Duty(Protocol):
         """Do it if it is due; called as leader, stops early once ``over()``. May raise: it is retried."""
 
 
+@dataclass(frozen=True, slots=True)
+class Duties:
+    """Several as one."""
+
+    each: tuple[Duty, ...]
+
+    def is_urgent(self) -> bool:
+        return any(duty.is_urgent() for duty in self.each)
+
+    def due_in_ms(self) -> int:
+        return min(duty.due_in_ms() for duty in self.each)
+
+    def perform(self, over: Callable[[], bool]) -> Flow:
+        for duty in self.each:
+            if not over():
+                yield from duty.perform(over)
+
+
 @dataclass(slots=True)
 class Leadership:
     settings: HerderSettings

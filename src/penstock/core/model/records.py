@@ -82,6 +82,33 @@ class RestartRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class RestartCount:
+    """How often ``penstock.restart.policy`` has restarted a task, or its connector (task None), in a row.
+
+    ``failed_ms`` is the time of the failure after which it was restarted last: the timestamp of its FAILED status. The
+    leader requested that restart at ``requested_ms``.
+    """
+
+    task: int | None
+    count: int
+    failed_ms: int
+    requested_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRestart:
+    """``restart-connector-<connector>``: restart these failed instances now, as ``penstock.restart.policy`` asks.
+
+    To a worker of Java it is a RestartRequest of whatever has failed. ``others`` repeats the counts of the connector's
+    other instances: compaction keeps a connector's last restart alone.
+    """
+
+    connector: str
+    now: tuple[RestartCount, ...]
+    others: tuple[RestartCount, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class LoggerLevel:
     """``logger-cluster-<name>``: every worker sets this level now; without meaning for workers that start later."""
 
@@ -90,7 +117,15 @@ class LoggerLevel:
 
 
 ConfigTopicRecord = (
-    ConnectorConfig | TaskConfig | TasksCommit | TargetState | TaskCount | SessionKey | RestartRequest | LoggerLevel
+    ConnectorConfig
+    | TaskConfig
+    | TasksCommit
+    | TargetState
+    | TaskCount
+    | SessionKey
+    | RestartRequest
+    | PolicyRestart
+    | LoggerLevel
 )
 
 
@@ -119,6 +154,8 @@ class ConnectorStatus:
     generation: int = 0
     trace: str | None = None
     version: str | None = None
+    written_ms: int | None = field(default=None, compare=False, repr=False)
+    """The record's timestamp in the topic; None for one that has not been read from there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +168,8 @@ class TaskStatus:
     generation: int = 0
     trace: str | None = None
     version: str | None = None
+    written_ms: int | None = field(default=None, compare=False, repr=False)
+    """The record's timestamp in the topic; None for one that has not been read from there."""
 
 
 @dataclass(frozen=True, slots=True)

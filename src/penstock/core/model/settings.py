@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
+
+RestartPolicyName = Literal["never", "on-failure"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +25,8 @@ class HerderSettings:
     unsync_backoff_ms: int = 300_000
     max_delay_ms: int = 300_000
     """``scheduled.rebalance.max.delay.ms``."""
+    restart_policy: RestartPolicyName = "never"
+    """``penstock.restart.policy`` of connectors that have none of their own."""
     rebalance_wait_ms: int = 10_000
     """How long a request waits for a rebalance to end before it is answered 409."""
     request_timeout_ms: int = 90_000

@@ -15,6 +15,9 @@ from penstock.core.group.membership import ClusterConfigSnapshot
 from penstock.core.model.records import (
     ConfigRecord,
     ConnectorConfig,
+    PolicyRestart,
+    RestartCount,
+    RestartRequest,
     SessionKey,
     TargetState,
     TaskConfig,
@@ -41,6 +44,10 @@ class Connector:
     inconsistent: bool = False
     known_tasks: set[int] = field(default_factory=set)
     """Numbers of tasks that it has or once had: Java never forgets a configuration until the connector is deleted."""
+    restarts: dict[int | None, RestartCount] = field(default_factory=dict)
+    """Restarts by ``penstock.restart.policy`` in a row, by task; None is the connector itself. A new configuration or a
+    client's restart request ends the row.
+    """
 
 
 @dataclass(slots=True)
@@ -76,6 +83,7 @@ class ClusterState:
                     self.layout_position = self.position
                 else:
                     known.config = config
+                    known.restarts = {}
             case TargetState(name, None):
                 self.target_states.pop(name, None)
             case TargetState(name, str() as state):
@@ -89,6 +97,10 @@ class ClusterState:
             case TaskCount(name, count):
                 self.task_counts[name] = count
                 self.pending_fencing.discard(name)
+            case RestartRequest(name) if name in self.connectors:
+                self.connectors[name].restarts = {}
+            case PolicyRestart(name, chosen, others) if name in self.connectors:
+                self.connectors[name].restarts = {each.task: each for each in (*chosen, *others)}
             case SessionKey() as key:
                 self.session_key = key
 

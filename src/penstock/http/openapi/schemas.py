@@ -50,6 +50,10 @@ def _open(*optional: str, **members: Json) -> Json:
 _INSTANCE = {"state": {"enum": STATES}, "worker_id": TEXT, "trace": TEXT, "version": TEXT}
 _KIND = {"enum": ["source", "sink", "unknown"]}
 _TEXTS = _map(TEXT)
+_RESTARTS = {
+    "oneOf": [_object(restarts=NUMBER, next_restart=TEXT_OR_NULL, reason=TEXT_OR_NULL), {"type": "null"}],
+    "description": "What `penstock.restart.policy` has done and will do; null where it is `never`",
+}
 _VALUE = _object(
     name=TEXT,
     value=TEXT_OR_NULL,
@@ -88,9 +92,21 @@ SCHEMAS: dict[str, Json] = {
         connector=ref("ConnectorState"),
         tasks=_list(ref("TaskStatus")),
         type=_KIND,
-        penstock=_object(tasks=_list(ref("TaskHealth")), unreachable=_list(TEXT)),
+        penstock=_object(
+            connector=_object(restart_policy=_RESTARTS), tasks=_list(ref("TaskHealth")), unreachable=_list(TEXT)
+        ),
     ),
     "TaskHealth": _object(
+        "records",
+        "records_per_second",
+        "records_waiting",
+        "records_behind",
+        "seconds_behind",
+        "batch_ms_avg",
+        "batch_ms_max",
+        "retrying",
+        "last_error",
+        "restarts",
         id=NUMBER,
         records=NUMBER_OR_NULL,
         records_per_second=FIGURE_OR_NULL,
@@ -102,6 +118,7 @@ SCHEMAS: dict[str, Json] = {
         retrying={"type": "boolean"},
         last_error={"oneOf": [_object(time=TEXT, message=TEXT), {"type": "null"}]},
         restarts=NUMBER,
+        restart_policy=_RESTARTS,
     ),
     "Connectors": {
         "oneOf": [

@@ -7,7 +7,7 @@ and lists those that don't answer in time as unreachable.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,16 +15,23 @@ import httpx
 from starlette.requests import Request
 
 Figures = Mapping[int, Mapping[str, Any]]
+Restarts = Callable[[str, int | None], Mapping[str, Any] | None]
+"""What the restart policy has done and will do about a task of a connector, or with None the connector itself."""
 PATIENCE_S = 5.0
+POLICY = "restart_policy"
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectorHealth:
-    """``own`` gives the figures of this worker's tasks of a connector; ``url`` is the worker's advertised URL."""
+    """``own`` gives the figures of this worker's tasks of a connector; ``url`` is the worker's advertised URL.
+
+    ``restarts`` is known to every worker of all tasks.
+    """
 
     own: Callable[[str], Figures]
     url: str
     client: httpx.AsyncClient
+    restarts: Restarts
 
     async def of(self, status: Mapping[str, Any], request: Request, here: bool) -> dict[str, Any]:
         """The field for a connector with this status; ``here`` for the tasks on this worker only."""
@@ -40,7 +47,18 @@ class ConnectorHealth:
             {"id": id, **figures[id]} for id, worker in where.items() if id in (figures := figures_of.get(worker) or {})
         ]
         silent = [worker for worker, answer in figures_of.items() if answer is None]
-        return {"tasks": tasks, "unreachable": silent}
+        return self._with_restarts(status["name"], where, {"tasks": tasks, "unreachable": silent})
+
+    def _with_restarts(self, name: str, tasks: Iterable[int], health: dict[str, Any]) -> dict[str, Any]:
+        """With the field ``restart_policy`` for the connector and its tasks, also those without figures."""
+        figures = {task["id"]: task for task in health["tasks"]}
+        policy = {id: self.restarts(name, id) for id in tasks}
+        shown = [
+            {"id": id, **figures.get(id, {}), POLICY: restarts}
+            for id, restarts in policy.items()
+            if id in figures or restarts is not None
+        ]
+        return {"connector": {POLICY: self.restarts(name, None)}, **health, "tasks": shown}
 
     async def _ask(self, url: str, request: Request) -> Figures | None:
         headers = {key: request.headers[key] for key in ("authorization",) if key in request.headers}

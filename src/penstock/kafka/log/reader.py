@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
 
 from penstock.kafka.clients import SILENT, new_consumer
@@ -42,6 +42,7 @@ class ConsumedMessage(Protocol):
     def offset(self) -> int: ...
     def key(self) -> bytes | None: ...
     def value(self) -> bytes | None: ...
+    def timestamp(self) -> tuple[int, int]: ...
 
 
 class LogRecord(NamedTuple):
@@ -49,6 +50,8 @@ class LogRecord(NamedTuple):
     offset: int
     key: bytes | None
     value: bytes | None
+    timestamp_ms: int | None = None
+    """None if the broker has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +123,9 @@ class LogReader:
             error = message.error()
             if error is None:
                 partition, offset = message.partition(), message.offset()
-                records.append(LogRecord(partition, offset, message.key(), message.value()))
+                kind, timestamp = message.timestamp()
+                time_ms = None if kind == TIMESTAMP_NOT_AVAILABLE else timestamp
+                records.append(LogRecord(partition, offset, message.key(), message.value(), time_ms))
                 positions[partition] = offset + 1
             elif error.code() == BrokerError._PARTITION_EOF:
                 positions[message.partition()] = message.offset()

@@ -15,6 +15,8 @@ from penstock.core.model.records import (
     ConfigTopicRecord,
     ConnectorConfig,
     LoggerLevel,
+    PolicyRestart,
+    RestartCount,
     RestartRequest,
     SessionKey,
     TargetState,
@@ -29,6 +31,8 @@ from penstock.java.text import java_text
 
 log = logging.getLogger(__name__)
 
+POLICY, NOW, OTHERS = "penstock.restart.policy", "now", "others"
+"""Members of a restart request that ``penstock.restart.policy`` made; Java ignores them."""
 TARGET_STATES: tuple[TargetStateName, ...] = ("STARTED", "PAUSED", "STOPPED")
 
 
@@ -59,6 +63,10 @@ def _content(record: ConfigTopicRecord) -> tuple[str, dict[str, Any] | None]:
             return "session-key", {"key": encoded, "algorithm": algorithm, "creation-timestamp": created_ms}
         case RestartRequest(connector, include_tasks, only_failed):
             return f"restart-connector-{connector}", {"include-tasks": include_tasks, "only-failed": only_failed}
+        case PolicyRestart(connector, chosen, others):
+            flags = {"include-tasks": any(each.task is not None for each in chosen), "only-failed": True}
+            counts = {NOW: [_count_members(each) for each in chosen], OTHERS: [_count_members(each) for each in others]}
+            return f"restart-connector-{connector}", {**flags, POLICY: counts}
         case LoggerLevel(name, level):
             return f"logger-cluster-{name}", {"level": level}
 
@@ -111,9 +119,30 @@ def _task_count(connector: str, content: Any) -> TaskCount:
     return TaskCount(connector, _integer(content, "task-count"))
 
 
-def _restart(connector: str, content: Any) -> RestartRequest:
+def _restart(connector: str, content: Any) -> RestartRequest | PolicyRestart:
     members = _object(content)
+    if POLICY in members:
+        counts = _object(members[POLICY])
+        return PolicyRestart(connector, _counts(counts.get(NOW)), _counts(counts.get(OTHERS)))
     return RestartRequest(connector, members.get("include-tasks") is True, members.get("only-failed") is True)
+
+
+def _count_members(count: RestartCount) -> dict[str, Any]:
+    return {"task": count.task, "count": count.count, "failed": count.failed_ms, "requested": count.requested_ms}
+
+
+def _counts(content: Any) -> tuple[RestartCount, ...]:
+    if not isinstance(content, list):
+        raise TypeError(f"`{POLICY}` should have lists of objects, not {_shown(content)}")
+    return tuple(
+        RestartCount(
+            None if _object(each).get("task") is None else _integer(each, "task"),
+            _integer(each, "count"),
+            _integer(each, "failed"),
+            _integer(each, "requested"),
+        )
+        for each in content
+    )
 
 
 def _logger_level(name: str, content: Any) -> LoggerLevel:

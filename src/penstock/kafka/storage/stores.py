@@ -8,6 +8,7 @@ their state, which is in ``core.model.state``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from penstock.api.config_types import ConfigType, parse_type
 from penstock.core.model.records import (
@@ -16,6 +17,7 @@ from penstock.core.model.records import (
     StatusRecord,
     StatusTopicRecord,
     TasksCommit,
+    TopicStatus,
 )
 from penstock.kafka.admin import TopicSpec
 from penstock.kafka.client_settings import internal, with_prefix
@@ -173,7 +175,7 @@ class StatusStore:
     def _decode(self, records: list[LogRecord]) -> None:
         decode = status_records.decode
         decoded = [(r, decode(r.partition, r.offset, r.key, r.value)) for r in records]
-        events = [StatusRecord(r.partition, r.offset, record) for r, record in decoded if record is not None]
+        events = [StatusRecord(r.partition, r.offset, _timed(record, r)) for r, record in decoded if record is not None]
         if events:
             self._on_records(events)
 
@@ -182,6 +184,10 @@ def _stages(records: Sequence[ConfigTopicRecord]) -> list[int]:
     """Where appending these must wait for acknowledgements: before each ``TasksCommit``, and at the end."""
     commits = [place for place, record in enumerate(records) if place and isinstance(record, TasksCommit)]
     return [*commits, len(records)]
+
+
+def _timed(record: StatusTopicRecord, read: LogRecord) -> StatusTopicRecord:
+    return record if isinstance(record, TopicStatus) else replace(record, written_ms=read.timestamp_ms)
 
 
 def internal_topic(worker: Settings, kind: str, purpose: str, partitions: int) -> LogTopic:

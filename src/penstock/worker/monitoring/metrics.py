@@ -20,6 +20,7 @@ from penstock.core.group.membership import Assignment, Joined, Lost, Revoked
 from penstock.core.herder import Herder
 from penstock.core.model.events import ConnectorEvent, ConnectorFailed, ConnectorRunning
 from penstock.core.model.tasks import TaskEvent, TaskFailed, TaskId, TaskLost, TaskMetrics, TaskPaused, TaskRunning
+from penstock.worker.monitoring import restarts
 
 PROTOCOLS = ("EAGER", "COMPATIBLE", "SESSIONED")
 STATES = ("running", "paused", "failed", "unassigned", "destroyed", "restarting")
@@ -220,10 +221,14 @@ class WorkerMetrics:
             ("status", state),
         ):
             yield Value("connector-metrics", attribute, (("connector", name),), value)
+        for attribute, figure in restarts.metrics(self._herder.restart_policy, name, None):
+            yield Value("connector-metrics", attribute, (("connector", name),), figure)
 
     def _task(self, id: TaskId, state: str, now: float) -> Iterator[Value]:
         labels = (("connector", id.connector), ("task", str(id.task)))
         yield Value("connector-task-metrics", "status", labels, state)
+        for name, value in restarts.metrics(self._herder.restart_policy, *id):
+            yield Value("connector-task-metrics", name, labels, value)
         run = self._runs.get(id)
         if run is None:
             return
