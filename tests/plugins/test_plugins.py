@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -164,3 +166,9 @@ def test_a_connector_that_is_not_there_is_named_as_java_does() -> None:
             plugins.validate({"connector.class": "x.Nope"}, WorkerRules())
         told.append(refused.value.message.split(" find any class")[0])
     assert told == ["Failed to", *["org.apache.kafka.connect.errors.ConnectException: Failed to"] * 2]
+
+
+def test_the_plugins_that_the_package_declares_are_there() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    for name in project["entry-points"]["penstock.plugins"].values():
+        assert importlib.import_module(name).__all__
