@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from penstock.api.schema import Schema
+from penstock.api.schema import Schema, SchemaType
 from penstock.pipeline.converters import AvroConverter, JsonSchemaConverter, ProtobufConverter
 from pipeline.converters.registry.connect_data import protobuf_schemas_with_values, schemas_with_values
 from pipeline.converters.registry.registry_double import RegistryDouble, running_double
@@ -27,6 +27,7 @@ class RoundTrip:
         self.write, self.read = kind(), kind()
         for converter in (self.write, self.read):
             converter.configure({"schema.registry.url": double.url, **config}, False)
+        self.wraps = config.get("wrapper.for.nullables") == "true"
         self.topics = 0
 
     def __call__(self, schema: Schema, values: list[Any]) -> Schema:
@@ -90,4 +91,11 @@ def test_protobuf(protobuf, pair):
     schema, values = pair
     found = protobuf(schema, values)
     assert [field.name for field in found.fields] == [field.name for field in schema.fields]
-    assert [field.schema.type for field in found.fields] == [field.schema.type for field in schema.fields]
+    types = [_type_read(field.schema, protobuf.wraps) for field in schema.fields]
+    assert [field.schema.type for field in found.fields] == types
+
+
+def _type_read(schema: Schema, wraps: bool) -> SchemaType:
+    """There is no wrapper message for a byte or a short: an optional one is read from an Int32Value, as an INT32."""
+    narrow = schema.type in (SchemaType.INT8, SchemaType.INT16)
+    return SchemaType.INT32 if wraps and schema.optional and narrow else schema.type
