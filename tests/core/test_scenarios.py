@@ -114,6 +114,10 @@ def run(cluster: Cluster, command: str, lines: list[str]) -> Cluster:
             cluster.lose(TaskId(name, int(task)), " ".join(why))
         case "die", [name, task, *why]:
             cluster.lose(TaskId(name, int(task)), " ".join(why), died=True)
+        case "stall", [name, task, *why]:
+            cluster.stall(TaskId(name, int(task)), " ".join(why) or None)
+        case "health", [worker]:
+            cluster.ask(worker, m.GetHealth())
         case "degrade", [name, task, *why]:
             cluster.degrade(TaskId(name, int(task)), " ".join(why) or None)
         case "use", [name, task, topic]:

@@ -186,3 +186,12 @@ def test_the_restart_policy() -> None:
     assert WorkerSettings.distributed_of(BASE).values["penstock.restart.policy"] == "never"
     with pytest.raises(ConfigError, match=r"penstock\.restart\.policy: String must be one of: never, on-failure"):
         WorkerSettings.distributed_of({**BASE, "penstock.restart.policy": "always"})
+
+
+def test_stalled_tasks() -> None:
+    values = WorkerSettings.distributed_of(BASE).values
+    names = ("penstock.task.stalled.after.ms", "penstock.stalled.action", "penstock.health.tasks")
+    assert [values[name] for name in names] == [300_000, "report", False]
+    for name, wrong in zip(names, ("999", "kill", "perhaps"), strict=True):
+        with pytest.raises(ConfigError, match=name.replace(".", r"\.")):
+            WorkerSettings.distributed_of({**BASE, name: wrong})

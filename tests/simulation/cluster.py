@@ -29,6 +29,7 @@ from penstock.core.model.tasks import (
     TaskLost,
     TaskPaused,
     TaskRunning,
+    TaskStalled,
     TopicSeen,
 )
 from penstock.core.session_keys import key_bytes, sign
@@ -155,6 +156,14 @@ class Cluster:
             task = worker.tasks.get(id)
             if task is not None and not task.stopping:
                 self.post(worker, f"task {id}", TaskRunning(id, task.run, why))
+        self._settle_unless_picked()
+
+    def stall(self, id: TaskId, why: str | None) -> None:
+        """A method of its plugin does not return, or, with None, has returned at last."""
+        for worker in self.workers.values():
+            task = worker.tasks.get(id)
+            if task is not None and not task.stopping:
+                self.post(worker, f"task {id}", TaskStalled(id, task.run, why))
         self._settle_unless_picked()
 
     def use_topic(self, id: TaskId, topic: str) -> None:

@@ -106,7 +106,7 @@ class Herder:
         self._connector_events = ConnectorEvents(work, writer, self._reconfigurations)
         self._losses = Losses(output, work, writer)
         self._task_events = TaskEvents(output, work, writer, self._topics, self._losses)
-        self._health = WorkerHealth(leadership)
+        self._health = WorkerHealth(leadership, work)
 
         zombies = ZombieFencing(settings, plugins, state, leadership, reader)
         fencing = FencingBeforeStart(output, work, zombies, keys, writer)

@@ -71,6 +71,8 @@ class TaskRun:
     ended: bool = False
     running_since: int | None = None
     """When it first ran or was paused; milliseconds."""
+    stalled: bool = False
+    """A method of its plugin has not returned for long."""
     last_status: TaskStatus | None = None
 
 

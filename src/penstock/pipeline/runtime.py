@@ -11,7 +11,7 @@ from typing import Self
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.errors import ErrorHandler
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, seconds_of
+from penstock.pipeline.task import PluginCalls, TaskControl, TaskHost, TaskSpec, seconds_of
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +46,7 @@ class StopOnce:
     """Calls ``stop`` of a task once, from the host's thread or at the end of the loop, whichever comes first."""
 
     stop: Callable[[], None]
+    calls: PluginCalls
     lock: threading.Lock = field(default_factory=threading.Lock)
     done: bool = False
 
@@ -55,6 +56,7 @@ class StopOnce:
                 return
             self.done = True
         try:
-            self.stop()
+            with self.calls.entered("stop"):
+                self.stop()
         except Exception:
             log.warning("Could not stop task", exc_info=True)

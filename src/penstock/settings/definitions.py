@@ -135,7 +135,36 @@ def _worker_config() -> ConfigDef:
         Importance.LOW,
         f"{RESTART_POLICY_MEANING} A connector's own setting of this name counts instead.",
     )
+    _define_stalls(config)
     return define_table(config, _OWN)
+
+
+def _define_stalls(config: ConfigDef) -> None:
+    config.define(
+        "penstock.task.stalled.after.ms",
+        ConfigType.LONG,
+        300_000,
+        at_least(1_000),
+        Importance.LOW,
+        "After so many milliseconds in one call of a method of its connector, such as `poll` or `put`, or in one batch "
+        "of a query, a task is stalled: its status says so, and where it is.",
+    )
+    config.define(
+        "penstock.stalled.action",
+        ConfigType.STRING,
+        "report",
+        ValidString("report", "restart"),
+        Importance.LOW,
+        "What to do about a stalled task: `report` it, or `restart` it, by force if it does not end when stopped.",
+    )
+    config.define(
+        "penstock.health.tasks",
+        ConfigType.BOOLEAN,
+        False,
+        importance=Importance.LOW,
+        documentation="Whether `GET /health` answers 500 while a connector or a task of this worker is failed or "
+        "stalled.",
+    )
 
 
 _PROTOCOLS = ("SASL_SSL", "PLAINTEXT", "SSL", "SASL_PLAINTEXT")

@@ -17,11 +17,22 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from penstock.api.errors import ConnectError
-from penstock.pipeline.task import CommittedOffsets, FencedError, TaskControl, TaskSpec
+from penstock.pipeline.task import (
+    CommittedOffsets,
+    FencedError,
+    PluginCall,
+    PluginCalls,
+    TaskControl,
+    TaskSpec,
+    seconds_of,
+)
 from penstock.pipeline.trace import stack, trace
 from penstock.plugins import Plugins
 from penstock.spark.channel import Message, RefusedError, TaskChannel
@@ -37,6 +48,9 @@ LOOPS = {
 
 LONG_S = 10.0
 """Seconds after which a task that has not started yet is reported."""
+
+LOOK_S = 5.0
+"""The longest time between two looks at calls that do not return."""
 
 _SET_PDEATHSIG = 1
 
@@ -140,6 +154,7 @@ def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, control: TaskC
         run = named(LOOPS.get(spec.kind, spec.kind))
         host = ChannelHost(channel, steer)
         threading.Thread(target=_watch_start, args=(channel, host, threading.get_ident()), daemon=True).start()
+        watch_stalls(spec, control, channel)
         run(spec, named(spec.task_class), control, host, resolve)
     except FencedError as error:
         if not control.aborted:
@@ -158,6 +173,51 @@ def _watch_start(channel: TaskChannel, host: ChannelHost, thread: int) -> None:
         reason = f"The task has not started for {LONG_S:.0f} s. It is at\n{stack(thread)}"
         log.warning("%s", reason)
         channel.send({"say": "waiting", "reason": reason})
+
+
+def watch_stalls(spec: TaskSpec, control: TaskControl, channel: TaskChannel) -> threading.Event:
+    """Report methods of the plugin that do not return, or give the task up, as ``penstock.stalled.action`` says, until
+    the event is set.
+    """
+
+    def stalled(reason: str | None) -> None:
+        if reason is not None:
+            log.warning("%s", reason)
+        if reason is not None and spec.worker_config.get("penstock.stalled.action", "report") == "restart":
+            channel.send({"say": "lost", "reason": reason.partition(". It is at\n")[0]})
+        else:
+            channel.send({"say": "stalled", "reason": reason})
+
+    after = seconds_of(spec, "penstock.task.stalled.after.ms", "300000")
+    watch = StallWatch(control.calls, after, stalled)
+    watch.start()
+    return watch.ended
+
+
+@dataclass(frozen=True, slots=True)
+class StallWatch:
+    """Reports calls that do not return, until ``ended`` is set; ``stalled`` gets a sentence with the stack, and None
+    when that call has returned.
+    """
+
+    calls: PluginCalls
+    seconds: float
+    stalled: Callable[[str | None], None]
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def start(self) -> None:
+        self.calls.on_return = lambda: self.stalled(None)
+        threading.Thread(target=self._look, name="stall-watch", daemon=True).start()
+
+    def _look(self) -> None:
+        while not self.ended.wait(min(LOOK_S, self.seconds / 4)):
+            self.calls.report(self.seconds, lambda call: self.stalled(described(call)))
+
+
+def described(call: PluginCall) -> str:
+    """Since when, and where it is now."""
+    since = datetime.fromtimestamp(time.time() - (time.monotonic() - call.since), UTC).isoformat(timespec="seconds")
+    return f"The task is stalled: {call.method} has not returned since {since}. It is at\n{stack(call.thread)}"
 
 
 class Steering:

@@ -25,6 +25,7 @@ from penstock.core.model.tasks import (
     TaskMetrics,
     TaskPaused,
     TaskRunning,
+    TaskStalled,
     TaskWaiting,
     TopicSeen,
 )
@@ -360,6 +361,8 @@ class HostedRun:
         match message["say"]:
             case "running":
                 self._deliver(TaskRunning(id, run, message.get("degraded_reason")))
+            case "stalled":
+                self._deliver(TaskStalled(id, run, message["reason"]))
             case "waiting":
                 self.waiting(message["reason"])
             case "paused":

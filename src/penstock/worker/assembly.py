@@ -219,6 +219,7 @@ class Worker:
             fenced_writes=s.exactly_once is not ExactlyOnceSource.DISABLED,
             distributed=s.distributed,
             restart_policy=s.values[RESTART_POLICY],
+            health_of_tasks=s.values["penstock.health.tasks"],
             **keys,
         )
 

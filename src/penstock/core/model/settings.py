@@ -27,6 +27,8 @@ class HerderSettings:
     """``scheduled.rebalance.max.delay.ms``."""
     restart_policy: RestartPolicyName = "never"
     """``penstock.restart.policy`` of connectors that have none of their own."""
+    health_of_tasks: bool = False
+    """``penstock.health.tasks``: a worker with a failed or a stalled task is not healthy."""
     rebalance_wait_ms: int = 10_000
     """How long a request waits for a rebalance to end before it is answered 409."""
     request_timeout_ms: int = 90_000

@@ -50,6 +50,16 @@ class TaskRunning(TaskEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class TaskStalled(TaskEvent):
+    """A method of its plugin has not returned for ``penstock.task.stalled.after.ms``.
+
+    ``reason`` is a sentence for its status with the top of its stack; None when the method has returned after all.
+    """
+
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class TaskPaused(TaskEvent):
     """It has started in, or come to, a pause."""
 

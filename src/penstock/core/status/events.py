@@ -29,6 +29,7 @@ from penstock.core.model.tasks import (
     TaskMetrics,
     TaskPaused,
     TaskRunning,
+    TaskStalled,
     TaskWaiting,
     TopicSeen,
 )
@@ -109,6 +110,8 @@ class TaskEvents:
                 self._reached(task, Phase.RUNNING, "RUNNING", reason)
             case TaskPaused():
                 self._reached(task, Phase.PAUSED, "PAUSED")
+            case TaskStalled(reason=reason):
+                self._stalled(task, reason)
             case TaskWaiting(reason=reason):
                 if task.phase is Phase.STARTING:
                     self.writer.put_task(task.id, "UNASSIGNED", trace=reason, safe=True)
@@ -131,6 +134,14 @@ class TaskEvents:
             task.phase = phase
             task.running_since = self.output.now if task.running_since is None else task.running_since
             self.writer.put_task(task.id, state, trace=reason)
+
+    def _stalled(self, task: TaskRun, reason: str | None) -> None:
+        """Its state stays; the status says where it is."""
+        state: dict[Phase, StateName] = {Phase.RUNNING: "RUNNING", Phase.PAUSED: "PAUSED", Phase.STARTING: "UNASSIGNED"}
+        if task.phase in state:
+            task.stalled = reason is not None
+            if reason is not None or task.phase is not Phase.STARTING:
+                self.writer.put_task(task.id, state[task.phase], trace=reason, safe=True)
 
     def _ended(self, task: TaskRun) -> None:
         if task.phase in (Phase.STARTING, Phase.RUNNING, Phase.PAUSED, Phase.PREPARING):

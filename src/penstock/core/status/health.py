@@ -8,6 +8,7 @@ from penstock.core.group.leadership import Leadership
 from penstock.core.group.membership import CoordinatorFound, CoordinatorUnknown, Failed, Joined
 from penstock.core.model import messages as m
 from penstock.core.model.events import Degraded
+from penstock.core.work import Phase, Work
 
 GROUP = "group"
 
@@ -15,6 +16,7 @@ GROUP = "group"
 @dataclass(slots=True)
 class WorkerHealth:
     leadership: Leadership
+    work: Work
     reasons: dict[str, str] = field(default_factory=dict)
     """Sentences, by what is degraded. The worker recovers from all of them without anybody's action here."""
 
@@ -34,9 +36,22 @@ class WorkerHealth:
         """Healthy is a worker that has read its topics, is a member of its group and can reach both."""
         reasons, membership = " ".join(self.reasons.values()), self.leadership.membership
         if self.leadership.is_known() and not reasons:
+            if (problem := self._tasks()) is not None:
+                return m.Reply(500, {"status": "unhealthy", "message": problem})
             message = "Worker has completed startup and is ready to handle requests."
             return m.Reply(200, {"status": "healthy", "message": message})
         if membership.has_read and reasons:
             return m.Reply(500, {"status": "unhealthy", "message": reasons})
         message = f"Worker is still starting up. It is {membership.stage.value}. {reasons}".rstrip()
         return m.Reply(503, {"status": "starting", "message": message})
+
+    def _tasks(self) -> str | None:
+        """Which connectors and tasks of this worker are failed or stalled, if ``penstock.health.tasks`` asks for it."""
+        if not self.leadership.settings.health_of_tasks:
+            return None
+        work = self.work
+        connectors = [f"connector {c.name}" for c in work.connectors.values() if c.phase is Phase.FAILED]
+        failed = [f"task {t.id}" for t in work.tasks.values() if t.phase is Phase.FAILED]
+        stalled = [f"task {t.id}" for t in work.tasks.values() if t.stalled and t.phase is not Phase.FAILED]
+        groups = (("Failed", sorted(connectors) + sorted(failed)), ("Stalled", sorted(stalled)))
+        return " ".join(f"{what}: {', '.join(names)}." for what, names in groups if names) or None

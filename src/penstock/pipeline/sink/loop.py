@@ -154,7 +154,8 @@ class SinkLoop:
         started = time.monotonic()
         self.next_put = started + 1.0
         try:
-            self.task.put_batch(batch)
+            with self.runtime.control.calls.entered("put"):
+                self.task.put_batch(batch)
         except RetriableError as e:
             if pending is None or not len(batch):
                 return True
@@ -238,7 +239,8 @@ class SinkLoop:
             self.offsets.assigned(starts)
             self.runtime.metrics.put("partition-count", len(self.context.assignment))
             if came:
-                self.task.open(came)
+                with self.runtime.control.calls.entered("open"):
+                    self.task.open(came)
             rewinds = self.context.take_rewinds(came)
             for partition, offset in rewinds.items():
                 self.offsets.rewound(partition, offset)
@@ -279,7 +281,8 @@ class SinkLoop:
                 self._commit(partitions, closing=True)
         finally:
             try:
-                self.task.close(partitions)
+                with self.runtime.control.calls.entered("close"):
+                    self.task.close(partitions)
             finally:
                 self.offsets.gone(partitions)
                 self.context.revoke(partitions)
@@ -288,7 +291,9 @@ class SinkLoop:
     def _commit(self, partitions: Iterable[TopicPartition], closing: bool = False) -> None:
         if self.steps.queue is not None:
             self.steps.queue.flush(max(self.offsets.timing.timeout, QUEUE_FLUSH_SECONDS))
-        self.context.offset(self.offsets.commit(self.task, partitions, closing))
+        with self.runtime.control.calls.entered("flush or pre_commit"):
+            rewinds = self.offsets.commit(self.task, partitions, closing)
+        self.context.offset(rewinds)
 
     # -- the end
 

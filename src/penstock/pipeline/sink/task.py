@@ -78,8 +78,9 @@ def run_sink_task(
         loop = SinkLoop(runtime, task, context, consumer, SinkSteps(steps, originals, queue), offsets)
         metrics.before_report = lambda: measure_lag(loop)
         stack.callback(loop.leave)
-        stack.callback(StopOnce(task.stop))
-        task.start(dict(spec.config))
+        stack.callback(StopOnce(task.stop, control.calls))
+        with control.calls.entered("start"):
+            task.start(dict(spec.config))
         log.info("%s Sink task finished initialization and start", id)
         host.running()
         try:

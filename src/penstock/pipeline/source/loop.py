@@ -83,7 +83,8 @@ class SourceLoop:
             metrics.put("source-record-active-count", len(self.sender.producer))
             metrics.tick(now)
             if polled is None or not len(polled):
-                wanted = self.commit.tick(now)
+                with control.calls.entered("commit"):
+                    wanted = self.commit.tick(now)
                 self._report_topics(0.0)
                 if not control.stopping:
                     control.wait(min(self.task.idle(), wanted))
@@ -96,11 +97,13 @@ class SourceLoop:
                 self._process(part)
                 if then is not None:
                     then()
-            self.commit.sent()
+            with control.calls.entered("commit"):
+                self.commit.sent()
 
     def _poll(self) -> Sequence[SourceRecord] | Batch | None:
         try:
-            return self.task.poll()
+            with self.runtime.control.calls.entered("poll"):
+                return self.task.poll()
         except RetriableError as e:
             log.warning("Failed to poll records from SourceTask. Will retry operation.", exc_info=True)
             self.runtime.metrics.survived(e)

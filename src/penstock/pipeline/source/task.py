@@ -91,10 +91,11 @@ def run_source_task(
             transaction = commit.context
         creator = TopicCreator(_admin(spec, id), _rules(spec), task.settings_for_new_topic, lambda: _principal(spec))
         task.context = SourceContext(dict(spec.config), offsets, transaction)
-        stop = StopOnce(task.stop)
+        stop = StopOnce(task.stop, control.calls)
         stack.callback(stop)
         control.on_stop = stop
-        task.start(dict(spec.config))
+        with control.calls.entered("start"):
+            task.start(dict(spec.config))
         log.info("%s Source task finished initialization and start", id)
         host.running()
         steps = SourceSteps([*chain.steps, *conversion.from_connect()], dead_letters)

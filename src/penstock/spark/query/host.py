@@ -19,7 +19,7 @@ from penstock.pipeline.task import FencedError, TaskSpec
 from penstock.pipeline.trace import trace
 from penstock.spark.channel import Message, RefusedError, TaskChannel
 from penstock.spark.query.source.pausing import BetweenBatches
-from penstock.spark.task import ChannelHost, LogRelay, Steering, named, plugins
+from penstock.spark.task import ChannelHost, LogRelay, Steering, named, plugins, watch_stalls
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -98,6 +98,7 @@ class Queries:
         from penstock.spark.query.source.task import run_source_query
 
         spec = TaskSpec.from_json(document)
+        ended = watch_stalls(spec, control, channel)
         try:
             session = self._new_session(jars)
             resolve = plugins(spec.plugin_path).resolve
@@ -111,6 +112,8 @@ class Queries:
                 text = error.text if isinstance(error, PipelineError) else trace(error)
                 channel.send({"say": "failed", "trace": text})
                 return text.splitlines()[0]
+        finally:
+            ended.set()
         return None
 
     def _enter(self, group: str) -> None:

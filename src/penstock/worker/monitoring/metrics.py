@@ -227,6 +227,8 @@ class WorkerMetrics:
     def _task(self, id: TaskId, state: str, now: float) -> Iterator[Value]:
         labels = (("connector", id.connector), ("task", str(id.task)))
         yield Value("connector-task-metrics", "status", labels, state)
+        known = self._herder.work.tasks.get(id)
+        yield Value("connector-task-metrics", "penstock-stalled", labels, float(known is not None and known.stalled))
         for name, value in restarts.metrics(self._herder.restart_policy, *id):
             yield Value("connector-task-metrics", name, labels, value)
         run = self._runs.get(id)

@@ -172,7 +172,8 @@ class SinkQuery:
             try:
                 end = self._end_of(number)
                 span = Span({partition: self._position[partition] for partition in end}, end)
-                self._write(records, span)
+                with self._control.calls.entered("a batch of the query"):
+                    self._write(records, span)
                 self._position |= end
             except BaseException as error:
                 self._failure = None if self._ending else error

@@ -1,0 +1,55 @@
+"""Calls of a plugin's methods that do not return."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from penstock.pipeline.task import PluginCall, PluginCalls
+from penstock.spark.task import StallWatch, described
+from support.tasks.runs import eventually
+
+
+def test_a_call_that_does_not_return_is_reported_once_and_when_it_returns() -> None:
+    calls, release, said = PluginCalls(), threading.Event(), list[str | None]()
+
+    def blocks() -> None:
+        with calls.entered("poll"), calls.entered("something within it"):
+            release.wait()
+
+    watch = StallWatch(calls, 0.2, said.append)
+    watch.start()
+    thread = threading.Thread(target=blocks)
+    thread.start()
+    first = eventually(lambda: said)[0]
+    assert first is not None
+    assert first.startswith("The task is stalled: poll has not returned since 20")
+    assert "\tat blocks(" in first
+    release.set()
+    thread.join()
+    assert said == [first, None]
+    watch.ended.set()
+    eventually(lambda: "stall-watch" not in {each.name for each in threading.enumerate()})
+
+
+def test_calls_that_return_are_not_reported() -> None:
+    calls, said = PluginCalls(), list[PluginCall]()
+    for _ in range(3):
+        with calls.entered("poll"):
+            calls.report(10.0, said.append)
+    calls.report(0.0, said.append)
+    assert said == []
+
+
+def test_a_call_that_raises_has_returned() -> None:
+    calls, said = PluginCalls(), list[Any]()
+    calls.on_return = lambda: said.append("returned")
+    try:
+        with calls.entered("put"):
+            calls.report(0.0, lambda call: said.append(described(call)))
+            raise ValueError
+    except ValueError:
+        pass
+    assert said[1:] == ["returned"]
+    calls.report(0.0, said.append)
+    assert len(said) == 2
