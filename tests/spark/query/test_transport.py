@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import socket
+import struct
 import threading
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from penstock.api.errors import ConnectError
 from penstock.spark.query.source.transport import NUMBER_BYTES, Receiver, Send
+from support.tasks.runs import eventually
 
 ROWS = pa.record_batch({"id": [1, 2, 3]})
 
@@ -20,6 +23,27 @@ def send(to: Send, partition: int, batches: int, key: bytes | None = None) -> No
         with pa.ipc.new_stream(stream, ROWS.schema) as writer:
             for _ in range(batches):
                 writer.write_batch(ROWS)
+
+
+def receivers() -> int:
+    """How many connections are served now."""
+    return sum("_receive" in repr(getattr(each, "_target", None)) for each in threading.enumerate())
+
+
+class Failing:
+    """A listening socket whose second connection is gone before it is accepted."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        self._listening, self.failed = listening, False
+
+    def accept(self) -> Any:
+        if self.failed:
+            return self._listening.accept()
+        self.failed = True
+        raise ConnectionAbortedError
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._listening, name)
 
 
 @pytest.fixture
@@ -47,6 +71,35 @@ def test_strangers_and_who_is_late_are_not_heard(receiver: Receiver) -> None:
     send(to, 0, 1)
     receiver.finish(3, "end")
     assert [receiver.take(10).num_rows, receiver.take(10)] == [3, "end"]
+    receiver.close()
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\n\r\n", bytes(40)])
+def test_a_connection_of_a_stranger_does_not_fail_the_batch(receiver: Receiver, sent: bytes) -> None:
+    to = receiver.expect()
+    with socket.create_connection(to.address) as stranger:
+        stranger.sendall(sent)
+        # Closed with a reset.
+        stranger.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    eventually(lambda: receivers() == 0)
+    send(to, 0, 1)
+    receiver.finish(3, "end")
+    assert [receiver.take(10).num_rows, receiver.take(10)] == [3, "end"]
+    receiver.close()
+
+
+def test_a_connection_that_can_not_be_accepted_does_not_end_the_listening(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing = Failing(receiver._listening)
+    monkeypatch.setattr(receiver, "_listening", failing)
+    to = receiver.expect()
+    for number in range(3):
+        send(to, number, 1)
+        assert receiver.take(10).num_rows == 3
+    receiver.finish(9, "end")
+    assert receiver.take(10) == "end"
+    assert failing.failed
     receiver.close()
 
 

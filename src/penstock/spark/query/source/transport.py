@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from time import sleep
 from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
@@ -22,6 +23,9 @@ from penstock.api.errors import ConnectError
 
 KEY_BYTES, NUMBER_BYTES = 32, 4
 SENT = "sent"
+KEY_SECONDS = 30.0
+"""How long a connection may take to send its key."""
+RETRY_SECONDS = 0.1
 AHEAD = 2
 """Arrow batches that wait to be taken."""
 LOOK_SECONDS = 0.25
@@ -106,20 +110,30 @@ class Receiver:
         self._listening.close()
 
     def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
+        while not self._closed:
+            try:
                 connection, _ = self._listening.accept()
-                threading.Thread(target=self._receive, args=(connection,), name="rows", daemon=True).start()
+            except OSError:
+                # A connection that is gone before it is accepted, or no descriptor for it.
+                sleep(RETRY_SECONDS)
+                continue
+            threading.Thread(target=self._receive, args=(connection,), name="rows", daemon=True).start()
 
     def _receive(self, connection: socket.socket) -> None:
-        """One partition. A connection that breaks is its sender's failure, of which Spark tells."""
+        """One partition. A connection that breaks is its sender's failure, which Spark reports.
+
+        What does not begin with the key of the batch is no partition of it, and is ignored.
+        """
         with self._changed:
             self._connections.add(connection)
+        key = b""
         try:
             with connection, connection.makefile("rb") as stream:
+                connection.settimeout(KEY_SECONDS)
                 key = stream.read(KEY_BYTES)
                 if self._closed or not hmac.compare_digest(key, self._key):
                     return
+                connection.settimeout(None)
                 self._begin(stream.read(NUMBER_BYTES))
                 if not stream.peek(1):
                     return
@@ -131,8 +145,9 @@ class Receiver:
                         self._changed.notify_all()
         except (OSError, EOFError, pa.ArrowException) as error:
             with self._changed:
-                self._broken = error
-                self._changed.notify_all()
+                if hmac.compare_digest(key, self._key):
+                    self._broken = error
+                    self._changed.notify_all()
         finally:
             with self._changed:
                 self._connections.discard(connection)
