@@ -6,11 +6,12 @@ with the connector's own settings, and to release it. Java: ``Worker.fenceZombie
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 
 from penstock.api.errors import ConnectError
 from penstock.kafka.admin import code_of, sentence
@@ -20,9 +21,22 @@ from penstock.kafka.clients import init_transactions, new_producer
 from penstock.kafka.security.authorization import missing_right
 from penstock.kafka.security.settings import Security
 
+log = logging.getLogger(__name__)
+
 Settings = Mapping[str, str]
 
 _AT_ONCE = 8
+
+FENCING_IMPOSSIBLE = frozenset(
+    {
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.UNSUPPORTED_VERSION,
+        KafkaError._UNSUPPORTED_FEATURE,
+        KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+    }
+)
+"""The errors of a claim that say that the brokers don't know transactions or don't allow them."""
 
 
 def transactional_id(group_id: str, connector: str, task: int) -> str:
@@ -53,6 +67,28 @@ def fence_task(worker: Settings, connector: Settings, task: int, timeout: float 
         principal = Security.of(connector_producer(worker, connector, "")).principal
         right = missing_right(code_of(e), principal, "WRITE and DESCRIBE", id)
         raise ConnectError(f"The producer of task {name}-{task} could not be fenced: {right or sentence(e)}") from e
+
+
+def query_transactional_id(group_id: str | None, connector: str) -> str:
+    """The transactional id of the one task of a sink that is a query; a standalone worker has no group."""
+    return transactional_id(group_id or "connect", connector, 0)
+
+
+def fence_query(worker: Settings, connector: Settings, timeout: float = 60.0) -> None:
+    """Fence the query of a sink, wherever it may still be at work: it commits no offsets any more.
+
+    Does nothing where the brokers don't know or don't allow transactions, which the query then does not use either.
+    Blocks. Raises ConnectError if that can't be done within ``timeout`` seconds.
+    """
+    name = connector["name"]
+    id = query_transactional_id(worker.get("group.id"), name)
+    producer = new_producer(transactional_producer(worker, connector, f"connector-fencer-{name}-0", id))
+    try:
+        init_transactions(producer, timeout)
+    except KafkaException as e:
+        if code_of(e) not in FENCING_IMPOSSIBLE:
+            raise ConnectError(f"The query of connector {name} could not be fenced: {sentence(e)}") from e
+        log.warning("The query of connector %s can't be fenced: %s", name, sentence(e))
 
 
 def _fence(worker: Settings, connector: Settings, tasks: int, timeout: float) -> None:

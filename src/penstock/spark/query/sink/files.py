@@ -1,31 +1,38 @@
 """A folder of files to which batches are added whole and once: Parquet, ORC, JSON, CSV, text.
 
 Spark writes a batch into a folder of its own below ``.penstock``, which readers of the table don't see. Then the list
-of its files is written, in one step, and with that the batch is in the table: its files are moved to their places, by
+of its files is published, in one step, and with that the batch is in the table: its files are moved to their places, by
 this run or by one that finds the list. A batch without a list is written again; one with a list never
 is. Java's file sinks (HDFS, S3) do the same with names made of offsets.
+
+A run that was frozen may continue at any point when its successor has written this batch and others. So the list of
+the last batch always remains, a run that finds the list of a later batch ends, and it deletes only what belongs to
+earlier batches than its own. It looks for later lists once more after it has published its own, and before it moves
+the first file: its successor deletes the list of a batch only after it has published that of a later one, so one of the
+two is seen.
 """
 
 from __future__ import annotations
 
-import contextlib
+import hashlib
 import json
-import logging
+import re
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.api.errors import ConnectError
-from penstock.spark.query.sink.offsets import Version
+from penstock.spark.query.sink.folder import Folder
+from penstock.spark.query.sink.progress import Version
 from penstock.spark.query.sink.settings import SinkSettings
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-log = logging.getLogger(__name__)
-
+    from pyspark.sql import DataFrame
 
 HIDDEN = ".penstock"
+_OF_BATCH = re.compile(r"\.?([^-]+)-(\d+)[-.]")
+"""How the names of lists, of their drafts and of the folders of batches begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,86 +44,100 @@ class _Batch:
 
 
 class Files:
-    """Adds batches to the folder ``settings.path``; ``writer`` is the connector's name."""
+    """Adds batches to ``folder``; ``writer`` is the name of this connector's own folder below HIDDEN."""
 
-    def __init__(self, settings: SinkSettings, writer: str, session: SparkSession) -> None:
-        assert settings.path is not None
-        self._settings = settings
-        jvm: Any = session._jvm
-        # Each part of such a name is looked up in all jars.
-        self._new_path, self._texts = jvm.org.apache.hadoop.fs.Path, jvm.org.apache.commons.io.IOUtils
-        self._path = self._new_path(settings.path)
-        self._files = self._path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
-        self._own = self._below(self._path, f"{HIDDEN}/{_plain(writer)}")
+    def __init__(self, settings: SinkSettings, writer: str, folder: Folder) -> None:
+        self._settings, self._folder, self._own = settings, folder, f"{HIDDEN}/{writer}"
 
-    def add(self, frame: DataFrame, version: Version) -> None:
-        """Returns when the batch is in the table; does nothing if it is already."""
-        listed = self._below(self._own, f"{version.epoch}-{version.number}.json")
-        batch = self._read(listed)
-        self._forget_others(listed, batch)
+    def add(self, frame: DataFrame, version: Version, confirm: Callable[[], None]) -> None:
+        """Returns when the batch is in the table; only moves its files if it is already."""
+        batch = self._read(version)
         if batch is None:
+            self._refuse(self._listed_after(version))
             # Not a name that another run would give, should it still be at work.
-            folder = f"{version.epoch}-{version.number}-{secrets.token_hex(4)}"
-            batch = _Batch(folder, self._write(frame, self._below(self._own, folder)))
-            self._list(listed, batch)
-        written = self._below(self._own, batch.folder)
+            written = f"{version.epoch}-{version.number}-{secrets.token_hex(4)}"
+            batch = self._publish(version, _Batch(written, self._write(frame, f"{self._own}/{written}")), confirm)
         for name in batch.files:
-            self._move(self._below(written, name), self._below(self._path, name))
-        self._files.delete(written, True)
+            self._folder.move(f"{self._own}/{batch.folder}/{name}", name)
+        self._folder.delete(f"{self._own}/{batch.folder}")
+        self._forget_before(version.number)
 
-    def _write(self, frame: DataFrame, folder: Any) -> list[str]:
+    def later(self, version: Version) -> Version | None:
+        """The last batch in the table if that is a later one than this; None if this one is in the table itself."""
+        return None if self._read(version) is not None else self._listed_after(version)
+
+    def last(self) -> Version | None:
+        """The last batch in the table, as far as it is known."""
+        return max(self._listed(), key=lambda version: version.number, default=None)
+
+    def _publish(self, version: Version, batch: _Batch, confirm: Callable[[], None]) -> _Batch:
+        """The batch that is in the table now: this one, or this one as another run has written it."""
+        confirm()
+        self._refuse(self._listed_after(version))
+        text = json.dumps({"folder": batch.folder, "files": batch.files})
+        if not self._folder.publish(self._list_of(version), text):
+            confirm()
+            published = self._read(version)
+            if published is None:
+                raise ConnectError(f"The list of batch {version.epoch}-{version.number} can't be published")
+            return published
+        if (later := self._listed_after(version)) is not None:
+            self._folder.delete(self._list_of(version))
+            self._refuse(later)
+        return batch
+
+    def _refuse(self, later: Version | None) -> None:
+        if later is not None:
+            raise ConnectError(
+                f"Another run of this task has written batch {later.epoch}-{later.number} to "
+                f"{self._folder.full(self._own)}, and this one ends"
+            )
+
+    def _write(self, frame: DataFrame, path: str) -> list[str]:
         writer = frame.write.format(self._settings.format).options(**self._settings.options)
         if self._settings.partition_by:
             writer = writer.partitionBy(*self._settings.partition_by)
-        writer.save(folder.toString())
-        return self._names(folder)
+        writer.save(self._folder.full(path))
+        return self._folder.data_files(path)
 
-    def _names(self, folder: Any) -> list[str]:
-        """The data files in a folder and those below it, from there."""
-        start = len(self._files.makeQualified(folder).toString()) + 1
-        found = self._files.listFiles(folder, True)
-        names = []
-        while found.hasNext():
-            path = found.next().getPath()
-            if not path.getName().startswith(("_", ".")):
-                names.append(path.toString()[start:])
-        return sorted(names)
-
-    def _list(self, path: Any, batch: _Batch) -> None:
-        draft = self._below(self._own, f"{batch.folder}.draft")
-        stream = self._files.create(draft, True)
-        stream.write(bytearray(json.dumps({"folder": batch.folder, "files": batch.files}).encode()))
-        stream.close()
-        if self._files.exists(path) or not self._files.rename(draft, path):
-            raise ConnectError(f"{path.toString()} can't be written: another run of the connector is at work")
-
-    def _read(self, path: Any) -> _Batch | None:
-        if not self._files.exists(path):
+    def _read(self, version: Version) -> _Batch | None:
+        path = self._list_of(version)
+        if (text := self._folder.read(path)) is None:
             return None
-        stream = self._files.open(path)
-        with contextlib.closing(stream):
-            text = self._texts.toString(stream, "UTF-8")
-        return _Batch(**json.loads(text))
+        try:
+            return _Batch(**json.loads(text))
+        except (ValueError, TypeError):
+            raise ConnectError(
+                f"{self._folder.full(path)}, the list of the files of a batch, is not complete. If no other run is "
+                "writing it, delete it: the batch is not in the table"
+            ) from None
 
-    def _move(self, source: Any, target: Any) -> None:
-        self._files.mkdirs(target.getParent())
-        if not self._files.exists(source) and self._files.exists(target):
-            return  # a run before has moved it
-        if not self._files.rename(source, target):
-            raise ConnectError(f"{source.toString()} can't be moved to {target.toString()}")
+    def _list_of(self, version: Version) -> str:
+        return f"{self._own}/{version.epoch}-{version.number}.json"
 
-    def _forget_others(self, listed: Any, batch: _Batch | None) -> None:
-        """What is left of earlier batches, which are never asked for again, and of earlier attempts at this one."""
-        self._files.mkdirs(self._own)
-        keep = {listed.getName(), batch.folder if batch is not None else ""}
-        for status in self._files.listStatus(self._own):
-            if status.getPath().getName() not in keep:
-                self._files.delete(status.getPath(), True)
+    def _listed(self) -> list[Version]:
+        names = [name for name in self._folder.children(self._own) if name.endswith(".json") and name[0] != "."]
+        found = [match for name in names if (match := _OF_BATCH.match(name))]
+        return [Version(match[1], int(match[2])) for match in found]
 
-    def _below(self, path: Any, name: str) -> Any:
-        return self._new_path(path, name)
+    def _listed_after(self, version: Version) -> Version | None:
+        """The last of the listed batches that a run after the one that began ``version`` has written."""
+        later = [
+            each
+            for each in self._listed()
+            if each.number > version.number or (each.number == version.number and each != version)
+        ]
+        return max(later, key=lambda each: each.number, default=None)
+
+    def _forget_before(self, number: int) -> None:
+        """Earlier batches, which are never asked for again, and earlier attempts at them."""
+        for name in self._folder.children(self._own):
+            if (match := _OF_BATCH.match(name)) and int(match[2]) < number:
+                self._folder.delete(f"{self._own}/{name}")
 
 
-def _plain(name: str) -> str:
-    """A connector's name as the name of a folder."""
-    return "".join(c if c.isalnum() or c in "-_." else f"%{ord(c):02X}" for c in name)
+def folder_name(cluster: str, group: str, connector: str) -> str:
+    """The name of the folder of one connector: another connector, another group or another cluster has another one."""
+    digest = hashlib.sha256("\0".join((cluster, group, connector)).encode()).hexdigest()[:12]
+    plain = "".join(c if (c.isascii() and c.isalnum()) or c in "-_" else "_" for c in connector)
+    return f"{plain[:100]}-{digest}"

@@ -20,8 +20,9 @@ from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskControl
 from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.dataframes import full_text
-from penstock.spark.query.sink.offsets import GroupOffsets, Partition, Span, Version
+from penstock.spark.query.sink.offsets import GroupOffsets
 from penstock.spark.query.sink.plan import RECORD_TIME, TOPIC
+from penstock.spark.query.sink.progress import Partition, Progress, Span, Version, new_epoch
 from penstock.spark.query.sink.settings import SinkSettings
 from penstock.spark.query.sink.topics import KafkaReader, Topics, from_json
 from penstock.spark.query.sink.writer import BatchWriter
@@ -56,6 +57,8 @@ class Report:
 
     metrics: Metrics
     topics: ActiveTopics
+    claimed: Callable[[], None]
+    """Called when the transactional id has been claimed, or can't be used."""
     entered: Callable[[], None]
     """Called before each batch, in the thread that writes it."""
     written: Callable[[], None]
@@ -70,8 +73,6 @@ class SinkQuery:
         self._control, self._report = control, report
         self._version: Version | None = None
         """Of the last batch that was written."""
-        self._unfinished: Span | None = None
-        """The batch after it, if it has been begun."""
         self._position: dict[Partition, int] = {}
         """Where the next batch starts."""
         self._checkpoint = Path()
@@ -85,20 +86,22 @@ class SinkQuery:
     def run(self) -> None:
         """Run one query of Spark until the task pauses or stops or its partitions change. Raises the query's error."""
         group = self._input.group
-        group.claim()
+        if not group.claimed:
+            group.claim()
+            self._report.claimed()
         partitions = self._input.topics.partitions()
         self._report.metrics.put("partition-count", len(partitions))
         if not partitions:
             self._control.wait(NO_TOPIC_SECONDS)
             return
-        if new := [partition for partition in partitions if partition not in group.offsets]:
-            progress = group.read(new)
-            if self._version is None:
-                self._version, self._unfinished = progress.version, progress.unfinished
-        if self._unfinished is not None:
+        progress = self._progress(partitions)
+        if progress.unfinished is not None:
             self._report.entered()
             log.info("The last batch of %s was not finished; writing it again", self._name)
-            self._write(self._input.reader.batch(self._unfinished), self._unfinished)
+            self._version = progress.version
+            self._write(self._input.reader.batch(progress.unfinished), progress.unfinished)
+            progress = self._progress(partitions)
+        self._version = progress.version
         self._position = self._input.topics.starts(partitions, group.offsets)
         with tempfile.TemporaryDirectory(prefix="penstock-query-", ignore_cleanup_errors=True) as checkpoint:
             query = self._start(Path(checkpoint))
@@ -108,6 +111,21 @@ class SinkQuery:
                 self._end(query)
         if self._failure is not None:
             raise self._failure
+
+    def _progress(self, partitions: list[Partition]) -> Progress:
+        """Where to continue, by the group and by what the target knows. Raises ConnectError if they contradict."""
+        progress = self._input.group.read(partitions)
+        later = self._writer.later(progress.version.next())
+        if later is None:
+            return progress
+        if later.epoch == progress.version.epoch:
+            raise ConnectError(
+                f"The target has batch {later.number} of epoch {later.epoch}, but the offsets of the connector's group "
+                f"are those of batch {progress.version.number}: they have been set back. Stop the connector and alter "
+                "or reset its offsets, to begin a new epoch"
+            )
+        # The group was reset, or altered in all partitions: the numbers continue those that the target knows.
+        return Progress(new_epoch(later.number), progress.offsets)
 
     def measure(self) -> None:
         """Set the gauges of the distance to the ends of the partitions, as hosted sinks have them."""
@@ -184,11 +202,13 @@ class SinkQuery:
         assert self._version is not None
         started = time.monotonic()
         version = self._version.next()
-        self._input.group.begin(version, span)
-        self._unfinished = span
-        self._count(self._writer.write(records, version), time.monotonic() - started)
-        self._input.group.done(version, span)
-        self._version, self._unfinished = version, None
+        group = self._input.group
+        group.begin(version, span)
+        self._count(
+            self._writer.write(records, version, lambda: group.begin(version, span)), time.monotonic() - started
+        )
+        group.done(version, span)
+        self._version = version
         self._report.metrics.add("offset-commit-completion-total")
         self._report.written()
 

@@ -8,30 +8,48 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 
 from penstock.api.errors import ConnectError
-from penstock.spark.query.sink.files import Files
-from penstock.spark.query.sink.offsets import Version
+from penstock.spark.query.sink.files import Files, folder_name
+from penstock.spark.query.sink.folder import folder_of
+from penstock.spark.query.sink.progress import Version
 from penstock.spark.query.sink.settings import IN_FOLDERS, SinkSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+class Owner(NamedTuple):
+    """Whose batches they are: a connector's, by the id of its Kafka cluster and its group there."""
+
+    cluster: str
+    group: str
+    connector: str
+
+
 class Target(Protocol):
-    def add(self, frame: DataFrame, version: Version) -> None:
-        """Write a batch; called again with the same version after a crash. Raises what Spark raises."""
+    def add(self, frame: DataFrame, version: Version, confirm: Callable[[], None]) -> None:
+        """Write a batch; called again with the same version after a crash. Raises what Spark raises.
+
+        ``confirm`` raises if another run of the task has been started meanwhile.
+        """
+
+    def later(self, version: Version) -> Version | None:
+        """The last batch that the target knows, if it is a later one than ``version``, or of another epoch with the
+        same number, and ``version`` is not in the target.
+        """
 
 
-def target_of(settings: SinkSettings, connector: str, session: SparkSession) -> Target:
+def target_of(settings: SinkSettings, owner: Owner, session: SparkSession) -> Target:
     if settings.format in IN_FOLDERS and settings.path is not None and settings.mode == "append":
-        return Files(settings, connector, session)
-    return Writer(settings, connector)
+        return Files(settings, folder_name(*owner), folder_of(session, settings.path))
+    return Writer(settings, owner.connector)
 
 
 class Writer:
@@ -40,7 +58,10 @@ class Writer:
     def __init__(self, settings: SinkSettings, connector: str) -> None:
         self._settings, self._connector = settings, connector
 
-    def add(self, frame: DataFrame, version: Version) -> None:
+    def later(self, version: Version) -> Version | None:
+        return None
+
+    def add(self, frame: DataFrame, version: Version, confirm: Callable[[], None]) -> None:
         settings = self._settings
         writer = frame.write.format(settings.format).mode(settings.mode).options(**settings.options)
         if settings.format == "delta":

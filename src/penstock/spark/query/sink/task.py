@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from penstock.api.errors import RetriableError
 from penstock.core.model.tasks import TaskId
 from penstock.kafka.client_settings import connector_consumer, transactional_producer
-from penstock.kafka.clients import consumer_config, make_admin, new_consumer, new_producer
+from penstock.kafka.clients import admin_like, consumer_config, make_admin, new_consumer, new_producer
+from penstock.kafka.fencing import query_transactional_id
 from penstock.pipeline.chain import Chain, Resolve
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.dead_letters import make_queue, queue_of
@@ -31,7 +32,7 @@ from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.sink.offsets import GroupOffsets
 from penstock.spark.query.sink.query import LOOK_SECONDS, Input, Report, SinkQuery
 from penstock.spark.query.sink.settings import SinkSettings
-from penstock.spark.query.sink.target import target_of
+from penstock.spark.query.sink.target import Owner, target_of
 from penstock.spark.query.sink.topics import KafkaReader, Topics, kafka_options
 from penstock.spark.query.sink.writer import BatchWriter, NotWrittenError, PipelineError
 
@@ -72,7 +73,8 @@ def run_sink_query(
         if not await_start(control, host):
             return
         source = _input(spec, connector, settings, session, stack)
-        writer = BatchWriter(spec, settings, session, target_of(settings, spec.connector, session))
+        owner = Owner(spec.kafka_cluster_id, source.group.group, spec.connector)
+        writer = BatchWriter(spec, settings, session, target_of(settings, owner, session))
         _run(spec, source, writer, control, host, entered)
 
 
@@ -88,11 +90,11 @@ def _input(
     java = connector_consumer(worker, connector, f"connector-consumer-{id}")
     consumer = new_consumer(java)
     stack.callback(consumer.close)
-    transactional_id = f"{spec.group_id or 'connect'}-{spec.connector}-{spec.task}"
+    transactional_id = query_transactional_id(spec.group_id, spec.connector)
     producer = new_producer(transactional_producer(worker, connector, f"connector-producer-{id}", transactional_id))
     return Input(
         Topics(consumer, connector, java["auto.offset.reset"]),
-        GroupOffsets(consumer, producer),
+        GroupOffsets(java["group.id"], admin_like(java), consumer, producer),
         KafkaReader(session, kafka_options(worker, connector)),
         consumer_config(java)["metadata.max.age.ms"] / 1000,
         settings,
@@ -111,11 +113,17 @@ def _run(
     metrics = Metrics(host.metrics, TOTALS)
     retries = Retries(ErrorSettings.of({**spec.connector_config, "name": spec.connector}))
 
+    group = source.group
+
+    def claimed() -> None:
+        if group.unfenced is not None:
+            host.running(group.unfenced)
+
     def written() -> None:
         if retries.over():
-            host.running()
+            host.running(group.unfenced)
 
-    report = Report(metrics, ActiveTopics(spec, control, host), entered, written)
+    report = Report(metrics, ActiveTopics(spec, control, host), claimed, entered, written)
     query = SinkQuery(str(id), source, writer, control, report)
 
     def measure() -> None:
@@ -130,7 +138,7 @@ def _run(
         if control.pausing:
             await_start(control, host)
             if not control.stopping:
-                host.running()
+                host.running(group.unfenced)
             continue
         try:
             query.run()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException, ArithmeticException, DateTimeException, IllegalArgumentException
@@ -19,8 +19,8 @@ from penstock.api.errors import ConnectError
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.query.dataframes import VIEW, declared, full_text, mapped, narrowed, root_cause
 from penstock.spark.query.sink.columns import merged
-from penstock.spark.query.sink.offsets import Version
 from penstock.spark.query.sink.plan import EXTRAS, SCHEMA_COLUMN, Plan, SumOfTotals, reported
+from penstock.spark.query.sink.progress import Version
 from penstock.spark.query.sink.rows import Rows
 from penstock.spark.query.sink.settings import SinkSettings
 from penstock.spark.query.sink.target import Evolution, Target
@@ -73,8 +73,12 @@ class BatchWriter:
         sql = settings.sql or ""
         self._extras = tuple(name for name in EXTRAS.names if re.search(rf"\b{name}\b", sql) or "*" in sql)
 
-    def write(self, records: DataFrame, version: Version) -> Mapping[str, Any]:
-        """Write a batch of Kafka's records and return the totals.
+    def later(self, version: Version) -> Version | None:
+        """As ``Target.later``."""
+        return self._target.later(version)
+
+    def write(self, records: DataFrame, version: Version, confirm: Callable[[], None]) -> Mapping[str, Any]:
+        """Write a batch of Kafka's records and return the totals; ``confirm`` as for ``Target.add``.
 
         Raises PipelineError, NotWrittenError, and Spark's errors for rows that can never be written.
         """
@@ -84,7 +88,7 @@ class BatchWriter:
             try:
                 self._columns = self._columns or self._probe(records.limit(PROBED)) or self._probe(records)
                 if self._columns is not None:
-                    self._target.add(self._evolution.kept(self._rows(records, self._columns)), version)
+                    self._target.add(self._evolution.kept(self._rows(records, self._columns)), version, confirm)
                 else:
                     # Records without values, or that can't be converted, which is to be reported.
                     self._rows(records, NOTHING).write.format("noop").mode("overwrite").save()

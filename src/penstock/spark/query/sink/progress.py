@@ -1,0 +1,101 @@
+"""Which batches a query has written, as the metadata of its group's offsets says.
+
+Before a batch is written, its start is committed together with its number and its end. A run that finds such an
+unfinished batch writes exactly this batch again under the same number, so that a target that records the batches of a
+connector recognizes it.
+
+Numbers count up within an *epoch*. The partitions of an epoch only become more: a batch covers all partitions that its
+run reads, so each partition that names the epoch has the number of its last batch. A run that does not read all of them
+any more begins a new epoch, and so does a run whose group was reset, or altered in all partitions. The numbers of the
+new epoch continue those of the old one.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import orjson
+
+Partition = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The name of a batch: the same whenever it is written, by whichever run."""
+
+    epoch: str
+    number: int
+
+    def next(self) -> Version:
+        return Version(self.epoch, self.number + 1)
+
+
+def new_epoch(after: int) -> Version:
+    """The version before the first batch of a new epoch."""
+    return Version(secrets.token_hex(4), after)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The records of a batch: of each partition those from ``start`` up to, but without, ``end``."""
+
+    start: Mapping[Partition, int]
+    end: Mapping[Partition, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """The metadata of one partition's offset."""
+
+    epoch: str = ""
+    number: int = 0
+    end: int | None = None
+    """Where the batch ends that was begun at this offset; None if it is finished."""
+
+    @classmethod
+    def of(cls, metadata: str | None) -> Self:
+        try:
+            found: Any = orjson.loads(metadata or "{}")
+            return cls(str(found.get("epoch", "")), int(found.get("version", 0)), found.get("end"))
+        except (ValueError, TypeError, AttributeError):
+            return cls()  # another client's metadata
+
+    def text(self) -> str:
+        known = {"epoch": self.epoch, "version": self.number}
+        return orjson.dumps(known if self.end is None else {**known, "end": self.end}).decode()
+
+
+Committed = Mapping[Partition, tuple[int, Note]]
+"""All offsets of a group, with their metadata."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The last batch that was written, the group's offsets, and the batch after it if it was begun.
+
+    An unfinished batch may have partitions that this run does not read. It is written whole, and the group read again.
+    """
+
+    version: Version
+    offsets: Mapping[Partition, int]
+    unfinished: Span | None = None
+
+
+def progress(committed: Committed, assigned: Collection[Partition]) -> Progress:
+    """Where a run that reads the partitions ``assigned`` continues."""
+    offsets = {partition: offset for partition, (offset, _) in committed.items()}
+    notes = {partition: note for partition, (_, note) in committed.items() if note.epoch}
+    if not notes:
+        return Progress(new_epoch(0), offsets)
+    last = max(notes.values(), key=lambda note: note.number)
+    epoch = {partition: note for partition, note in notes.items() if note.epoch == last.epoch}
+    ends = {p: note.end for p, note in epoch.items() if note.end is not None and note.number == last.number}
+    if ends:
+        span = Span({partition: offsets[partition] for partition in ends}, ends)
+        return Progress(Version(last.epoch, last.number - 1), offsets, span)
+    if not epoch.keys() <= set(assigned):
+        return Progress(new_epoch(last.number), offsets)
+    return Progress(Version(last.epoch, last.number), offsets)

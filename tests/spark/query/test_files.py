@@ -1,0 +1,214 @@
+"""What a run of a sink leaves alone when it wakes up after its successor has written, and whose files are whose."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.api.errors import ConnectError
+from penstock.spark.query.sink.files import Files, folder_name
+from penstock.spark.query.sink.progress import Version
+from penstock.spark.query.sink.settings import SinkSettings
+
+
+class LocalFolder:
+    """A ``Folder`` on this disk, in which something can happen just before a list is published."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.before_publishing: Callable[[], None] = lambda: None
+
+    def full(self, path: str) -> str:
+        return str(self.root / path)
+
+    def children(self, path: str) -> list[str]:
+        return sorted(os.listdir(self.root / path)) if (self.root / path).exists() else []
+
+    def data_files(self, path: str) -> list[str]:
+        return sorted(str(file.relative_to(self.root / path)) for file in (self.root / path).rglob("*.txt"))
+
+    def read(self, path: str) -> str | None:
+        return (self.root / path).read_text() if (self.root / path).exists() else None
+
+    def publish(self, path: str, text: str) -> bool:
+        self.before_publishing()
+        try:
+            with (self.root / path).open("x") as file:
+                file.write(text)
+        except FileExistsError:
+            return False
+        return True
+
+    def move(self, source: str, target: str) -> None:
+        if (self.root / source).exists():
+            (self.root / source).rename(self.root / target)
+        assert (self.root / target).exists()
+
+    def delete(self, path: str) -> None:
+        where = self.root / path
+        if where.is_dir():
+            for child in where.iterdir():
+                self.delete(str(child.relative_to(self.root)))
+            where.rmdir()
+        else:
+            where.unlink(missing_ok=True)
+
+
+class Rows:
+    """A data frame of one row, and what happens while Spark writes it."""
+
+    def __init__(self, name: str, run: str, meanwhile: Callable[[], None] = lambda: None) -> None:
+        self.name, self.run, self.meanwhile = name, run, meanwhile
+
+    @property
+    def write(self) -> Rows:
+        return self
+
+    def format(self, _: str) -> Rows:
+        return self
+
+    def options(self) -> Rows:
+        return self
+
+    def save(self, path: str) -> None:
+        Path(path).mkdir(parents=True)
+        (Path(path) / f"part-{self.run}-{self.name}.txt").write_text(self.name)
+        self.meanwhile()
+
+
+class Run:
+    """A run of one connector."""
+
+    def __init__(self, root: Path, name: str) -> None:
+        self.name, self.folder = name, LocalFolder(root)
+        self.files = Files(SinkSettings.of({"path": str(root)}), "connector", self.folder)
+        self.fenced = False
+
+    def add(self, number: int, meanwhile: Callable[[], None] = lambda: None, epoch: str = "e") -> None:
+        frame: Any = Rows(f"{epoch}{number}", self.name, meanwhile)
+        self.files.add(frame, Version(epoch, number), self._confirm)
+
+    def _confirm(self) -> None:
+        if self.fenced:
+            raise ConnectError("fenced")
+
+
+@pytest.fixture
+def frozen(tmp_path: Path) -> Run:
+    return Run(tmp_path, "frozen")
+
+
+@pytest.fixture
+def successor(tmp_path: Path) -> Run:
+    return Run(tmp_path, "successor")
+
+
+def rows(root: Path) -> list[str]:
+    return sorted(file.read_text() for file in root.glob("*.txt"))
+
+
+def all_files(root: Path) -> list[str]:
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*"))
+
+
+def test_a_batch_is_added_once_and_the_list_of_the_last_one_remains(tmp_path: Path, successor: Run) -> None:
+    for number in (1, 2, 2, 3):
+        successor.add(number)
+    assert rows(tmp_path) == ["e1", "e2", "e3"]
+    assert os.listdir(tmp_path / ".penstock" / "connector") == ["e-3.json"]
+    assert successor.files.last() == Version("e", 3)
+
+
+@pytest.mark.parametrize("ahead", [1, 2, 3])
+def test_a_run_that_wakes_while_it_writes_adds_nothing(tmp_path: Path, frozen: Run, successor: Run, ahead: int) -> None:
+    def succeed() -> None:
+        for number in range(1, ahead + 1):
+            successor.add(number)
+
+    if ahead == 1:
+        frozen.add(1, succeed)  # the same batch: its successor's files count
+    else:
+        with pytest.raises(ConnectError, match=f"Another run of this task has written batch e-{ahead}"):
+            frozen.add(1, succeed)
+    assert rows(tmp_path) == [f"e{number}" for number in range(1, ahead + 1)]
+    assert successor.files.last() == Version("e", ahead)
+
+
+@pytest.mark.parametrize("epoch", ["e", "other"])
+def test_a_run_that_wakes_before_it_writes_deletes_nothing(
+    tmp_path: Path, frozen: Run, successor: Run, epoch: str
+) -> None:
+    successor.add(1)
+    successor.add(2)
+
+    def wake() -> None:
+        before = all_files(tmp_path)
+        with pytest.raises(ConnectError, match="Another run of this task"):
+            frozen.add(2 if epoch == "other" else 1, epoch=epoch)
+        assert all_files(tmp_path) == before
+
+    successor.add(3, meanwhile=wake)
+    assert rows(tmp_path) == ["e1", "e2", "e3"]
+
+
+def test_a_run_that_wakes_before_it_publishes_withdraws_its_list(tmp_path: Path, frozen: Run, successor: Run) -> None:
+    def succeed() -> None:
+        successor.add(1)
+        successor.add(2)
+
+    frozen.folder.before_publishing = succeed
+    with pytest.raises(ConnectError, match="Another run of this task has written batch e-2"):
+        frozen.add(1)
+    assert rows(tmp_path) == ["e1", "e2"]
+    assert successor.files.last() == Version("e", 2)
+    successor.add(3)
+    assert rows(tmp_path) == ["e1", "e2", "e3"]
+
+
+def test_a_fenced_run_publishes_nothing(tmp_path: Path, frozen: Run, successor: Run) -> None:
+    def fence() -> None:
+        frozen.fenced = True
+
+    with pytest.raises(ConnectError, match="fenced"):
+        frozen.add(1, fence)
+    assert rows(tmp_path) == []
+    successor.add(1)
+    assert rows(tmp_path) == ["e1"]
+
+
+def test_the_table_is_ahead_of_a_group_that_was_reset(tmp_path: Path, successor: Run) -> None:
+    for number in (1, 2):
+        successor.add(number)
+    assert successor.files.later(Version("new", 1)) == Version("e", 2)
+    assert successor.files.later(Version("new", 2)) == Version("e", 2)
+    assert successor.files.later(Version("e", 2)) is None
+    assert successor.files.later(Version("e", 3)) is None
+    assert successor.files.later(Version("new", 3)) is None
+
+
+def test_a_list_that_is_not_complete_is_not_taken_for_a_batch(tmp_path: Path, successor: Run) -> None:
+    (tmp_path / ".penstock" / "connector").mkdir(parents=True)
+    (tmp_path / ".penstock" / "connector" / "e-1.json").write_text("")
+    with pytest.raises(ConnectError, match="is not complete"):
+        successor.add(1)
+
+
+def test_each_connector_of_each_cluster_has_a_folder_of_its_own() -> None:
+    owners = [
+        ("k1", "connect-c", "c"),
+        ("k2", "connect-c", "c"),
+        ("k1", "connect-d", "c"),
+        ("k1", "connect-c", "d"),
+        ("k1", "connect-..", ".."),
+        ("k1", "connect-.", "."),
+        ("k1", "connect- ac", " AC"),
+        ("k1", "connect- ac", "€"),
+        ("k1", "x", "/" * 300),
+    ]
+    names = [folder_name(*owner) for owner in owners]
+    assert len(set(names)) == len(owners)
+    assert all(set(name) - set("./") == set(name) and len(name) < 120 for name in names)

@@ -1,0 +1,52 @@
+"""Which batch comes next, from what a group has committed."""
+
+from __future__ import annotations
+
+from penstock.spark.query.sink.progress import Committed, Note, Span, Version, progress
+
+A, B, C = ("a", 0), ("b", 0), ("c", 0)
+OLD, NEW = "old", "new"
+
+
+def at(number: int, epoch: str = OLD, end: int | None = None, offset: int = 10) -> tuple[int, Note]:
+    return offset, Note(epoch, number, end)
+
+
+def test_a_group_without_metadata_begins_an_epoch() -> None:
+    found = progress({A: (5, Note())}, [A, B])
+    assert (found.version.number, found.offsets, found.unfinished) == (0, {A: 5}, None)
+    assert found.version.epoch != progress({}, [A]).version.epoch
+
+
+def test_an_epoch_goes_on_while_its_partitions_are_read_and_may_get_more() -> None:
+    committed: Committed = {A: at(5), B: at(5)}
+    assert progress(committed, [A, B]).version == Version(OLD, 5)
+    assert progress(committed, [A, B, C]).version == Version(OLD, 5)
+
+
+def test_a_run_that_reads_fewer_partitions_begins_an_epoch_with_the_next_numbers() -> None:
+    found = progress({A: at(5), B: at(5)}, [B])
+    assert found.version.epoch != OLD
+    assert found.version.number == 5
+
+
+def test_numbers_of_an_epoch_are_not_used_twice_when_topics_leave_and_return() -> None:
+    # After topics=a,b came topics=a, and now it is b.
+    found = progress({A: at(9, NEW), B: at(5)}, [B])
+    assert found.version.epoch not in (OLD, NEW)
+    assert found.version.number == 9
+
+
+def test_an_unfinished_batch_is_whole_even_if_its_partitions_are_not_all_read() -> None:
+    found = progress({A: at(6, end=12), B: at(6, end=11)}, [A])
+    assert found.version == Version(OLD, 5)
+    assert found.unfinished == Span({A: 10, B: 10}, {A: 12, B: 11})
+
+
+def test_an_altered_partition_is_not_part_of_the_unfinished_batch() -> None:
+    assert progress({A: at(6, end=12), B: (3, Note())}, [A, B]).unfinished == Span({A: 10}, {A: 12})
+
+
+def test_metadata_of_others_is_none() -> None:
+    assert Note.of("anything") == Note.of("[1]") == Note.of(None) == Note()
+    assert Note.of(Note(OLD, 3, 7).text()) == Note(OLD, 3, 7)
