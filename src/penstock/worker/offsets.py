@@ -12,8 +12,10 @@ from typing import Any
 
 from penstock.api.connector import SinkConnector, SourceConnector
 from penstock.api.errors import ConnectError
+from penstock.connectors.spark_query import QueryConnector
 from penstock.core.model.messages import OffsetChanges, Refused
 from penstock.core.model.tasks import OffsetsReported
+from penstock.kafka.fencing import fence_query
 from penstock.kafka.offsets.entries import StoredOffset
 from penstock.kafka.offsets.sink_connectors import SinkConnectorOffsets, SinkOffsetError, as_json, parse
 from penstock.kafka.offsets.source_connectors import SourceConnectorOffsets
@@ -109,6 +111,9 @@ class Offsets:
             changes = None if offsets is None else parse(offsets)
         except SinkOffsetError as error:
             raise Refused(400, str(error)) from error
+        if isinstance(plugin, QueryConnector):
+            # It commits to a group without members, which accepts a commit after this change too.
+            fence_query(self._worker, config)
         places = (
             dict.fromkeys(await_result(lambda done: self._sinks.read(config, done))) if changes is None else changes
         )

@@ -1,0 +1,172 @@
+"""The position of a sink's query in its group, on a real broker and without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from penstock.api.errors import ConnectError, RetriableError
+from penstock.connectors import SparkSink
+from penstock.kafka.client_settings import connector_consumer, transactional_producer
+from penstock.kafka.clients import admin_like, new_consumer, new_producer
+from penstock.kafka.fencing import query_transactional_id
+from penstock.spark.query.sink.offsets import GroupOffsets
+from penstock.spark.query.sink.progress import Partition, Span
+from penstock.worker.offsets import Offsets
+from support.kafka.client import Kafka
+from support.tasks.runs import new_name
+
+Run = Callable[[], GroupOffsets]
+
+
+@pytest.fixture
+def worker(kafka: Kafka) -> dict[str, str]:
+    return {"bootstrap.servers": kafka.bootstrap, "group.id": "queries"}
+
+
+@pytest.fixture
+def connector() -> dict[str, str]:
+    return {"name": new_name("query")}
+
+
+@pytest.fixture
+def run(worker: dict[str, str], connector: dict[str, str]) -> Iterator[Run]:
+    """The next run of one connector."""
+    opened = []
+
+    def make() -> GroupOffsets:
+        java = connector_consumer(worker, connector, "consumer")
+        opened.append(new_consumer(java))
+        producer = new_producer(
+            transactional_producer(worker, connector, "producer", query_transactional_id("queries", connector["name"]))
+        )
+        return GroupOffsets(java["group.id"], admin_like(java), opened[-1], producer)
+
+    yield make
+    for consumer in opened:
+        consumer.close()
+
+
+class Delta:
+    """What a Delta table does with batches: it skips those whose epoch it knows with this number or a higher one."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, int] = {}
+        self.records: list[tuple[Partition, int]] = []
+
+    def run(self, run: Run, partitions: list[Partition], batches: int, finish: bool = True) -> None:
+        """A run that writes so many batches, each with one more record of each partition."""
+        group = run()
+        group.claim()
+        progress = group.read(partitions)
+        if progress.unfinished is not None:
+            self._write(group, progress.version.next(), progress.unfinished)
+            progress = group.read(partitions)
+        version = progress.version
+        for number in range(batches):
+            version = version.next()
+            start = {partition: group.offsets.get(partition, 0) for partition in partitions}
+            span = Span(start, {partition: offset + 1 for partition, offset in start.items()})
+            if finish or number < batches - 1:
+                self._write(group, version, span)
+            else:
+                group.begin(version, span)
+
+    def _write(self, group: GroupOffsets, version: Any, span: Span) -> None:
+        group.begin(version, span)
+        if self.known.get(version.epoch, 0) < version.number:
+            self.known[version.epoch] = version.number
+            self.records += [(p, offset) for p in span.end for offset in range(span.start[p], span.end[p])]
+        group.done(version, span)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("finish", [True, False])
+def test_no_record_is_skipped_when_topics_leave_and_return(run: Run, kafka: Kafka, finish: bool) -> None:
+    a, b = (kafka.create_topic(), 0), (kafka.create_topic(), 0)
+    table = Delta()
+    table.run(run, [a, b], 3, finish)
+    table.run(run, [a], 4)
+    table.run(run, [b], 3)
+    table.run(run, [a, b], 1)
+    assert sorted(table.records) == sorted([(a, i) for i in range(8)] + [(b, i) for i in range(7)])
+
+
+class SparkSinks:
+    """Stands for plugins: every connector is a SparkSink."""
+
+    def connector(self, _: Any) -> type[SparkSink]:
+        return SparkSink
+
+    def kind(self, _: Any) -> str:
+        return "sink"
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("reset", [False, True])
+def test_a_batch_that_ends_later_does_not_undo_a_change_of_offsets(
+    run: Run, kafka: Kafka, worker: dict[str, str], connector: dict[str, str], reset: bool
+) -> None:
+    unused: Any = None
+    plugins: Any = SparkSinks()
+    offsets = Offsets(worker, unused, plugins, dict)
+    topic = kafka.create_topic()
+    partition = (topic, 0)
+    query = run()
+    query.claim()
+    version = query.read([partition]).version.next()
+    span = Span({partition: 0}, {partition: 5})
+    query.begin(version, span)
+    change = ({"kafka_topic": topic, "kafka_partition": 0}, {"kafka_offset": 2})
+    offsets.write(connector["name"], connector, None if reset else [change])
+    with pytest.raises(ConnectError, match="Another run of this task has been started"):
+        query.done(version, span)
+    altered = [] if reset else [{"partition": change[0], "offset": change[1]}]
+    assert offsets.read(connector["name"], connector) == altered
+
+
+class Refusing:
+    """A producer whose transactional id can't be claimed."""
+
+    def __init__(self, code: int) -> None:
+        self.code, self.claims = code, 0
+
+    def list_topics(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def init_transactions(self, _: float) -> None:
+        self.claims += 1
+        raise KafkaException(KafkaError(self.code, retriable=self.code == KafkaError._TIMED_OUT))
+
+
+def group_with(producer: Any) -> GroupOffsets:
+    unused: Any = None
+    return GroupOffsets("g", unused, unused, producer)
+
+
+@pytest.mark.parametrize("code", [KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError.COORDINATOR_NOT_AVAILABLE])
+def test_a_claim_that_is_not_answered_is_made_again(code: int) -> None:
+    producer = Refusing(code)
+    group = group_with(producer)
+    for _ in range(2):
+        with pytest.raises(ConnectError):
+            group.claim()
+    assert producer.claims == 2
+    assert group.producer is producer
+    assert group.unfenced is None
+
+
+def test_a_claim_that_times_out_is_retriable() -> None:
+    with pytest.raises(RetriableError):
+        group_with(Refusing(KafkaError._TIMED_OUT)).claim()
+
+
+@pytest.mark.parametrize("code", [KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, KafkaError.UNSUPPORTED_VERSION])
+def test_only_without_a_right_or_support_are_offsets_committed_without_transactions(code: int) -> None:
+    group = group_with(Refusing(code))
+    group.claim()
+    assert group.producer is None
+    assert "an earlier run that is cut off from its cluster can still commit" in (group.unfenced or "")
