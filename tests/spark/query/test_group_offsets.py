@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.connectors import SparkSink
@@ -93,6 +94,28 @@ def test_no_record_is_skipped_when_topics_leave_and_return(run: Run, kafka: Kafk
     table.run(run, [b], 3)
     table.run(run, [a, b], 1)
     assert sorted(table.records) == sorted([(a, i) for i in range(8)] + [(b, i) for i in range(7)])
+
+
+@pytest.mark.integration
+def test_offsets_are_read_when_the_transaction_of_another_client_has_ended(
+    run: Run, kafka: Kafka, connector: dict[str, str]
+) -> None:
+    partition = (kafka.create_topic(), 0)
+    before = run()
+    before.claim()
+    span = Span({partition: 0}, {partition: 5})
+    before.begin(before.read([partition]).version.next(), span)
+    stranger = new_producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": new_name("stranger")})
+    stranger.init_transactions(30)
+    stranger.begin_transaction()
+    position = [TopicPartition(*partition, 7)]
+    stranger.send_offsets_to_transaction(position, before.consumer.consumer_group_metadata(), 30)
+    end = threading.Timer(2.0, stranger.commit_transaction)
+    end.start()
+    query = run()
+    query.claim()
+    assert query.read([partition]).offsets == {partition: 7}
+    end.join()
 
 
 class SparkSinks:

@@ -39,11 +39,23 @@ _AWAY = (
     BrokerError._RESOLVE,
     BrokerError._WAIT_COORD,
 )
+_SOON = (
+    BrokerError.UNSTABLE_OFFSET_COMMIT,
+    BrokerError.COORDINATOR_LOAD_IN_PROGRESS,
+    BrokerError.COORDINATOR_NOT_AVAILABLE,
+    BrokerError.NOT_COORDINATOR,
+    BrokerError.REQUEST_TIMED_OUT,
+)
+"""Codes of brokers that librdkafka's admin client returns without a hint that they are retriable."""
 
 
 def failed(what: str, error: BrokerError) -> ConnectError:
     """The error to raise, from ``broker_error``: a RetriableError if the brokers may recover."""
-    return (RetriableError if error.retriable() or error.code() in _AWAY else ConnectError)(what)
+    return (RetriableError if _retriable(error) or error.code() in _AWAY else ConnectError)(what)
+
+
+def _retriable(error: BrokerError) -> bool:
+    return bool(error.retriable()) or error.code() in _SOON
 
 
 @dataclass(slots=True)
@@ -158,7 +170,7 @@ def _tried(what: str, ask: Callable[[], T]) -> T:
             return ask()
         except KafkaException as e:
             error = e.args[0]
-            if not error.retriable() or time.monotonic() > until:
+            if not _retriable(error) or time.monotonic() > until:
                 raise
             log.warning("The offsets of the connector's group can't be %s yet: %s", what, error.str())
             time.sleep(0.5)
