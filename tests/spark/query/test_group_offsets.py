@@ -97,9 +97,7 @@ def test_no_record_is_skipped_when_topics_leave_and_return(run: Run, kafka: Kafk
 
 
 @pytest.mark.integration
-def test_offsets_are_read_when_the_transaction_of_another_client_has_ended(
-    run: Run, kafka: Kafka, connector: dict[str, str]
-) -> None:
+def test_offsets_are_read_when_the_transaction_of_another_client_has_ended(run: Run, kafka: Kafka) -> None:
     partition = (kafka.create_topic(), 0)
     before = run()
     before.claim()
@@ -116,6 +114,17 @@ def test_offsets_are_read_when_the_transaction_of_another_client_has_ended(
     query.claim()
     assert query.read([partition]).offsets == {partition: 7}
     end.join()
+
+
+@pytest.mark.integration
+def test_a_first_commit_is_read_as_soon_as_it_is_done(run: Run, kafka: Kafka) -> None:
+    for _ in range(5):
+        partition = (kafka.create_topic(), 0)
+        group = run()
+        group.claim()
+        span = Span({partition: 0}, {partition: 5})
+        group.begin(group.read([partition]).version.next(), span)
+        assert group.read([partition]).unfinished is not None
 
 
 class SparkSinks:

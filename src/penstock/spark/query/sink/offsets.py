@@ -25,7 +25,7 @@ from penstock.api.errors import ConnectError, RetriableError
 from penstock.kafka.clients import init_transactions
 from penstock.kafka.fencing import FENCING_IMPOSSIBLE
 from penstock.pipeline.broker_errors import broker_error, is_fenced
-from penstock.spark.query.sink.progress import Committed, Note, Partition, Progress, Span, Version, progress
+from penstock.spark.query.sink.progress import Note, Partition, Progress, Span, Version, progress
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ class GroupOffsets:
     def read(self, assigned: Collection[Partition]) -> Progress:
         """Where to continue in these partitions. All of the group's offsets are read, also those of other topics."""
         try:
-            committed = _tried("read", self._committed)
+            committed = _tried("read", lambda: self._committed() | self._committed(assigned))
         except KafkaException as e:
             raise failed("The offsets of the connector's group can't be read", e.args[0]) from broker_error(e.args[0])
         found = progress(committed, assigned)
@@ -117,8 +117,13 @@ class GroupOffsets:
         """Called after it has been written."""
         self._commit(span.end, dict.fromkeys(span.end, Note(version.epoch, version.number)))
 
-    def _committed(self) -> Committed:
-        request = [ConsumerGroupTopicPartitions(self.group)]
+    def _committed(self, partitions: Collection[Partition] | None = None) -> dict[Partition, tuple[int, Note]]:
+        """What is committed for these partitions, or for all.
+
+        A partition whose first commit is not yet visible is an error only if it is asked for by name.
+        """
+        names = None if partitions is None else [TopicPartition(*partition) for partition in partitions]
+        request = [ConsumerGroupTopicPartitions(self.group, names)]
         try:
             # Not before the transactions of other clients have ended.
             future = self.admin.list_consumer_group_offsets(request, require_stable=True, request_timeout=SECONDS)
