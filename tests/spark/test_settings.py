@@ -5,7 +5,8 @@ import sys
 import pytest
 
 from penstock.api.errors import ConfigError
-from penstock.spark.settings import HostSettings, slots
+from penstock.spark.settings import HostSettings
+from penstock.spark.slots import slots
 
 
 def test_by_default_spark_is_local_with_many_slots() -> None:
@@ -64,6 +65,60 @@ def test_on_a_cluster_the_number_of_slots_must_be_said() -> None:
 def test_queries_can_not_take_all_slots() -> None:
     with pytest.raises(ConfigError, match=r"penstock.query.slots=2 leaves nothing for hosted tasks: Spark has 2 slots"):
         HostSettings.of({"spark.master": "local[2]", "penstock.query.slots": "2"}).conf()
+
+
+def test_queries_have_settings_of_their_own_before_those_of_all() -> None:
+    properties = {
+        "spark.app.name": "connect",
+        "spark.driver.memory": "300m",
+        "spark.jars": "a.jar",
+        "spark.task.maxFailures": "1",
+        "penstock.query.spark.driver.memory": "8g",
+        "penstock.query.spark.speculation": "true",
+    }
+    settings = HostSettings.of(properties)
+    hosted, queries = settings.conf(), settings.query_conf()
+    assert [conf["spark.app.name"] for conf in (hosted, queries)] == ["connect", "connect-queries"]
+    assert [conf["spark.driver.memory"] for conf in (hosted, queries)] == ["300m", "8g"]
+    assert [conf["spark.jars"] for conf in (hosted, queries)] == ["a.jar", "a.jar"]
+    assert [conf["spark.speculation"] for conf in (hosted, queries)] == ["false", "true"]
+    assert [conf["spark.master"] for conf in (hosted, queries)] == ["local[512]", "local[512,4]"]
+    assert [conf.get("spark.python.worker.reuse") for conf in (hosted, queries)] == ["false", None]
+    assert not [key for key in (*hosted, *queries) if not key.startswith("spark.")]
+
+
+@pytest.mark.parametrize(
+    ("given", "master"),
+    [
+        ({"spark.master": "local[3]"}, "local[3,4]"),
+        ({"spark.master": "local"}, "local[1,4]"),
+        ({"spark.master": "local[*, 2]"}, "local[*, 2]"),
+        ({"penstock.query.spark.master": "local[2]", "penstock.query.spark.task.maxFailures": "7"}, "local[2,7]"),
+        ({"penstock.query.spark.master": "spark://a:1", "penstock.query.spark.cores.max": "3"}, "spark://a:1"),
+    ],
+)
+def test_queries_have_sparks_retries(given: dict[str, str], master: str) -> None:
+    assert HostSettings.of(given).query_conf()["spark.master"] == master
+
+
+@pytest.mark.parametrize(
+    ("given", "hosted", "queries"),
+    [
+        ({"spark.master": "spark://a:7077", "spark.cores.max": "40"}, 30, 10),
+        ({"spark.master": "yarn", "spark.executor.instances": "5", "spark.executor.cores": "8"}, 24, 8),
+        ({"spark.master": "local[16]"}, 6, 16),
+    ],
+)
+def test_the_slots_of_a_cluster_are_divided(given: dict[str, str], hosted: int, queries: int) -> None:
+    settings = HostSettings.of({**given, "penstock.query.slots": "10"})
+    assert settings.hosted_slots(settings.conf()) == hosted
+    assert slots(settings.query_conf()) == queries
+
+
+def test_the_daemon_of_queries_is_penstocks_too() -> None:
+    settings = HostSettings.of({"penstock.query.spark.python.daemon.module": "mine"})
+    with pytest.raises(ConfigError, match=r"^penstock.query.spark.python.daemon.module=mine can't be used, because "):
+        settings.query_conf()
 
 
 @pytest.mark.parametrize("value", ["", "soon", "-1", "10"])

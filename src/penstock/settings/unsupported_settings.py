@@ -61,6 +61,7 @@ _FAMILIES = (
     "metrics.context.",
     "connector.client.config.override.",
     "spark.",
+    "penstock.query.spark.",
 )
 _REMOVED = ("internal.key.converter", "internal.value.converter")
 

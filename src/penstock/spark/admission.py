@@ -45,10 +45,15 @@ class Link:
         self.heard = asyncio.get_running_loop().time()
         """When the lease was renewed last."""
         self._grace: float | None = None
+        self._abandoned = False
 
     def send(self, message: Message) -> None:
         if not self._writer.is_closing():
             self._writer.write(encode(message))
+
+    def abandon(self) -> None:
+        """Let its lease run out: the process, which nothing else here can reach, ends by then."""
+        self._abandoned = True
 
     async def messages(self, lease: float) -> AsyncIterator[Message]:
         """What the task says, until the channel closes. Raises TimeoutError when the lease runs out."""
@@ -57,6 +62,8 @@ class Link:
         reading = asyncio.create_task(self._read(coming))
         try:
             while (message := await self._next(coming, lease)) is not None:
+                if message["say"] == "beat" and self._abandoned:
+                    continue
                 if message["say"] == "beat":
                     self.heard, self._grace = loop.time(), None
                     self.send(message)

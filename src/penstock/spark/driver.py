@@ -1,4 +1,5 @@
-"""Spark's driver: ``python -m penstock.spark.driver <descriptor>``, a child of the worker, connected by a socket.
+"""Spark's driver: ``python -m penstock.spark.driver <descriptor> hosted|queries``, a child of the worker, connected by
+a socket. The last word is for those who look at the list of processes.
 
 Every hosted task is a Spark job of one partition in a job group of its own, so that it can be seen and cancelled by
 name. When the socket closes, the worker is gone, and this process, its Java and all tasks go too.
@@ -24,7 +25,8 @@ from penstock.spark import task
 from penstock.spark.channel import Message, MessageDecoder, encode
 from penstock.spark.log_levels import reduce_log_levels
 from penstock.spark.query.host import Queries
-from penstock.spark.settings import slots, start
+from penstock.spark.settings import start
+from penstock.spark.slots import slots
 from penstock.spark.stage_counts import StageCounts
 
 if TYPE_CHECKING:
@@ -48,9 +50,10 @@ class Driver:
 
     def run(self) -> None:
         """Start Spark, then execute the worker's commands; never returns."""
-        conf = self._commands.get()["conf"]
+        first = self._commands.get()
+        conf = first["conf"]
         try:
-            self._begin(conf)
+            self._begin(conf, first["warm_up"])
         except BaseException as error:
             log.exception("Spark did not start")
             self.end(f"Spark did not start: {_sentence(error).rstrip('.')}.{_advice(error, conf)}")
@@ -88,7 +91,7 @@ class Driver:
                 java.kill()
         os._exit(0)
 
-    def _begin(self, conf: dict[str, str]) -> None:
+    def _begin(self, conf: dict[str, str], warm_up: bool) -> None:
         # The worker gets Java's pid first, so that it can kill it whatever happens afterwards.
         self.sc: SparkContext = start(conf)
         java = self._java()
@@ -100,7 +103,8 @@ class Driver:
         self.queries = Queries(self.sc)
         self.one = self.sc.parallelize([0], 1)
         if conf["spark.master"].startswith("local["):
-            threading.Thread(target=self._warm_up, name="warm-up", daemon=True).start()
+            if warm_up:
+                threading.Thread(target=self._warm_up, name="warm-up", daemon=True).start()
         elif problem := self._probe(slots(conf)):
             raise RuntimeError(
                 f"the executors of {conf['spark.master']} can't run Penstock with {conf['spark.pyspark.python']}: "

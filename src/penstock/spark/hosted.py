@@ -1,5 +1,8 @@
 """The tasks that this worker hosts on Spark: the worker's loop starts, pauses and stops them, and gets their events.
 
+Hosted tasks and queries have a Spark application each, so that a query that fills the memory of its Java, or has to be
+killed, takes no hosted task with it. That of queries is started with the first query.
+
 In Java a task is a thread of its ``Worker``, which sees the thread end. Here a task is a process, perhaps on another
 machine, and the end of its Spark job is not its end; ``task_run.HostedRun`` is one run of a task. All of it happens in
 one thread with an event loop, so nothing here needs a lock; the worker's loop and this one only exchange messages.
@@ -20,7 +23,7 @@ from penstock.core.model.tasks import SparkDied, SparkReady, TaskEnded, TaskEven
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.admission import Link, welcome
 from penstock.spark.channel import Message, RefusedError
-from penstock.spark.settings import HostSettings, slots
+from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import DriverSupervisor
 from penstock.spark.task_exit import FOLDER, ExitStatuses, OutOfMemoryKills
 from penstock.spark.task_run import Gate, HostedRun, Shared
@@ -38,7 +41,9 @@ class HostedTasks:
         ConfigError.
         """
         self.settings = settings
-        self._conf = settings.conf()
+        self._conf, self._query_conf = settings.conf(), settings.query_conf()
+        self._capacity = settings.hosted_slots(self._conf)
+        self._queries: DriverSupervisor | None = None
         self._exits: ExitStatuses | None = None
         self._deliver = deliver
         self._loop = asyncio.new_event_loop()
@@ -121,12 +126,10 @@ class HostedTasks:
 
     def _begin(self, listening: socket.socket, address: tuple[str, int]) -> None:
         self._driver = DriverSupervisor(self._conf, self._deliver)
-        self._driving = self._loop.create_task(self._driver.keep())
-        capacity = slots(self._conf) - self.settings.query_slots
+        capacity = self._capacity
         free = asyncio.Semaphore(capacity)
-        self._shared = Shared(
-            self.settings, address, self._driver, free, capacity, self._deliver, self._exits, OutOfMemoryKills()
-        )
+        self._shared = Shared(self.settings, address, free, capacity, self._deliver, self._exits, OutOfMemoryKills())
+        self._driving = {self._loop.create_task(self._driver.keep())}
         self._serving = self._loop.create_task(asyncio.start_server(self._meet, sock=listening))
 
     async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -150,8 +153,15 @@ class HostedTasks:
     def _run(self, spec: TaskSpec, gate: Gate | None) -> None:
         id = TaskId(spec.connector, spec.task)
         before = self._runs.get(id)
-        run = self._runs[id] = HostedRun(spec, self._shared, gate)
+        driver = self._driver_of_queries() if spec.kind == "query" else self._driver
+        run = self._runs[id] = HostedRun(spec, self._shared, driver, gate)
         run.living = self._loop.create_task(self._live(run, before))
+
+    def _driver_of_queries(self) -> DriverSupervisor:
+        if self._queries is None:
+            self._queries = DriverSupervisor(self._query_conf, self._deliver, queries=True)
+            self._driving.add(self._loop.create_task(self._queries.keep()))
+        return self._queries
 
     async def _live(self, run: HostedRun, before: HostedRun | None) -> None:
         if before is not None:
@@ -186,7 +196,9 @@ class HostedTasks:
         for run in self._runs.values():
             run.kill()
         # Tasks on other machines end when they lose contact with the worker.
-        await self._driver.close(max(3.0, deadline - self._loop.time()))
+        drivers = [driver for driver in (self._driver, self._queries) if driver is not None]
+        left = max(3.0, deadline - self._loop.time())
+        await asyncio.gather(*(driver.close(left) for driver in drivers))
         if lives:
             await asyncio.wait(lives, timeout=1.0)
         (await self._serving).close()

@@ -1,8 +1,9 @@
 """How Spark is started: Penstock's defaults, what it requires, and the ``spark.*`` settings of the worker.
 
-A hosted task is one long Spark task that must never run twice and that does its own input and output, which is not
-what Spark's defaults are made for. What the user sets goes to Spark as it is, unless it would break a promise of hosted
-tasks; then the worker does not start.
+A worker has two Spark applications: one for hosted tasks, and one for queries, whose settings may differ. A hosted task
+is one long Spark task that must never run twice and that does its own input and output, which is not what Spark's
+defaults are made for. What the user sets goes to Spark as it is, unless it would break a promise of hosted tasks; then
+the worker does not start.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from penstock.api.errors import ConfigError
+from penstock.spark.slots import limit, slots, with_retries
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -27,6 +29,8 @@ PLUGIN_PATH = "PENSTOCK_PLUGIN_PATH"
 """The variable that tells the process from which tasks are forked what to import for them."""
 
 LEASE = 10_000
+QUERIES = "penstock.query."
+"""Before a ``spark.*`` setting: it is for the application of queries alone."""
 KAFKA_SOURCE = "spark-sql-kafka"
 
 SLOTS = 512
@@ -61,12 +65,27 @@ _REQUIRED = {
 }
 
 
+_OF_QUERIES = {
+    "spark.driver.memory": "1g",
+    # A query that fills the heap ends Java, and the worker starts it again; otherwise some threads would be missing.
+    "spark.driver.defaultJavaOptions": f"{_JAVA} -XX:+ExitOnOutOfMemoryError",
+    "spark.executor.defaultJavaOptions": f"{_JAVA} -XX:+ExitOnOutOfMemoryError",
+}
+_REQUIRED_BY_QUERIES = ("spark.python.use.daemon", "spark.python.daemon.module")
+_FAILURES = "4"
+"""Spark's own default of ``spark.task.maxFailures``."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostSettings:
     """What the hosting of tasks needs to know; times in seconds."""
 
     spark: Mapping[str, str] = field(default_factory=dict)
     """The ``spark.*`` keys of the worker's properties."""
+    query_spark: Mapping[str, str] = field(default_factory=dict)
+    """The same of ``penstock.query.spark.*``, which begin with ``spark.`` here: for queries, before those of
+    ``spark``.
+    """
     worker_id: str = "worker"
     lease: float = 10.0
     """``penstock.task.lease.ms``: a task ends, and its worker gives it up, after so long without a heartbeat.
@@ -76,7 +95,9 @@ class HostSettings:
     graceful: float = 5.0
     """``task.shutdown.graceful.timeout.ms``: how long a stopped task may take to end gracefully."""
     query_slots: int = 0
-    """``penstock.query.slots``: slots of Spark that hosted tasks leave to queries."""
+    """``penstock.query.slots``: slots of Spark that hosted tasks leave to queries; on a cluster those that the
+    application of queries has.
+    """
     plugin_path: tuple[str, ...] = ()
     """``plugin.path``; what it holds is imported before tasks are forked."""
     advertised_host: str = ""
@@ -96,6 +117,11 @@ class HostSettings:
             )
         return cls(
             spark={key: value for key, value in properties.items() if key.startswith("spark.")},
+            query_spark={
+                key.removeprefix(QUERIES): value
+                for key, value in properties.items()
+                if key.startswith(f"{QUERIES}spark.")
+            },
             worker_id=worker_id,
             lease=lease / 1000,
             graceful=_number(properties, "task.shutdown.graceful.timeout.ms", 5_000, 0) / 1000,
@@ -112,28 +138,54 @@ class HostSettings:
     @property
     def brings_kafka_source(self) -> bool:
         """Whether the user's own jars have Spark's Kafka source."""
-        return any(KAFKA_SOURCE in self.spark.get(key, "") for key in ("spark.jars", "spark.jars.packages"))
+        given = {**self.spark, **self.query_spark}
+        return any(KAFKA_SOURCE in given.get(key, "") for key in ("spark.jars", "spark.jars.packages"))
 
     def conf(self) -> dict[str, str]:
-        """The configuration Spark is started with. Raises ConfigError where ``spark`` contradicts what is
-        required.
+        """The configuration with which the application of hosted tasks is started. Raises ConfigError where ``spark``
+        contradicts what is required.
         """
-        for key, (value, why) in _REQUIRED.items():
-            if (given := self.spark.get(key, value)).strip().lower() != value.lower():
-                raise ConfigError(f"{key}={given} can't be used, because {why}: leave it out, or set it to {value}.")
-        conf = _CHOSEN | {key: value for key, (value, _) in _REQUIRED.items()}
-        if self.local:
-            conf |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-        conf |= {"spark.master": f"local[{SLOTS}]", "spark.pyspark.python": sys.executable} | dict(self.spark)
-        conf.setdefault(f"spark.executorEnv.{PLUGIN_PATH}", ",".join(self.plugin_path))
-        # A local cluster's executors don't inherit what this process found Penstock by.
-        if (path := os.environ.get("PYTHONPATH")) and self.local:
-            conf.setdefault("spark.executorEnv.PYTHONPATH", path)
-        if slots(conf) <= self.query_slots:
+        _check(self.spark, _REQUIRED)
+        conf = self._completed(_CHOSEN | {key: value for key, (value, _) in _REQUIRED.items()} | dict(self.spark))
+        if (total := slots(conf)) <= self.query_slots:
             raise ConfigError(
                 f"penstock.query.slots={self.query_slots} leaves nothing for hosted tasks: "
-                f"Spark has {slots(conf)} slots (spark.master={conf['spark.master']})."
+                f"Spark has {total} slots (spark.master={conf['spark.master']})."
             )
+        if self.query_slots:
+            conf |= limit(conf, total - self.query_slots)
+        return conf
+
+    def hosted_slots(self, conf: Mapping[str, str]) -> int:
+        """How many hosted tasks run at a time, with this configuration of theirs."""
+        return slots(conf) - (self.query_slots if self.local else 0)
+
+    def query_conf(self) -> dict[str, str]:
+        """The same for the application of queries: what hosted tasks alone require does not hold for it."""
+        required = {key: _REQUIRED[key] for key in _REQUIRED_BY_QUERIES}
+        _check(self.query_spark, required, QUERIES)
+        name = f"{self.spark.get('spark.app.name', _CHOSEN['spark.app.name'])}-queries"
+        common = {key: value for key, value in self.spark.items() if key not in _REQUIRED}
+        conf = _CHOSEN | _OF_QUERIES | {key: value for key, (value, _) in required.items()} | common
+        conf = self._completed(conf | {"spark.app.name": name} | dict(self.query_spark))
+        if self.query_slots:
+            conf |= limit(conf, self.query_slots) | dict(self.query_spark)
+        slots(conf)
+        conf["spark.master"] = with_retries(conf["spark.master"], conf.get("spark.task.maxFailures", _FAILURES))
+        return conf
+
+    def _completed(self, conf: dict[str, str]) -> dict[str, str]:
+        """With what depends on the master and on this worker."""
+        conf.setdefault("spark.master", f"local[{SLOTS}]")
+        conf.setdefault("spark.pyspark.python", sys.executable)
+        local = conf["spark.master"].startswith("local")
+        if local:
+            conf.setdefault("spark.driver.host", "127.0.0.1")
+            conf.setdefault("spark.driver.bindAddress", "127.0.0.1")
+        conf.setdefault(f"spark.executorEnv.{PLUGIN_PATH}", ",".join(self.plugin_path))
+        # A local cluster's executors don't inherit what this process found Penstock by.
+        if (path := os.environ.get("PYTHONPATH")) and local:
+            conf.setdefault("spark.executorEnv.PYTHONPATH", path)
         return conf
 
 
@@ -144,20 +196,6 @@ def longest_lease(properties: Mapping[str, str]) -> int:
     session = _number(properties, "session.timeout.ms", 10_000, 0)
     heartbeat = _number(properties, "heartbeat.interval.ms", 3_000, 0)
     return max(min(LEASE, session - heartbeat), 1_000)
-
-
-def slots(conf: Mapping[str, str]) -> int:
-    """How many tasks this Spark runs at a time. Raises ConfigError where its configuration leaves that open."""
-    master = conf["spark.master"]
-    if master == "local":
-        return 1
-    if match := re.fullmatch(r"local\[\s*(\d+|\*)\s*(?:,\s*\d+\s*)?]", master):
-        return int(match[1]) if match[1] != "*" else os.cpu_count() or 1
-    if match := re.fullmatch(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*\d+\s*]", master):
-        return int(match[1]) * int(match[2])
-    if master.startswith("spark://"):
-        return _required(conf, "spark.cores.max", master)
-    return _required(conf, "spark.executor.instances", master) * int(conf.get("spark.executor.cores", "1"))
 
 
 def environment(conf: Mapping[str, str]) -> dict[str, str]:
@@ -189,18 +227,17 @@ def start(conf: Mapping[str, str]) -> SparkContext:
     return SparkContext(conf=SparkConf().setAll(list(conf.items())))
 
 
+def _check(given: Mapping[str, str], required: Mapping[str, tuple[str, str]], prefix: str = "") -> None:
+    """Raises ConfigError for a setting with another value than the required one."""
+    for key, (value, why) in required.items():
+        if (found := given.get(key, value)).strip().lower() != value.lower():
+            raise ConfigError(
+                f"{prefix}{key}={found} can't be used, because {why}: leave it out, or set it to {value}."
+            )
+
+
 def _number(properties: Mapping[str, str], key: str, default: int, least: int) -> int:
     given = properties.get(key, str(default)).strip()
     if not re.fullmatch(r"\d+", given) or int(given) < least:
         raise ConfigError(key, given, f"must be a whole number, {least} or more")
-    return int(given)
-
-
-def _required(conf: Mapping[str, str], key: str, master: str) -> int:
-    given = conf.get(key, "")
-    if not given.isdigit() or int(given) < 1:
-        raise ConfigError(
-            f"{key} is required with spark.master={master} (it is `{given}`): "
-            "the slots for tasks are counted by it, since a hosted task keeps its slot for as long as it runs."
-        )
     return int(given)

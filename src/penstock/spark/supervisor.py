@@ -18,13 +18,16 @@ from penstock.core.model.tasks import SparkDied, SparkReady
 from penstock.spark.admission import receive
 from penstock.spark.channel import LIMIT, Message, encode
 from penstock.spark.process import Process
-from penstock.spark.settings import environment, slots
+from penstock.spark.settings import environment
+from penstock.spark.slots import slots
 
 log = logging.getLogger(__name__)
 
 BACKOFF = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds before the first, second, ... start after a death; the first again after Spark has lived for a minute."""
 SETTLED = 60.0
+JAVA_ENDS = 2.0
+"""Seconds in which Java has to end after its driver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +39,13 @@ class JobEnd:
 
 
 class DriverSupervisor:
-    """Keeps one driver running."""
+    """Keeps one driver running: that of hosted tasks, or that of ``queries``."""
 
-    def __init__(self, conf: Mapping[str, str], deliver: Callable[[SparkReady | SparkDied], None]) -> None:
+    def __init__(
+        self, conf: Mapping[str, str], deliver: Callable[[SparkReady | SparkDied], None], queries: bool = False
+    ) -> None:
         self.conf = conf
-        self.state = "Spark is starting"
+        self.state = "Spark is starting for queries" if queries else "Spark is starting"
         """Why there is no Spark, for people."""
         self.up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done while jobs can be submitted; replaced when the driver has died."""
@@ -51,7 +56,10 @@ class DriverSupervisor:
         self._writer: asyncio.StreamWriter | None = None
         self._child: subprocess.Popen[bytes] | None = None
         self._java: Process | None = None
+        self._queries = queries
         self._closing = False
+        self._killed = ""
+        """Why it was killed, in this life of it."""
 
     @property
     def process_id(self) -> int | None:
@@ -80,11 +88,13 @@ class DriverSupervisor:
                 reason = f"Spark's driver can't be started: {error}"
             if self._ending():
                 break
+            if self._queries:
+                reason = f"The Spark application of queries: {reason}"
             deaths = 1 if loop.time() - began > SETTLED else deaths + 1
             pause = BACKOFF[min(deaths, len(BACKOFF)) - 1]
             self._tell(f"{reason} It is being started again.")
             log.error("%s It is started again in %g s.", reason, pause)
-            self._deliver(SparkDied(reason))
+            self._deliver(SparkDied(reason, self._queries))
             for job in self._jobs.values():
                 job.set_result(JobEnd(reason, driver_died=True))
             self._jobs.clear()
@@ -107,6 +117,13 @@ class DriverSupervisor:
         if self.conf["spark.ui.enabled"] == "true" and group in self._jobs:
             self._say({"do": "counts", "group": group, "values": dict(values)})
 
+    def kill(self, reason: str) -> None:
+        """End Spark by force, with all that runs on it; then it is started again."""
+        if self._child is not None and self._child.poll() is None:
+            self._killed = reason
+            log.error("%s Spark's driver (process %d) is killed.", reason, self._child.pid)
+            self._child.kill()
+
     async def close(self, timeout: float) -> None:
         """End Spark: asked for, after ``timeout`` seconds by force."""
         self._closing = True
@@ -117,18 +134,23 @@ class DriverSupervisor:
             except subprocess.TimeoutExpired:
                 self._child.kill()
                 await asyncio.to_thread(self._child.wait)
-        # Java sees that its driver is gone, and ends; it may be past seeing anything.
-        if self._java is not None and not await self._java.ended(2.0):
+        await self._end_java()
+
+    async def _end_java(self) -> None:
+        """Java sees that its driver is gone, and ends; it may be past seeing anything."""
+        if self._java is not None and not await self._java.ended(JAVA_ENDS):
             self._java.kill()
-            await self._java.ended(2.0)
+            await self._java.ended(JAVA_ENDS)
 
     async def _once(self) -> str:
         """One life of a driver; the answer tells how it ended."""
         ours, theirs = socket.socketpair()
         env = await asyncio.to_thread(environment, self.conf)
+        kind = "queries" if self._queries else "hosted"
+        self._killed, self._java = "", None
         try:
             self._child = subprocess.Popen(
-                [sys.executable, "-m", "penstock.spark.driver", str(theirs.fileno())],
+                [sys.executable, "-m", "penstock.spark.driver", str(theirs.fileno()), kind],
                 pass_fds=(theirs.fileno(),),
                 env=env,
                 stdin=subprocess.DEVNULL,
@@ -138,7 +160,7 @@ class DriverSupervisor:
         finally:
             theirs.close()
         reader, self._writer = await asyncio.open_connection(sock=ours)
-        self._say({"do": "start", "conf": dict(self.conf)})
+        self._say({"do": "start", "conf": dict(self.conf), "warm_up": not self._queries})
         reason = ""
         try:
             while True:
@@ -148,7 +170,7 @@ class DriverSupervisor:
                         self._java = Process.open(message["pid"])
                     case "ready":
                         self.up.set_result(None)
-                        self._deliver(SparkReady(slots(self.conf)))
+                        self._deliver(SparkReady(slots(self.conf), self._queries))
                     case "ended" if message["group"] in self._jobs:
                         self._jobs.pop(message["group"]).set_result(JobEnd(message["error"]))
                     case "died":
@@ -161,7 +183,10 @@ class DriverSupervisor:
             self._writer.close()
             self._child.kill()
             code = await asyncio.to_thread(self._child.wait)
-        return reason or f"Spark's driver (process {self._child.pid}) {_ended(code)}."
+        if self._queries:
+            # What a query writes is written by Java: the query has not ended before.
+            await self._end_java()
+        return self._killed or reason or f"Spark's driver (process {self._child.pid}) {_ended(code)}."
 
     def _tell(self, state: str) -> None:
         if state != self.state:

@@ -60,7 +60,6 @@ class Shared:
 
     settings: HostSettings
     address: tuple[str, int]
-    driver: DriverSupervisor
     free: asyncio.Semaphore
     capacity: int
     deliver: Callable[[Any], None]
@@ -86,20 +85,21 @@ class Gate(Protocol):
 class HostedRun:
     living: asyncio.Task[None]
 
-    def __init__(self, spec: TaskSpec, shared: Shared, gate: Gate | None = None) -> None:
-        """As ``HostedTasks.run``."""
+    def __init__(self, spec: TaskSpec, shared: Shared, driver: DriverSupervisor, gate: Gate | None = None) -> None:
+        """As ``HostedTasks.run``, on the Spark application of this ``driver``."""
         loop = asyncio.get_running_loop()
         self.spec = spec
         self.id = TaskId(spec.connector, spec.task)
         self.key = ""
         """Of the submission that is expected; a process of an earlier one can't prove anything."""
-        self._shared = shared
+        self._shared, self._driver = shared, driver
         self._group = f"{self.id}/{spec.run}"
         self._query = spec.kind == "query"
         """Whether it runs in Spark's driver: not in a slot, and not in a process that is its own."""
         self._stop: asyncio.Future[None] = loop.create_future()
         self._admitted: asyncio.Future[Link] = loop.create_future()
         self._process: Process | None = None
+        self._job: asyncio.Future[JobEnd] | None = None
         self._enforcing: asyncio.Task[None] | None = None
         self._gate = gate
         self._told: asyncio.Future[TaskSpec] | None = None
@@ -157,8 +157,13 @@ class HostedRun:
             self._enforcing = asyncio.get_running_loop().create_task(self._enforce_stop(patience))
 
     def kill(self) -> None:
+        """By force. A query's work can't be told from that of others of its application: they end with it."""
         if self._process is not None:
             self._process.kill()
+        elif self._query and self._job is not None and not self._job.done():
+            self._driver.kill(f"Query {self.id} did not end when it was told to.")
+        elif self._admitted.done():
+            self._admitted.result().abandon()
 
     def send(self, message: Message) -> None:
         if self._admitted.done():
@@ -253,7 +258,7 @@ class HostedRun:
         """Bring it onto Spark until it is admitted, stopped, or can't be started. The answer is its job, if it has
         one.
         """
-        driver = self._shared.driver
+        driver = self._driver
         jars = await self._jars() if self._query else []
         while jars is not None and not self._stop.done():
             if not driver.up.done():
@@ -264,7 +269,7 @@ class HostedRun:
             self.key = secrets.token_hex(32)
             who = {"connector": self.id.connector, "task": self.id.task, "run": self.spec.run}
             payload = {"address": self._shared.address, "key": self.key, "who": who, "jars": jars}
-            job = driver.submit(
+            job = self._job = driver.submit(
                 self._group, f"Connector {self.id.connector}, task {self.id.task}", payload, self._query
             )
             outcomes = _either(job, self._admitted, self._stop)
@@ -314,7 +319,7 @@ class HostedRun:
                 self._heard(message)
         except TimeoutError:
             silent = True
-            self._shared.driver.cancel(self._group)
+            self._driver.cancel(self._group)
         if not (done or lost):
             reason = await self._reason(link, job, silent)
         if self._process is not None:
@@ -324,6 +329,8 @@ class HostedRun:
             if self._shared.exits is not None:
                 await self._shared.exits.take(self._process.pid)
         elif self._query and job is not None:
+            await asyncio.wait({job}, timeout=self._shared.settings.graceful + PATIENCE)
+            self.kill()
             await job
         elif not done:
             # Nobody can look after a process on another machine; but it ends before its lease does.
@@ -384,9 +391,7 @@ class HostedRun:
                 values = message["values"]
                 self._deliver(TaskMetrics(id, run, values))
                 self._kills = (self._kills[1], self._shared.out_of_memory.count())
-                self._shared.driver.show(
-                    self._group, {name: n for name, n in values.items() if name.endswith("-total")}
-                )
+                self._driver.show(self._group, {name: n for name, n in values.items() if name.endswith("-total")})
             case "log":
                 self._log(message)
 
@@ -405,7 +410,7 @@ class HostedRun:
         if self._admitted.done():
             log.error("Graceful stop of task %s failed.", self.id)
             self.send({"say": "abort"})
-        self._shared.driver.cancel(self._group)
+        self._driver.cancel(self._group)
         await asyncio.sleep(PATIENCE)
         self.kill()
 

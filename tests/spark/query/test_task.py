@@ -12,7 +12,16 @@ from typing import Any
 
 import pytest
 
-from penstock.core.model.tasks import SparkDied, SparkReady, TaskEnded, TaskFailed, TaskPaused, TaskRunning, TopicSeen
+from penstock.core.model.tasks import (
+    SparkDied,
+    SparkReady,
+    TaskEnded,
+    TaskFailed,
+    TaskLost,
+    TaskPaused,
+    TaskRunning,
+    TopicSeen,
+)
 from support.kafka.client import Kafka
 from support.spark.host import Hosted
 from support.spark.queries import COLUMNS, Sink, ids, make
@@ -256,9 +265,9 @@ def test_rows_are_written_once_when_spark_is_killed(sink: Callable[..., Sink], a
         one.produce(*make(50, 100))
         eventually(lambda: any("end" in metadata for _, metadata in one.committed().values()))
         time.sleep(after)
-        os.kill(one.hosted._driver._child.pid, signal.SIGKILL)
-        failed = [event for event in one.ended() if isinstance(event, TaskFailed)]
-        assert "ended with Spark" in failed[0].trace
+        os.kill(one.hosted._queries._child.pid, signal.SIGKILL)
+        lost = [event for event in one.ended() if isinstance(event, TaskLost)]
+        assert "ended with Spark" in lost[0].reason
         one.hosted.events.until(SparkDied)
         one.hosted.events.until(SparkReady)
         one.produce(*make(100, 110))

@@ -115,10 +115,14 @@ class SparkReady:
     """Spark has started (again); tasks that waited for it are being started."""
 
     slots: int
+    queries: bool = False
+    """Whether it is the application of queries, or that of hosted tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class SparkDied:
-    """Spark's driver has ended unexpectedly. The tasks that ran on it fail by themselves; it is being started again."""
+    """Spark's driver has ended unexpectedly. ``TaskLost`` follows for its tasks; it is being started again."""
 
     reason: str
+    queries: bool = False
+    """As of ``SparkReady``."""

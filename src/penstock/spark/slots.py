@@ -1,0 +1,55 @@
+"""How many tasks a Spark runs at a time, and how hosted tasks and queries divide the slots of a cluster."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+from penstock.api.errors import ConfigError
+
+
+def slots(conf: Mapping[str, str]) -> int:
+    """How many tasks this Spark runs at a time. Raises ConfigError where its configuration leaves that open."""
+    master = conf["spark.master"]
+    if master == "local":
+        return 1
+    if match := re.fullmatch(r"local\[\s*(\d+|\*)\s*(?:,\s*\d+\s*)?]", master):
+        return int(match[1]) if match[1] != "*" else os.cpu_count() or 1
+    if match := re.fullmatch(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*\d+\s*]", master):
+        return int(match[1]) * int(match[2])
+    if master.startswith("spark://"):
+        return _required(conf, "spark.cores.max", master)
+    return _required(conf, "spark.executor.instances", master) * int(conf.get("spark.executor.cores", "1"))
+
+
+def limit(conf: Mapping[str, str], number: int) -> dict[str, str]:
+    """The settings by which an application gets no more than so many slots of its cluster, in whole executors.
+
+    A local Spark has threads for slots, and shares them with no other.
+    """
+    master = conf["spark.master"]
+    if master.startswith("local"):
+        return {}
+    if master.startswith("spark://"):
+        return {"spark.cores.max": str(number)}
+    return {"spark.executor.instances": str(max(1, number // int(conf.get("spark.executor.cores", "1"))))}
+
+
+def with_retries(master: str, failures: str) -> str:
+    """A local Spark takes the number of its tasks' failures from its master alone, and without it retries nothing."""
+    if master == "local":
+        return f"local[1,{failures}]"
+    if match := re.fullmatch(r"local\[\s*(\d+|\*)\s*]", master):
+        return f"local[{match[1]},{failures}]"
+    return master
+
+
+def _required(conf: Mapping[str, str], key: str, master: str) -> int:
+    given = conf.get(key, "")
+    if not given.isdigit() or int(given) < 1:
+        raise ConfigError(
+            f"{key} is required with spark.master={master} (it is `{given}`): "
+            "the slots for tasks are counted by it, since a hosted task keeps its slot for as long as it runs."
+        )
+    return int(given)

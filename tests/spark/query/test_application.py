@@ -1,0 +1,131 @@
+"""The Spark application of queries, and that of hosted tasks beside it: neither takes the other with it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from penstock.core.model.tasks import SparkReady, TaskEnded, TaskId, TaskLost, TaskRunning
+from penstock.pipeline.task import TaskSpec
+from penstock.spark.settings import HostSettings
+from support.kafka.client import Kafka
+from support.process_tree import alive
+from support.spark.host import Hosted, started
+from support.spark.queries import COLUMNS, Sink, ids, make
+from support.tasks.runs import eventually
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+GRACEFUL = 2.0
+FATAL = {
+    "exit": "SELECT id, name, java_method('java.lang.System', 'exit', 3) AS x FROM records",
+    "memory": "SELECT id, name, length(concat_ws(',', collect_list(repeat('x', 200000000)))) AS x FROM "
+    "(SELECT id, name, explode(sequence(1, 20)) FROM records) GROUP BY id, name",
+}
+FOR_EVER = (
+    "SELECT id, name, java_method('org.apache.hadoop.util.ThreadUtil', 'sleepAtLeastIgnoreInterrupts', 3600000L) AS x "
+    "FROM records"
+)
+
+
+@pytest.fixture(scope="module")
+def own() -> Iterator[Hosted]:
+    """A Spark of this file, which stops tasks soon."""
+    with started(HostSettings(graceful=GRACEFUL)) as hosted:
+        yield hosted
+
+
+@pytest.fixture
+def ticking(own: Hosted, spec: Callable[..., TaskSpec]) -> Iterator[psutil.Process]:
+    """The process of a hosted task, which is the same at the end of the test, and still at work."""
+    one = spec()
+    id = TaskId(one.connector, 0)
+    own.run(one)
+    own.events.until(TaskRunning, id)
+    process = own._runs[id]._process
+    assert process is not None
+    task = psutil.Process(process.pid)
+    yield task
+    assert alive(task)
+    assert own.events.so_far(id) == []
+    own.stop(id)
+    assert not any(isinstance(event, TaskLost) for event in own.events.until(TaskEnded, id))
+
+
+@pytest.fixture
+def sink(own: Hosted, kafka: Kafka, tmp_path: Path) -> Callable[..., Sink]:
+    def make_sink(folder: str = "table", **config: str) -> Sink:
+        return Sink(own, kafka, kafka.create_topic(partitions=1), tmp_path / folder, schema=COLUMNS, **config)
+
+    return make_sink
+
+
+def queries(own: Hosted) -> Any:
+    assert own._queries is not None
+    return own._queries
+
+
+def lost(sink: Sink) -> TaskLost:
+    """The end of the sink's run."""
+    (found,) = (event for event in sink.ended() if isinstance(event, TaskLost))
+    return found
+
+
+def test_it_is_started_with_the_first_query(sink: Callable[..., Sink], own: Hosted, ticking: psutil.Process) -> None:
+    assert own._queries is None
+    with sink() as one:
+        one.start()
+        assert SparkReady(512, queries=True) in own.events.until(SparkReady)
+        assert queries(own)._child.pid != own._driver._child.pid
+
+
+def test_its_javas_death_loses_queries_alone(sink: Callable[..., Sink], own: Hosted, ticking: psutil.Process) -> None:
+    with sink() as one:
+        one.produce(*make(0, 10))
+        one.start()
+        one.wait(10)
+        os.kill(queries(own)._java.pid, signal.SIGKILL)
+        found = lost(one)
+        assert "The task ended with Spark" in found.reason
+        assert "The Spark application of queries: Spark's Java" in found.reason
+        assert not found.died
+        one.produce(*make(10, 20))
+        one.start()
+        assert ids(one.wait(20)) == list(range(20))
+
+
+@pytest.mark.parametrize("how", FATAL)
+def test_a_query_that_ends_its_java_ends_no_hosted_task(
+    sink: Callable[..., Sink], ticking: psutil.Process, how: str
+) -> None:
+    with sink(sql=FATAL[how]) as one:
+        one.produce(*make(0, 1))
+        one.start()
+        assert "Spark's Java" in lost(one).reason
+
+
+def test_a_query_that_does_not_end_is_killed_with_its_application(
+    sink: Callable[..., Sink], own: Hosted, ticking: psutil.Process
+) -> None:
+    with sink() as other, sink("hung", sql=FOR_EVER) as one:
+        other.produce(*make(0, 5))
+        other.start()
+        other.wait(5)
+        one.produce(*make(0, 1))
+        one.start()
+        eventually(lambda: any("end" in metadata for _, metadata in one.committed().values()))
+        java, began = psutil.Process(queries(own)._java.pid), time.monotonic()
+        one.stop()
+        assert time.monotonic() - began < GRACEFUL + 15
+        assert not alive(java)
+        assert f"Query {one.id} did not end when it was told to." in lost(other).reason
+        other.start()
+        other.produce(*make(5, 8))
+        assert ids(other.wait(8)) == list(range(8))
