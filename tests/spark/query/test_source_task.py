@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from penstock.connectors import SparkSource
-from penstock.core.model.tasks import SparkDied, SparkReady, TaskEnded, TaskFailed, TaskPaused, TopicSeen
+from penstock.core.model.tasks import SparkDied, SparkReady, TaskEnded, TaskFailed, TaskLost, TaskPaused, TopicSeen
 from support.kafka.client import Kafka
 from support.spark.host import Hosted
 from support.spark.queries import COLUMNS, Source, ids, make
@@ -93,8 +93,8 @@ def test_rows_are_written_once_when_spark_is_killed(source: Callable[..., Source
         one.start()
         one.batch(2)
         os.kill(one.hosted._queries._child.pid, signal.SIGKILL)
-        failed = [event for event in one.ended() if isinstance(event, TaskFailed)]
-        assert "ended with Spark" in failed[0].trace
+        lost = [event for event in one.ended() if isinstance(event, TaskLost)]
+        assert "ended with Spark" in lost[0].reason
         one.hosted.events.until(SparkDied)
         one.hosted.events.until(SparkReady)
         one.start()
