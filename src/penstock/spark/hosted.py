@@ -118,6 +118,11 @@ class HostedTasks:
         return self._driver
 
     @property
+    def query_driver(self) -> DriverSupervisor | None:
+        """The same of the application of queries; None until there is one."""
+        return self._queries
+
+    @property
     def runs(self) -> Mapping[TaskId, HostedRun]:
         """The runs that have not ended."""
         return MappingProxyType(self._runs)

@@ -147,7 +147,7 @@ class DriverSupervisor:
         ours, theirs = socket.socketpair()
         env = await asyncio.to_thread(environment, self.conf)
         kind = "queries" if self._queries else "hosted"
-        self._killed, self._java = "", None
+        self._killed = ""
         try:
             self._child = subprocess.Popen(
                 [sys.executable, "-m", "penstock.spark.driver", str(theirs.fileno()), kind],

@@ -92,7 +92,7 @@ def test_rows_are_written_once_when_spark_is_killed(source: Callable[..., Source
     with source(**rate, **{"option.rowsPerBatch": "5000", "sql": "SELECT value AS id FROM records"}) as one:
         one.start()
         one.batch(2)
-        os.kill(one.hosted._queries._child.pid, signal.SIGKILL)
+        os.kill(one.hosted.query_driver.process_id, signal.SIGKILL)
         lost = [event for event in one.ended() if isinstance(event, TaskLost)]
         assert "ended with Spark" in lost[0].reason
         one.hosted.events.until(SparkDied)

@@ -265,7 +265,7 @@ def test_rows_are_written_once_when_spark_is_killed(sink: Callable[..., Sink], a
         one.produce(*make(50, 100))
         eventually(lambda: any("end" in metadata for _, metadata in one.committed().values()))
         time.sleep(after)
-        os.kill(one.hosted._queries._child.pid, signal.SIGKILL)
+        os.kill(one.hosted.query_driver.process_id, signal.SIGKILL)
         lost = [event for event in one.ended() if isinstance(event, TaskLost)]
         assert "ended with Spark" in lost[0].reason
         one.hosted.events.until(SparkDied)
