@@ -134,11 +134,11 @@ class DriverSupervisor:
             except subprocess.TimeoutExpired:
                 self._child.kill()
                 await asyncio.to_thread(self._child.wait)
-        await self._end_java()
+        await self._end_java(JAVA_ENDS)
 
-    async def _end_java(self) -> None:
+    async def _end_java(self, patience: float) -> None:
         """Java sees that its driver is gone, and ends; it may be past seeing anything."""
-        if self._java is not None and not await self._java.ended(JAVA_ENDS):
+        if self._java is not None and not await self._java.ended(patience):
             self._java.kill()
             await self._java.ended(JAVA_ENDS)
 
@@ -185,7 +185,7 @@ class DriverSupervisor:
             code = await asyncio.to_thread(self._child.wait)
         if self._queries:
             # What a query writes is written by Java: the query has not ended before.
-            await self._end_java()
+            await self._end_java(0.0 if self._killed else JAVA_ENDS)
         return self._killed or reason or f"Spark's driver (process {self._child.pid}) {_ended(code)}."
 
     def _tell(self, state: str) -> None:

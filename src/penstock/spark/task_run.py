@@ -35,7 +35,7 @@ from penstock.spark.admission import Link
 from penstock.spark.channel import Message, RefusedError
 from penstock.spark.process import Process
 from penstock.spark.settings import HostSettings
-from penstock.spark.supervisor import DriverSupervisor, JobEnd
+from penstock.spark.supervisor import JAVA_ENDS, DriverSupervisor, JobEnd
 from penstock.spark.task_exit import (
     ExitStatuses,
     OutOfMemoryKills,
@@ -348,7 +348,8 @@ class HostedRun:
                 False,
             )
         if job is not None:
-            await asyncio.wait({job}, timeout=SETTLING)
+            # A query's job ends with Java, which is given its own time to end.
+            await asyncio.wait({job}, timeout=SETTLING + 2 * JAVA_ENDS if self._query else SETTLING)
             if job.done() and job.result().driver_died:
                 return f"The task ended with Spark ({where}): {job.result().error}", False
         words = f"The process of the task ended without a word ({where})"
