@@ -30,7 +30,7 @@ class Kill(StrEnum):
 
 def driver(worker: int) -> int:
     """The process of Spark's driver. Raises DemoError if there is none."""
-    if found := _first_below(worker, lambda process: "penstock.spark.driver" in process.cmdline()):
+    if found := _first_below(worker, lambda process: _drives_hosted_tasks(process.cmdline())):
         return found
     raise DemoError(f"The worker (process {worker}) has no process with Spark's driver now.")
 
@@ -57,3 +57,8 @@ def _first_below(pid: int, fits: Callable[[Process], bool]) -> int | None:
                 if fits(process):
                     return process.pid
     return None
+
+
+def _drives_hosted_tasks(command: list[str]) -> bool:
+    """Queries have a driver of their own."""
+    return "penstock.spark.driver" in command and command[-1] == "hosted"
