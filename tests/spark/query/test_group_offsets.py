@@ -12,8 +12,9 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.connectors import SparkSink
 from penstock.kafka.client_settings import connector_consumer, transactional_producer
-from penstock.kafka.clients import admin_like, new_consumer, new_producer
+from penstock.kafka.clients import new_consumer, new_producer
 from penstock.kafka.fencing import query_transactional_id
+from penstock.kafka.offsets.groups import committed_offsets
 from penstock.spark.query.sink.offsets import GroupOffsets
 from penstock.spark.query.sink.progress import Partition, Span
 from penstock.worker.offsets import Offsets
@@ -40,11 +41,11 @@ def run(worker: dict[str, str], connector: dict[str, str]) -> Iterator[Run]:
 
     def make() -> GroupOffsets:
         java = connector_consumer(worker, connector, "consumer")
-        opened.append(new_consumer(java))
+        opened.append(new_consumer({**java, "isolation.level": "read_committed"}))
         producer = new_producer(
             transactional_producer(worker, connector, "producer", query_transactional_id("queries", connector["name"]))
         )
-        return GroupOffsets(java["group.id"], admin_like(java), opened[-1], producer)
+        return GroupOffsets(lambda: committed_offsets(java, "lister", java["group.id"], 30), opened[-1], producer)
 
     yield make
     for consumer in opened:
@@ -176,7 +177,7 @@ class Refusing:
 
 def group_with(producer: Any) -> GroupOffsets:
     unused: Any = None
-    return GroupOffsets("g", unused, unused, producer)
+    return GroupOffsets(unused, unused, producer)
 
 
 @pytest.mark.parametrize("code", [KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError.COORDINATOR_NOT_AVAILABLE])

@@ -14,7 +14,6 @@ from confluent_kafka import KafkaError as BrokerError
 from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import AdminClient
 
-from kafka import KafkaAdminClient
 from kafka import TopicPartition as GroupPartition
 from kafka import errors as group_errors
 from penstock.api.errors import ConnectError
@@ -24,7 +23,7 @@ from penstock.kafka.admin import code_of, sentence
 from penstock.kafka.background import OnAnswer, in_background
 from penstock.kafka.client_settings import connector_admin, consumer_group
 from penstock.kafka.clients import new_admin
-from penstock.kafka.group.client import client_arguments
+from penstock.kafka.offsets.groups import committed_offsets, group_admin
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +102,8 @@ class SinkConnectorOffsets:
 
     def read(self, connector: Settings, on_done: OnAnswer[dict[TopicPartition, int]]) -> None:
         """What the group of this connector (its configuration, with ``name``) has committed, by topic and partition."""
-        self._work(connector, lambda admin, group: _committed(admin, group, connector["name"]), on_done)
+        group, settings, name = consumer_group(self._worker, connector), self._settings(connector), connector["name"]
+        in_background(f"offsets-{name}", lambda: _committed(settings, group, name), on_done)
 
     def write(
         self,
@@ -158,9 +158,7 @@ class SinkConnectorOffsets:
 
     def _forget(self, group: str, connector: Settings, partitions: Sequence[TopicPartition]) -> None:
         # librdkafka can delete single offsets, but its Python client has no function for that.
-        arguments = client_arguments(self._settings(connector), f"connector-worker-adminclient-{connector['name']}")
-        known = {name: value for name, value in arguments.items() if name in KafkaAdminClient.DEFAULT_CONFIG}
-        client = KafkaAdminClient(**known)
+        client = group_admin(self._settings(connector), f"connector-worker-adminclient-{connector['name']}")
         try:
             answers = client.delete_group_offsets(group, [GroupPartition(*each) for each in partitions])
         except group_errors.GroupIdNotFoundError:
@@ -172,17 +170,13 @@ class SinkConnectorOffsets:
                 raise error(f"{where.topic}-{where.partition}")
 
 
-def _committed(admin: AdminClient, group: str, name: str) -> dict[TopicPartition, int]:
+def _committed(settings: Settings, group: str, name: str) -> dict[TopicPartition, int]:
     try:
-        request = [ConsumerGroupTopicPartitions(group)]
-        future = admin.list_consumer_group_offsets(request, request_timeout=_TIMEOUT)[group]
-        answers = future.result().topic_partitions or []
-    except KafkaException as e:
-        if code_of(e) == BrokerError.GROUP_ID_NOT_FOUND:
-            return {}
-        cause = ConnectError(sentence(e))
-        raise ConnectError(f"Failed to retrieve consumer group offsets for sink connector {name}") from cause
-    found = {TopicPartition(a.topic, a.partition): a.offset for a in answers if a.error is None and a.offset >= 0}
+        found = committed_offsets(settings, f"connector-worker-adminclient-{name}", group, _TIMEOUT)
+    except group_errors.KafkaError as e:
+        raise ConnectError(f"Failed to retrieve consumer group offsets for sink connector {name}") from ConnectError(
+            str(e)
+        )
     return dict(sorted(found.items()))
 
 

@@ -17,10 +17,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
-from confluent_kafka.admin import AdminClient
 
+from kafka import errors as group_errors
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.kafka.clients import init_transactions
 from penstock.kafka.fencing import FENCING_IMPOSSIBLE
@@ -64,9 +64,10 @@ class GroupOffsets:
     subscribes. Raises KafkaError, a RetriableError where the brokers may recover.
     """
 
-    group: str
-    admin: AdminClient
+    known: Callable[[], Collection[Partition]]
+    """The partitions for which the group has offsets; raises kafka-python's errors."""
     consumer: Consumer
+    """One that reads only committed transactions: it waits for the end of those that commit offsets."""
     producer: Producer | None
     offsets: dict[Partition, int] = field(default_factory=dict)
     """What is committed, as far as this object has read or committed it."""
@@ -101,7 +102,10 @@ class GroupOffsets:
     def read(self, assigned: Collection[Partition]) -> Progress:
         """Where to continue in these partitions. All of the group's offsets are read, also those of other topics."""
         try:
-            committed = _tried("read", lambda: self._committed() | self._committed(assigned))
+            committed = _tried("read", lambda: self._committed(assigned))
+        except group_errors.KafkaError as e:
+            kind = RetriableError if e.retriable else ConnectError
+            raise kind(f"The offsets of the connector's group can't be listed: {e}") from e
         except KafkaException as e:
             raise failed("The offsets of the connector's group can't be read", e.args[0]) from broker_error(e.args[0])
         found = progress(committed, assigned)
@@ -117,21 +121,11 @@ class GroupOffsets:
         """Called after it has been written."""
         self._commit(span.end, dict.fromkeys(span.end, Note(version.epoch, version.number)))
 
-    def _committed(self, partitions: Collection[Partition] | None = None) -> dict[Partition, tuple[int, Note]]:
-        """What is committed for these partitions, or for all.
-
-        A partition whose first commit is not yet visible is an error only if it is asked for by name.
-        """
-        names = None if partitions is None else [TopicPartition(*partition) for partition in partitions]
-        request = [ConsumerGroupTopicPartitions(self.group, names)]
-        try:
-            # Not before the transactions of other clients have ended.
-            future = self.admin.list_consumer_group_offsets(request, require_stable=True, request_timeout=SECONDS)
-            answers = future[self.group].result().topic_partitions or []
-        except KafkaException as e:
-            if e.args[0].code() == BrokerError.GROUP_ID_NOT_FOUND:
-                return {}
-            raise
+    def _committed(self, assigned: Collection[Partition]) -> dict[Partition, tuple[int, Note]]:
+        """What is committed for all partitions of the group, those ``assigned`` among them."""
+        partitions = {*self.known(), *assigned}
+        wanted = [TopicPartition(*partition) for partition in sorted(partitions)]
+        answers = self.consumer.committed(wanted, timeout=SECONDS) if wanted else []
         for answer in answers:
             if answer.error is not None:
                 raise KafkaException(answer.error)

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 
 from penstock.api.errors import RetriableError
 from penstock.core.model.tasks import TaskId
-from penstock.kafka.client_settings import connector_consumer, transactional_producer
-from penstock.kafka.clients import admin_like, consumer_config, make_admin, new_consumer, new_producer
+from penstock.kafka.client_settings import connector_consumer, consumer_group, transactional_producer
+from penstock.kafka.clients import consumer_config, make_admin, new_consumer, new_producer
 from penstock.kafka.fencing import query_transactional_id
+from penstock.kafka.offsets.groups import committed_offsets
 from penstock.pipeline.chain import Chain, Resolve
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.dead_letters import make_queue, queue_of
@@ -29,7 +30,7 @@ from penstock.pipeline.sink.task import TOTALS
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
 from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.dataframes import full_text
-from penstock.spark.query.sink.offsets import GroupOffsets
+from penstock.spark.query.sink.offsets import SECONDS, GroupOffsets
 from penstock.spark.query.sink.query import LOOK_SECONDS, Input, Report, SinkQuery
 from penstock.spark.query.sink.settings import SinkSettings
 from penstock.spark.query.sink.target import Owner, target_of
@@ -73,7 +74,7 @@ def run_sink_query(
         if not await_start(control, host):
             return
         source = _input(spec, connector, settings, session, stack)
-        owner = Owner(spec.kafka_cluster_id, source.group.group, spec.connector)
+        owner = Owner(spec.kafka_cluster_id, consumer_group(spec.worker_config, connector), spec.connector)
         writer = BatchWriter(spec, settings, session, target_of(settings, owner, session))
         _run(spec, source, writer, control, host, entered)
 
@@ -92,9 +93,14 @@ def _input(
     stack.callback(consumer.close)
     transactional_id = query_transactional_id(spec.group_id, spec.connector)
     producer = new_producer(transactional_producer(worker, connector, f"connector-producer-{id}", transactional_id))
+    committing = new_consumer({**java, "isolation.level": "read_committed"})
+    stack.callback(committing.close)
+    group = GroupOffsets(
+        lambda: committed_offsets(java, java["client.id"], java["group.id"], SECONDS), committing, producer
+    )
     return Input(
         Topics(consumer, connector, java["auto.offset.reset"]),
-        GroupOffsets(java["group.id"], admin_like(java), consumer, producer),
+        group,
         KafkaReader(session, kafka_options(worker, connector)),
         consumer_config(java)["metadata.max.age.ms"] / 1000,
         settings,
