@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.java_gateway import launch_gateway
 
 from penstock.api.errors import ConnectError
-from penstock.spark.query.sink.folder import HadoopFolder
+from penstock.spark.query.folder import HadoopFolder
 
 pytestmark = pytest.mark.slow
 WAYS = ["publish_by_link", "publish_by_create", "publish_by_rename"]
-
-
-@pytest.fixture(scope="module")
-def java() -> Iterator[Any]:
-    gateway: Any = launch_gateway()
-    yield gateway.jvm
-    gateway.shutdown()
-    gateway.proc.stdin.close()
-    gateway.proc.wait(30)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.api.errors import ConnectError
-from penstock.spark.query.sink.folder import Folder
+from penstock.spark.query.folder import Folder
 from penstock.spark.query.sink.progress import Version
 from penstock.spark.query.sink.settings import SinkSettings
 

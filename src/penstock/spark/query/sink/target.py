@@ -16,8 +16,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 
 from penstock.api.errors import ConnectError
+from penstock.spark.query.folder import folder_of
 from penstock.spark.query.sink.files import Files, folder_name
-from penstock.spark.query.sink.folder import folder_of
 from penstock.spark.query.sink.progress import Version
 from penstock.spark.query.sink.settings import IN_FOLDERS, SinkSettings
 

@@ -4,33 +4,48 @@ Connect's offset, the number of the last batch that is in the topic, is the trut
 is begun and once more after its offset is committed, so the folder is one batch ahead at most, and that batch has the
 same rows when it is sent again. When an operator alters the offset, the folder is reset to it, if it
 reaches so far back.
+
+The folder says whose it is, so that a connector of the same name in another cluster does not use it too.
 """
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from penstock.api.errors import ConnectError
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from penstock.spark.query.folder import HadoopFolder
 
 log = logging.getLogger(__name__)
 
+OWNER = "penstock-owner"
+"""The file that says whose the checkpoint is."""
 BEGUN, DONE = "offsets", "commits"
 """Spark's names of its two logs, folders with one file for each batch."""
 
 
-class Checkpoint:
-    """Of one connector, whose folder has its name. Methods raise what Spark's file systems raise."""
+def folder_name(connector: str) -> str:
+    """The name of the connector's folder: of none that is another folder's, as ``..`` is."""
+    quoted = quote(connector, safe="")
+    return quoted.replace(".", "%2E") if set(quoted) <= {"."} else quoted
 
-    def __init__(self, session: SparkSession, location: str, connector: str) -> None:
-        self.path = f"{location.rstrip('/')}/{quote(connector, safe='')}"
-        jvm: Any = session._jvm
+
+def owner_of(cluster: str, group: str) -> str:
+    """The cluster whose connector it is: the id of its Kafka and the worker group, if any."""
+    return f"Kafka cluster {cluster or '?'}, group {group or '?'}"
+
+
+class Checkpoint:
+    """Of one connector, whose folder has its name. Methods raise what the file system raises."""
+
+    def __init__(self, jvm: Any, configuration: Any, location: str, connector: str, owner: str) -> None:
+        """``configuration``: Hadoop's. ``owner``: the cluster of the connector, as ``owner_of`` names it."""
+        self.path = f"{location.rstrip('/')}/{folder_name(connector)}"
+        self._owner = owner
+        self._folder = HadoopFolder(jvm, configuration, self.path)
         self._name = jvm.org.apache.hadoop.fs.Path
-        self._files = self._name(self.path).getFileSystem(session.sparkContext._jsc.hadoopConfiguration())
+        self._files = self._name(self.path).getFileSystem(configuration)
 
     def follow(self, committed: int | None) -> None:
         """Called before the query starts: continue after this batch (-1: with the first), or start over if there
@@ -38,11 +53,13 @@ class Checkpoint:
 
         Raises ConnectError if that can't be done.
         """
+        self._claim()
         begun, done = self._batches(BEGUN), self._batches(DONE)
         if committed is None:
             if done:
                 log.info("There is no source offset; emptying %s and starting the query from the beginning", self.path)
-                self._files.delete(self._name(self.path), True)
+                self._folder.delete("")
+                self._claim()
             return
         if committed >= 0 and committed not in begun:
             known = f"knows batches {begun[0]} to {begun[-1]} only" if begun else "knows no batch"
@@ -54,6 +71,17 @@ class Checkpoint:
             for batch in reversed(self._batches(log_name)):
                 if batch > last:
                     self._files.delete(self._name(f"{self.path}/{log_name}/{batch}"), False)
+
+    def _claim(self) -> None:
+        if self._folder.publish(OWNER, self._owner):
+            return
+        owner = self._folder.read(OWNER)
+        if owner != self._owner:
+            raise ConnectError(
+                f"The checkpoint {self.path} belongs to the connector of this name in another cluster ({owner}; this "
+                f"one is {self._owner}). Set another checkpoint.location. If the connector has moved here from that "
+                f"cluster, delete {self._folder.full(OWNER)}"
+            )
 
     def _batches(self, log_name: str) -> list[int]:
         folder = self._name(f"{self.path}/{log_name}")

@@ -27,7 +27,7 @@ from penstock.pipeline.source.offsets import SourceTaskOffsets
 from penstock.pipeline.source.task import run_source_task
 from penstock.pipeline.task import TaskHost, TaskSpec
 from penstock.spark.query.dataframes import VIEW, declared, mapped, narrowed, root_cause
-from penstock.spark.query.source.checkpoint import Checkpoint
+from penstock.spark.query.source.checkpoint import Checkpoint, owner_of
 from penstock.spark.query.source.pausing import BetweenBatches
 from penstock.spark.query.source.schemas import Records
 from penstock.spark.query.source.settings import BATCH, BOUNDARY, SourceSettings, batch_of, source_partition
@@ -48,7 +48,8 @@ def run_source_query(
     entered: Callable[[], None] = lambda: None,
 ) -> None:
     """Run the task until it is stopped: ``run_source_task``, with ``session`` and ``entered`` of ``run_sink_query``."""
-    task = QuerySource(TaskId(spec.connector, spec.task), session, control, entered)
+    owner = owner_of(spec.kafka_cluster_id, spec.group_id)
+    task = QuerySource(TaskId(spec.connector, spec.task), session, control, entered, owner)
     connector = {**spec.connector_config, BOUNDARY: "connector"}
     try:
         run_source_task(replace(spec, connector_config=connector), lambda: task, control, host, resolve)
@@ -70,8 +71,12 @@ class _OverError(Exception):
 class QuerySource(SourceTask):
     java_name = "penstock.connectors.SparkSourceTask"
 
-    def __init__(self, id: TaskId, session: SparkSession, control: BetweenBatches, entered: Callable[[], None]) -> None:
+    def __init__(
+        self, id: TaskId, session: SparkSession, control: BetweenBatches, entered: Callable[[], None], owner: str
+    ) -> None:
+        """``owner``: see ``checkpoint.owner_of``."""
         self._id, self._session, self._control, self._entered = id, session, control, entered
+        self._owner = owner
         self._query: Any = None
         self._failure: BaseException | None = None
         self._held: Any = None
@@ -93,7 +98,7 @@ class QuerySource(SourceTask):
         try:
             stream = self._stream()
             self._records = Records(self._shaped(stream).schema, self._settings.key)
-            checkpoint = Checkpoint(self._session, self._settings.checkpoint, self._id.connector)
+            checkpoint = self._checkpoint()
             checkpoint.follow(known)
             self._receiver = Receiver(str(self._session.sparkContext.getConf().get("spark.driver.host")))
             self._query = (
@@ -154,6 +159,10 @@ class QuerySource(SourceTask):
         if self._query is not None:
             with contextlib.suppress(Exception):
                 self._query.stop()
+
+    def _checkpoint(self) -> Checkpoint:
+        configuration = self._session.sparkContext._jsc.hadoopConfiguration()
+        return Checkpoint(self._session._jvm, configuration, self._settings.checkpoint, self._id.connector, self._owner)
 
     def _look(self) -> None:
         if not self._query.isActive and self._failure is None and not self._stopped:

@@ -1,0 +1,23 @@
+"""A Java with Spark's classes, for what needs file systems of Hadoop and no Spark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pyspark.java_gateway import launch_gateway
+
+from penstock.embedded import java_home
+
+
+@pytest.fixture(scope="session")
+def java() -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(os.environ, "JAVA_HOME", str(java_home()))
+        gateway: Any = launch_gateway()
+    yield gateway.jvm
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(30)

@@ -1,0 +1,62 @@
+"""Whose checkpoint a folder is, without Spark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.api.errors import ConnectError
+from penstock.spark.query.source.checkpoint import BEGUN, DONE, Checkpoint, owner_of
+
+pytestmark = pytest.mark.slow
+
+Make = Callable[..., Checkpoint]
+
+
+@pytest.fixture
+def checkpoint(java: Any, tmp_path: Path) -> Make:
+    def make(connector: str, cluster: str = "k1", group: str = "g") -> Checkpoint:
+        configuration = java.org.apache.hadoop.conf.Configuration()
+        return Checkpoint(java, configuration, (tmp_path / "all").as_uri(), connector, owner_of(cluster, group))
+
+    return make
+
+
+def batches(folder: Path, *numbers: int) -> None:
+    """Spark's logs of these batches."""
+    for log in (BEGUN, DONE):
+        (folder / log).mkdir(parents=True)
+        for number in numbers:
+            (folder / log / str(number)).write_text("v1")
+
+
+@pytest.mark.parametrize("connector", ["..", "."])
+def test_a_connector_named_like_another_folder_has_one_of_its_own(
+    checkpoint: Make, tmp_path: Path, connector: str
+) -> None:
+    batches(tmp_path, 0, 1)
+    batches(tmp_path / "all", 0, 1)
+    checkpoint(connector).follow(None)
+    checkpoint(connector).follow(-1)
+    for folder in (tmp_path, tmp_path / "all"):
+        assert sorted(each.name for each in (folder / DONE).iterdir()) == ["0", "1"]
+
+
+@pytest.mark.parametrize("other", [{"cluster": "k2"}, {"group": "h"}])
+def test_the_checkpoint_of_a_connector_in_another_cluster_is_not_touched(
+    checkpoint: Make, tmp_path: Path, other: dict[str, str]
+) -> None:
+    folder = tmp_path / "all" / "c"
+    checkpoint("c").follow(None)
+    batches(folder, 0, 1)
+    with pytest.raises(ConnectError, match=re.escape("belongs to the connector of this name in another cluster")):
+        checkpoint("c", **other).follow(None)
+    assert sorted(each.name for each in (folder / DONE).iterdir()) == ["0", "1"]
+    checkpoint("c").follow(None)
+    assert not (folder / DONE).exists()
+    with pytest.raises(ConnectError, match="in another cluster"):
+        checkpoint("c", **other).follow(None)
