@@ -25,7 +25,7 @@ from penstock.api.errors import ConnectError, RetriableError
 from penstock.kafka.clients import init_transactions
 from penstock.kafka.fencing import FENCING_IMPOSSIBLE
 from penstock.pipeline.broker_errors import broker_error, is_fenced
-from penstock.spark.query.sink.progress import Note, Partition, Progress, Span, Version, progress
+from penstock.spark.query.sink.progress import Committed, Note, Partition, Progress, Span, Version, progress
 
 log = logging.getLogger(__name__)
 
@@ -101,16 +101,19 @@ class GroupOffsets:
 
     def read(self, assigned: Collection[Partition]) -> Progress:
         """Where to continue in these partitions. All of the group's offsets are read, also those of other topics."""
-        try:
-            committed = _tried("read", lambda: self._committed(assigned))
-        except group_errors.KafkaError as e:
-            kind = RetriableError if e.retriable else ConnectError
-            raise kind(f"The offsets of the connector's group can't be listed: {e}") from e
-        except KafkaException as e:
-            raise failed("The offsets of the connector's group can't be read", e.args[0]) from broker_error(e.args[0])
-        found = progress(committed, assigned)
+        found = progress(self._read(assigned), assigned)
         self.offsets = dict(found.offsets)
         return found
+
+    def renew(self) -> None:
+        """Commit all that the group has once more.
+
+        Brokers delete the offsets of a group without members ``offsets.retention.minutes`` after their commit.
+        """
+        self.claim()
+        if committed := self._read(()):
+            offsets = {partition: offset for partition, (offset, _) in committed.items()}
+            self._commit(offsets, {partition: note for partition, (_, note) in committed.items()})
 
     def begin(self, version: Version, span: Span) -> None:
         """Called before a batch is written."""
@@ -120,6 +123,15 @@ class GroupOffsets:
     def done(self, version: Version, span: Span) -> None:
         """Called after it has been written."""
         self._commit(span.end, dict.fromkeys(span.end, Note(version.epoch, version.number)))
+
+    def _read(self, assigned: Collection[Partition]) -> Committed:
+        try:
+            return _tried("read", lambda: self._committed(assigned))
+        except group_errors.KafkaError as e:
+            kind = RetriableError if e.retriable else ConnectError
+            raise kind(f"The offsets of the connector's group can't be listed: {e}") from e
+        except KafkaException as e:
+            raise failed("The offsets of the connector's group can't be read", e.args[0]) from broker_error(e.args[0])
 
     def _committed(self, assigned: Collection[Partition]) -> dict[Partition, tuple[int, Note]]:
         """What is committed for all partitions of the group, those ``assigned`` among them."""

@@ -64,6 +64,8 @@ class Note:
             return cls()  # another client's metadata
 
     def text(self) -> str:
+        if not self.epoch:
+            return ""
         known = {"epoch": self.epoch, "version": self.number}
         return orjson.dumps(known if self.end is None else {**known, "end": self.end}).decode()
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.api.errors import ConnectError, KafkaError
+from penstock.api.errors import ConnectError, KafkaError, RetriableError
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskControl
 from penstock.pipeline.topics import ActiveTopics
@@ -36,6 +36,9 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS = 0.25
 """How often the loop checks the query and the control."""
 NO_TOPIC_SECONDS = 1.0
+RENEW_SECONDS = 3600.0
+"""How often the offsets are committed again; brokers keep them for days (``offsets.retention.minutes``)."""
+RETRY_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,8 @@ class SinkQuery:
         """The latest timestamp of a record that was read."""
         self._working = threading.Lock()
         """Held while a batch is written."""
+        self._renewal = 0.0
+        """When the offsets are to be committed again, by the monotonic clock."""
         self._ending = False
         self._failure: BaseException | None = None
 
@@ -127,6 +132,20 @@ class SinkQuery:
         # The group was reset, or altered in all partitions: the numbers continue those that the target knows.
         return Progress(new_epoch(later.number), progress.offsets)
 
+    def renew(self) -> None:
+        """Called by the task's thread, also while it is paused: commits the offsets again if it is time."""
+        now = time.monotonic()
+        if now < self._renewal or not self._working.acquire(blocking=False):
+            return
+        try:
+            self._input.group.renew()
+            self._renewal = now + RENEW_SECONDS
+        except RetriableError as error:
+            log.warning("The offsets of %s could not be committed again; retrying: %s", self._name, error)
+            self._renewal = now + RETRY_SECONDS
+        finally:
+            self._working.release()
+
     def measure(self) -> None:
         """Set the gauges of the distance to the ends of the partitions, as hosted sinks have them."""
         position = dict(self._position)
@@ -158,6 +177,7 @@ class SinkQuery:
         while not (self._control.stopping or self._control.pausing):
             now = time.monotonic()
             self._report.metrics.tick(now)
+            self.renew()
             if self._failure is not None:
                 return
             if not query.isActive:

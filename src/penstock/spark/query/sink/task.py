@@ -27,7 +27,7 @@ from penstock.pipeline.dead_letters import make_queue, queue_of
 from penstock.pipeline.errors import RETRY_DELAY_MIN, ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink.task import TOTALS
-from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
+from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec
 from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.sink.offsets import SECONDS, GroupOffsets
@@ -44,6 +44,8 @@ log = logging.getLogger(__name__)
 
 MOST_PATIENCE = 30.0
 """Seconds between two starts of a query that does not reach the brokers, at most."""
+PAUSED_SECONDS = 60.0
+"""How often a paused task looks whether its offsets are to be committed again."""
 _PASSING = re.compile(
     r"org\.apache\.kafka\.common\.errors\.(Timeout|Disconnect|Network|LeaderNotAvailable|NotLeaderOrFollower|"
     r"CoordinatorNotAvailable|CoordinatorLoadInProgress|NotCoordinator|BrokerNotAvailable|UnknownTopicOrPartition)"
@@ -71,8 +73,6 @@ def run_sink_query(
         # A wrong setting fails the task now, not with the first record.
         stack.callback(Conversion.build(connector, spec.worker_config, resolve).close)
         stack.callback(Chain.build(connector, resolve).close)
-        if not await_start(control, host):
-            return
         source = _input(spec, connector, settings, session, stack)
         owner = Owner(spec.kafka_cluster_id, consumer_group(spec.worker_config, connector), spec.connector)
         writer = BatchWriter(spec, settings, session, target_of(settings, owner, session))
@@ -138,11 +138,12 @@ def _run(
 
     metrics.before_report = measure
     log.info("%s Sink task finished initialization and start", id)
-    host.running()
+    if not control.pausing:
+        host.running()
     patience = 1.0
     while not control.stopping:
         if control.pausing:
-            await_start(control, host)
+            _pause(control, host, query)
             if not control.stopping:
                 host.running(group.unfenced)
             continue
@@ -163,6 +164,14 @@ def _run(
                 _wait(control, metrics, delay)
             else:
                 raise
+
+
+def _pause(control: TaskControl, host: TaskHost, query: SinkQuery) -> None:
+    """Wait for the end of a pause."""
+    host.paused()
+    while control.pausing and not control.stopping:
+        query.renew()
+        control.wait(PAUSED_SECONDS)
 
 
 def _wait(control: TaskControl, metrics: Metrics, seconds: float) -> None:

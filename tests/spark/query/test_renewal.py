@@ -1,0 +1,77 @@
+"""A sink's query keeps its offsets, though nothing arrives for longer than brokers keep them."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from penstock.api.errors import RetriableError
+from penstock.kafka.client_settings import connector_consumer, transactional_producer
+from penstock.kafka.clients import new_consumer, new_producer
+from penstock.kafka.offsets.groups import committed_offsets
+from penstock.pipeline.task import TaskControl, TaskSpec
+from penstock.spark.query.sink import query as sink_query
+from penstock.spark.query.sink import task
+from penstock.spark.query.sink.offsets import GroupOffsets
+from penstock.spark.query.sink.progress import Span
+from penstock.spark.query.sink.query import Input
+from support.kafka.client import Kafka
+from support.tasks.runs import MemoryHost, eventually, new_name
+
+
+class Group:
+    def __init__(self) -> None:
+        self.unfenced, self.renewals = None, 0
+
+    def renew(self) -> None:
+        self.renewals += 1
+        if self.renewals == 1:
+            raise RetriableError("no broker answers")
+
+
+def test_a_paused_task_commits_its_offsets_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name in ((task, "PAUSED_SECONDS"), (sink_query, "RENEW_SECONDS"), (sink_query, "RETRY_SECONDS")):
+        monkeypatch.setattr(module, name, 0.01)
+    group: Any = Group()
+    nothing: Any = None
+    source = Input(nothing, group, nothing, 60.0, nothing)
+    spec = TaskSpec(
+        connector="c",
+        task=0,
+        run=1,
+        kind="query",
+        task_class="",
+        config={},
+        connector_config={},
+        worker_config={},
+        paused=True,
+    )
+    control, host = TaskControl(pausing=True), MemoryHost()
+    thread = threading.Thread(target=task._run, args=(spec, source, nothing, control, host, lambda: None))
+    thread.start()
+    eventually(lambda: group.renewals >= 3)
+    control.stop()
+    thread.join(10)
+    assert host.states == ["paused"]
+
+
+@pytest.mark.integration
+def test_offsets_are_committed_again_as_they_are(kafka: Kafka) -> None:
+    worker, connector = {"bootstrap.servers": kafka.bootstrap}, {"name": new_name("query")}
+    java = connector_consumer(worker, connector, "consumer")
+    consumer = new_consumer({**java, "isolation.level": "read_committed"})
+    producer = new_producer(transactional_producer(worker, connector, "producer", connector["name"]))
+    group = GroupOffsets(lambda: committed_offsets(java, "lister", java["group.id"], 30), consumer, producer)
+    group.renew()
+    partition, other = (kafka.create_topic(), 0), (kafka.create_topic(), 0)
+    version = group.read([partition, other]).version.next()
+    group.begin(version, Span({partition: 0, other: 3}, {partition: 5, other: 4}))
+    before = group.read([partition])
+    group.renew()
+    assert group.read([partition]) == before
+    group.done(version, Span({partition: 0, other: 3}, {partition: 5, other: 4}))
+    group.renew()
+    assert group.read([partition, other]).version == version
+    consumer.close()
