@@ -141,7 +141,7 @@ def test_it_follows_connects_offset_as_far_as_it_can(source: Callable[..., Sourc
         shutil.rmtree(one.checkpoint)
         (failed,) = [event for event in one.start(until=TaskEnded) if isinstance(event, TaskFailed)]
         one.running = False
-        told = f"batch 2 is in the topic, but the checkpoint {one.checkpoint}/{one.name} knows no batch. Bring"
+        told = f"batch 2 is in the topic, but the checkpoint {one.checkpoint}/{one.name} knows no batch. Restore"
         assert told in failed.trace
 
 
