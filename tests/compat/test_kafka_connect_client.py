@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,4 +20,16 @@ GOLDEN = Path(__file__).parent / "golden" / "kafka-connect-client.json"
 def test_every_verb_gives_what_it_gives_with_java(bootstrap: str, tmp_path: Path) -> None:
     require(JARS)
     with WorkerProcess(bootstrap, tmp_path) as worker:
-        assert play(str(worker.http.base_url).rstrip("/")) == json.loads(GOLDEN.read_text())
+        played = play(str(worker.http.base_url).rstrip("/"))
+        assert without_confluents(played) == json.loads(GOLDEN.read_text())
+
+
+def without_confluents(answer: Any) -> Any:
+    """Java's cluster had none of Confluent's converters, which are among the recommended values here."""
+    match answer:
+        case dict():
+            return {key: without_confluents(value) for key, value in answer.items()}
+        case list():
+            kept = [value for value in answer if not (isinstance(value, str) and value.startswith("io.confluent."))]
+            return [without_confluents(value) for value in kept]
+    return answer
