@@ -21,7 +21,8 @@ def test_tasks_say_that_spark_has_no_room_and_run_when_it_has_some(spec: Callabl
     with suppress(OSError), filler.open("wb", buffering=0) as file:
         while True:
             file.write(bytes(4096))
-    hosted = Hosted(HostSettings(spark={"spark.local.dir": str(full_disk)}))
+    # With encryption Spark writes no file before a task runs, and would start.
+    hosted = Hosted(HostSettings(spark={"spark.local.dir": str(full_disk), "spark.io.encryption.enabled": "false"}))
     hosted.start()
     try:
         one = spec()

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
@@ -29,8 +30,10 @@ from penstock.core.model.tasks import (
     TopicSeen,
 )
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
+from penstock.spark import supervisor
 from penstock.spark.channel import RefusedError, TaskChannel
-from penstock.spark.task_run import NotConfirmedError
+from penstock.spark.run.hosted_run import NotConfirmedError
+from penstock.spark.tls import identity
 from support.kafka.client import Kafka
 from support.process_tree import alive, descendants
 from support.waiting import until
@@ -230,7 +233,7 @@ def test_only_the_expected_attempt_of_the_expected_run_is_admitted_and_only_once
 
     def refusal(key: str = key, **different: object) -> str:
         with pytest.raises(RefusedError) as refused:
-            TaskChannel.connect(address, key, who | different)
+            TaskChannel.connect(address, identity().fingerprint, key, who | different)
         return str(refused.value)
 
     assert "has been admitted already" in refusal()
@@ -358,6 +361,50 @@ def test_javas_death_is_sparks_death(hosted: Any, spec: Spec) -> None:
     assert f"Spark's Java (process {java}) ended" in hosted.events.until(SparkDied)[-1].reason
     lost, _ = hosted.events.until(TaskEnded, id_of(one))
     assert "ended with Spark" in lost.reason
+    hosted.events.until(SparkReady)
+
+
+@pytest.mark.parametrize("which", ["driver", "java"])
+def test_a_spark_that_is_frozen_is_killed_when_a_task_is_to_start(
+    hosted: Any, spec: Spec, monkeypatch: pytest.MonkeyPatch, which: str
+) -> None:
+    monkeypatch.setattr(supervisor, "UNANSWERED", 2)
+    one, two = spec(), spec()
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    task = psutil.Process(process_of(hosted, one))
+    processes = [psutil.Process(pid) for pid in (hosted.driver.process_id, hosted.driver.java_id)]
+    frozen = processes[which == "java"]
+    frozen.suspend()
+    # A task that runs needs nothing of Spark.
+    time.sleep(4 * supervisor.PING)
+    assert alive(frozen)
+    assert alive(task)
+    assert hosted.events.so_far(id_of(one)) == []
+    hosted.run(two)
+    assert "it is frozen, or it hangs" in hosted.events.until(SparkDied)[-1].reason
+    monkeypatch.undo()  # its successor may be slow on a busy machine
+    lost, _ = hosted.events.until(TaskEnded, id_of(one))
+    assert isinstance(lost, TaskLost)
+    assert not lost.died
+    hosted.events.until(TaskRunning, id_of(two))
+    assert not any(map(alive, [*processes, task]))
+    hosted.stop(id_of(two))
+    hosted.events.until(TaskEnded, id_of(two))
+
+
+def test_a_spark_that_is_frozen_is_killed_when_a_task_does_not_end(
+    hosted: Any, spec: Spec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "UNANSWERED", 2)
+    one = spec("deaf")
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    psutil.Process(hosted.driver.java_id).suspend()
+    hosted.stop(id_of(one), timeout=0.5)
+    assert "it is frozen, or it hangs" in hosted.events.until(SparkDied)[-1].reason
+    monkeypatch.undo()  # its successor may be slow on a busy machine
+    hosted.events.until(TaskEnded, id_of(one))
     hosted.events.until(SparkReady)
 
 

@@ -33,3 +33,4 @@ def test_a_log4j_configuration_of_the_user_stays_in_force(tmp_path: Path) -> Non
         hosted.events.until(TaskEnded)
         wanted = ("ERROR org.apache.spark.executor.Executor", "ERROR org.apache.spark.scheduler.TaskSetManager")
         until(lambda: all(line in log.read_text() for line in wanted), f"{wanted} in {log}", 30)
+    assert [line for line in wanted if line not in log.read_text()] == []

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -27,11 +29,16 @@ from penstock.spark.channel import (
     proof,
     proves,
 )
+from penstock.spark.tls import Identity
 
 log = logging.getLogger(__name__)
 
 PATIENCE = 10.0
-"""Seconds that a connection has for the proof of its key."""
+"""Seconds that a connection has for TLS, and then for the proof of its key."""
+STRANGERS = 256
+"""Connections at most that have proved nothing."""
+RETRY = 0.1
+"""Seconds before another attempt to accept a connection."""
 GRACE = 0.5
 """Seconds for reading what a task has said before its lease was found to have run out."""
 
@@ -102,35 +109,100 @@ async def receive(reader: asyncio.StreamReader, limit: int) -> Message:
     return decode(await reader.readexactly(frame_size(header, limit)))
 
 
-async def welcome(
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
-    key_of: Callable[[Message], str | None],
-    ready: Callable[[Message], asyncio.Future[Any] | None],
-    admit: Callable[[Message, Link], Message],
-) -> None:
-    """Admit a connection or refuse it. ``ready`` is awaited before, whatever its outcome; ``admit`` returns the message
-    for the task, or raises RefusedError.
+@dataclass(slots=True)
+class Reception:
+    """Takes the connections of tasks: admits each or refuses it.
+
+    What has not proved who it is may say little and has ``PATIENCE``; when there are too many such connections, the
+    oldest is given up.
     """
-    try:
-        keep_alive(writer.get_extra_info("socket"))
-        who, shown = await _presented(reader, writer, key_of)
-        waited_for = ready(who)
-        if waited_for is not None and not waited_for.done():
-            await asyncio.wait({waited_for})
-            # It has to be there still: its lease begins with what it says now.
-            who, shown = await _presented(reader, writer, key_of)
+
+    identity: Identity
+    key_of: Callable[[Message], str | None]
+    ready: Callable[[Message], asyncio.Future[Any] | None]
+    """Awaited before the admission, whatever its outcome."""
+    admit: Callable[[Message, Link], Message]
+    """Returns the message for the task, or raises RefusedError."""
+    _strangers: dict[asyncio.Task[None], None] = field(default_factory=dict)
+    _known: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def serve(self, listening: socket.socket) -> None:
+        """Until it is cancelled."""
+        loop = asyncio.get_running_loop()
+        listening.setblocking(False)
         try:
-            admitted = admit(who, Link(reader, writer, who))
-        except RefusedError as refusal:
-            log.info("Refused %s: %s", who, refusal)
+            while True:
+                try:
+                    connection, _ = await loop.sock_accept(listening)
+                except OSError as error:
+                    # Gone before it was accepted, or no descriptor for it.
+                    log.debug("A task's connection could not be accepted: %s", error)
+                    await asyncio.sleep(RETRY)
+                    continue
+                if len(self._strangers) >= STRANGERS:
+                    next(iter(self._strangers)).cancel()
+                meeting = loop.create_task(self._meet(connection))
+                self._strangers[meeting] = None
+                meeting.add_done_callback(self._over)
+                await asyncio.sleep(0)  # for the one that is given up
+        finally:
+            listening.close()
+
+    async def _meet(self, connection: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader()
+        protocol = asyncio.StreamReaderProtocol(reader)
+        try:
+            keep_alive(connection)
+            transport, _ = await loop.connect_accepted_socket(
+                lambda: protocol,
+                connection,
+                ssl=self.identity.context,
+                ssl_handshake_timeout=PATIENCE,
+                ssl_shutdown_timeout=PATIENCE,
+            )
+        except OSError as error:
+            connection.close()
+            log.debug("A connection to the tasks' port did not agree on TLS: %s", error)
+            return
+        except BaseException:
+            connection.close()
             raise
-        writer.write(encode({"admitted": admitted, "proof": shown}))
-    except RefusedError as refusal:
-        writer.write(encode({"refused": str(refusal)}))
-        writer.close()
-    except (OSError, asyncio.IncompleteReadError):
-        writer.close()
+        writer = asyncio.StreamWriter(transport, protocol, reader, loop)
+        try:
+            await self._welcome(reader, writer)
+        except BaseException:
+            transport.abort()
+            raise
+
+    async def _welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            who, shown = await _presented(reader, writer, self.key_of)
+            if (meeting := asyncio.current_task()) in self._strangers:
+                del self._strangers[meeting]
+                self._known.add(meeting)
+            waited_for = self.ready(who)
+            if waited_for is not None and not waited_for.done():
+                await asyncio.wait({waited_for})
+                # It has to be there still: its lease begins with what it says now.
+                who, shown = await _presented(reader, writer, self.key_of)
+            try:
+                admitted = self.admit(who, Link(reader, writer, who))
+            except RefusedError as refusal:
+                log.info("Refused %s: %s", who, refusal)
+                raise
+            writer.write(encode({"admitted": admitted, "proof": shown}))
+        except RefusedError as refusal:
+            writer.write(encode({"refused": str(refusal)}))
+            writer.close()
+        except (OSError, asyncio.IncompleteReadError):
+            writer.close()
+
+    def _over(self, meeting: asyncio.Task[None]) -> None:
+        self._strangers.pop(meeting, None)
+        self._known.discard(meeting)
+        if not meeting.cancelled() and (error := meeting.exception()) is not None:
+            log.error("The connection of a task was given up", exc_info=error)
 
 
 async def _presented(

@@ -13,6 +13,7 @@ import importlib
 import importlib.util
 import os
 import pkgutil
+import select
 import signal
 import sys
 import threading
@@ -61,14 +62,24 @@ def prefer_installed_pyspark() -> None:
 
 def import_everything() -> None:
     for name in NEEDED:
+        end_if_abandoned()
         importlib.import_module(name)
     for package in map(importlib.import_module, PACKAGES):
         for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+            end_if_abandoned()
             # Connectors to what is not installed are no matter of the tasks that don't use them.
             try:
                 importlib.import_module(module.name)
             except ImportError as error:
                 print(f"{module.name} can't be imported before tasks are forked: {error}", file=sys.stderr)
+
+
+def end_if_abandoned() -> None:
+    """End if Java is gone, of which PySpark's own daemon takes notice only when all has been imported."""
+    poll = select.poll()
+    poll.register(0, 0)
+    if any(event & select.POLLHUP for _, event in poll.poll(0)):
+        os._exit(0)
 
 
 def import_plugins() -> None:
@@ -140,6 +151,9 @@ def main() -> None:
     # Batches are lists of many young objects without cycles: with Python's own 700 the collector costs a third.
     gc.set_threshold(100_000, 50, 100)
     report_exit_statuses()
+    from penstock.spark.task import FORKED_FROM
+
+    os.environ[FORKED_FROM] = str(os.getpid())
     from pyspark.daemon import manager
 
     manager()

@@ -4,8 +4,9 @@ Hosted tasks and queries have a Spark application each, so that a query that fil
 killed, takes no hosted task with it. That of queries is started with the first query.
 
 In Java a task is a thread of its ``Worker``, which sees the thread end. Here a task is a process, perhaps on another
-machine, and the end of its Spark job is not its end; ``task_run.HostedRun`` is one run of a task. All of it happens in
-one thread with an event loop, so nothing here needs a lock; the worker's loop and this one only exchange messages.
+machine, and the end of its Spark job is not its end; ``run.hosted_run.HostedRun`` is one run of a task. All of it
+happens in one thread with an event loop, so nothing here needs a lock; the worker's loop and this one only exchange
+messages.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from typing import Any
 
 from penstock.core.model.tasks import SparkDied, SparkReady, TaskEnded, TaskEvent, TaskId
 from penstock.pipeline.task import TaskSpec
-from penstock.spark.admission import Link, welcome
+from penstock.spark.admission import Link, Reception
 from penstock.spark.channel import Message, RefusedError
+from penstock.spark.run.hosted_run import Gate, HostedRun, Shared
 from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import DriverSupervisor
 from penstock.spark.task_exit import FOLDER, ExitStatuses, OutOfMemoryKills
-from penstock.spark.task_run import Gate, HostedRun, Shared
+from penstock.spark.tls import identity
 
 log = logging.getLogger(__name__)
 
@@ -133,12 +135,13 @@ class HostedTasks:
         self._driver = DriverSupervisor(self._conf, self._deliver)
         capacity = self._capacity
         free = asyncio.Semaphore(capacity)
-        self._shared = Shared(self.settings, address, free, capacity, self._deliver, self._exits, OutOfMemoryKills())
+        own = identity()
+        self._shared = Shared(
+            self.settings, address, own.fingerprint, free, capacity, self._deliver, self._exits, OutOfMemoryKills()
+        )
         self._driving = {self._loop.create_task(self._driver.keep())}
-        self._serving = self._loop.create_task(asyncio.start_server(self._meet, sock=listening))
-
-    async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await welcome(reader, writer, self._key_of, self._ready, self._admit)
+        reception = Reception(own, self._key_of, self._ready, self._admit)
+        self._serving = self._loop.create_task(reception.serve(listening))
 
     def _key_of(self, who: Message) -> str | None:
         run = self._runs.get(_id(who))
@@ -170,13 +173,13 @@ class HostedTasks:
 
     async def _live(self, run: HostedRun, before: HostedRun | None) -> None:
         if before is not None:
-            run.waiting(f"Run {before.spec.run} of the task has not ended yet")
+            run.reports.waiting(f"Run {before.spec.run} of the task has not ended yet")
             await asyncio.wait({before.living})
         try:
             await run.live()
         except Exception as error:
             log.exception("Hosting task %s has failed", run.id)
-            run.failed(f"Hosting the task has failed: {error!r}")
+            run.reports.failed(f"Hosting the task has failed: {error!r}")
         finally:
             if self._runs.get(run.id) is run:
                 del self._runs[run.id]
@@ -206,7 +209,7 @@ class HostedTasks:
         await asyncio.gather(*(driver.close(left) for driver in drivers))
         if lives:
             await asyncio.wait(lives, timeout=1.0)
-        (await self._serving).close()
+        self._serving.cancel()
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
             task.cancel()

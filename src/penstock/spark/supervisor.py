@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from penstock.core.model.tasks import SparkDied, SparkReady
 from penstock.spark.admission import receive
 from penstock.spark.channel import LIMIT, Message, encode
-from penstock.spark.process import Process
+from penstock.spark.run.process import Process
 from penstock.spark.settings import environment
 from penstock.spark.slots import slots
 
@@ -28,6 +29,12 @@ BACKOFF = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)
 SETTLED = 60.0
 JAVA_ENDS = 2.0
 """Seconds in which Java has to end after its driver."""
+PING = 2.0
+"""Seconds between two pings, which Spark answers at once."""
+UNANSWERED = 15
+"""After so many pings' time without an answer, a Spark that has something to do is killed."""
+START = 120.0
+"""Seconds that a local Spark may take to start; one on a cluster waits for its place there as long as it takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +67,11 @@ class DriverSupervisor:
         self._closing = False
         self._killed = ""
         """Why it was killed, in this life of it."""
+        self._waited_for: set[str] = set()
+        """The job groups that it has been asked to start or to cancel, and has not yet."""
+        self._answered = 0
+        """The number of the last ping that was answered."""
+        self._java_ending: asyncio.Task[None] | None = None
 
     @property
     def process_id(self) -> int | None:
@@ -98,18 +110,26 @@ class DriverSupervisor:
             for job in self._jobs.values():
                 job.set_result(JobEnd(reason, driver_died=True))
             self._jobs.clear()
+            self._waited_for.clear()
             await asyncio.sleep(pause)
 
     def submit(self, group: str, description: str, payload: Message, query: bool = False) -> asyncio.Future[JobEnd]:
         """Only while ``up`` is done. The future gets a result whatever happens. A ``query`` runs in the driver."""
         job = self._jobs[group] = asyncio.get_running_loop().create_future()
+        self._waited_for.add(group)
         self._say(
             {"do": "query" if query else "submit", "group": group, "description": description, "payload": payload}
         )
         return job
 
+    def admitted(self, group: str) -> None:
+        """Called when the process of a job's task has been admitted: a hosted task needs Spark no more."""
+        if not self._queries:
+            self._waited_for.discard(group)
+
     def cancel(self, group: str) -> None:
         if group in self._jobs:
+            self._waited_for.add(group)
             self._say({"do": "cancel", "group": group})
 
     def show(self, group: str, values: Mapping[str, float]) -> None:
@@ -134,23 +154,45 @@ class DriverSupervisor:
             except subprocess.TimeoutExpired:
                 self._child.kill()
                 await asyncio.to_thread(self._child.wait)
-        await self._end_java(JAVA_ENDS)
+        await self._end_java(JAVA_ENDS, self._java)
 
-    async def _end_java(self, patience: float) -> None:
+    async def _end_java(self, patience: float, java: Process | None) -> None:
         """Java sees that its driver is gone, and ends; it may be past seeing anything."""
-        if self._java is not None and not await self._java.ended(patience):
-            self._java.kill()
-            await self._java.ended(JAVA_ENDS)
+        if java is not None and not await java.ended(patience):
+            java.kill()
+            await java.ended(JAVA_ENDS)
+
+    async def _watch(self) -> None:
+        """Kill a Spark that does not answer: it is frozen, or it hangs. Hosted tasks that run need nothing of it, so
+        that is done only when one is to start or to be cancelled.
+        """
+        # Times are counted in pings: when this process was frozen itself, only one of them is late.
+        asked, silent, starting = 0, 0, 0
+        while True:
+            if self._answered == asked:
+                asked, silent = asked + 1, 0
+                self._say({"do": "ping", "number": asked})
+            await asyncio.sleep(PING)
+            silent += self._answered != asked
+            starting += 1
+            if self.up.done():
+                starting = 0
+            elif starting * PING >= START and self.conf["spark.master"].startswith("local"):
+                self.kill(f"Spark has not started within {START:g} s.")
+            if silent >= UNANSWERED and (self._waited_for or not self.up.done()):
+                self.kill(f"Spark has not answered for {silent * PING:g} s: it is frozen, or it hangs.")
 
     async def _once(self) -> str:
         """One life of a driver; the answer tells how it ended."""
         ours, theirs = socket.socketpair()
         env = await asyncio.to_thread(environment, self.conf)
         kind = "queries" if self._queries else "hosted"
-        self._killed = ""
+        self._killed, self._java, self._answered = "", None, 0
+        module = "penstock.spark.driver"
         try:
+            # This thread lasts until the worker has ended its tasks; the driver ends with it, see ``parent``.
             self._child = subprocess.Popen(
-                [sys.executable, "-m", "penstock.spark.driver", str(theirs.fileno()), kind],
+                [sys.executable, "-m", module, str(theirs.fileno()), str(os.getpid()), kind],
                 pass_fds=(theirs.fileno(),),
                 env=env,
                 stdin=subprocess.DEVNULL,
@@ -162,6 +204,7 @@ class DriverSupervisor:
         reader, self._writer = await asyncio.open_connection(sock=ours)
         self._say({"do": "start", "conf": dict(self.conf), "warm_up": not self._queries})
         reason = ""
+        watching = asyncio.get_running_loop().create_task(self._watch())
         try:
             while True:
                 message = await receive(reader, LIMIT)
@@ -171,21 +214,27 @@ class DriverSupervisor:
                     case "ready":
                         self.up.set_result(None)
                         self._deliver(SparkReady(slots(self.conf), self._queries))
+                    case "pong":
+                        self._answered = message["number"]
                     case "ended" if message["group"] in self._jobs:
+                        self._waited_for.discard(message["group"])
                         self._jobs.pop(message["group"]).set_result(JobEnd(message["error"]))
                     case "died":
                         reason = message["reason"]
         except (OSError, asyncio.IncompleteReadError):
             pass
         finally:
+            watching.cancel()
             if self.up.done():
                 self.up = asyncio.get_running_loop().create_future()
             self._writer.close()
             self._child.kill()
             code = await asyncio.to_thread(self._child.wait)
-        if self._queries:
-            # What a query writes is written by Java: the query has not ended before.
-            await self._end_java(0.0 if self._killed else JAVA_ENDS)
+        # What a query writes is written by Java: the query has not ended before. Hosted tasks are seen to end.
+        ending = asyncio.get_running_loop().create_task(self._end_java(0.0 if self._killed else JAVA_ENDS, self._java))
+        if self._queries or self._killed:
+            await ending
+        self._java_ending = ending
         return self._killed or reason or f"Spark's driver (process {self._child.pid}) {_ended(code)}."
 
     def _tell(self, state: str) -> None:

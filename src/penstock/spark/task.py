@@ -1,19 +1,16 @@
 """A hosted task, in the Python process that Spark started for it: its worker admits it, it runs its loop and ends.
 
-Spark passes only an address, a key and a name. The ``TaskSpec`` comes with the admission, so a process that Spark
-starts again, or late, is refused and ends. The loops are those of ``pipeline``.
+Spark passes only an address, the fingerprint of its certificate, a key and a name. The ``TaskSpec`` comes with the
+admission, so a process that Spark starts again, or late, is refused and ends. The loops are those of ``pipeline``.
 """
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import functools
 import importlib
 import logging
 import os
 import queue
-import signal
 import socket
 import sys
 import threading
@@ -24,6 +21,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from penstock.api.errors import ConnectError
+from penstock.hosts.jvm.errors import HostLost
+from penstock.hosts.jvm.tasks.task_jvm import level_changed
+from penstock.pipeline.chain import Resolve
 from penstock.pipeline.task import (
     CommittedOffsets,
     FencedError,
@@ -35,7 +35,9 @@ from penstock.pipeline.task import (
 )
 from penstock.pipeline.trace import stack, trace
 from penstock.plugins import Plugins
+from penstock.plugins.jars import JavaSettings, task_classes
 from penstock.spark.channel import Message, RefusedError, TaskChannel
+from penstock.spark.parent import end_with_parent
 from penstock.spark.task_exit import CONTACT_LOST
 
 log = logging.getLogger(__name__)
@@ -52,7 +54,8 @@ LONG_S = 10.0
 LOOK_S = 5.0
 """The longest time between two looks at calls that do not return."""
 
-_SET_PDEATHSIG = 1
+FORKED_FROM = "PENSTOCK_FORKED_FROM"
+"""Set in the environment: the id of the process that tasks are forked from (``daemon``)."""
 
 
 class TaskFailedError(Exception):
@@ -108,10 +111,12 @@ class LogRelay(logging.Handler):
 
 def host(payload: Message, _rows: Iterable[Any]) -> Iterator[Any]:
     """What Spark calls; returns when the task has ended. Raises TaskFailedError if it failed."""
-    _die_with_parent()
+    # Spark kills its Python processes by a signal to their group, which a connector may have left.
+    end_with_parent(int(os.environ[FORKED_FROM]) if FORKED_FROM in os.environ else None)
     who = {**payload["who"], "attempt": _attempt(), "host": socket.gethostname(), "pid": os.getpid()}
     try:
-        channel, admitted = TaskChannel.connect(tuple(payload["address"]), payload["key"], who)
+        worker = tuple(payload["address"]), payload["fingerprint"]
+        channel, admitted = TaskChannel.connect(*worker, payload["key"], who)
     except RefusedError as refusal:
         print(f"{who} was not admitted and ends: {refusal}", file=sys.stderr)
         return iter(())
@@ -128,6 +133,12 @@ def host(payload: Message, _rows: Iterable[Any]) -> Iterator[Any]:
 def plugins(path: tuple[str, ...]) -> Plugins:
     """All plugins; found before the fork if ``path`` is the worker's."""
     return Plugins(path)
+
+
+def resolver(spec: TaskSpec) -> Resolve:
+    """Finds the classes of a task's chain, among those of jars as well."""
+    known, jars = plugins(spec.plugin_path), task_classes(JavaSettings.of(spec.worker_config, spec.plugin_path))
+    return (known.plus(jars) if jars else known).resolver(spec.connector_config)
 
 
 def probe(_rows: Iterable[Any]) -> Iterator[str]:
@@ -150,7 +161,7 @@ def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, control: TaskC
         daemon=True,
     ).start()
     try:
-        resolve = plugins(spec.plugin_path).resolve
+        resolve = resolver(spec)
         run = named(LOOPS.get(spec.kind, spec.kind))
         host = ChannelHost(channel, steer)
         threading.Thread(target=_watch_start, args=(channel, host, threading.get_ident()), daemon=True).start()
@@ -159,6 +170,9 @@ def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, control: TaskC
     except FencedError as error:
         if not control.aborted:
             channel.send({"say": "lost", "reason": str(error)})
+    except HostLost as lost:
+        if not control.aborted:
+            channel.send({"say": "lost", "reason": str(lost), "died": lost.by_itself})
     except BaseException as error:
         if not control.aborted:
             text = trace(error)
@@ -243,6 +257,7 @@ class Steering:
                 self.leave()
             case "level":
                 logging.getLogger(message["name"]).setLevel(message["level"])
+                level_changed(message["name"], message["level"])
 
     def committed_offsets(self) -> CommittedOffsets:
         """Blocks until the worker has sent them. Raises ConnectError if the task is to end instead."""
@@ -281,9 +296,3 @@ def _attempt() -> int:
 
     context = TaskContext.get()
     return context.attemptNumber() if context is not None else 0
-
-
-def _die_with_parent() -> None:
-    """Spark kills its Python processes by a signal to their group, which a connector may have left."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_SET_PDEATHSIG, signal.SIGKILL)

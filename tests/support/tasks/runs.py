@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
+from penstock.hosts.jvm.errors import HostLost
 from penstock.pipeline import converters, transforms
 from penstock.pipeline.sink.task import run_sink_task
 from penstock.pipeline.source.task import run_source_task
@@ -159,7 +160,7 @@ class TaskRun:
         run = run_source_task if kind == "source" else run_sink_task
         try:
             run(self.spec, task_class, self.control, self.host, resolve)
-        except Exception as e:
+        except (Exception, HostLost) as e:
             log.info("%s", trace(e))
             self.error = e
 

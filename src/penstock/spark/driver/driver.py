@@ -1,8 +1,8 @@
-"""Spark's driver: ``python -m penstock.spark.driver <descriptor> hosted|queries``, a child of the worker, connected by
-a socket. The last word is for those who look at the list of processes.
+"""Spark's driver: a child of the worker, connected by a socket; ``__main__`` starts it.
 
 Every hosted task is a Spark job of one partition in a job group of its own, so that it can be seen and cancelled by
-name. When the socket closes, the worker is gone, and this process, its Java and all tasks go too.
+name. When the socket closes, the worker is gone, and this process, its Java and all tasks go too. The worker's pings
+are answered by way of Java, so that the worker notices if either of the two is frozen or hangs.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.spark import task
 from penstock.spark.channel import Message, MessageDecoder, encode
-from penstock.spark.log_levels import reduce_log_levels
+from penstock.spark.driver.log_levels import reduce_log_levels
+from penstock.spark.driver.stage_counts import StageCounts
+from penstock.spark.parent import signal_from_parent
 from penstock.spark.query.host import Queries
 from penstock.spark.settings import start
 from penstock.spark.slots import slots
-from penstock.spark.stage_counts import StageCounts
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -43,10 +44,16 @@ class Driver:
         self._socket = connection
         self._sending = threading.Lock()
         self._commands: queue.Queue[Message] = queue.Queue()
+        self._pings: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._jvm: Any = None
+        """Java, once Spark has started there."""
         self._ending = threading.Lock()
         self._wanted = threading.Event()
         """Set by the first command: Java need not be warmed up any more."""
         threading.Thread(target=self._listen, name="worker", daemon=True).start()
+        threading.Thread(target=self._answer_pings, name="pings", daemon=True).start()
+        # From now on the end of the worker is seen here, unless this process is frozen: then it continues.
+        signal_from_parent(signal.SIGCONT)
 
     def run(self) -> None:
         """Start Spark, then execute the worker's commands; never returns."""
@@ -94,6 +101,7 @@ class Driver:
     def _begin(self, conf: dict[str, str], warm_up: bool) -> None:
         # The worker gets Java's pid first, so that it can kill it whatever happens afterwards.
         self.sc: SparkContext = start(conf)
+        self._jvm = self.sc._jvm
         java = self._java()
         assert java is not None
         self._say({"say": "java", "pid": java.pid})
@@ -155,8 +163,16 @@ class Driver:
         with suppress(OSError):
             while data := self._socket.recv(1 << 16):
                 for message in frames.feed(data):
-                    self._commands.put(message)
+                    (self._pings if message["do"] == "ping" else self._commands).put(message)
         self.end("The worker is gone.")
+
+    def _answer_pings(self) -> None:
+        while True:
+            ping = self._pings.get()
+            with suppress(Exception):  # Java is gone, and so is this process soon
+                if self._jvm is not None:
+                    self._jvm.java.lang.System.nanoTime()
+                self._say({"say": "pong", "number": ping["number"]})
 
     def _watch(self, java: subprocess.Popen[bytes]) -> None:
         code = java.wait()
@@ -171,9 +187,9 @@ class Driver:
             return False
 
     def _java(self) -> subprocess.Popen[bytes] | None:
-        from pyspark import SparkContext
-
-        return getattr(SparkContext._gateway, "proc", None)
+        # Not by an import: if the worker ends while PySpark is still being imported, this would wait for it.
+        context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+        return getattr(getattr(context, "_gateway", None), "proc", None)
 
     def _say(self, message: Message) -> None:
         with self._sending:
@@ -202,12 +218,9 @@ def _sentence(error: BaseException) -> str:
     return text.splitlines()[0] if text else type(error).__name__
 
 
-def main() -> None:
+def main(descriptor: int) -> None:
+    """``descriptor``: that of the socket."""
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s (%(name)s)")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.stack_size(512 * 1024)
-    Driver(socket.socket(fileno=int(sys.argv[1]))).run()
-
-
-if __name__ == "__main__":
-    main()
+    Driver(socket.socket(fileno=descriptor)).run()

@@ -17,32 +17,16 @@ from typing import Any, Protocol, TypeVar
 
 from penstock import embedded
 from penstock.core.model.tasks import (
-    OffsetsReported,
-    TaskEvent,
-    TaskFailed,
     TaskId,
-    TaskLost,
-    TaskMetrics,
-    TaskPaused,
-    TaskRunning,
-    TaskStalled,
-    TaskWaiting,
-    TopicSeen,
 )
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
-from penstock.pipeline.trace import trace
 from penstock.spark.admission import Link
 from penstock.spark.channel import Message, RefusedError
-from penstock.spark.process import Process
+from penstock.spark.run.reports import TaskReports
+from penstock.spark.run.task_process import SETTLING, TaskProcess
 from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import JAVA_ENDS, DriverSupervisor, JobEnd
-from penstock.spark.task_exit import (
-    ExitStatuses,
-    OutOfMemoryKills,
-    crashed_on_executor,
-    ending,
-    lost_with_executor,
-)
+from penstock.spark.task_exit import ExitStatuses, OutOfMemoryKills, crashed_on_executor, lost_with_executor
 
 log = logging.getLogger(__name__)
 
@@ -50,8 +34,6 @@ T = TypeVar("T")
 
 PATIENCE = 5.0
 """Seconds that a task gets between its Spark job being cancelled and being killed."""
-SETTLING = 2.0
-"""Seconds that Spark gets to say why a process is gone, and a process to be gone after its last word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +42,8 @@ class Shared:
 
     settings: HostSettings
     address: tuple[str, int]
+    fingerprint: str
+    """Of the certificate that tasks find at the address."""
     free: asyncio.Semaphore
     capacity: int
     deliver: Callable[[Any], None]
@@ -98,16 +82,14 @@ class HostedRun:
         """Whether it runs in Spark's driver: not in a slot, and not in a process that is its own."""
         self._stop: asyncio.Future[None] = loop.create_future()
         self._admitted: asyncio.Future[Link] = loop.create_future()
-        self._process: Process | None = None
+        self.reports = TaskReports(self.id, spec.run, shared.deliver)
+        self._process = TaskProcess(shared.exits, shared.out_of_memory)
         self._job: asyncio.Future[JobEnd] | None = None
         self._enforcing: asyncio.Task[None] | None = None
         self._gate = gate
         self._told: asyncio.Future[TaskSpec] | None = None
         """What the task is admitted with; None until its process is ready."""
         self._asides: set[asyncio.Task[None]] = set()
-        self._kills = (0, 0)
-        """The kernel's kills for lack of memory when the last two metrics came: a kill may be counted before the
-        last."""
 
     async def live(self) -> None:
         """Returns when nothing of this run is at work anywhere, and nothing ever will be."""
@@ -131,7 +113,7 @@ class HostedRun:
     @property
     def process_id(self) -> int | None:
         """Of an admitted task on this machine that has a process of its own."""
-        return None if self._process is None else self._process.pid
+        return self._process.pid
 
     # What the worker asks for.
 
@@ -158,7 +140,7 @@ class HostedRun:
 
     def kill(self) -> None:
         """By force. A query's work can't be told from that of others of its application: they end with it."""
-        if self._process is not None:
+        if self._process.pid is not None:
             self._process.kill()
         elif self._query and self._job is not None and not self._job.done():
             self._driver.kill(f"Query {self.id} did not end when it was told to.")
@@ -195,23 +177,10 @@ class HostedRun:
         if self._told is None or not self._told.done() or self._told.exception() is not None:
             raise RefusedError(f"run {self.spec.run} of task {self.id} is not to begin")
         if self._shared.settings.local and not self._query:
-            self._process = Process.open(who["pid"])
-            self._kills = (self._shared.out_of_memory.count(),) * 2
-            if self._shared.exits is not None:
-                self._shared.exits.forget(who["pid"])
+            self._process.admitted(who["pid"])
         self._admitted.set_result(link)
+        self._driver.admitted(self._group)
         return replace(self._told.result(), paused=self.spec.paused, known_topics=self.spec.known_topics)
-
-    def waiting(self, reason: str) -> None:
-        self._deliver(TaskWaiting(self.id, self.spec.run, reason))
-
-    def lost(self, reason: str, died: bool = False) -> None:
-        self._deliver(TaskLost(self.id, self.spec.run, reason, died))
-
-    def failed(self, reason: str) -> None:
-        self._deliver(
-            TaskFailed(self.id, self.spec.run, f"org.apache.kafka.connect.errors.ConnectException: {reason}\n")
-        )
 
     def _decided(self, told: asyncio.Future[Any]) -> None:
         if not told.cancelled() and (error := told.exception()) is not None and not self._stop.done():
@@ -220,10 +189,10 @@ class HostedRun:
     def _refused(self, error: BaseException) -> None:
         """The task is not to begin, or what it needs for that can't be had."""
         if isinstance(error, NotConfirmedError):
-            self.lost(str(error))
+            self.reports.lost(str(error))
         else:
             log.error("Task %s could not be started", self.id, exc_info=error)
-            self._deliver(TaskFailed(self.id, self.spec.run, trace(error)))
+            self.reports.raised(error)
         self.stop(0.0)
 
     async def _send_offsets(self) -> None:
@@ -245,7 +214,7 @@ class HostedRun:
         free = self._shared.free
         if not free.locked():
             return not self._stop.done() and await free.acquire()
-        self.waiting(f"No slot of Spark is free: all {self._shared.capacity} slots for tasks are taken")
+        self.reports.waiting(f"No slot of Spark is free: all {self._shared.capacity} slots for tasks are taken")
         taking = asyncio.ensure_future(free.acquire())
         await asyncio.wait(_either(taking, self._stop), return_when=asyncio.FIRST_COMPLETED)
         if not self._stop.done():
@@ -262,13 +231,14 @@ class HostedRun:
         jars = await self._jars() if self._query else []
         while jars is not None and not self._stop.done():
             if not driver.up.done():
-                self.waiting(driver.state)
+                self.reports.waiting(driver.state)
                 outcomes = _either(driver.up, driver.news, self._stop)
                 await asyncio.wait(outcomes, return_when=asyncio.FIRST_COMPLETED)
                 continue
             self.key = secrets.token_hex(32)
             who = {"connector": self.id.connector, "task": self.id.task, "run": self.spec.run}
-            payload = {"address": self._shared.address, "key": self.key, "who": who, "jars": jars}
+            worker = {"address": self._shared.address, "fingerprint": self._shared.fingerprint}
+            payload = {**worker, "key": self.key, "who": who, "jars": jars}
             job = self._job = driver.submit(
                 self._group, f"Connector {self.id.connector}, task {self.id.task}", payload, self._query
             )
@@ -276,7 +246,7 @@ class HostedRun:
             done, _ = await asyncio.wait(outcomes, timeout=SETTLING, return_when=asyncio.FIRST_COMPLETED)
             if not done:
                 asked = "Spark has been asked for a slot, and has not started the task yet"
-                self.waiting(asked if self._told is None else "Its start has not been confirmed yet")
+                self.reports.waiting(asked if self._told is None else "Its start has not been confirmed yet")
                 await asyncio.wait(outcomes, return_when=asyncio.FIRST_COMPLETED)
             if self._admitted.done():
                 return job
@@ -287,7 +257,7 @@ class HostedRun:
             if not job.result().driver_died:
                 error = job.result().error
                 by_itself = not lost_with_executor(error)
-                self.lost(f"Spark did not start the task: {error or 'its job ended at once'}", died=by_itself)
+                self.reports.lost(f"Spark did not start the task: {error or 'its job ended at once'}", died=by_itself)
                 return job
         return None
 
@@ -298,14 +268,14 @@ class HostedRun:
         fetched = _in_thread(lambda: [str(path) for path in embedded.jars("spark-kafka")])
         outcomes = _either(fetched, self._stop)
         if not (await asyncio.wait(outcomes, timeout=SETTLING, return_when=asyncio.FIRST_COMPLETED))[0]:
-            self.waiting("The jars of Spark's Kafka source are being fetched")
+            self.reports.waiting("The jars of Spark's Kafka source are being fetched")
             await asyncio.wait(outcomes, return_when=asyncio.FIRST_COMPLETED)
         if not fetched.done():
             return None
         try:
             return fetched.result()
         except embedded.EmbeddedError as error:
-            self.failed(str(error))
+            self.reports.failed(str(error))
             return None
 
     async def _attend(self, link: Link, job: asyncio.Future[JobEnd] | None) -> None:
@@ -322,89 +292,48 @@ class HostedRun:
             self._driver.cancel(self._group)
         if not (done or lost):
             reason = await self._reason(link, job, silent)
-        if self._process is not None:
-            if not await self._process.ended(0.0 if silent else SETTLING):
-                self._process.kill()
-                await self._process.ended(lease)
-            if self._shared.exits is not None:
-                await self._shared.exits.take(self._process.pid)
-        elif self._query and job is not None:
+        seen = await self._process.over(0.0 if silent else SETTLING, lease)
+        if self._query and job is not None:
             await asyncio.wait({job}, timeout=self._shared.settings.graceful + PATIENCE)
             self.kill()
             await job
-        elif not done:
+        elif not (seen or done):
             # Nobody can look after a process on another machine; but it ends before its lease does.
             await asyncio.sleep(link.heard + lease - asyncio.get_running_loop().time())
         if not (done or lost):
-            self.lost(*reason)
+            self.reports.lost(*reason)
 
     async def _reason(self, link: Link, job: asyncio.Future[JobEnd] | None, silent: bool) -> tuple[str, bool]:
         """Why the task ended without a word, and whether its process ended by itself."""
         where = f"process {link.who.get('pid')} on {link.who.get('host')}"
         if silent:
             lease = self._shared.settings.lease
-            return (
-                f"No heartbeat of the task ({where}) for {lease:g} s: it is frozen or cut off",
-                False,
-            )
+            return f"No heartbeat of the task ({where}) for {lease:g} s: it is frozen or cut off", False
         if job is not None:
             # A query's job ends with Java, which is given its own time to end.
             await asyncio.wait({job}, timeout=SETTLING + 2 * JAVA_ENDS if self._query else SETTLING)
             if job.done() and job.result().driver_died:
                 return f"The task ended with Spark ({where}): {job.result().error}", False
-        words = f"The process of the task ended without a word ({where})"
         error = job.result().error if job is not None and job.done() else None
         if lost_with_executor(error):
             return f"The task ended with its executor ({where}): {error}", False
-        if self._shared.exits is None:
-            return f"{words}: it was killed, or it crashed", crashed_on_executor(error)
-        status = None
-        if self._process is not None and await self._process.ended(SETTLING):
-            status = await self._shared.exits.take(self._process.pid, SETTLING)
-        how, died = ending(status, self._shared.out_of_memory.count() > self._kills[0])
-        return f"{words}: {how}", died
+        seen = await self._process.ended_how()
+        how, died = ("it was killed, or it crashed", crashed_on_executor(error)) if seen is None else seen
+        return f"The process of the task ended without a word ({where}): {how}", died
 
     def _heard(self, message: Message) -> None:
-        id, run = self.id, self.spec.run
+        self.reports.heard(message)
         match message["say"]:
-            case "running":
-                self._deliver(TaskRunning(id, run, message.get("degraded_reason")))
-            case "stalled":
-                self._deliver(TaskStalled(id, run, message["reason"]))
-            case "waiting":
-                self.waiting(message["reason"])
-            case "paused":
-                self._deliver(TaskPaused(id, run))
             case "initialized":
                 aside = asyncio.get_running_loop().create_task(self._send_offsets())
                 self._asides.add(aside)
                 aside.add_done_callback(self._asides.discard)
             case "lost":
-                self.lost(message["reason"])
                 self.stop(self._shared.settings.graceful)  # it ends on its own, unless the connector's code hangs
-            case "failed":
-                self._deliver(TaskFailed(id, run, message["trace"]))
-            case "topic":
-                self._deliver(TopicSeen(id, run, message["topic"]))
-            case "offsets":
-                self._deliver(OffsetsReported(id, run, tuple((p, o) for p, o in message["offsets"])))
             case "metrics":
-                values = message["values"]
-                self._deliver(TaskMetrics(id, run, values))
-                self._kills = (self._kills[1], self._shared.out_of_memory.count())
-                self._driver.show(self._group, {name: n for name, n in values.items() if name.endswith("-total")})
-            case "log":
-                self._log(message)
-
-    def _log(self, message: Message) -> None:
-        logger = logging.getLogger(message["name"])
-        if logger.isEnabledFor(message["level"]):
-            # As Java's lines begin: its `connector.context`, and the name of the task's thread.
-            text = f"[{self.id.connector}|task-{self.id.task}] {message['text']}"
-            name, level = message["name"], message["level"]
-            record = logger.makeRecord(name, level, message["path"], message["line"], text, (), None)
-            record.created, record.threadName = message["created"], f"task-thread-{self.id}"
-            logger.handle(record)
+                self._process.measured()
+                totals = {name: n for name, n in message["values"].items() if name.endswith("-total")}
+                self._driver.show(self._group, totals)
 
     async def _enforce_stop(self, patience: float) -> None:
         await asyncio.sleep(patience)
@@ -414,9 +343,6 @@ class HostedRun:
         self._driver.cancel(self._group)
         await asyncio.sleep(PATIENCE)
         self.kill()
-
-    def _deliver(self, event: TaskEvent) -> None:
-        self._shared.deliver(event)
 
 
 def _in_thread(function: Callable[[], T]) -> asyncio.Future[T]:

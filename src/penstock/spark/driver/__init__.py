@@ -1,0 +1,1 @@
+"""Spark's driver, a process of its own."""
