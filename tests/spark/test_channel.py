@@ -4,12 +4,13 @@ import queue
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
 
 from penstock.spark.channel import Message, MessageDecoder, RefusedError, TaskChannel, encode, nonce, proof, proves
+from penstock.spark.tls import identity
 
 KEY = "ab" * 32
 WHO = {"connector": "c", "task": 0, "run": 1}
@@ -80,14 +81,14 @@ def meeting(**admission: Any) -> Iterator[tuple[Worker, queue.Queue[Any]]]:
 
         def connect() -> None:
             try:
-                outcome.put(TaskChannel.connect(server.getsockname(), KEY, WHO, timeout=5.0))
+                own = identity().fingerprint
+                outcome.put(TaskChannel.connect(server.getsockname(), own, KEY, WHO, timeout=5.0))
             except Exception as error:
                 outcome.put(error)
 
         thread = threading.Thread(target=connect)
         thread.start()
-        connection, _ = server.accept()
-        with connection:
+        with identity().context.wrap_socket(server.accept()[0], server_side=True) as connection:
             yield Worker(connection), outcome
         thread.join()
 
@@ -135,6 +136,22 @@ def test_a_refusal_says_why() -> None:
         worker.receive()
         worker.send({"refused": "run 1 is over"})
         assert str(outcome.get(timeout=5)) == "run 1 is over"
+
+
+def test_a_worker_with_another_certificate_gets_nothing() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def other() -> None:
+            with suppress(OSError), identity().context.wrap_socket(server.accept()[0], server_side=True) as connection:
+                heard.append(connection.recv(100))
+
+        heard: list[bytes] = []
+        thread = threading.Thread(target=other)
+        thread.start()
+        with pytest.raises(ConnectionError, match="another certificate"):
+            TaskChannel.connect(server.getsockname(), "00" * 32, KEY, WHO, timeout=5.0)
+        thread.join()
+        assert not any(heard)
 
 
 class Exit(BaseException):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import pytest
@@ -145,3 +146,42 @@ def test_a_lease_that_is_too_long_is_named(caplog: pytest.LogCaptureFixture) -> 
     assert HostSettings.of({"group.id": "g", "penstock.task.lease.ms": "8000"}).lease == 8.0
     assert "With `penstock.task.lease.ms=8000` the tasks of a worker that hangs may go on" in caplog.text
     assert "up to 7000 that can't be" in caplog.text
+
+
+def test_spark_authenticates_and_encrypts_by_default() -> None:
+    for master in ("local[4]", "yarn", "k8s://h:1"):
+        given = {"spark.master": master, "spark.executor.instances": "2", "spark.cores.max": "2"}
+        for conf in (HostSettings(spark=given).conf(), HostSettings(spark=given).query_conf()):
+            keys = ("spark.authenticate", "spark.network.crypto.enabled", "spark.io.encryption.enabled")
+            assert [conf[key] for key in keys] == ["true"] * 3
+        off = HostSettings(spark={**given, "spark.authenticate": "false"}).conf()
+        assert "spark.network.crypto.enabled" not in off
+    cluster = {"spark.master": "spark://h:7077", "spark.cores.max": "2"}
+    assert "spark.authenticate" not in HostSettings(spark=cluster).conf()
+    assert HostSettings(spark={**cluster, "spark.authenticate.secret": "s"}).conf()["spark.authenticate"] == "true"
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_secrets_are_on_no_command_line() -> None:
+    """Everybody on a machine reads the command lines of all processes. Java has the settings nevertheless."""
+    code = (
+        "import os, pathlib\n"
+        "from penstock.embedded import java_home\n"
+        "os.environ['JAVA_HOME'] = str(java_home())\n"
+        "from penstock.spark.settings import HostSettings, start\n"
+        "one, two = ('-'.join(['canary', each]) for each in '12')  # this text is on a command line itself\n"
+        "secret = {'spark.hadoop.fs.s3a.secret.key': one, 'spark.jdbc.password': two}\n"
+        "context = start(HostSettings(spark={'spark.master': 'local[2]', **secret}).conf())\n"
+        "lines = [p.read_bytes() for p in pathlib.Path('/proc').glob('[0-9]*/cmdline')]\n"
+        "assert any(b'SparkSubmit' in line for line in lines)\n"
+        "assert not [line for line in lines if one.encode() in line]\n"
+        "assert not [line for line in lines if two.encode() in line]\n"
+        "assert context._jsc.hadoopConfiguration().get('fs.s3a.secret.key') == one\n"
+        "redacts = context._jvm.java.util.regex.Pattern.compile(context.getConf().get('spark.redaction.regex'))\n"
+        "assert redacts.matcher('spark.jdbc.password').find() and not redacts.matcher('spark.master').find()\n"
+        "assert context._jsc.sc().env().securityManager().isAuthenticationEnabled()\n"
+        "context.stop()\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
+    assert ran.returncode == 0, ran.stderr[-3000:]

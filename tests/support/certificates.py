@@ -43,20 +43,28 @@ class Authority(Identity):
         key = ec.generate_private_key(ec.SECP256R1())
         return cls(_signed(name, key, name, key, ca=True), key)
 
-    def identity(self, name: str) -> Identity:
+    def identity(self, name: str, host: str = "localhost") -> Identity:
+        """``host``: where it may be shown, beside 127.0.0.1 if that is ``localhost``."""
         key = ec.generate_private_key(ec.SECP256R1())
         issuer = self.certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)[0].value
-        return Identity(_signed(name, key, str(issuer), self.key, ca=False), key)
+        return Identity(_signed(name, key, str(issuer), self.key, ca=False, host=host), key)
 
 
 def _signed(
-    name: str, key: ec.EllipticCurvePrivateKey, issuer: str, signer: ec.EllipticCurvePrivateKey, ca: bool
+    name: str,
+    key: ec.EllipticCurvePrivateKey,
+    issuer: str,
+    signer: ec.EllipticCurvePrivateKey,
+    ca: bool,
+    host: str = "localhost",
 ) -> x509.Certificate:
     def named(common: str) -> x509.Name:
         return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, common)])
 
     now = datetime.datetime.now(datetime.UTC)
-    hosts = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    hosts: list[x509.GeneralName] = [x509.DNSName(host)]
+    if host == "localhost":
+        hosts.append(x509.IPAddress(ipaddress.ip_address("127.0.0.1")))
     return (
         x509.CertificateBuilder()
         .subject_name(named(name))

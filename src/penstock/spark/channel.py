@@ -1,6 +1,7 @@
-"""The channel between a task and its worker: JSON messages over TCP, each preceded by its length.
+"""The channel between a task and its worker: JSON messages over TLS, each preceded by its length.
 
-Both sides first prove that they know the key of this run of the task. Nothing is ever unpickled.
+The task knows its worker by the certificate. Both sides first prove that they know the key of this run of the task.
+Nothing is ever unpickled.
 
 The worker holds the *lease* of a task: every heartbeat of the task renews it, and each heartbeat is sent back. So the
 task knows of a moment at which the lease certainly held (when it sent the last one that came back), and ends before the
@@ -20,6 +21,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import orjson
+
+from penstock.spark.tls import SecuredConnection
 
 Message = dict[str, Any]
 
@@ -108,7 +111,7 @@ def keep_alive(connection: socket.socket) -> None:
 class TaskChannel:
     """The task's end. ``send`` may be called by any thread; ``attend`` is run by one."""
 
-    def __init__(self, connection: socket.socket, renewed: float) -> None:
+    def __init__(self, connection: SecuredConnection, renewed: float) -> None:
         self._socket = connection
         self._frames = MessageDecoder()
         self._sending = threading.Lock()
@@ -116,14 +119,17 @@ class TaskChannel:
 
     @classmethod
     def connect(
-        cls, address: tuple[str, int], key: str, who: Message, timeout: float = 10.0
+        cls, address: tuple[str, int], fingerprint: str, key: str, who: Message, timeout: float = 10.0
     ) -> tuple[TaskChannel, Message]:
         """Present oneself, and again when the worker asks again: it may have something to do first. The answer is what
         it said at admission. Raises RefusedError, OSError.
+
+        ``fingerprint`` is that of the worker's certificate.
         """
-        connection = socket.create_connection(address, timeout)
+        plain = socket.create_connection(address, timeout)
         try:
-            keep_alive(connection)
+            keep_alive(plain)
+            connection = SecuredConnection(plain, fingerprint)
             channel = cls(connection, time.monotonic())
             presented, expected = orjson.dumps(who).decode(), nonce()
             answer = channel._receive()
@@ -143,7 +149,7 @@ class TaskChannel:
                 )
             connection.settimeout(None)
         except BaseException:
-            connection.close()
+            plain.close()
             raise
         return channel, answer["admitted"]
 
@@ -181,18 +187,18 @@ class TaskChannel:
                 leave()
             if silence >= lease * EXIT_AT:
                 end()
-            if not select.select([self._socket], [], [], min(BEAT, lease / 20))[0]:
+            if not self._socket.buffered and not select.select([self._socket], [], [], min(BEAT, lease / 20))[0]:
                 continue
             try:
-                data = self._socket.recv(1 << 16)
-                for message in self._frames.feed(data):
+                data = self._socket.recv_now(1 << 16)
+                for message in self._frames.feed(data or b""):
                     if message["say"] == "beat":
                         self._renewed = message["at"]
                     else:
                         obey(message)
             except OSError:
-                data = b""
-            if not data:
+                data = None
+            if data is None:
                 if not left:
                     leave()
                 time.sleep(max(0.0, self._renewed + lease * EXIT_AT - time.monotonic()))

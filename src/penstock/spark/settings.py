@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from penstock.api.errors import ConfigError
+from penstock.core.config.secrets import LOOKS_SECRET, is_secret
+from penstock.spark.parent import popen
 from penstock.spark.slots import limit, slots, with_retries
 
 if TYPE_CHECKING:
@@ -52,7 +54,16 @@ _CHOSEN = {
     # Spark makes as many threads for messages as there are cores, and our local[512] has 512.
     "spark.rpc.netty.dispatcher.numThreads": "4",
     "spark.default.parallelism": str(os.cpu_count() or 1),
+    # What Spark does not show in its UI and its logs.
+    "spark.redaction.regex": LOOKS_SECRET,
+    "spark.sql.redaction.options.regex": rf"{LOOKS_SECRET}|url",
 }
+_PROTECTED = {
+    "spark.authenticate": "true",
+    "spark.network.crypto.enabled": "true",
+    "spark.io.encryption.enabled": "true",
+}
+"""Where Spark makes the secret for it: not in standalone clusters, whose master would have to know it."""
 
 _REQUIRED = {
     "spark.speculation": ("false", "a second copy of a task would read and write everything twice"),
@@ -182,6 +193,11 @@ class HostSettings:
         if local:
             conf.setdefault("spark.driver.host", "127.0.0.1")
             conf.setdefault("spark.driver.bindAddress", "127.0.0.1")
+        if conf["spark.master"].startswith(("local[", "yarn", "k8s")) or conf["spark.master"] == "local":
+            if conf.get("spark.authenticate", "true").strip().lower() == "true":
+                conf = _PROTECTED | conf
+        elif "spark.authenticate.secret" in conf:
+            conf = _PROTECTED | conf
         conf.setdefault(f"spark.executorEnv.{PLUGIN_PATH}", ",".join(self.plugin_path))
         # A local cluster's executors don't inherit what this process found Penstock by.
         if (path := os.environ.get("PYTHONPATH")) and local:
@@ -214,16 +230,20 @@ def environment(conf: Mapping[str, str]) -> dict[str, str]:
 
 
 def start(conf: Mapping[str, str]) -> SparkContext:
-    """Start Spark in this process. Called once, by the driver."""
+    """Start Spark in this process. Called once, by the driver's main thread, with which its Java ends."""
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     import pyspark.sql.types
     from py4j import protocol
-    from pyspark import SparkConf, SparkContext
+    from pyspark import SparkConf, SparkContext, java_gateway
 
     # These two ask pyspark.testing whether there is NumPy, which imports pandas and PyArrow: 80 MB, for values that
     # are never passed here.
     numpy = (pyspark.sql.types.NumpyArrayConverter, pyspark.sql.types.NumpyScalarConverter)
     protocol.INPUT_CONVERTER[:] = [one for one in protocol.INPUT_CONVERTER if not isinstance(one, numpy)]
+    vars(java_gateway)["Popen"] = popen
+    # Java is started with these on its command line, which everybody on this machine can read; it gets all by a socket.
+    public = SparkConf(loadDefaults=False).setAll([(key, value) for key, value in conf.items() if not is_secret(key)])
+    SparkContext._ensure_initialized(conf=public)
     return SparkContext(conf=SparkConf().setAll(list(conf.items())))
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import socket
 import struct
 import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from penstock.api.errors import ConnectError
+from penstock.spark.query.source import transport
+from penstock.spark.query.source.partitions import BatchLostError
 from penstock.spark.query.source.transport import NUMBER_BYTES, Receiver, Send
 from support.tasks.runs import eventually
 
@@ -18,11 +22,7 @@ ROWS = pa.record_batch({"id": [1, 2, 3]})
 
 
 def send(to: Send, partition: int, batches: int, key: bytes | None = None) -> None:
-    with socket.create_connection(to.address) as connection, connection.makefile("wb") as stream:
-        stream.write((key or to.key) + partition.to_bytes(NUMBER_BYTES))
-        with pa.ipc.new_stream(stream, ROWS.schema) as writer:
-            for _ in range(batches):
-                writer.write_batch(ROWS)
+    replace(to, key=key or to.key).partition(partition, [ROWS] * batches)
 
 
 def receivers() -> int:
@@ -54,20 +54,22 @@ def receiver() -> Receiver:
 def test_the_end_comes_after_all_rows(receiver: Receiver) -> None:
     to = receiver.expect()
     threads = [threading.Thread(target=send, args=(to, number, 5)) for number in range(3)]
-    threads.append(threading.Thread(target=receiver.finish, args=(45, "end")))
     for each in threads:
         each.start()
-    taken = [receiver.take(10) for _ in range(16)]
-    assert [rows.num_rows for rows in taken[:-1]] == [3] * 15
-    assert taken[-1] == "end"
+    assert [receiver.take(10).num_rows for _ in range(15)] == [3] * 15
+    for each in threads:
+        each.join()
+    receiver.finish(45, "end")
+    assert receiver.take(10) == "end"
     receiver.close()
 
 
 def test_strangers_and_who_is_late_are_not_heard(receiver: Receiver) -> None:
     old = receiver.expect()
     to = receiver.expect()
-    send(old, 0, 1)
-    send(to, 0, 1, key=bytes(32))
+    for late, key in ((old, None), (to, bytes(32))):
+        with pytest.raises(OSError):
+            send(late, 0, 1, key)
     send(to, 0, 1)
     receiver.finish(3, "end")
     assert [receiver.take(10).num_rows, receiver.take(10)] == [3, "end"]
@@ -103,12 +105,108 @@ def test_a_connection_that_can_not_be_accepted_does_not_end_the_listening(
     receiver.close()
 
 
-def test_a_partition_that_is_sent_again_is_no_batch(receiver: Receiver) -> None:
+def breaking(rows: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """As when the process that sends them dies."""
+    yield from rows
+    raise ConnectionAbortedError
+
+
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_a_partition_that_is_sent_again_is_taken_once(receiver: Receiver, before: int) -> None:
+    to, other = receiver.expect(), pa.record_batch({"id": [4, 5]})
+    with pytest.raises(ConnectionAbortedError):
+        to.partition(7, breaking([ROWS, other][:before]))
+    assert [receiver.take(10).num_rows for _ in range(before)] == [3, 2][:before]
+    assert to.partition(7, [ROWS, other]) == 5
+    assert [receiver.take(10) for _ in range(2 - before)] == [ROWS, other][before:]
+    receiver.finish(5, "end")
+    assert receiver.take(10) == "end"
+    receiver.close()
+
+
+def test_a_partition_that_had_arrived_whole_may_be_sent_again(receiver: Receiver) -> None:
     to = receiver.expect()
-    send(to, 7, 1)
-    assert receiver.take(10).num_rows == 3
-    send(to, 7, 2)
-    with pytest.raises(ConnectError, match="6 rows were sent, but 3 have arrived") as raised:
+    for _ in range(2):
+        assert to.partition(7, [ROWS]) == 3
+    receiver.finish(3, "end")
+    assert [receiver.take(10), receiver.take(10)] == [ROWS, "end"]
+    receiver.close()
+
+
+def test_an_attempt_that_still_sends_is_ended_by_the_next(receiver: Receiver) -> None:
+    to, going = receiver.expect(), threading.Event()
+
+    def hanging() -> Iterator[pa.RecordBatch]:
+        yield ROWS
+        going.wait()
+        yield ROWS
+
+    ends: list[BaseException] = []
+
+    def first() -> None:
+        try:
+            to.partition(7, hanging())
+        except OSError as error:
+            ends.append(error)
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    assert receiver.take(10) == ROWS
+    assert to.partition(7, [ROWS, ROWS]) == 6
+    going.set()
+    thread.join()
+    assert ends
+    receiver.finish(6, "end")
+    assert [receiver.take(10), receiver.take(10)] == [ROWS, "end"]
+    receiver.close()
+
+
+@pytest.mark.parametrize("again", [[pa.record_batch({"id": [3, 2, 1]})], []], ids=["another order", "fewer"])
+def test_a_partition_with_other_rows_than_before_loses_the_batch(
+    receiver: Receiver, again: list[pa.RecordBatch]
+) -> None:
+    to = receiver.expect()
+    with pytest.raises(ConnectionAbortedError):
+        to.partition(7, breaking([ROWS]))
+    assert receiver.take(10) == ROWS
+    with pytest.raises(OSError):
+        to.partition(7, again)
+    with pytest.raises(BatchLostError, match="partition 7 twice"):
+        receiver.check()
+    receiver.close()
+
+
+def test_rows_that_have_not_arrived_lose_the_batch(receiver: Receiver) -> None:
+    receiver.expect().partition(7, [ROWS])
+    with pytest.raises(BatchLostError, match="6 rows were sent, but 3 have arrived"):
         receiver.finish(6, "end")
-    assert "partition 7" in str(raised.value.__cause__)
+    receiver.close()
+
+
+def test_rows_go_to_the_pinned_certificate_alone_and_are_not_readable(receiver: Receiver) -> None:
+    to = receiver.expect()
+    with pytest.raises(ConnectionError, match="another certificate"):
+        send(replace(to, fingerprint="00" * 32), 0, 1)
+    with socket.create_connection(to.address) as plain:
+        plain.settimeout(10)
+        plain.sendall(to.key + bytes(NUMBER_BYTES))
+        answer = b""
+        with suppress(ConnectionResetError):
+            answer = plain.recv(100)
+    assert answer[:1] in (b"", b"\x15"), "what is not TLS gets an alert at most"
+    receiver.close()
+
+
+def test_of_too_many_strangers_the_oldest_is_given_up(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "STRANGERS", 3)
+    to = receiver.expect()
+    strangers = [socket.create_connection(to.address) for _ in range(5)]
+    for early in strangers[:2]:
+        early.settimeout(10)
+        assert early.recv(1) == b""
+    send(to, 0, 1)
+    receiver.finish(3, "end")
+    assert [receiver.take(10).num_rows, receiver.take(10)] == [3, "end"]
+    for each in strangers:
+        each.close()
     receiver.close()

@@ -1,4 +1,4 @@
-"""Rows from Spark's processes to the driver's: Arrow batches over sockets, no faster than they are taken.
+"""Rows from Spark's processes to the driver's: Arrow batches over TLS, no faster than they are taken.
 
 Spark's own ways to its driver gather a whole partition, a file perhaps, in Java's memory. Here a process of Spark holds
 one Arrow batch, and so does each connection.
@@ -7,24 +7,38 @@ one Arrow batch, and so does each connection.
 from __future__ import annotations
 
 import hmac
+import logging
 import queue
 import secrets
 import socket
+import ssl
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from time import sleep
+from functools import partial
 from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
-from penstock.api.errors import ConnectError
+from penstock.spark.query.source.partitions import BatchLostError, Partitions
+from penstock.spark.tls import identity, wrapped
 
-KEY_BYTES, NUMBER_BYTES = 32, 4
+log = logging.getLogger(__name__)
+
+KEY_BYTES, NUMBER_BYTES, COUNT_BYTES = 32, 4, 8
+ROWS, END = b"R", b"E"
+"""What comes next of a partition: an Arrow stream, or the number of its rows."""
+TAKEN = b"T"
+"""The answer when all of a partition has arrived."""
 SENT = "sent"
-KEY_SECONDS = 30.0
-"""How long a connection may take to send its key."""
+KEY_SECONDS = 10.0
+"""How long a connection may take for TLS, and then to send its key."""
+STRANGERS = 256
+"""Connections at most that have not sent it; of more, the oldest is given up."""
+BUFFER = 1 << 18
+"""Bytes; with Python's own 8 KiB, TLS would cut and put together many more records."""
 RETRY_SECONDS = 0.1
 AHEAD = 2
 """Arrow batches that wait to be taken."""
@@ -36,6 +50,8 @@ class Send:
     """The function of ``mapInArrow``: sends a partition and answers with the number of its rows."""
 
     address: tuple[str, int]
+    fingerprint: str
+    """Of the certificate of the driver's process."""
     key: bytes
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -43,18 +59,35 @@ class Send:
 
         context = TaskContext.get()
         assert context is not None
+        yield pa.record_batch({SENT: pa.array([self.partition(context.partitionId(), batches)], pa.int64())})
+
+    def partition(self, number: int, batches: Iterable[pa.RecordBatch]) -> int:
+        """Send one partition; returns the number of its rows when all have arrived."""
         sent = 0
-        with socket.create_connection(self.address) as connection, connection.makefile("wb") as stream:
-            stream.write(self.key + context.partitionId().to_bytes(NUMBER_BYTES))
-            writer = None
+        with self._connection() as connection, connection.makefile("wb", BUFFER) as stream:
+            stream.write(self.key + number.to_bytes(NUMBER_BYTES))
             for batch in filter(len, batches):
-                writer = writer or pa.ipc.new_stream(stream, batch.schema)
+                if not sent:
+                    stream.write(ROWS)
+                    writer = pa.ipc.new_stream(stream, batch.schema)
                 writer.write_batch(batch)
                 stream.flush()
                 sent += batch.num_rows
-            if writer is not None:
+            if sent:
                 writer.close()
-        yield pa.record_batch({SENT: pa.array([sent], pa.int64())})
+            stream.write(END + sent.to_bytes(COUNT_BYTES))
+            stream.flush()
+            if connection.recv(len(TAKEN)) != TAKEN:
+                raise ConnectionError(f"The task has not taken the rows of partition {number}")
+        return sent
+
+    def _connection(self) -> ssl.SSLSocket:
+        plain = socket.create_connection(self.address)
+        try:
+            return wrapped(plain, self.fingerprint)
+        except BaseException:
+            plain.close()
+            raise
 
 
 class Receiver:
@@ -67,19 +100,19 @@ class Receiver:
         self._host = host
         self._key = b""
         self._rows: queue.Queue[Any] = queue.Queue(AHEAD)
-        self._begun: set[bytes] = set()
-        self._received = 0
-        self._broken: Exception | None = None
+        self._partitions = Partitions()
         self._changed = threading.Condition()
         self._closed = False
         self._connections: set[socket.socket] = set()
+        self._strangers: dict[socket.socket, None] = {}
+        self._identity = identity()
         threading.Thread(target=self._accept, name="rows", daemon=True).start()
 
     def expect(self) -> Send:
         """Begin a batch: the function by which its partitions are to send."""
         with self._changed:
-            self._key, self._begun, self._received, self._broken = secrets.token_bytes(KEY_BYTES), set(), 0, None
-        return Send((self._host, self._listening.getsockname()[1]), self._key)
+            self._key, self._partitions = secrets.token_bytes(KEY_BYTES), Partitions()
+        return Send((self._host, self._listening.getsockname()[1]), self._identity.fingerprint, self._key)
 
     def take(self, seconds: float) -> Any:
         """The next Arrow batch, or what ``finish`` was given; None if nothing comes for so long."""
@@ -89,14 +122,19 @@ class Receiver:
             return None
 
     def finish(self, sent: int, end: object) -> None:
-        """Called when all partitions have sent their rows, ``sent`` in all: ``end`` is taken after the last of them."""
-        with self._changed:
-            # The last of them may be on their way still.
-            self._changed.wait_for(lambda: self._closed or self._broken or self._received >= sent)
-            if self._received != sent and not self._closed:
-                problem = f"Spark says that {sent} rows were sent, but {self._received} have arrived"
-                raise ConnectError(problem) from self._broken
+        """Called when all partitions have sent their rows, ``sent`` in all: ``end`` is taken after the last of them.
+
+        Raises BatchLostError if these are not the rows that were taken.
+        """
+        self.check()
+        if self._partitions.rows != sent and not self._closed:
+            raise BatchLostError(f"Spark says that {sent} rows were sent, but {self._partitions.rows} have arrived")
         self._put(end)
+
+    def check(self) -> None:
+        """Raises BatchLostError if Spark has sent a partition twice with different rows."""
+        if self._partitions.differing:
+            raise BatchLostError(self._partitions.differing[0])
 
     def close(self) -> None:
         """Called from any thread: no more rows are taken, and partitions that send fail."""
@@ -104,9 +142,10 @@ class Receiver:
             self._closed = True
             self._changed.notify_all()
             connections = list(self._connections)
-        for each in (self._listening, *connections):
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
+        for each in connections:
+            _hang_up(each)
         self._listening.close()
 
     def _accept(self) -> None:
@@ -115,48 +154,59 @@ class Receiver:
                 connection, _ = self._listening.accept()
             except OSError:
                 # A connection that is gone before it is accepted, or no descriptor for it.
-                sleep(RETRY_SECONDS)
+                time.sleep(RETRY_SECONDS)
                 continue
-            threading.Thread(target=self._receive, args=(connection,), name="rows", daemon=True).start()
+            try:
+                secured = self._identity.context.wrap_socket(
+                    connection, server_side=True, do_handshake_on_connect=False
+                )
+            except OSError:
+                connection.close()  # it is gone already
+                continue
+            with self._changed:
+                if len(self._strangers) >= STRANGERS:
+                    _hang_up(next(iter(self._strangers)))
+                self._connections.add(secured)
+                self._strangers[secured] = None
+            threading.Thread(target=self._receive, args=(secured,), name="rows", daemon=True).start()
 
-    def _receive(self, connection: socket.socket) -> None:
+    def _receive(self, connection: ssl.SSLSocket) -> None:
         """One partition. A connection that breaks is its sender's failure, which Spark reports.
 
         What does not begin with the key of the batch is no partition of it, and is ignored.
         """
-        with self._changed:
-            self._connections.add(connection)
-        key = b""
         try:
-            with connection, connection.makefile("rb") as stream:
+            with connection:
                 connection.settimeout(KEY_SECONDS)
-                key = stream.read(KEY_BYTES)
-                if self._closed or not hmac.compare_digest(key, self._key):
-                    return
-                connection.settimeout(None)
-                self._begin(stream.read(NUMBER_BYTES))
-                if not stream.peek(1):
-                    return
-                for rows in pa.ipc.open_stream(cast(BinaryIO, stream)):
-                    if key != self._key or not self._put(rows):
+                connection.do_handshake()
+                key = _exactly(connection, KEY_BYTES, time.monotonic() + KEY_SECONDS)
+                with self._changed:
+                    self._strangers.pop(connection, None)
+                    partitions = self._partitions
+                    if self._closed or not hmac.compare_digest(key, self._key):
                         return
-                    with self._changed:
-                        self._received += rows.num_rows
-                        self._changed.notify_all()
+                connection.settimeout(None)
+                with connection.makefile("rb", BUFFER) as stream:
+                    self._take_partition(partitions, connection, cast(BinaryIO, stream))
         except (OSError, EOFError, pa.ArrowException) as error:
-            with self._changed:
-                if hmac.compare_digest(key, self._key):
-                    self._broken = error
-                    self._changed.notify_all()
+            log.debug("A connection for rows has ended: %r", error)
         finally:
             with self._changed:
                 self._connections.discard(connection)
+                self._strangers.pop(connection, None)
 
-    def _begin(self, partition: bytes) -> None:
-        with self._changed:
-            if partition in self._begun:
-                raise OSError(f"Spark has begun again with partition {int.from_bytes(partition)}")
-            self._begun.add(partition)
+    def _take_partition(self, partitions: Partitions, connection: socket.socket, stream: BinaryIO) -> None:
+        number = int.from_bytes(stream.read(NUMBER_BYTES))
+        with partitions.attempt(number, partial(_hang_up, connection)) as attempt:
+            if (kind := stream.read(len(END))) == ROWS:
+                for rows in pa.ipc.open_stream(stream):
+                    if partitions is not self._partitions:
+                        return
+                    if attempt.is_new(rows) and not self._put(rows):
+                        return
+                kind = stream.read(len(END))
+            if kind == END and attempt.ends(int.from_bytes(stream.read(COUNT_BYTES))):
+                connection.sendall(TAKEN)
 
     def _put(self, item: object) -> bool:
         while not self._closed:
@@ -164,3 +214,21 @@ class Receiver:
                 self._rows.put(item, timeout=LOOK_SECONDS)
                 return True
         return False
+
+
+def _exactly(connection: socket.socket, size: int, deadline: float) -> bytes:
+    """So many bytes, or fewer if the connection ends. Raises OSError after the deadline."""
+    data = b""
+    while len(data) < size:
+        connection.settimeout(max(0.01, deadline - time.monotonic()))
+        part = connection.recv(size - len(data))
+        if not part:
+            break
+        data += part
+    return data
+
+
+def _hang_up(connection: socket.socket) -> None:
+    """Called by any thread: ``ssl.SSLSocket.shutdown`` is not made for that."""
+    with suppress(OSError):
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)
