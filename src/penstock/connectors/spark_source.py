@@ -12,6 +12,7 @@ from typing import Any
 from penstock.api.connector import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from penstock.api.source import SourceTask
 from penstock.connectors.spark_query import Query, QueryConnector
+from penstock.spark.query.sink.settings import OPTION
 from penstock.spark.query.source.settings import SOURCE_CONFIG, check_offset, problems
 
 FLEETING = frozenset({"socket"})
@@ -27,6 +28,7 @@ class SparkSource(QueryConnector, SourceConnector):
 
     java_name = "penstock.connectors.SparkSource"
     settings = SOURCE_CONFIG
+    setting_prefixes = (OPTION,)
 
     def problems(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
         return problems(config)

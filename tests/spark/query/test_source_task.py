@@ -10,11 +10,13 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from penstock.connectors import SparkSource
 from penstock.core.model.tasks import SparkDied, SparkReady, TaskEnded, TaskFailed, TaskLost, TaskPaused, TopicSeen
 from support.kafka.client import Kafka
+from support.process_tree import command, descendants
 from support.spark.host import Hosted
 from support.spark.queries import COLUMNS, Source, ids, make
 from support.tasks.runs import eventually
@@ -102,6 +104,27 @@ def test_rows_are_written_once_when_spark_is_killed(source: Callable[..., Source
         one.stop()
         last = (one.committed() or {})["batch"]
         assert ids(one.wait(5000 * (last + 1))) == list(range(5000 * (last + 1)))
+
+
+def test_a_partition_that_spark_retries_is_sent_once(source: Callable[..., Source]) -> None:
+    rate = {"format": "rate-micro-batch", "path": "", "option_numPartitions": "1", "schema": ""}
+    with source(**rate, **{"option.rowsPerBatch": "200000", "sql": "SELECT value AS id FROM records"}) as one:
+        one.start()
+        eventually(lambda: one.fine() and one.kafka.values(one.topic, "read_uncommitted"), 120)
+        senders = [each for each in descendants(one.hosted.query_driver.process_id) if is_python_of_spark(each)]
+        assert senders
+        for each in senders:
+            each.kill()
+        one.batch(1)
+        one.stop()
+        last = (one.committed() or {})["batch"]
+        assert ids(one.wait(200_000 * (last + 1))) == list(range(200_000 * (last + 1)))
+
+
+def is_python_of_spark(process: psutil.Process) -> bool:
+    """Whether it is one that Spark has forked for rows, not the one that it was forked from."""
+    parent = process.parent()
+    return parent is not None and all("penstock.spark.daemon" in command(each) for each in (process, parent))
 
 
 def test_a_batch_that_spark_has_not_noted_is_passed_by(source: Callable[..., Source]) -> None:

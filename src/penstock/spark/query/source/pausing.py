@@ -28,7 +28,7 @@ class BetweenBatches(TaskControl):
             super().resume()
 
     def begin(self) -> bool:
-        """Called with the first rows of a batch; False if it has to wait."""
+        """Called before a batch; False if it has to wait."""
         with self._lock:
             self._busy = not self.pausing
             return self._busy

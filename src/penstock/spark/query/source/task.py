@@ -27,7 +27,9 @@ from penstock.pipeline.source.offsets import SourceTaskOffsets
 from penstock.pipeline.source.task import run_source_task
 from penstock.pipeline.task import TaskHost, TaskSpec
 from penstock.spark.query.dataframes import VIEW, declared, mapped, narrowed, root_cause
+from penstock.spark.query.select import check_select
 from penstock.spark.query.source.checkpoint import Checkpoint, owner_of
+from penstock.spark.query.source.partitions import BatchLostError
 from penstock.spark.query.source.pausing import BetweenBatches
 from penstock.spark.query.source.schemas import Records
 from penstock.spark.query.source.settings import BATCH, BOUNDARY, SourceSettings, batch_of, source_partition
@@ -79,7 +81,6 @@ class QuerySource(SourceTask):
         self._owner = owner
         self._query: Any = None
         self._failure: BaseException | None = None
-        self._held: Any = None
         self._sent = -1
         """The last batch whose rows have all been given to the loop."""
         self._committed = -1
@@ -96,6 +97,8 @@ class QuerySource(SourceTask):
         known = batch_of(offsets.offset(self._partition))
         self._sent = self._committed = -1 if known is None else known
         try:
+            if self._settings.sql is not None:
+                check_select(self._session, self._settings.sql)
             stream = self._stream()
             self._records = Records(self._shaped(stream).schema, self._settings.key)
             checkpoint = self._checkpoint()
@@ -119,12 +122,9 @@ class QuerySource(SourceTask):
         if self._stopped or self._sent > self._committed:
             return None
         assert self._receiver is not None
-        item = self._held if self._held is not None else self._receiver.take(LOOK_SECONDS)
-        self._held = None
+        item = self._receiver.take(LOOK_SECONDS)
         if item is None:
             self._look()
-        elif not self._control.begin():
-            self._held = item
         elif isinstance(item, _End):
             self._sent = item.number
             self._offsets.put(self._partition, {BATCH: item.number}, urgent=True)
@@ -201,15 +201,35 @@ class QuerySource(SourceTask):
         if number <= self._committed:
             log.info("Batch %d of %s is in the topic already", number, self._id)
             return
+        with self._changed:
+            while not self._stopped and not self._control.begin():
+                self._changed.wait(LOOK_SECONDS)
         try:
-            send = self._receiver.expect()
-            answers = mapped(narrowed(self._shaped(frame)), send, f"{SENT} BIGINT").collect()
-            self._receiver.finish(sum(row[0] for row in answers), _End(number))
+            with self._control.calls.entered("batch"):
+                self._collect(frame, number)
         except Exception as error:
             if not self._stopped:
-                self._failure = ConnectError(f"Batch {number} of the query could not be read: {root_cause(error)}")
+                self._failure = self._failed(number, error)
             raise _OverError from None
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or self._committed >= number)
             if self._committed < number:
                 raise _OverError
+
+    def _collect(self, frame: DataFrame, number: int) -> None:
+        """Returns when all rows of the batch have been taken."""
+        assert self._receiver is not None
+        send = self._receiver.expect()
+        answers = mapped(narrowed(self._shaped(frame)), send, f"{SENT} BIGINT").collect()
+        self._receiver.finish(sum(row[0] for row in answers), _End(number))
+
+    def _failed(self, number: int, error: Exception) -> Exception:
+        """What ends the task after this error of its batch."""
+        assert self._receiver is not None
+        if isinstance(error, BatchLostError):
+            return error
+        try:
+            self._receiver.check()
+        except BatchLostError as lost:
+            return lost
+        return ConnectError(f"Batch {number} of the query could not be read: {root_cause(error)}")
