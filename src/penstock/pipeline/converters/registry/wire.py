@@ -1,26 +1,27 @@
 """How a message says which schema it has: the id before the payload, or the GUID in a header.
 
-Java: ``SchemaId``, ``PrefixSchemaIdSerializer``, ``HeaderSchemaIdSerializer``, ``DualSchemaIdDeserializer``.
+Java: ``SchemaId``, ``PrefixSchemaIdSerializer``, ``HeaderSchemaIdSerializer``, ``DualSchemaIdDeserializer``,
+``ConfigSchemaIdDeserializer``.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.api.errors import SerializationError
+from penstock.api.errors import ConfigError, SerializationError
 
 _PACKAGE = "io.confluent.kafka.serializers.schema.id."
 PREFIX_SERIALIZER, HEADER_SERIALIZER = (
     _PACKAGE + name for name in ("PrefixSchemaIdSerializer", "HeaderSchemaIdSerializer")
 )
-DUAL_DESERIALIZER, PREFIX_DESERIALIZER = (
-    _PACKAGE + name for name in ("DualSchemaIdDeserializer", "PrefixSchemaIdDeserializer")
+DUAL_DESERIALIZER, PREFIX_DESERIALIZER, CONFIG_DESERIALIZER = (
+    _PACKAGE + name for name in ("DualSchemaIdDeserializer", "PrefixSchemaIdDeserializer", "ConfigSchemaIdDeserializer")
 )
 SERIALIZERS = (PREFIX_SERIALIZER, HEADER_SERIALIZER)
-DESERIALIZERS = (DUAL_DESERIALIZER, PREFIX_DESERIALIZER)
+DESERIALIZERS = (DUAL_DESERIALIZER, PREFIX_DESERIALIZER, CONFIG_DESERIALIZER)
 KEY_HEADER, VALUE_HEADER = "__key_schema_id", "__value_schema_id"
 _ID, _GUID = 0, 1
 ID_SIZE, GUID_SIZE = 5, 17
@@ -55,6 +56,18 @@ def id_prefix(id: int) -> bytes:
 
 def guid_header(guid: str) -> bytes:
     return b"\1" + uuid.UUID(guid).bytes
+
+
+def configured_id(settings: Mapping[str, Any]) -> bytes:
+    """The id or the GUID of the settings, in the form that stands before payloads. Raises ConfigError without one."""
+    if settings["use.schema.id"] >= 0:
+        return id_prefix(settings["use.schema.id"])
+    if settings["use.schema.guid"]:
+        try:
+            return guid_header(settings["use.schema.guid"])
+        except ValueError as error:
+            raise ConfigError("use.schema.guid", settings["use.schema.guid"], "It must be a GUID") from error
+    raise ConfigError("use.schema.id", -1, f"It, or use.schema.guid, must be given with {CONFIG_DESERIALIZER}")
 
 
 def header_of(headers: Sequence[Any], name: str) -> bytes | None:

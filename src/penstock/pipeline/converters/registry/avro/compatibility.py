@@ -6,6 +6,7 @@ Java: ``SchemaCompatibility.checkReaderWriterCompatibility``.
 from __future__ import annotations
 
 from penstock.pipeline.converters.registry.avro.model import AvroField, AvroType
+from penstock.pipeline.converters.registry.avro.resolution import same_name
 
 _PROMOTIONS = {
     "int": {"long", "float", "double"},
@@ -38,7 +39,7 @@ def _conflicts(reader: AvroType, writer: AvroType, place: str, seen: set[tuple[i
     match reader.kind:
         case "array" | "map":
             return _conflicts(reader.item, writer.item, f"{place}/items", seen)
-        case "record" | "enum" | "fixed" if not _same_name(reader, writer):
+        case "record" | "enum" | "fixed" if not same_name(writer, reader):
             return [f"{place or '/'}: {writer.full_name} is another {reader.kind} than {reader.full_name}"]
         case "fixed" if reader.size != writer.size:
             return [f"{place or '/'}: {reader.full_name} has {reader.size} bytes, not {writer.size}"]
@@ -63,11 +64,3 @@ def _field(field: AvroField, writer: AvroType, place: str, seen: set[tuple[int, 
 
 def _has_enum_default(avro: AvroType) -> bool:
     return avro.kind == "enum" and avro.default_symbol is not None
-
-
-def _same_name(reader: AvroType, writer: AvroType) -> bool:
-    assert reader.name is not None
-    assert writer.name is not None
-    aliases = {alias if "." in alias or not reader.name.space else f"{reader.name.space}.{alias}"
-               for alias in reader.aliases}  # fmt: skip
-    return reader.name.simple == writer.name.simple or writer.full_name in aliases

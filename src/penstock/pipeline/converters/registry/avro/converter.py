@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from penstock.api.config import ConfigDef, ConfigType
 from penstock.api.schema import Schema
+from penstock.pipeline.converters.registry.access.client import SchemaText
 from penstock.pipeline.converters.registry.avro.compatibility import conflicts
 from penstock.pipeline.converters.registry.avro.model import AvroType, parts
 from penstock.pipeline.converters.registry.avro.options import AvroOptions
@@ -15,11 +15,10 @@ from penstock.pipeline.converters.registry.avro.text import parse, show
 from penstock.pipeline.converters.registry.avro.to_avro import ANYTHING_TYPE, to_avro
 from penstock.pipeline.converters.registry.avro.to_connect import ToConnect
 from penstock.pipeline.converters.registry.avro.writer import AvroWriter
-from penstock.pipeline.converters.registry.client import SchemaText
-from penstock.pipeline.converters.registry.converter import Read, RegistryConverter, Target, Writer
+from penstock.pipeline.converters.registry.converter import RegistryConverter
 from penstock.pipeline.converters.registry.extras import load
+from penstock.pipeline.converters.registry.format import Reader, Source, Target, Writer
 from penstock.pipeline.converters.registry.settings import define_flag, refuse, registry_settings
-from penstock.pipeline.converters.registry.wire import SchemaId
 
 _NO_CLASSES = "Java's classes for Avro are not used here; leave this setting out"
 
@@ -68,18 +67,21 @@ class AvroConverter(RegistryConverter):
     def conflicts(self, reader: Target, writer: Target) -> list[str]:
         return conflicts(reader.parsed, writer.parsed)
 
-    def reader(
-        self, what: str, text: SchemaText, id: SchemaId, version: Callable[[str | None], int | None]
-    ) -> tuple[Schema | None, Read]:
-        avro = self._parse(what, text)
-        number = version(_name(avro))
-        schema = None if show(avro) == _ANYTHING else self._to_connect.schema(avro, number)
-        return schema, reader(avro, schema, self.settings["avro.fail.on.trailing.data"])
+    def reader(self, source: Source) -> Reader:
+        avro, read_as = self._parse(source.what, source.text), None
+        version = source.version(_name(avro))
+        if source.latest is not None:
+            text, _ = source.latest(_name(avro))
+            read_as = None if text == source.text else self._parse(source.what, text)
+        shown = read_as or avro
+        # As in Java, the version is still the writer's.
+        schema = None if show(shown) == _ANYTHING else self._to_connect.schema(shown, version)
+        return reader(avro, schema, self.settings["avro.fail.on.trailing.data"], read_as)
 
     def _parse(self, what: str, text: SchemaText) -> AvroType:
         known: dict[str, AvroType] = {}
-        for inner in self.resolved(what, text).values():
-            parse(inner.text, known)
+        for inner in self.texts(what, text).values():
+            parse(inner, known)
         return parse(text.text, known)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.api.schema import Schema, SchemaType
-from penstock.pipeline.converters.registry.names import full_name, simple_name
+from penstock.pipeline.converters.registry.mapping.names import full_name, simple_name
 
 NAMESPACE = "io.confluent.connect.avro"
 DEFAULT_NAME = "ConnectDefault"

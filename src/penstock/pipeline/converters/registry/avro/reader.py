@@ -1,4 +1,4 @@
-"""From Avro's bytes to Connect's values: one function per pair of schemas, compiled once.
+"""From Avro's bytes to Connect's values: functions for each pair of schemas, compiled once.
 
 fastavro reads the bytes; what it gives is what Connect has, but for logical types, small integers, unions and maps,
 which are changed in place. Java: ``AvroData.toConnectData``.
@@ -12,6 +12,8 @@ from typing import Any
 
 from penstock.api.errors import DataError, SerializationError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
+from penstock.pipeline.converters.registry.avro.bounds import bounds
+from penstock.pipeline.converters.registry.avro.columns import table_reader
 from penstock.pipeline.converters.registry.avro.fastavro_schema import (
     BRANCH,
     branch_name,
@@ -22,8 +24,10 @@ from penstock.pipeline.converters.registry.avro.fastavro_schema import (
 )
 from penstock.pipeline.converters.registry.avro.model import AvroType
 from penstock.pipeline.converters.registry.avro.options import is_union
+from penstock.pipeline.converters.registry.avro.resolution import resolution
 from penstock.pipeline.converters.registry.extras import load
-from penstock.pipeline.converters.registry.maps import in_java_order
+from penstock.pipeline.converters.registry.format import Read, Reader
+from penstock.pipeline.converters.registry.mapping.maps import in_java_order
 from penstock.pipeline.values.logical import day_of, decimal_of, moment_of, time_of
 
 Change = Callable[[Any], Any]
@@ -32,21 +36,26 @@ Change = Callable[[Any], Any]
 _BITS = {SchemaType.INT8: 8, SchemaType.INT16: 16}
 
 
-def reader(avro: AvroType, schema: Schema | None, to_the_end: bool = False) -> Callable[[bytes, int], Any]:
-    """The function for messages of this schema: it takes the bytes, and where in them the value begins.
+def reader(avro: AvroType, schema: Schema | None, to_the_end: bool = False, read_as: AvroType | None = None) -> Reader:
+    """How messages of this schema are read, ``read_as`` another schema if one is given, whose Connect schema is
+    ``schema`` then.
 
-    It raises an exception for bytes that are no such value. What follows the value is ignored unless it is to go
-    ``to_the_end``.
+    The functions raise an exception for bytes that are no such value. What follows the value is ignored unless it is to
+    go ``to_the_end``.
     """
+    change = read_anything if schema is None else _Compiler().change(read_as or avro, schema)
+    if read_as is not None:
+        change = _both(resolution(avro, read_as), change)
     if avro.kind == "bytes":
-        finish = None if schema is None else _Compiler().change(avro, schema)
-        return lambda data, start: data[start:] if finish is None else finish(data[start:])
+        finish = change or _same
+        return Reader(schema, lambda data, start: finish(data[start:]))
     fastavro = load("fastavro", "avro")
     parsed = fastavro.parse_schema(for_fastavro(avro, writing=False))
-    read = fastavro.schemaless_reader
-    change = read_anything if schema is None else _Compiler().change(avro, schema)
+    read, check = fastavro.schemaless_reader, bounds(avro)
 
     def read_plain(data: bytes, start: int) -> Any:
+        if check is not None:
+            check(data, start)
         stream = BytesIO(data)
         stream.seek(start)
         value = read(stream, parsed, None, True, True, "replace")
@@ -54,10 +63,22 @@ def reader(avro: AvroType, schema: Schema | None, to_the_end: bool = False) -> C
             raise SerializationError("Trailing data found after deserializing Avro message")
         return value
 
-    if change is None:
-        return read_plain
-    finish = change
-    return lambda data, start: finish(read_plain(data, start))
+    one: Read = read_plain if change is None else _changed(read_plain, change)
+    table = None
+    if schema is not None and schema.type is SchemaType.STRUCT and avro.kind == "record" and read_as is None:
+        table = table_reader(avro, schema, _Compiler().changes(avro, schema), to_the_end)
+    return Reader(schema, one) if table is None else Reader(schema, one, table)
+
+
+def _changed(read: Read, change: Change) -> Read:
+    return lambda data, start: change(read(data, start))
+
+
+def _both(first: Change | None, second: Change | None) -> Change | None:
+    if first is None or second is None:
+        return first or second
+    one, other = first, second
+    return lambda value: other(one(value))
 
 
 class _Compiler:
@@ -90,6 +111,12 @@ class _Compiler:
             case SchemaType.STRUCT:
                 return self._record(avro, schema)
         return None
+
+    def changes(self, avro: AvroType, schema: Schema) -> list[Change | None]:
+        """Those of a record's fields."""
+        return [
+            self.change(field.type, target.schema) for field, target in zip(avro.fields, schema.fields, strict=True)
+        ]
 
     def _union(self, avro: AvroType, schema: Schema) -> Change | None:
         if len(avro.branches) == 1 and is_union(schema):
@@ -159,8 +186,8 @@ class _Compiler:
         holder = self._records[id(avro)] = []
         changes = [
             (field.name, change)
-            for field, target in zip(avro.fields, schema.fields, strict=True)
-            if (change := self.change(field.type, target.schema)) is not None
+            for field, change in zip(avro.fields, self.changes(avro, schema), strict=True)
+            if change is not None
         ]
         del self._records[id(avro)]
         if not changes:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE, STRING, TIME, TIMESTAMP, Schema, SchemaType, decimal
-from penstock.pipeline.converters.registry.avro.avro_defaults import default_of_field, default_of_prop
+from penstock.pipeline.converters.registry.avro.defaults import default_of_field, default_of_prop
 from penstock.pipeline.converters.registry.avro.model import AvroField, AvroType
 from penstock.pipeline.converters.registry.avro.options import (
     DEFAULT_FULL_NAME,
@@ -30,8 +30,8 @@ from penstock.pipeline.converters.registry.avro.options import (
     VALUE,
     AvroOptions,
 )
-from penstock.pipeline.converters.registry.recursion import RecursiveSchema, reference
-from penstock.pipeline.converters.registry.schema_parts import SchemaParts
+from penstock.pipeline.converters.registry.mapping.recursion import RecursiveSchema, reference
+from penstock.pipeline.converters.registry.mapping.schema_parts import SchemaParts
 
 log = logging.getLogger(__name__)
 

@@ -17,19 +17,20 @@ from penstock.pipeline.converters.registry.avro.fastavro_schema import (
 from penstock.pipeline.converters.registry.avro.model import NULL_DEFAULT, AvroField, AvroType
 from penstock.pipeline.converters.registry.avro.options import AVRO_KINDS, AvroOptions, is_union
 from penstock.pipeline.converters.registry.avro.to_avro import ANYTHING_TYPE
-from penstock.pipeline.converters.registry.names import full_name, scrubbed
+from penstock.pipeline.converters.registry.mapping.names import full_name, scrubbed
+from penstock.pipeline.converters.registry.mapping.plain import BITS
 from penstock.pipeline.values.class_names import class_name
 from penstock.pipeline.values.hash_map import in_hash_order
 from penstock.pipeline.values.logical import bytes_of, days_since, millis_of_day, millis_since
 
 Change = Callable[[Any], Any]
 
-_RANGES = {SchemaType.INT8: 7, SchemaType.INT16: 15, SchemaType.INT32: 31, SchemaType.INT64: 63}
 _LOGICAL: dict[str, tuple[str, tuple[type, ...], Change]] = {
     DATE_NAME: ("Date", (dt.date,), days_since),
     TIME_NAME: ("Time", (dt.time,), millis_of_day),
     TIMESTAMP_NAME: ("Timestamp", (dt.datetime,), millis_since),
 }
+LOGICAL_NAMES = frozenset((DECIMAL_NAME, *_LOGICAL))
 
 
 class DatumCompiler:
@@ -41,7 +42,7 @@ class DatumCompiler:
 
     def change(self, schema: Schema, avro: AvroType) -> Change:
         """For values of this schema that go where Avro has this type, nulls among them."""
-        inner = self._union(schema, avro) if avro.kind == "union" else self._change(schema, avro)
+        inner = self._union(schema, avro) if avro.kind == "union" else self.present(schema, avro)
         if schema.optional:
             return lambda value: None if value is None else inner(value)
 
@@ -56,7 +57,7 @@ class DatumCompiler:
         if is_union(schema):
             return self._members(schema, avro)
         index = self._branch(schema, avro)
-        inner = self._change(schema, avro.branches[index])
+        inner = self.present(schema, avro.branches[index])
         if not is_wrapped(avro, writing=True):
             return inner
         name = branch_name(avro, index)
@@ -105,7 +106,7 @@ class DatumCompiler:
                 return index
         raise DataError(f"None of the branches of Avro's union takes a {schema.type.name}: {avro.branches}")
 
-    def _change(self, schema: Schema, avro: AvroType) -> Change:
+    def present(self, schema: Schema, avro: AvroType) -> Change:
         """For values that are not null."""
         if schema.name == DECIMAL_NAME:
             return _decimal(schema, avro)
@@ -113,7 +114,7 @@ class DatumCompiler:
             return _logical(*_LOGICAL[schema.name])
         match schema.type:
             case SchemaType.INT8 | SchemaType.INT16 | SchemaType.INT32 | SchemaType.INT64:
-                return _integer(schema, _RANGES[schema.type])
+                return _integer(schema, BITS[schema.type])
             case SchemaType.FLOAT32 | SchemaType.FLOAT64:
                 return _checked(schema, float)
             case SchemaType.BOOLEAN:

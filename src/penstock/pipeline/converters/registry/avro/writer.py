@@ -1,29 +1,43 @@
 """From Connect's values to Avro's bytes: one function per pair of schemas, compiled once.
 
-Structs whose fields are plain go to fastavro as they are, if all values of a batch are of the right types, which is
-quick to tell column by column; what differs is rebuilt value by value, with Java's complaints about what does not fit.
+A batch of structs is written column by column; what does not fit is written value by value, with Java's complaints.
 Java: ``AvroData.fromConnectData``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
 from io import BytesIO
-from operator import itemgetter
+from itertools import chain, islice
+from struct import Struct
 from typing import Any
 
+from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import Schema, SchemaType
-from penstock.pipeline.converters.registry.avro.fastavro_schema import for_fastavro
-from penstock.pipeline.converters.registry.avro.model import AvroType
-from penstock.pipeline.converters.registry.avro.options import AvroOptions
-from penstock.pipeline.converters.registry.avro.to_datum import Change, DatumCompiler, write_anything
+from penstock.pipeline.converters.registry.avro.fastavro_schema import for_fastavro, is_nullable, other_branch
+from penstock.pipeline.converters.registry.avro.model import AvroField, AvroType
+from penstock.pipeline.converters.registry.avro.options import AvroOptions, is_union
+from penstock.pipeline.converters.registry.avro.to_datum import LOGICAL_NAMES, Change, DatumCompiler, write_anything
 from penstock.pipeline.converters.registry.extras import load
+from penstock.pipeline.converters.registry.mapping.names import scrubbed
+from penstock.pipeline.converters.registry.mapping.pieces import (
+    Encode,
+    EncodeStructs,
+    Piece,
+    columns,
+    is_constant,
+    joined,
+    nullable,
+    of_kind,
+    within,
+)
+from penstock.pipeline.converters.registry.mapping.plain import BITS
+from penstock.pipeline.converters.registry.mapping.varints import Lengths, varint, varints
 from penstock.pipeline.values.class_names import class_name
 
-_RANGES = {SchemaType.INT8: 7, SchemaType.INT16: 15, SchemaType.INT32: 31, SchemaType.INT64: 63}
-_PLAIN = {**dict.fromkeys(_RANGES, int), SchemaType.FLOAT64: float, SchemaType.BOOLEAN: bool, SchemaType.STRING: str}
-_AVRO_OF_PLAIN = {int: ("int", "long"), float: ("double",), bool: ("boolean",), str: ("string",)}
+log = logging.getLogger(__name__)
 
 
 class AvroWriter:
@@ -32,7 +46,7 @@ class AvroWriter:
     def __init__(self, schema: Schema | None, avro: AvroType, options: AvroOptions) -> None:
         self.schema, self.avro = schema, avro
         self._change: Change = write_anything if schema is None else DatumCompiler(options).change(schema, avro)
-        self._plain = self._plain_fields()
+        self._columns = column_writer(schema, avro, options)
         if avro.kind != "bytes":
             fastavro = load("fastavro", "avro")
             self._parsed = fastavro.parse_schema(for_fastavro(avro, writing=True))
@@ -42,23 +56,14 @@ class AvroWriter:
         """The message for one value that is not null. Raises DataError for one that does not fit the schema."""
         return self._message(head, self._change(value))
 
-    def all(self, head: bytes, values: list[Any]) -> list[bytes]:
+    def all(self, head: bytes, values: list[Any] | Table) -> list[bytes]:
         """The messages for values of which none is null."""
-        if self._plain is None or not self._ready(values):
-            change = self._change
-            values = [change(value) for value in values]
-        if self.avro.kind == "bytes":
-            return [head + value for value in values]
-        write, parsed, messages = self._write, self._parsed, []
-        try:
-            for value in values:
-                stream = BytesIO()
-                stream.write(head)
-                write(stream, parsed, value)
-                messages.append(stream.getvalue())
-        except Exception as error:
-            raise _unwritable(self.schema, error) from error
-        return messages
+        if self._columns is not None:
+            try:
+                return joined([head, *self._columns(values)], len(values))
+            except Exception:
+                log.debug("A batch is written value by value", exc_info=True)
+        return [self.one(head, value) for value in values]
 
     def _message(self, head: bytes, datum: Any) -> bytes:
         if self.avro.kind == "bytes":
@@ -71,48 +76,183 @@ class AvroWriter:
             raise _unwritable(self.schema, error) from error
         return stream.getvalue()
 
-    def _plain_fields(self) -> list[tuple[str, type, bool, int]] | None:
-        """Name, type, whether it may be null, and bits of each field, if the struct can be taken as it is."""
-        if self.schema is None or self.schema.type is not SchemaType.STRUCT or self.avro.kind != "record":
-            return None
-        if [f.name for f in self.schema.fields] != [f.name for f in self.avro.fields] or not self.schema.fields:
-            return None
-        found = []
-        for field, target in zip(self.schema.fields, self.avro.fields, strict=True):
-            schema, avro = field.schema, target.type
-            kind = None if _is_logical(avro) else _PLAIN.get(schema.type)
-            nullable = avro.kind == "union"
-            inner = [branch.kind for branch in avro.branches if branch.kind != "null"] if nullable else [avro.kind]
-            if kind is None or len(inner) != 1 or inner[0] not in _AVRO_OF_PLAIN[kind]:
-                return None
-            if nullable != schema.optional or schema.default is not None:
-                return None
-            found.append((field.name, kind, nullable, _RANGES.get(schema.type, 0)))
-        return found
-
-    def _ready(self, values: list[Any]) -> bool:
-        assert self._plain is not None
-        if set(map(type, values)) != {dict}:
-            return False
-        try:
-            for name, kind, nullable, bits in self._plain:
-                column = list(map(itemgetter(name), values))
-                kinds = set(map(type, column))
-                if not kinds <= ({kind, type(None)} if nullable else {kind}):
-                    return False
-                if bits and kinds != {type(None)}:
-                    numbers = [number for number in column if number is not None] if len(kinds) > 1 else column
-                    if not -(1 << bits) <= min(numbers) <= max(numbers) < 1 << bits:
-                        return False
-        except KeyError:
-            return False
-        return True
-
-
-def _is_logical(avro: AvroType) -> bool:
-    return any("logicalType" in kind.props for kind in (avro, *avro.branches))
-
 
 def _unwritable(schema: Schema | None, error: Exception) -> DataError:
     kind = "schemaless data" if schema is None else class_name(schema, {})
     return DataError(f"Error serializing Avro message: {error} ({kind})")
+
+
+_AVRO_BITS = {"int": 31, "long": 63}
+
+
+def column_writer(schema: Schema | None, avro: AvroType, options: AvroOptions) -> EncodeStructs | None:
+    """For structs of this schema as records; None if they can't be taken apart into columns."""
+    if schema is None or schema.type is not SchemaType.STRUCT or is_union(schema) or avro.kind != "record":
+        return None
+    return _Compiler(options).struct(schema, avro)
+
+
+class _Compiler:
+    def __init__(self, options: AvroOptions) -> None:
+        self._options = options
+        self._open: set[int] = set()
+        """The records being compiled, by identity."""
+
+    def struct(self, schema: Schema, avro: AvroType) -> EncodeStructs | None:
+        """None if a field of the record is not in the schema."""
+        sources = {scrubbed(field.name, self._options.scrub_invalid_names): field for field in schema.fields}
+        if any(target.name not in sources for target in avro.fields):
+            return None
+        self._open.add(id(avro))
+        names = [sources[target.name].name for target in avro.fields]
+        encoders = [self._field(sources[target.name].schema, target) for target in avro.fields]
+        self._open.remove(id(avro))
+
+        def encode(values: Sequence[Any] | Table) -> list[Piece]:
+            pieces: list[Piece] = []
+            for write, column in zip(encoders, columns(names, values), strict=True):
+                pieces += write(column)
+            return pieces
+
+        return encode
+
+    def _field(self, schema: Schema, target: AvroField) -> Encode:
+        write = self._nullable(schema, target.type)
+        default = schema.default
+        if default is None or self._options.ignore_default_for_nullables:
+            return write
+        return lambda column: write([default if value is None else value for value in column])
+
+    def _nullable(self, schema: Schema, avro: AvroType) -> Encode:
+        if is_nullable(avro) and not is_union(schema):
+            place = other_branch(avro)
+            inner = self._value(schema, avro.branches[place])
+            if inner is not None:
+                return nullable(inner, number(place), number(1 - place)) if schema.optional else _before(inner, place)
+        inner = None if schema.optional else self._value(schema, avro)
+        return inner or self._one_by_one(schema, avro)
+
+    def _value(self, schema: Schema, avro: AvroType) -> Encode | None:
+        """For values that are not null; None without code for them."""
+        if schema.name in LOGICAL_NAMES:
+            return self._logical(schema, avro)
+        match schema.type, avro.kind:
+            case ((SchemaType.INT8 | SchemaType.INT16 | SchemaType.INT32 | SchemaType.INT64), ("int" | "long")):
+                bits = BITS[schema.type]
+                return _integers(bits) if bits <= _AVRO_BITS[avro.kind] else None
+            case (SchemaType.FLOAT64, "double") | (SchemaType.FLOAT32, "float"):
+                return floats(avro.kind)
+            case SchemaType.BOOLEAN, "boolean":
+                return booleans
+            case SchemaType.STRING, "string":
+                return texts
+            case SchemaType.BYTES, "bytes":
+                return _binary
+            case SchemaType.STRUCT, "record" if not is_union(schema) and id(avro) not in self._open:
+                return self.struct(schema, avro)
+            case SchemaType.ARRAY, "array":
+                assert schema.value_schema is not None
+                return arrays(self._nullable(schema.value_schema, avro.item))
+        return None
+
+    def _logical(self, schema: Schema, avro: AvroType) -> Encode | None:
+        change = DatumCompiler(self._options).present(schema, avro)
+        match avro.kind:
+            case "int" | "long":
+                bits = _AVRO_BITS[avro.kind]
+
+                def encode_number(column: Sequence[Any]) -> list[Piece]:
+                    found = list(map(change, column))
+                    within(bits, found)
+                    return numbers(found)
+
+                return encode_number
+            case "bytes":
+                return lambda column: data(list(map(change, column)))
+        return None
+
+    def _one_by_one(self, schema: Schema, avro: AvroType) -> Encode:
+        fastavro = load("fastavro", "avro")
+        change = DatumCompiler(self._options).change(schema, avro)
+        parsed, write = fastavro.parse_schema(for_fastavro(avro, writing=True)), fastavro.schemaless_writer
+
+        def encode(column: Sequence[Any]) -> list[Piece]:
+            found = []
+            for value in column:
+                stream = BytesIO()
+                write(stream, parsed, change(value))
+                found.append(stream.getvalue())
+            return [found]
+
+        return encode
+
+
+def _before(encode: Encode, place: int) -> Encode:
+    head = number(place)
+    return lambda column: [head, *encode(column)]
+
+
+def _integers(bits: int) -> Encode:
+    def encode(column: Sequence[Any]) -> list[Piece]:
+        of_kind(int, column)
+        within(bits, column)
+        return numbers(column)
+
+    return encode
+
+
+def _binary(column: Sequence[Any]) -> list[Piece]:
+    of_kind(bytes, column)
+    return data(column)
+
+
+_BOOLEANS = {False: b"\0", True: b"\1"}
+_PACK = {"double": Struct("<d").pack, "float": Struct("<f").pack}
+
+
+def number(value: int) -> bytes:
+    """An ``int`` or a ``long``."""
+    return varint(value << 1 ^ value >> 63)
+
+
+def numbers(column: Sequence[int]) -> list[Piece]:
+    """Integers of up to 64 bits."""
+    return varints([value << 1 ^ value >> 63 for value in column])
+
+
+_LENGTHS = Lengths(2)
+data = _LENGTHS.before
+
+
+def texts(column: Sequence[Any]) -> list[Piece]:
+    of_kind(str, column)
+    return data([column[0].encode()] * len(column) if is_constant(column) else list(map(str.encode, column)))
+
+
+def booleans(column: Sequence[Any]) -> list[Piece]:
+    of_kind(bool, column)
+    return [list(map(_BOOLEANS.__getitem__, column))]
+
+
+def floats(kind: str) -> Encode:
+    """``double`` or ``float``."""
+    pack = _PACK[kind]
+
+    def encode(column: Sequence[Any]) -> list[Piece]:
+        of_kind(float, column)
+        return [list(map(pack, column))]
+
+    return encode
+
+
+def arrays(items: Encode) -> Encode:
+    """One block for all items of an array."""
+
+    def encode(column: Sequence[Any]) -> list[Piece]:
+        of_kind(list, column)
+        sizes = list(map(len, column))
+        total = sum(sizes)
+        made = iter(joined(items(list(chain.from_iterable(column))), total) if total else ())
+        return [[_LENGTHS[size] + b"".join(islice(made, size)) + b"\0" if size else b"\0" for size in sizes]]
+
+    return encode

@@ -11,20 +11,19 @@ from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import DataError, SerializationError
 from penstock.api.schema import Schema
 from penstock.api.validators import CaseInsensitiveValidString
-from penstock.java.jackson.reading import dumps, escaped, loads, needs_escapes, parse
-from penstock.pipeline.converters.json_writer import Write
-from penstock.pipeline.converters.registry.client import SchemaText
-from penstock.pipeline.converters.registry.converter import Read, RegistryConverter, Target, Writer
+from penstock.java.jackson.reading import dumps
+from penstock.pipeline.converters.registry.access.client import SchemaText
+from penstock.pipeline.converters.registry.converter import RegistryConverter
 from penstock.pipeline.converters.registry.extras import load
+from penstock.pipeline.converters.registry.format import Reader, Source, Target, Writer
 from penstock.pipeline.converters.registry.json_schema.compatibility import conflicts
 from penstock.pipeline.converters.registry.json_schema.documents import Documents
 from penstock.pipeline.converters.registry.json_schema.options import JsonSchemaOptions
+from penstock.pipeline.converters.registry.json_schema.payloads import PayloadWriter, payload_reader
 from penstock.pipeline.converters.registry.json_schema.to_connect import to_connect
 from penstock.pipeline.converters.registry.json_schema.to_json_schema import to_json_schema
 from penstock.pipeline.converters.registry.json_schema.values import ValueReader, ValueWriter
 from penstock.pipeline.converters.registry.settings import define_flag, refuse, registry_settings
-from penstock.pipeline.converters.registry.wire import SchemaId
-from penstock.pipeline.converters.scalar_nodes import InexactError
 
 _NO_CLASSES = "Java's classes are not made into JSON here; leave this setting out"
 _REFUSED: tuple[tuple[str, ConfigType, Any], ...] = (
@@ -91,38 +90,29 @@ class JsonSchemaConverter(RegistryConverter):
 
     def writer(self, schema: Schema | None, target: Target) -> Writer:
         check = self._validator(f"Error validating {target.text.text}", target.text) if self._validates else None
-        return _JsonWriter(schema, self._values, check, self.settings["json.indent.output"])
+        return PayloadWriter(schema, self._values, check, self.settings["json.indent.output"])
 
     def conflicts(self, reader: Target, writer: Target) -> list[str]:
         return conflicts(reader.parsed, writer.parsed)
 
-    def reader(
-        self, what: str, text: SchemaText, id: SchemaId, version: Callable[[str | None], int | None]
-    ) -> tuple[Schema | None, Read]:
+    def reader(self, source: Source) -> Reader:
+        what, text = source.what, source.text
         documents = self._documents(what, text)
-        schema = to_connect(documents, self.options, version(_name(documents.root().node)))
-        read_value = self._read.reader(schema)
+        version = source.version(_name(documents.root().node))
+        if source.latest is not None:
+            text, version = source.latest(_name(documents.root().node))
+            documents = self._documents(what, text)
+        schema = to_connect(documents, self.options, version)
         check = self._validator(what, text) if self._validates else None
-
-        def read(data: bytes, start: int) -> Any:
-            payload = data[start:]
-            try:
-                node = loads(payload)
-                if check is not None:
-                    check(node)
-                return None if node is None else read_value(node)
-            except InexactError:
-                return read_value(parse(payload))
-
-        return schema, read
+        return payload_reader(schema, self._read, check)
 
     def _documents(self, what: str, text: SchemaText) -> Documents:
-        return Documents(text.text, {name: inner.text for name, inner in self.resolved(what, text).items()})
+        return Documents(text.text, self.texts(what, text))
 
     def _validator(self, what: str, text: SchemaText) -> Callable[[Any], None]:
         """A function that raises SerializationError for JSON that does not fit the schema."""
         library = load("jsonschema_rs", self.extra)
-        inner = {name: orjson.loads(other.text) for name, other in self.resolved(what, text).items()}
+        inner = {name: orjson.loads(other) for name, other in self.texts(what, text).items()}
 
         def retrieve(uri: str) -> Any:
             for name, node in inner.items():
@@ -139,34 +129,6 @@ class JsonSchemaConverter(RegistryConverter):
                 raise SerializationError(f"Validation error in JSON: {error.message}") from error
 
         return check
-
-
-class _JsonWriter:
-    """Writes values of one schema; whole batches as the JSON converter does."""
-
-    def __init__(
-        self, schema: Schema | None, values: ValueWriter, check: Callable[[Any], None] | None, indent: bool
-    ) -> None:
-        self._schema, self._values, self._check = schema, values, check
-        self._write: Write = values.writer(schema)
-        self._options = orjson.OPT_INDENT_2 if indent else 0
-
-    def one(self, head: bytes, value: Any) -> bytes:
-        return self.all(head, [value])[0]
-
-    def all(self, head: bytes, values: list[Any]) -> list[bytes]:
-        nodes = values if self._values.ready(self._schema, values) else list(map(self._write, values))
-        encode, join, options = orjson.dumps, b"".join, self._options
-        try:
-            payloads = [encode(node, None, options) for node in nodes]
-        except TypeError:
-            payloads = [dumps(node) for node in nodes]
-        if self._check is not None:
-            for payload in payloads:
-                self._check(orjson.loads(payload))
-        if needs_escapes(join(payloads)):
-            payloads = [escaped(payload) for payload in payloads]
-        return [head + payload for payload in payloads]
 
 
 def _name(node: dict[str, Any]) -> str | None:

@@ -21,8 +21,8 @@ from penstock.pipeline.converters.registry.json_schema.options import (
     JsonSchemaOptions,
 )
 from penstock.pipeline.converters.registry.json_schema.values import ValueReader
-from penstock.pipeline.converters.registry.recursion import RecursiveSchema, reference
-from penstock.pipeline.converters.registry.schema_parts import SchemaParts
+from penstock.pipeline.converters.registry.mapping.recursion import RecursiveSchema, reference
+from penstock.pipeline.converters.registry.mapping.schema_parts import SchemaParts
 
 _TYPES = {kind.value: kind for kind in SchemaType}
 _OBJECT_WORDS = {"properties", "additionalProperties", "required", "patternProperties", "minProperties"}

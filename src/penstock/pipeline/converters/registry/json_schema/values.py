@@ -14,8 +14,8 @@ from penstock.java.jackson.node import Node, node_type
 from penstock.pipeline.converters.json_reader import JsonReader
 from penstock.pipeline.converters.json_writer import JsonWriter, Write
 from penstock.pipeline.converters.registry.json_schema.options import JsonSchemaOptions, has_object_keys, is_union
-from penstock.pipeline.converters.registry.maps import in_java_order
-from penstock.pipeline.converters.registry.recursion import RecursiveSchema
+from penstock.pipeline.converters.registry.mapping.maps import in_java_order
+from penstock.pipeline.converters.registry.mapping.recursion import RecursiveSchema
 from penstock.pipeline.converters.scalar_nodes import Read
 from penstock.pipeline.values.class_names import class_name
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from penstock.api.columns import Table
 from penstock.api.config import ConfigDef, ConfigType
 from penstock.api.errors import DataError, SerializationError
 from penstock.api.schema import Schema, SchemaType
-from penstock.pipeline.converters.registry.client import SchemaText
-from penstock.pipeline.converters.registry.converter import Read, RegistryConverter, Target, Writer
+from penstock.pipeline.converters.registry.access.client import SchemaText
+from penstock.pipeline.converters.registry.converter import RegistryConverter
 from penstock.pipeline.converters.registry.extras import load
-from penstock.pipeline.converters.registry.names import split
+from penstock.pipeline.converters.registry.format import Reader, Source, Target, Writer
+from penstock.pipeline.converters.registry.mapping.names import split
 from penstock.pipeline.converters.registry.protobuf.compatibility import conflicts
 from penstock.pipeline.converters.registry.protobuf.files import MAIN, known_files, message_at, parse, pool_of
 from penstock.pipeline.converters.registry.protobuf.indexes import read_indexes, write_indexes
@@ -116,23 +118,45 @@ class ProtobufConverter(RegistryConverter):
     def conflicts(self, reader: Target, writer: Target) -> list[str]:
         return conflicts(reader.parsed.descriptor, writer.parsed.descriptor)
 
-    def reader(
-        self, what: str, text: SchemaText, id: SchemaId, version: Callable[[str | None], int | None]
-    ) -> tuple[Schema | None, Read]:
-        files = self._files(what, text)
-        message = message_at(pool_of(files).FindFileByName(MAIN), id.indexes)
-        schema = MessageSchemas(self.options).top(message, version(message.full_name))
-        change = MessageReaders(self.options).reader(message, schema)
+    def reader(self, source: Source) -> Reader:
+        message = self._message(source.what, source.text, source.id.indexes)
+        version = source.version(message.full_name)
+        if source.latest is not None:
+            text, version = source.latest(message.full_name)
+            message = self._message(source.what, text, source.id.indexes, message.full_name)
+        schema = MessageSchemas(self.options).top(message, version)
+        readers = MessageReaders(self.options)
+        change, table = readers.reader(message, schema), readers.table(message, schema)
         parse_message = self._class_of(message).FromString
-        return schema, lambda data, start: change(parse_message(data[start:]))
+
+        def all(messages: Sequence[bytes], start: int) -> list[Any] | Table:
+            found = [parse_message(data[start:]) for data in messages]
+            return list(map(change, found)) if table is None else table(found)
+
+        return Reader(schema, lambda data, start: change(parse_message(data[start:])), all)
+
+    def _message(self, what: str, text: SchemaText, indexes: tuple[int, ...], name: str | None = None) -> Any:
+        """The message at these indexes, or of this name if the schema has it."""
+        file = pool_of(self._files(what, text)).FindFileByName(MAIN)
+        if name is not None:
+            own = name.removeprefix(f"{file.package}.") if file.package else name
+            first, *inner = own.split(".")
+            found = file.message_types_by_name.get(first)
+            for part in inner:
+                found = found and found.nested_types_by_name.get(part)
+            if found is not None:
+                return found
+        return message_at(file, indexes)
 
     def _files(self, what: str, text: SchemaText) -> list[Any]:
-        return parse(text.text, {name: inner.text for name, inner in self.resolved(what, text).items()})
+        return parse(text.text, self.texts(what, text))
 
     def head_size(self, data: bytes, start: int) -> int:
         return start + 1 if data[start : start + 1] == b"\0" else read_indexes(data, start)[1]
 
     def with_indexes(self, id: SchemaId, head: bytes, start: int) -> SchemaId:
+        if start == len(head):  # an id that is configured
+            return replace(id, indexes=(0,))
         indexes, end = read_indexes(head, start)
         if end != len(head):
             raise SerializationError(f"{len(head) - end} bytes too many after the indexes of a message")

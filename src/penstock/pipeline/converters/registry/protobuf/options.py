@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.api.schema import Schema, SchemaType
-from penstock.pipeline.converters.registry.names import scrubbed
+from penstock.pipeline.converters.registry.mapping.names import scrubbed
 
 DEFAULT_NAME = "ConnectDefault"
 NAMESPACE = "io.confluent.connect.protobuf"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any
 
+from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
-from penstock.pipeline.converters.registry.maps import in_java_order
+from penstock.pipeline.converters.registry.mapping.maps import in_java_order
 from penstock.pipeline.converters.registry.protobuf.files import field_proto
 from penstock.pipeline.converters.registry.protobuf.options import WRAPPER_TYPES, ProtobufOptions
 from penstock.pipeline.converters.registry.protobuf.to_connect import (
@@ -22,6 +24,8 @@ from penstock.pipeline.converters.registry.protobuf.to_connect import (
 from penstock.pipeline.values.logical import moment_of
 
 Change = Callable[[Any], Any]
+_UNSIGNED_LONG = (4, 6)
+"""The types of Protobuf's fields that have 64 bits and no sign."""
 
 
 class MessageReaders:
@@ -43,6 +47,24 @@ class MessageReaders:
         read = self._struct(message, schema)
         holder.append(read)
         return read
+
+    def table(self, message: Any, schema: Schema) -> Callable[[list[Any]], Table] | None:
+        """A function for many messages of this type; None if it has oneofs, or is no struct with fields."""
+        fields = plain_fields(message)
+        if schema.type is not SchemaType.STRUCT or not fields or real_oneofs(message):
+            return None
+        changes = {field.name: self._field(field, self._of(schema, field.name)) for field in fields}
+        optional = {field.name for field in fields if self._may_be_absent(field)}
+        names = [field.name for field in schema.fields]
+
+        def column(name: str, found: list[Any]) -> list[Any]:
+            get, change = attrgetter(name), changes[name]
+            if name in optional:
+                finish = change or _same
+                return [finish(get(one)) if one.HasField(name) else None for one in found]
+            return list(map(get, found)) if change is None else [change(get(one)) for one in found]
+
+        return lambda found: Table(names, [column(name, found) for name in names])
 
     def _struct(self, message: Any, schema: Schema) -> Change:
         always: list[tuple[str, Change | None]] = []
@@ -126,7 +148,7 @@ class MessageReaders:
         if schema.type in (SchemaType.INT8, SchemaType.INT16):
             half = 1 << (7 if schema.type is SchemaType.INT8 else 15)
             return lambda number: (number + half) % (2 * half) - half
-        if schema.type is SchemaType.INT64:
+        if schema.type is SchemaType.INT64 and field.type in _UNSIGNED_LONG:
             half = 1 << 63
             return lambda number: number if number < half else number - 2 * half
         return None

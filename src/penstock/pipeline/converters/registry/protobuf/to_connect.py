@@ -7,6 +7,8 @@ from typing import Any
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE, TIME, TIMESTAMP, Schema, SchemaType, decimal
 from penstock.pipeline.converters.registry.extras import load
+from penstock.pipeline.converters.registry.mapping.recursion import RecursiveSchema, reference
+from penstock.pipeline.converters.registry.mapping.schema_parts import SchemaParts
 from penstock.pipeline.converters.registry.protobuf.files import field_proto
 from penstock.pipeline.converters.registry.protobuf.options import (
     DATE_TYPE,
@@ -23,8 +25,6 @@ from penstock.pipeline.converters.registry.protobuf.options import (
     ProtobufOptions,
     map_name,
 )
-from penstock.pipeline.converters.registry.recursion import RecursiveSchema, reference
-from penstock.pipeline.converters.registry.schema_parts import SchemaParts
 
 _SCALARS = {
     "TYPE_FLOAT": SchemaType.FLOAT32, "TYPE_DOUBLE": SchemaType.FLOAT64, "TYPE_BOOL": SchemaType.BOOLEAN,

@@ -7,7 +7,7 @@ from typing import Any
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.pipeline.converters.registry.extras import load
-from penstock.pipeline.converters.registry.names import split
+from penstock.pipeline.converters.registry.mapping.names import split
 from penstock.pipeline.converters.registry.protobuf.options import (
     DATE_TYPE,
     DECIMAL_TYPE,

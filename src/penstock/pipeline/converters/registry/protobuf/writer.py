@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
+import logging
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
+from penstock.pipeline.converters.registry.mapping.pieces import joined
+from penstock.pipeline.converters.registry.mapping.plain import BITS, KINDS
+from penstock.pipeline.converters.registry.protobuf.column_writer import column_writer
 from penstock.pipeline.converters.registry.protobuf.options import (
     DATE_TYPE,
     DECIMAL_TYPE,
@@ -23,11 +28,8 @@ from penstock.pipeline.values.class_names import class_name
 from penstock.pipeline.values.logical import bytes_of, millis_since
 
 Change = Callable[[Any], Any]
-_RANGES = {SchemaType.INT8: 7, SchemaType.INT16: 15, SchemaType.INT32: 31, SchemaType.INT64: 63}
-_KINDS: dict[SchemaType, type] = {
-    **dict.fromkeys(_RANGES, int), SchemaType.FLOAT32: float, SchemaType.FLOAT64: float, SchemaType.BOOLEAN: bool,
-    SchemaType.STRING: str,
-}  # fmt: skip
+_KINDS: dict[SchemaType, type] = {**KINDS, SchemaType.FLOAT32: float}
+log = logging.getLogger(__name__)
 
 
 class ProtobufWriter:
@@ -41,6 +43,7 @@ class ProtobufWriter:
         else:
             kind, check = class_of(message), self._scalar(schema, message.fields[0])
             self._write = lambda value: kind(value=check(value))
+        self._columns = column_writer(schema, message, self._plan, class_of)
 
     def one(self, head: bytes, value: Any) -> bytes:
         try:
@@ -49,12 +52,13 @@ class ProtobufWriter:
             raise DataError(f"Error serializing Protobuf message: {error}") from error
         return head + message
 
-    def all(self, head: bytes, values: list[Any]) -> list[bytes]:
-        write = self._write
-        try:
-            return [head + write(value).SerializeToString() for value in values]
-        except (TypeError, ValueError, OverflowError) as error:
-            raise DataError(f"Error serializing Protobuf message: {error}") from error
+    def all(self, head: bytes, values: list[Any] | Table) -> list[bytes]:
+        if self._columns is not None:
+            try:
+                return joined([head, *self._columns(values)], len(values))
+            except Exception:
+                log.debug("A batch is written value by value", exc_info=True)
+        return [self.one(head, value) for value in values]
 
     def _struct(self, schema: Schema, message: Any) -> Change:
         place = id(schema.fields), message.full_name
@@ -154,7 +158,7 @@ class ProtobufWriter:
         kind: Any = _KINDS.get(schema.type)
         if kind is None:
             raise DataError(f"A {schema.type.name} can't be the Protobuf field {field.full_name}")
-        limit = 1 << _RANGES.get(schema.type, 0)
+        limit = 1 << BITS.get(schema.type, 0)
         shift = (1 << 64) if kind is int and field.type in (4, 6) else (1 << 32) if field.type in (7, 13) else 0
 
         is_integer = kind is int

@@ -16,7 +16,7 @@ from penstock.api.errors import ConfigError
 from penstock.java.errors import JaasError
 from penstock.java.jaas import login_module
 from penstock.kafka.security.settings import Security, Tls
-from penstock.pipeline.converters.registry.client import Registry
+from penstock.pipeline.converters.registry.access.client import Registry
 from penstock.pipeline.converters.registry.extras import load
 from penstock.pipeline.converters.registry.settings import REQUEST_HEADER, SSL_PREFIX, revealed
 

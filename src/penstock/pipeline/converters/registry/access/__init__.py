@@ -1,0 +1,1 @@
+"""The registry itself: requests to it, and how it is reached."""

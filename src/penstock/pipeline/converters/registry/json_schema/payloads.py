@@ -1,0 +1,106 @@
+"""Payloads of JSON, one by one and whole batches of them.
+
+A batch of structs is parsed at once and becomes a table, as far as its values are of the types of their fields.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import orjson
+
+from penstock.api.columns import Table
+from penstock.api.schema import Schema
+from penstock.java.jackson.reading import dumps, escaped, loads, needs_escapes, parse
+from penstock.pipeline.converters import json_columns
+from penstock.pipeline.converters.registry.format import Reader
+from penstock.pipeline.converters.registry.json_schema.values import ValueReader, ValueWriter
+from penstock.pipeline.converters.scalar_nodes import InexactError
+
+Check = Callable[[Any], None]
+"""Raises SerializationError for JSON that does not fit its schema."""
+
+
+def payload_reader(schema: Schema, values: ValueReader, check: Check | None) -> Reader:
+    read_value = values.reader(schema)
+
+    def one(data: bytes, start: int) -> Any:
+        payload = data[start:]
+        try:
+            node = loads(payload)
+            if check is not None:
+                check(node)
+            return None if node is None else read_value(node)
+        except InexactError:
+            return read_value(parse(payload))
+
+    def all(messages: Sequence[bytes], start: int) -> list[Any] | Table | None:
+        nodes = _parsed([data[start:] for data in messages])
+        if nodes is None or None in nodes:
+            return None
+        if check is not None:
+            for node in nodes:
+                check(node)
+        return values.table(schema, nodes) or list(map(read_value, nodes))
+
+    return Reader(schema, one, all)
+
+
+_MARK = secrets.token_hex(8)
+
+
+def _parsed(payloads: list[bytes]) -> list[Any] | None:
+    """What these payloads are, parsed at once: None if one of them is not one whole JSON value.
+
+    Between any two of them is a text that no payload has: were a payload only a part of a value, or two values, the
+    marks would not be at all odd places.
+    """
+    parts = orjson.loads(b"[%b]" % (b',"%b",' % _MARK.encode()).join(payloads))
+    count = len(payloads)
+    if len(parts) != 2 * count - 1 or parts[1::2].count(_MARK) != count - 1:
+        return None
+    nodes: list[Any] = parts[::2]
+    return nodes
+
+
+class PayloadWriter:
+    """Writes values of one schema; whole batches as the JSON converter does."""
+
+    def __init__(self, schema: Schema | None, values: ValueWriter, check: Check | None, indent: bool) -> None:
+        self._schema, self._values, self._check = schema, values, check
+        self._write = values.writer(schema)
+        self._options = orjson.OPT_INDENT_2 if indent else 0
+
+    def one(self, head: bytes, value: Any) -> bytes:
+        return self.all(head, [value])[0]
+
+    def all(self, head: bytes, values: list[Any] | Table) -> list[bytes]:
+        messages = self._of_table(head, values) if isinstance(values, Table) else None
+        return self._finished(head, messages or self._of_rows(head, list(values)))
+
+    def _of_table(self, head: bytes, table: Table) -> list[bytes] | None:
+        if self._options:
+            return None
+        try:
+            return json_columns.messages(self._values, self._schema, table, head, b"")
+        except TypeError:
+            return None
+
+    def _of_rows(self, head: bytes, values: list[Any]) -> list[bytes]:
+        nodes = values if self._values.ready(self._schema, values) else list(map(self._write, values))
+        encode, join, options = orjson.dumps, b"".join, self._options
+        try:
+            # orjson keeps a kilobyte for every result until it is copied, so each is copied at once.
+            return [join((head, encode(node, None, options))) for node in nodes]
+        except TypeError:
+            return [head + dumps(node) for node in nodes]
+
+    def _finished(self, head: bytes, messages: list[bytes]) -> list[bytes]:
+        if self._check is not None:
+            for message in messages:
+                self._check(orjson.loads(message[len(head) :]))
+        if needs_escapes(b"".join(messages)):
+            return [head + escaped(message[len(head) :]) for message in messages]
+        return messages
