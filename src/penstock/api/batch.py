@@ -18,7 +18,7 @@ from dataclasses import Field, dataclass, fields, replace
 from itertools import chain
 from typing import Any, Self
 
-from penstock.api.columns import Late, Table
+from penstock.api.columns import Late, SelectedRows, Table
 from penstock.api.record import Header, SinkRecord, SourceRecord
 from penstock.api.schema import Schema
 
@@ -36,7 +36,9 @@ class SourceOrigin:
     offsets: Sequence[dict[str, Any]]
 
     def select(self, rows: Sequence[int]) -> SourceOrigin:
-        return SourceOrigin([self.partitions[i] for i in rows], [self.offsets[i] for i in rows])
+        offsets = self.offsets
+        chosen = offsets.select(rows) if isinstance(offsets, SelectedRows) else [offsets[i] for i in rows]
+        return SourceOrigin([self.partitions[i] for i in rows], chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +185,16 @@ class Batch:
         batches = [batch for batch in batches if len(batch)] or batches[:1]
         if len(batches) == 1:
             return batches[0]
-        origins = [batch.origin for batch in batches]
-        origin = None if origins[0] is None else replace(origins[0], **_joined(origins, fields(origins[0])))
+        return batches[0]._concat(batches)
+
+    def _concat(self, batches: Sequence[Batch]) -> Batch:
         columns = _joined(batches, [column for column in fields(Batch) if column.name != "origin"])
-        return Batch(**columns, origin=origin)
+        return Batch(**columns, origin=self._joined_origin(batches))
+
+    def _joined_origin(self, batches: Sequence[Batch]) -> SourceOrigin | SinkOrigin | None:
+        if self.origin is None:
+            return None
+        return replace(self.origin, **_joined([batch.origin for batch in batches], fields(self.origin)))
 
     @staticmethod
     def of_rows(rows: Sequence[SourceRecord | SinkRecord]) -> Batch:

@@ -1,4 +1,4 @@
-"""The columns of a batch that are not plain lists: ``Table`` and ``Late``.
+"""The columns of a batch that are not plain lists: ``Table``, ``Late`` and ``SelectedRows``.
 
 A table keeps maps or structs with the same keys as one column per key: a transform that drops, renames, adds or casts
 one field touches neither the other fields nor any single record.
@@ -6,8 +6,11 @@ one field touches neither the other fields nor any single record.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Self, TypeVar
+
+Value = TypeVar("Value")
 
 
 class Table:
@@ -87,3 +90,15 @@ class Late:
 
     def __repr__(self) -> str:
         return repr(self.get())
+
+
+class SelectedRows(Sequence[Value]):
+    """A column whose values are elsewhere: these rows of the column it began as, which tell its records apart."""
+
+    __slots__ = ("rows",)
+
+    rows: Sequence[int]
+
+    @abstractmethod
+    def select(self, rows: Sequence[int]) -> Self:
+        """The values at these indices, in the order given."""

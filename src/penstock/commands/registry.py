@@ -1,33 +1,33 @@
-"""``penstock registry``: a schema registry for this machine, for trying things out."""
+"""``penstock registry``: a schema registry on this machine, for development."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="A schema registry on this machine: up, down, status.")
+from penstock.commands._servers import Home, directory_of, exit_if_none, say_running, say_stopped
 
-Home = Annotated[Path | None, typer.Option("--home", help="Penstock's cache folder, instead of $PENSTOCK_HOME.")]
-Data = Annotated[Path | None, typer.Option("--data", help="The registry's folder; by default in Penstock's cache.")]
+app = typer.Typer(no_args_is_help=True, help="Run a schema registry on this machine, for development.")
+
+Data = Annotated[Path | None, typer.Option("--data", help="Folder of the registry; by default in Penstock's cache.")]
 
 
 @app.command()
 def up(
-    port: Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.")] = 8081,
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 for a free one.")] = 8081,
     compatibility: Annotated[str, typer.Option(help="The global compatibility level at the start.")] = "BACKWARD",
     memory: Annotated[bool, typer.Option("--memory", help="Keep no schema when it stops.")] = False,
     home: Home = None,
     data: Data = None,
 ) -> None:
-    """Start a registry, which stays until `penstock registry down`."""
+    """Start a registry, which runs until `penstock registry down`."""
     from penstock.embedded import registry
 
-    directory = _directory(home, data)
+    directory = directory_of(home, data, registry.default_directory)
     running = registry.up(directory, port, compatibility, not memory)
-    print(f"The registry runs on {running.url} (process {running.pid}, data and log in {directory}).")
+    say_running("The registry", running.url, running, directory)
 
 
 @app.command()
@@ -35,27 +35,18 @@ def down(home: Home = None, data: Data = None) -> None:
     """Stop the registry; its schemas stay, unless it was started with --memory."""
     from penstock.embedded import registry
 
-    directory = _directory(home, data)
+    directory = directory_of(home, data, registry.default_directory)
     stopped = registry.down(directory)
-    print(f"Stopped the registry on {stopped.url}." if stopped else f"No registry runs from {directory}.")
+    say_stopped("registry", stopped.url if stopped else None, directory)
 
 
 @app.command()
 def status(home: Home = None, data: Data = None) -> None:
-    """Say whether the registry runs; exit status 3 when it does not."""
+    """Show whether the registry runs; exit status 3 if it does not."""
     from penstock.embedded import registry
 
-    directory = _directory(home, data)
+    directory = directory_of(home, data, registry.default_directory)
     running = registry.status(directory)
-    if running is None:
-        print(f"No registry runs from {directory}.")
-        raise typer.Exit(3)
-    print(f"The registry runs on {running.url} (process {running.pid}, data and log in {directory}).")
-
-
-def _directory(home: Path | None, data: Path | None) -> Path:
-    from penstock.embedded import registry
-
-    if home is not None:
-        os.environ["PENSTOCK_HOME"] = str(home.absolute())
-    return data.absolute() if data else registry.default_directory()
+    exit_if_none("registry", running, directory)
+    assert running is not None
+    say_running("The registry", running.url, running, directory)

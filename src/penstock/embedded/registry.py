@@ -6,30 +6,27 @@ unpacked into Penstock's cache folder. 3.0.9 is the last one that runs on Java 1
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import shutil
-import signal
 import subprocess
-import tarfile
-import tempfile
 import time
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.embedded import ivy, maven
+from penstock.embedded.archives import Archive, unpacked
+from penstock.embedded.background import read, require_port, stop, write
 from penstock.embedded.home import EmbeddedError, folder, home, writing
-from penstock.embedded.jars import lock
 from penstock.embedded.java import java
-from penstock.embedded.ports import ports
-from penstock.embedded.progress import progress
+from penstock.embedded.ports import listens, ports
 
-GROUP, ARTIFACT, VERSION, CLASSIFIER = "io.apicurio", "apicurio-registry-app", "3.0.9", "all"
-SHA256 = "2b28181501a20cbf6efcd77f9b7153908fc01f3d3a7c32024c0bd9e1b04c8a43"
-START_SECONDS, STOP_SECONDS = 120, 15
+ARCHIVE = Archive(
+    "2b28181501a20cbf6efcd77f9b7153908fc01f3d3a7c32024c0bd9e1b04c8a43",
+    *("io.apicurio", "apicurio-registry-app", "3.0.9", "all"),
+    title="a schema registry (109 MB)",
+)
+START_SECONDS = 120
 PATH = "/apis/ccompat/v7"
 _launched: dict[int, subprocess.Popen[bytes]] = {}
 """The registries that this very process has started, by pid: their end is to be waited for."""
@@ -59,12 +56,8 @@ def up(directory: Path, port: int, compatibility: str = "BACKWARD", keep: bool =
     EmbeddedError.
     """
     if running := status(directory):
-        if port in (0, running.port):
-            return running
-        raise EmbeddedError(
-            f"A registry already runs from {directory} on port {running.port}: "
-            "stop it first with `penstock registry down`, or choose another folder with --data."
-        )
+        require_port(running, port, "registry", "registry", directory)
+        return running
     folder(directory)
     jar = installed()
     port, _ = ports(port)
@@ -84,8 +77,7 @@ def up(directory: Path, port: int, compatibility: str = "BACKWARD", keep: bool =
         _wait(running, process, directory)
         # Confluent's registry starts with BACKWARD, this one with no level.
         _ask(running, "/config", {"compatibility": compatibility})
-        with writing(directory):
-            _file(directory).write_text(json.dumps(asdict(running)) + "\n")
+        write(_file(directory), running)
     except BaseException:
         process.kill()
         process.wait()
@@ -95,26 +87,21 @@ def up(directory: Path, port: int, compatibility: str = "BACKWARD", keep: bool =
 
 
 def status(directory: Path) -> RunningRegistry | None:
-    """The registry that runs from ``directory``; None without one."""
-    try:
-        running = RunningRegistry(**json.loads(_file(directory).read_text()))
-    except (OSError, ValueError, TypeError):
-        return None
-    return running if _is_alive(running.pid) else None
+    """The registry that runs from ``directory``; None without one.
+
+    Its port must be open: the number of a process that is gone may be another's now.
+    """
+    running = read(_file(directory), RunningRegistry)
+    return running if running is not None and _is_alive(running.pid) and listens(running.port) else None
 
 
 def down(directory: Path) -> RunningRegistry | None:
     """Stops the registry of ``directory`` and returns when it is gone, by force after 15 s; None without one."""
     running = status(directory)
-    if running is not None:
-        for number, seconds in ((signal.SIGTERM, STOP_SECONDS), (signal.SIGKILL, 5)):
-            try:
-                os.kill(running.pid, number)
-            except ProcessLookupError:
-                break
-            if _gone(running.pid, seconds):
-                break
-    _file(directory).unlink(missing_ok=True)
+    if running is None:
+        _file(directory).unlink(missing_ok=True)
+    else:
+        stop(running, lambda: not _is_alive(running.pid), _file(directory))
     return running
 
 
@@ -123,42 +110,11 @@ def installed() -> Path:
 
     Safe in several processes at once.
     """
-    target = home() / "jars" / f"{ARTIFACT}-{VERSION}"
-    if not target.is_dir():
-        with lock(folder(target.parent) / ".registry.lock"):
-            if not target.is_dir():
-                _install(target)
+    target = unpacked(ARCHIVE)
     found = sorted(target.glob("*-runner.jar"))
     if not found:
         raise EmbeddedError(f"{target} holds no registry: remove it, so that it is fetched again.")
     return found[0]
-
-
-def _install(target: Path) -> None:
-    repository = maven.repository()
-    with writing(target.parent):
-        scratch = Path(tempfile.mkdtemp(prefix=".fetch-", dir=target.parent))
-    try:
-        with progress(f"Fetching a schema registry (109 MB) from {repository}", 1) as advance:
-            module = (GROUP, ARTIFACT, VERSION, CLASSIFIER)
-            output = ivy.download([module], scratch, java(), repository, advance)
-        archive = next(iter(sorted(scratch.glob(f"{ARTIFACT}-{VERSION}*.tar.gz"))), None)
-        if archive is None:
-            raise EmbeddedError(
-                f"The schema registry could not be fetched from {repository}: {maven.reason(output)}; a network is "
-                "needed once (PENSTOCK_MAVEN_REPOSITORY names another repository)."
-            )
-        with archive.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != SHA256:
-                raise EmbeddedError(
-                    f"{repository} served {archive.name} with another checksum than the pinned sha256 {SHA256}: it "
-                    "was not kept; set PENSTOCK_MAVEN_REPOSITORY to another repository."
-                )
-        with writing(target.parent), tarfile.open(archive) as bundle:
-            bundle.extractall(scratch / "server", filter="data")
-            (scratch / "server").replace(target)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _launch(directory: Path, jar: Path, settings: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -209,15 +165,6 @@ def _is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except (ProcessLookupError, PermissionError):
         return False
-    return True
-
-
-def _gone(pid: int, seconds: float) -> bool:
-    give_up = time.monotonic() + seconds
-    while _is_alive(pid):
-        if time.monotonic() > give_up:
-            return False
-        time.sleep(0.05)
     return True
 
 

@@ -23,6 +23,9 @@ OffsetChanges = tuple[tuple[dict[str, Any] | None, dict[str, Any] | None], ...]
 class Request:
     """Base of all requests."""
 
+    principal: str | None = field(default=None, kw_only=True, compare=False, repr=False)
+    """Who asks; None if the REST interface authenticates nobody."""
+
 
 @dataclass(frozen=True, slots=True)
 class LocalRequest(Request):
@@ -57,8 +60,11 @@ class GetPluginConfig(LocalRequest):
 
 @dataclass(frozen=True, slots=True)
 class ValidateConfig(LocalRequest):
+    """``warnings``: whether the answer also has the settings without effect."""
+
     plugin: str
     config: dict[str, str | None]
+    warnings: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,64 @@ class SetLogger(LocalRequest):
 
     name: str
     level: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListVersions(LocalRequest):
+    """The versions of a connector's configuration and target state."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class GetVersion(LocalRequest):
+    """``number`` None: the last one."""
+
+    name: str
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompareVersions(LocalRequest):
+    """``before`` None: the version before."""
+
+    name: str
+    number: int
+    before: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListEvents(LocalRequest):
+    """What happened to a connector and its tasks."""
+
+    name: str
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class GetLogs(LocalRequest):
+    """The last log lines on this worker, of this level (as a number) and above, after the line of number ``after``."""
+
+    name: str
+    level: int
+    task: int | None
+    limit: int
+    after: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Preview(LocalRequest):
+    """Try a configuration on real records. With ``patch`` it is a change of the connector's present configuration, as
+    in ``PatchConfig``; the other members are those of ``preview.request``.
+    """
+
+    name: str
+    config: dict[str, str | None]
+    patch: bool = False
+    limit: int = 5
+    partition: int | None = None
+    offset: int | None = None
+    poll: bool = False
 
 
 # -- reading the cluster's state
@@ -150,6 +214,16 @@ class PatchConfig(Request):
 
     name: str
     patch: dict[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class RollBack(Request):
+    """Put a former configuration into effect; the worker makes a ``PutConfig`` of it. ``number`` None: the last version
+    whose configuration is not the present one.
+    """
+
+    name: str
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +307,13 @@ class Signature:
     body: bytes
     signature: bytes | None
     algorithm: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSignature(Request):
+    """Whether ``PutTaskConfigs`` with this body is signed as it must be; asked before the body is parsed."""
+
+    signature: Signature
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ class ConnectorConfig:
 
     name: str
     config: dict[str, str] | None
+    principal: str | None = field(default=None, compare=False, repr=False)
+    """Who asked for it, if the REST interface has authenticated anybody: a header of the record, which Java ignores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class TargetState:
 
     connector: str
     state: TargetStateName | None
+    principal: str | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ class RestartRequest:
     connector: str
     include_tasks: bool = False
     only_failed: bool = False
+    principal: str | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +143,8 @@ class ConfigRecord:
 
     offset: int
     record: ConfigTopicRecord | None
+    time_ms: int | None = field(default=None, compare=False, repr=False)
+    """Its timestamp in the topic; None if there is none."""
 
 
 # -- the status topic

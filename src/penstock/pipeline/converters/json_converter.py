@@ -21,6 +21,7 @@ from penstock.api.validators import CaseInsensitiveValidString
 from penstock.java.errors import JsonError
 from penstock.java.jackson.node import Node
 from penstock.java.jackson.reading import dumps, escaped, loads, needs_escapes, parse
+from penstock.pipeline.converters import json_columns
 from penstock.pipeline.converters.base import AnyConverter, converter_settings
 from penstock.pipeline.converters.json_reader import JsonReader
 from penstock.pipeline.converters.json_schema import read_schema, show_schema
@@ -39,6 +40,7 @@ _NO_PREFIX = b"\x00"
 
 class JsonConverter(AnyConverter):
     java_name = "org.apache.kafka.connect.json.JsonConverter"
+    takes_tables = True
 
     @classmethod
     def config_def(cls) -> ConfigDef:
@@ -127,26 +129,37 @@ class JsonConverter(AnyConverter):
         return self._head(schema) + payload + _TAIL if self.schemas_enabled else payload
 
     def from_connect_batch(
-        self, topics: list[str], headers: list[tuple[Header, ...]], schemas: list[Schema | None], values: list[Any]
+        self,
+        topics: list[str],
+        headers: list[tuple[Header, ...]],
+        schemas: list[Schema | None],
+        values: list[Any] | Table,
     ) -> list[bytes | None]:
         if not values:
             return []
         schema = schemas[0]
         if schemas.count(schema) < len(schemas) or (schema is None and None in values):
             return [self.from_connect("", (), s, v) for s, v in zip(schemas, values, strict=True)]
+        head, tail = (self._head(schema), _TAIL) if self.schemas_enabled else (b"", b"")
         given, encode, join = values, orjson.dumps, b"".join
         try:
+            if isinstance(values, Table) and (found := json_columns.messages(self._write, schema, values, head, tail)):
+                return self._escaped(found)
+            given = values = list(values)
             if not self._write.ready(schema, values):
                 values = list(map(self._write.writer(schema), values))
             if self.schemas_enabled:
-                head = self._head(schema)
                 out = [join((head, encode(value), _TAIL)) for value in values]
             else:
                 # orjson keeps a kilobyte for every result until it is copied, which cutting off the newline does.
                 out = [encode(value, None, orjson.OPT_APPEND_NEWLINE)[:-1] for value in values]
         except TypeError:
             return [self.from_connect("", (), schema, value) for value in given]
-        if needs_escapes(join(out)):
+        return self._escaped(out)
+
+    @staticmethod
+    def _escaped(out: list[bytes]) -> list[bytes | None]:
+        if needs_escapes(b"".join(out)):
             out = [escaped(item) for item in out]
         return out  # type: ignore[return-value]
 

@@ -81,7 +81,7 @@ class JsonReader:
                 StructField(
                     field.name,
                     self._field(field),
-                    _plain_type(field.schema),
+                    float if field.schema.type is SchemaType.FLOAT64 else _plain_type(field.schema),
                     1 << BITS.get(field.schema.type, 1) - 1,
                 )
                 for field in schema.fields
@@ -172,7 +172,7 @@ class JsonReader:
         plan = self._fields(schema)
         fields = [(field.name, field.read) for field in plan]
         names = tuple(name for name, _ in fields)
-        types = [field.plain for field in plan]
+        types = [_plain_type(field.schema) for field in schema.fields]
         places = [i for i, kind in enumerate(types) if kind is None]
         others = [fields[i] for i in places]
         ranges = [(field.name, field.limit) for field in plan if field.plain is int]

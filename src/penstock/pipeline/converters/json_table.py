@@ -69,7 +69,7 @@ class StructField(NamedTuple):
     name: str
     read: Read
     plain: type | None
-    """The type whose values are left as they are, but for the range of an ``int``."""
+    """The type whose values are left as they are, but for the range of an ``int`` and zeros of a ``float``."""
     limit: int
     """An ``int`` is below it and not below its negative."""
 
@@ -79,8 +79,12 @@ def read_structs(columns: dict[str, Column], fields: Sequence[StructField]) -> T
 
 
 def _typed(column: Column, field: StructField) -> Column:
-    if set(map(type, column)) == {field.plain} and (
-        field.plain is not int or (-field.limit <= min(column) and max(column) < field.limit)
-    ):
+    if field.plain is not None and set(map(type, column)) == {field.plain} and _stays(column, field):
         return column
     return list(map(field.read, column))
+
+
+def _stays(column: Column, field: StructField) -> bool:
+    if field.plain is int:
+        return -field.limit <= min(column) and max(column) < field.limit
+    return field.plain is not float or all(column)

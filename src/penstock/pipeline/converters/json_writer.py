@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import datetime as dt
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from operator import itemgetter
 from typing import Any
 
+from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.java.jackson.reading import literal_number, number
@@ -61,16 +62,28 @@ class JsonWriter:
         }:
             return False
         return all(
-            set(map(type, map(itemgetter(field.name), values))) <= self._ready_types(field.schema)
-            for field in schema.fields
+            self._ready_column(field.schema, list(map(itemgetter(field.name), values))) for field in schema.fields
         )
 
-    def _ready_types(self, schema: Schema) -> set[type]:
-        kind = _plain_type(schema)
-        if kind is None:
-            return set()
-        stays_null = schema.optional and (schema.default is None or not self.defaults)
-        return {kind, type(None)} if stays_null else {kind}
+    def ready_table(self, schema: Schema | None, table: Table) -> bool:
+        """``ready`` for a table, whose columns must be of types that orjson writes unchanged."""
+        if schema is None or schema.type is not SchemaType.STRUCT:
+            return False
+        if table.names != tuple(field.name for field in schema.fields):
+            return False
+        return all(
+            self._ready_column(field.schema, column) for field, column in zip(schema.fields, table.columns, strict=True)
+        )
+
+    def _ready_column(self, schema: Schema, column: Sequence[Any]) -> bool:
+        is_double = schema.type is SchemaType.FLOAT64 and schema.name not in _LOGICAL
+        kind = float if is_double else _plain_type(schema)
+        kinds = set(map(type, column))
+        if type(None) in kinds and (not schema.optional or (schema.default is not None and self.defaults)):
+            return False
+        if kind is None or not kinds <= {kind, type(None)}:
+            return False
+        return not is_double or all(x is None or 1e-3 <= x < 1e7 or number(x) is x for x in column)
 
     def show_value(self, schema: Schema, value: Any) -> Any:
         return self.writer(schema)(value)
@@ -196,7 +209,7 @@ def write_free(value: Any) -> Any:
 
 def _plain_type(schema: Schema) -> type | None:
     """The type whose values orjson writes as they are."""
-    if schema.name == DECIMAL_NAME or schema.name in _DATES:
+    if schema.name in _LOGICAL:
         return None
     return _PLAIN_TYPES.get(schema.type)
 
@@ -238,6 +251,8 @@ _DATES: dict[str, tuple[str, tuple[type, ...], Callable[[Any], int]]] = {
     TIME_NAME: ("Time", (dt.time,), millis_of_day),
     TIMESTAMP_NAME: ("Timestamp", (dt.datetime,), millis_since),
 }
+
+_LOGICAL = frozenset((DECIMAL_NAME, *_DATES))
 
 
 def _member(key: Any) -> str:

@@ -53,7 +53,7 @@ class ColumnTransform(BuiltIn):
     skips_nulls: ClassVar[bool] = False
     """Whether a null passes as it is, with its schema."""
 
-    def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
+    def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> Changed:
         """The new schema of values that all have this schema, and the new values, as many and in the same order.
 
         ``batch`` holds the records of these values. Raises DataError for any of them.
@@ -82,7 +82,7 @@ class ColumnTransform(BuiltIn):
 
     def _columns(
         self, batch: Batch, schemas: list[Schema | None], values: list[Any]
-    ) -> tuple[list[Schema | None], list[Any]]:
+    ) -> tuple[list[Schema | None], Table | list[Any]]:
         if not values:
             return schemas, values
         parts = parts_by_schema(schemas, values, self.skips_nulls)

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.api.batch import Batch
+from penstock.api.columns import Table
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.schema import Schema
-from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
+from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.structs import checked_struct, require_value
 
@@ -30,9 +31,9 @@ class HoistField(ColumnTransform):
     def _hoisted(self, schema: Schema) -> Schema:
         return checked_struct([(self._name, schema)])
 
-    def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> tuple[Schema | None, list[Any]]:
+    def change(self, schema: Schema | None, values: list[Any], batch: Batch) -> Changed:
         name = self._name
-        hoisted = [{name: value} for value in values]
+        hoisted = Table([name], [values])
         if schema is None:
             return None, hoisted
         if not schema.optional and not all(values) and None in values:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.api.batch import Batch
+from penstock.api.columns import Table
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import Schema, SchemaType
-from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue, replace_null_setting
+from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.structs import StructReader
 
@@ -61,6 +62,12 @@ class SetSchemaMetadata(ColumnTransform):
         if all(values) or None not in values:
             return changed, read(values)
         return changed, [value if value is None else read.fill(value) for value in values]
+
+    def change_table(self, schema: Schema | None, table: Table, batch: Batch) -> Changed | None:
+        if schema is None:
+            return None
+        changed, read = self._plans[schema]
+        return (changed, table) if read.plain else None
 
 
 class SetSchemaMetadataKey(OnKey, SetSchemaMetadata):

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import Schema, Type
 from penstock.pipeline.converters.json_reader import JsonReader
@@ -75,15 +76,20 @@ def read(case: dict[str, Any]) -> list[Any]:
     """What AvroOracle.to answers, by Penstock."""
     avro = parse(case["avro"])
     schema = ToConnect(options(case)).schema(avro, case.get("version"))
-    read_value = reader(avro, schema)
+    found = reader(avro, schema)
     answers = []
     for text in case["values"]:
         data = base64.b64decode(text)
         if avro.kind == "bytes":
             data = data[len(varint(len(data) - 1)) :]
-        value = read_value(data, 0)
+        value = found.one(data, 0)
+        assert table_of(found.all([data, data], 0)) in (None, [value, value])
         answers.append({"schema": shown(schema), "value": notation.show(schema, value)})
     return answers
+
+
+def table_of(values: Any) -> Any:
+    return values.rows() if isinstance(values, Table) else values
 
 
 def shown(schema: Schema | None) -> Any:

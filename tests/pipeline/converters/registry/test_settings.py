@@ -62,7 +62,7 @@ def test_defaults_are_not_refused(double):
         for name, key in registry_settings().keys.items()
         if not key.required and key.default not in (None, "", [])
     }
-    converter(double, given)
+    assert converter(double, given).from_connect("users", (), SCHEMA, VALUE)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ import pytest
 
 from penstock.api.errors import DataError, RetriableError
 from penstock.api.schema import INT64, STRING, struct
-from penstock.pipeline.converters import AvroConverter
+from penstock.pipeline.converters import AvroConverter, JsonSchemaConverter, ProtobufConverter
+from penstock.pipeline.converters.registry.converter import RegistryConverter
 from pipeline.converters.registry.registry_double import RegistryDouble, Reply, failure
 
 pytest.importorskip("fastavro")
@@ -17,21 +18,25 @@ SCHEMA = struct(("id", INT64), ("name", STRING), name="org.example.User")
 VALUE = {"id": 1, "name": "a"}
 
 
-def converter(url: str, **settings: str) -> AvroConverter:
-    made = AvroConverter()
+def converter(url: str, kind: type[RegistryConverter] = AvroConverter, **settings: str) -> RegistryConverter:
+    made = kind()
     config = {"schema.registry.url": url, "retries.wait.ms": "1", "max.retries": "1"}
     made.configure(config | {name.replace("_", "."): value for name, value in settings.items()}, is_key=False)
     return made
 
 
+FORMATS = pytest.mark.parametrize("kind", [AvroConverter, JsonSchemaConverter, ProtobufConverter])
+
+
+@FORMATS
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
-def test_what_may_succeed_later_is_retriable_after_the_clients_retries(double: RegistryDouble, status):
+def test_what_may_succeed_later_is_retriable_after_the_clients_retries(double: RegistryDouble, status, kind):
     double.fail(failure(status, 50003, "try later", times=2))
-    subject = converter(double.url)
-    with pytest.raises(RetriableError, match=r"subject users-value.*try later") as caught:
+    subject = converter(double.url, kind)
+    with pytest.raises(RetriableError, match=r"(?s)subject users-value.*try later") as caught:
         subject.from_connect("users", (), SCHEMA, VALUE)
     assert len(double.requests) == 2
-    assert "Failed to serialize Avro data from topic users" in str(caught.value)
+    assert f"Failed to serialize {kind.format} data from topic users" in str(caught.value)
 
 
 def test_after_a_failure_the_registry_is_left_alone_for_the_pause_then_asked_again(double: RegistryDouble):
@@ -56,6 +61,7 @@ def test_the_next_of_several_registries_is_asked_when_one_is_not_there(double: R
     assert converter(f"http://127.0.0.1:9,{double.url}").from_connect("t", (), SCHEMA, VALUE) is not None
 
 
+@FORMATS
 @pytest.mark.parametrize(
     ("status", "code", "words"),
     [
@@ -65,10 +71,12 @@ def test_the_next_of_several_registries_is_asked_when_one_is_not_there(double: R
         (422, 42201, "Invalid schema"),
     ],
 )
-def test_what_will_not_succeed_is_a_data_error_with_the_registrys_words(double: RegistryDouble, status, code, words):
+def test_what_will_not_succeed_is_a_data_error_with_the_registrys_words(
+    double: RegistryDouble, status, code, words, kind
+):
     double.fail(failure(status, code, words))
     with pytest.raises(DataError) as caught:
-        converter(double.url).from_connect("users", (), SCHEMA, VALUE)
+        converter(double.url, kind).from_connect("users", (), SCHEMA, VALUE)
     assert "users-value" in str(caught.value)
     assert f"{words}; error code: {code}" in str(caught.value)
     cause = caught.value.__cause__.__cause__

@@ -1,0 +1,145 @@
+"""Payloads made to break a reader: each is a DataError, one by one and in a batch, and none hangs the reader, exhausts
+its memory or ends its process.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from penstock.api.errors import DataError
+from penstock.pipeline.converters import AvroConverter, JsonSchemaConverter, ProtobufConverter
+from pipeline.converters.registry.registry_double import RegistryDouble, running_double
+
+pytest.importorskip("fastavro")
+pytest.importorskip("grpc_tools")
+
+
+def record(*fields: tuple[str, Any]) -> str:
+    return json.dumps({"type": "record", "name": "R", "fields": [{"name": n, "type": t} for n, t in fields]})
+
+
+EMPTY = {"type": "record", "name": "E", "fields": []}
+AVRO = {
+    "plain": record(("id", "long"), ("text", "string")),
+    "list": record(("value", "long"), ("next", ["null", "R"])),
+    "tree": record(("inner", {"type": "array", "items": "R"})),
+    "empty": record(("items", {"type": "array", "items": EMPTY})),
+    "map": record(("items", {"type": "map", "values": "long"})),
+    "top": "bytes",
+    "array": json.dumps({"type": "array", "items": "long"}),
+}
+PROTOBUF = (
+    'syntax = "proto3"; message Node { Node next = 1; string text = 2; repeated int64 many = 3 [packed = true]; }'
+)
+JSON = {
+    "plain": '{"type":"object","properties":{"id":{"type":"integer","connect.type":"int64"},"x":{"type":"number"}}}',
+    "tree": '{"type":"object","title":"R","properties":{"next":{"oneOf":[{"type":"null"},{"$ref":"#"}]}}}',
+}
+MANY = b"\xff\xff\xff\xff\xff\xff\xff\x7f"
+"""A number of 56 bits as a varint; with a sign it is negative."""
+POSITIVE = b"\xfe" + MANY[1:]
+ENDLESS = b"\x80" * 1_000_000
+
+PAYLOADS: dict[str, tuple[str, str, bytes]] = {
+    "a text longer than the message": ("AVRO", AVRO["plain"], b"\2" + POSITIVE + b"abc"),
+    "a text of negative length": ("AVRO", AVRO["plain"], b"\2\1abc"),
+    "a number without an end": ("AVRO", AVRO["plain"], ENDLESS),
+    "a length without an end": ("AVRO", AVRO["plain"], b"\2" + ENDLESS),
+    "a list of many levels": ("AVRO", AVRO["list"], b"\2\2" * 500_000 + b"\2\0"),
+    "a tree of many levels": ("AVRO", AVRO["tree"], b"\2" * 500_000 + b"\0" * 500_000),
+    "many items without a byte": ("AVRO", AVRO["empty"], POSITIVE + b"\0"),
+    "many items in a negative block": ("AVRO", AVRO["empty"], MANY + b"\0\0"),
+    "many entries that are not there": ("AVRO", AVRO["map"], POSITIVE + b"\2a\2"),
+    "many numbers that are not there": ("AVRO", AVRO["array"], POSITIVE + b"\2\2"),
+    "Protobuf of many levels": ("PROTOBUF", PROTOBUF, b"\0" + b"\x0a\x7f" * 500_000),
+    "Protobuf: a text longer than the message": ("PROTOBUF", PROTOBUF, b"\0\x12" + POSITIVE + b"a"),
+    "Protobuf: many numbers that are not there": ("PROTOBUF", PROTOBUF, b"\0\x1a" + POSITIVE + b"\1"),
+    "Protobuf: a group that never ends": ("PROTOBUF", PROTOBUF, b"\0" + b"\x23" * 500_000),
+    "Protobuf: many message indexes": ("PROTOBUF", PROTOBUF, POSITIVE + b"\0"),
+    "Protobuf: an endless message index": ("PROTOBUF", PROTOBUF, ENDLESS),
+    "Protobuf: a message that is not in the schema": ("PROTOBUF", PROTOBUF, b"\2\x0e"),
+    "JSON of many levels": ("JSON", JSON["plain"], b"[" * 500_000),
+    "JSON: objects of many levels": ("JSON", JSON["tree"], b'{"next":' * 200_000 + b"null" + b"}" * 200_000),
+    "JSON: another kind of value": ("JSON", JSON["plain"], b"[1]"),
+    "JSON: bytes that are no UTF-8": ("JSON", JSON["plain"], b'{"id":1,"x":"\xff\xfe"}'),
+    "JSON: half a value": ("JSON", JSON["plain"], b'{"id":1,'),
+}
+KINDS = {"AVRO": AvroConverter, "PROTOBUF": ProtobufConverter, "JSON": JsonSchemaConverter}
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[RegistryDouble]:
+    with running_double() as double:
+        yield double
+
+
+@pytest.fixture(autouse=True)
+def bounded_memory() -> Iterator[None]:
+    """So that a reader that takes too much fails here, rather than the machine."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    with open("/proc/self/statm") as sizes:
+        used = int(sizes.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 30), before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def registered(shared: RegistryDouble, type: str, text: str) -> tuple[Any, str, bytes]:
+    """A converter, a topic, and how messages of this schema begin."""
+    topic = f"t{abs(hash((type, text)))}"
+    id = shared.register(f"{topic}-value", {"schema": text, "schemaType": type})["id"]
+    converter = KINDS[type]()
+    converter.configure({"schema.registry.url": shared.url}, False)
+    return converter, topic, b"\0" + id.to_bytes(4, "big")
+
+
+@pytest.mark.parametrize("what", PAYLOADS)
+def test_a_hostile_payload_is_an_error_of_its_record(shared, what):
+    type, text, payload = PAYLOADS[what]
+    converter, topic, head = registered(shared, type, text)
+    with pytest.raises(DataError):
+        converter.to_connect(topic, (), head + payload)
+    with pytest.raises(DataError):
+        converter.to_connect_batch([topic] * 3, [()] * 3, [head + payload] * 3)
+
+
+def test_a_valid_value_of_some_levels_is_read(shared):
+    converter, topic, head = registered(shared, "AVRO", AVRO["list"])
+    value = converter.to_connect(topic, (), head + b"\2\2" * 100 + b"\2\0")[1]
+    levels = 0
+    while value is not None:
+        value, levels = value["next"], levels + 1
+    assert levels == 101
+
+
+def test_a_text_that_ends_anywhere_too_early(shared):
+    converter, topic, head = registered(shared, "AVRO", AVRO["plain"])
+    whole = head + b"\2\6abc"
+    assert converter.to_connect(topic, (), whole)[1] == {"id": 1, "text": "abc"}
+    for size in range(len(whole)):
+        with pytest.raises(DataError):
+            converter.to_connect(topic, (), whole[:size])
+        with pytest.raises(DataError):
+            converter.to_connect_batch([topic] * 2, [()] * 2, [whole, whole[:size]])
+
+
+@pytest.mark.parametrize("header", [b"", b"\0", b"\1short", b"\7" + bytes(16), b"\1" + b"\xff" * 17])
+def test_a_header_that_has_no_guid(shared, header):
+    converter, topic, _ = registered(shared, "AVRO", AVRO["plain"])
+    with pytest.raises(DataError, match=topic):
+        converter.to_connect(topic, [("__value_schema_id", header)], b"\2\6abc")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_id_of_another_format(shared, kind):
+    other = {"AVRO": ("JSON", JSON["plain"]), "JSON": ("PROTOBUF", PROTOBUF), "PROTOBUF": ("AVRO", AVRO["plain"])}[kind]
+    _, topic, head = registered(shared, *other)
+    converter = KINDS[kind]()
+    converter.configure({"schema.registry.url": shared.url}, False)
+    with pytest.raises(DataError, match=topic):
+        converter.to_connect(topic, (), head + b"\0\0\0")
