@@ -28,6 +28,13 @@ class PatternError(JavaError):
         super().__init__(f"{description}{where}\n{pattern}{pointer}")
 
 
+class MatchTimeoutError(JavaError):
+    """A regular expression that can't be matched in any reasonable time; Java would not come back."""
+
+    def __init__(self, pattern: str, text: str, seconds: float) -> None:
+        super().__init__(f"The regular expression {pattern} can't be matched with '{text}' within {seconds:g} s")
+
+
 class ReplacementError(JavaError):
     """A replacement text that Java refuses when it is used."""
 

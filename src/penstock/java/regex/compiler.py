@@ -11,8 +11,11 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+import regex
+
 from penstock.java.errors import PatternError
 from penstock.java.regex.classes import show_class
+from penstock.java.regex.pattern import JavaPattern
 from penstock.java.regex.scanner import Scanner
 
 _LINE_ENDS = r"\n\r\x85\u2028\u2029"
@@ -20,32 +23,45 @@ _END = rf"(?=(?:\r\n|[{_LINE_ENDS}])?\Z)"
 _MULTILINE_END = rf"(?:(?=[{_LINE_ENDS}])(?<!\r(?=\n))|\Z)"
 _MULTILINE_START = rf"(?:(?<![\s\S])|(?<=[{_LINE_ENDS}])(?<!\r(?=\n))(?!\Z))"
 _FLAGS = "idmsuxU"
+_LONGEST = 100_000
+_MOST_REPETITIONS = 10_000
+_FEW_CHOICES = 3
+"""A match of a name of n characters takes ``re`` at most in the order of n to this power."""
 
 
 @lru_cache(256)
-def compile_regex(pattern: str) -> re.Pattern[str]:
-    """The Python pattern that matches what Java's ``Pattern.compile(pattern)`` matches; raises PatternError."""
-    translated = _Translation(pattern).translated()
+def compile_regex(pattern: str) -> JavaPattern:
+    """The pattern that matches what Java's ``Pattern.compile(pattern)`` matches; raises PatternError."""
+    if len(pattern) > _LONGEST:
+        raise PatternError(f"Not supported here (longer than {_LONGEST} characters)", -1, pattern[:100])
     try:
-        return re.compile(translated, re.ASCII)
-    except (re.error, OverflowError, RecursionError) as error:
-        reason = error.msg if isinstance(error, re.error) else str(error)
+        translation = _Translation(pattern)
+        translated = translation.translated()
+        return JavaPattern(pattern, translated, translation.choices > _FEW_CHOICES)
+    except (re.error, regex.error, OverflowError, RecursionError) as error:
+        reason = getattr(error, "msg", str(error))
         raise PatternError(f"Not supported here ({reason})", -1, pattern) from None
 
 
-def full_match(pattern: re.Pattern[str], text: str) -> bool:
+def full_match(pattern: JavaPattern, text: str) -> bool:
     """``Matcher.matches``: does the pattern describe the whole text?"""
     return pattern.fullmatch(text) is not None
 
 
 class _Translation(Scanner):
-    """One pass over a Java pattern. ``flags`` are those in force at the current place."""
+    """One pass over a Java pattern. ``flags`` are those in force at the current place.
+
+    ``choices``: how many places of the pattern have more than one way to match, which is what backtracking tries.
+    """
 
     def __init__(self, pattern: str) -> None:
         super().__init__(pattern)
         self.out: list[str] = []
         self.groups = 0
         self.names: set[str] = set()
+        self.choices = 0
+        self._repetitions = 1
+        self._depth = 0
 
     def translated(self) -> str:
         self._alternatives()
@@ -60,6 +76,7 @@ class _Translation(Scanner):
         while (char := self._peek()) and char != ")":
             if char == "|":
                 self.i += 1
+                self.choices += self._depth > 0
                 self.out.append(")|" if open_flags else "|")
                 open_flags = self._open_flags(outer)
             elif (found := self._inline_flags()) is not None:
@@ -113,6 +130,7 @@ class _Translation(Scanner):
         if char == "{":
             raise self._error("Illegal repetition", self.i + 1)
         self.i += 1
+        choices, repetitions, self._repetitions = self.choices, self._repetitions, 1
         match char:
             case "(":
                 self._group()
@@ -129,7 +147,8 @@ class _Translation(Scanner):
                 self.out.append(_MULTILINE_END if "m" in self.flags else _END)
             case _:
                 self.out.append(re.escape(char))
-        self._quantifier()
+        self._quantifier(self.choices > choices)
+        self._repetitions = max(self._repetitions, repetitions)
 
     def _comment(self) -> None:
         if self._take() == "#":
@@ -141,7 +160,8 @@ class _Translation(Scanner):
             return r"[\s\S]"
         return r"[^\n]" if "d" in self.flags else f"[^{_LINE_ENDS}]"
 
-    def _quantifier(self) -> None:
+    def _quantifier(self, of_choices: bool) -> None:
+        """``of_choices``: what is repeated has choices itself."""
         if "x" in self.flags:
             while self._peek() and (self._peek() in " \t\n\x0b\f\r" or self._peek() == "#"):
                 self._comment()
@@ -158,9 +178,16 @@ class _Translation(Scanner):
                 raise self._error("Illegal repetition range", match.end())
             self.i = match.end() + 1
             self.out.append(match[0] + "}")
+            self._repetitions *= max(int(match[1][:9]), 1)
+            if self._repetitions > _MOST_REPETITIONS:
+                raise self._error(f"Not supported here (more than {_MOST_REPETITIONS} repetitions)", match.start())
+            self.choices += match[2] is not None
         else:
             self.i += 1
             self.out.append(char)
+            self.choices += 1
+        if of_choices and char != "?":
+            self.choices += _FEW_CHOICES
         if self._peek() and self._peek() in "?+":
             self.out.append(self._take())
         if self._peek() and self._peek() in "*+?":
@@ -171,7 +198,9 @@ class _Translation(Scanner):
         opening = self._opening()
         self.out.append(opening)
         outer, self.flags = self.flags, self._group_flags
+        self._depth += 1
         self._alternatives()
+        self._depth -= 1
         self.flags = outer
         if self._take() != ")":
             raise self._error("Unclosed group", len(self.pattern))
@@ -262,6 +291,7 @@ class _Translation(Scanner):
         name = self._group_name()
         if name not in self.names:
             raise self._error(f"named capturing group <{name}> does not exist", self.i - 1)
+        self.choices += 1
         self.out.append(f"(?P={name})")
 
     def _reference(self, group: int) -> None:
@@ -270,6 +300,7 @@ class _Translation(Scanner):
         if group > self.groups:
             self.out.append("(?!)")
         else:
+            self.choices += 1
             self.out.append(f"(?:\\{group})")
 
     def _class(self) -> str:

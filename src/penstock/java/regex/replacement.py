@@ -8,18 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 from penstock.java.errors import JavaError, NoSuchGroupError, ReplacementError
+from penstock.java.regex.pattern import JavaPattern
 
 
-def replace_first(pattern: re.Pattern[str], replacement: str, text: str) -> str:
+def replace_first(pattern: JavaPattern, replacement: str, text: str) -> str:
     """``Matcher.replaceFirst``; raises ReplacementError or NoSuchGroupError where there is a match and the replacement
     is wrong.
     """
     return pattern.sub(replacer(pattern, replacement), text, count=1)
 
 
-def replace_all(pattern: re.Pattern[str], replacement: str, text: str) -> str:
+def replace_all(pattern: JavaPattern, replacement: str, text: str) -> str:
     """``Matcher.replaceAll``; raises as ``replace_first``."""
     replace = replacer(pattern, replacement)
     parts: list[str] = []
@@ -33,7 +35,7 @@ def replace_all(pattern: re.Pattern[str], replacement: str, text: str) -> str:
 
 
 @lru_cache(256)
-def replacer(pattern: re.Pattern[str], replacement: str) -> Callable[[re.Match[str]], str]:
+def replacer(pattern: JavaPattern, replacement: str) -> Callable[[Any], str]:
     """What ``re.sub`` needs for a replacement in Java's syntax: ``$1``, ``${name}``, ``\\`` before a character that
     means itself.
     """
@@ -44,7 +46,7 @@ def replacer(pattern: re.Pattern[str], replacement: str) -> Callable[[re.Match[s
     except JavaError as error:
         failure = error
 
-    def replace(match: re.Match[str]) -> str:
+    def replace(match: Any) -> str:
         if failure is not None:
             raise failure
         return "".join([part if isinstance(part, str) else match[part] or "" for part in parts])
@@ -52,7 +54,7 @@ def replacer(pattern: re.Pattern[str], replacement: str) -> Callable[[re.Match[s
     return replace
 
 
-def _parse_replacement(pattern: re.Pattern[str], replacement: str, parts: list[str | int]) -> None:
+def _parse_replacement(pattern: JavaPattern, replacement: str, parts: list[str | int]) -> None:
     i, end = 0, len(replacement)
     while i < end:
         char = replacement[i]
