@@ -1,6 +1,6 @@
 """The jars that no wheel carries, from Maven Central, each pinned by version and checksum.
 
-They are fetched with Ivy, which lies in the PySpark wheel, so no Maven is needed. The lists ``*.jars`` beside this file
+They are fetched with Ivy, which lies in the PySpark wheel, so no Maven is needed. The lists in ``pinned/``
 are complete: no POM is read, nothing is resolved, the same bytes arrive everywhere or the start fails.
 """
 
@@ -21,7 +21,7 @@ from penstock.embedded.home import EmbeddedError, folder, home, writing
 from penstock.embedded.java import Java, java
 from penstock.embedded.progress import progress
 
-SETS = ("kafka", "spark-kafka")
+SETS = ("kafka", "spark-kafka", "connect")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,8 @@ class Jar:
 
 
 def jars(name: str) -> list[Path]:
-    """The files of a jar set (``kafka``: a broker; ``spark-kafka``: Spark's Kafka source), fetched when missing.
+    """The files of a jar set (``kafka``: a broker; ``spark-kafka``: Spark's Kafka source; ``connect``: Java Connect's
+    class path), fetched when missing.
 
     Every file is verified, a damaged one fetched again. Safe in several processes at once; no network once cached.
     Raises EmbeddedError.
@@ -64,7 +65,7 @@ def ensure(wanted: list[Jar], directory: Path) -> list[Path]:
 
 def pinned(name: str) -> list[Jar]:
     """The list of a jar set, as shipped in this package."""
-    lines = files("penstock.embedded").joinpath(f"{name}.jars").read_text("utf-8").splitlines()
+    lines = files("penstock.embedded").joinpath("pinned", f"{name}.jars").read_text("utf-8").splitlines()
     rows = [line.split() for line in lines if line and not line.startswith("#")]
     return [Jar(sha256, *coordinates.split(":")) for sha256, coordinates in rows]
 

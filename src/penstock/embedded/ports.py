@@ -40,6 +40,15 @@ def free_port() -> int:
     raise EmbeddedError("No port from 15000 to 32000 of this machine is free.")
 
 
+def listens(port: int) -> bool:
+    """Whether anything on ``port`` of this machine accepts connections."""
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    except OSError:
+        return False
+    return True
+
+
 def answers(port: int) -> bool:
     """Whether a broker on ``port`` of this machine answers a metadata request and names at least one live broker."""
     # Api 3 (Metadata), version 0, correlation id 1, no client id, one topic filter: a name that nobody creates.
