@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from penstock.api.batch import Batch
@@ -35,7 +36,10 @@ def find_function(name: str) -> Callable[..., Any]:
         raise ConfigError(
             "function", name, f"module {module_name} can't be imported ({type(error).__name__}: {error})"
         ) from error
+    package = module_name.partition(".")[0]
     for part in path.split("."):
+        if isinstance(found, ModuleType) and found.__name__.partition(".")[0] != package:
+            raise ConfigError("function", name, f"{found.__name__} is another module")
         try:
             found = getattr(found, part)
         except AttributeError:
@@ -43,6 +47,16 @@ def find_function(name: str) -> Callable[..., Any]:
     if not callable(found):
         raise ConfigError("function", name, f"it is a {type(found).__name__}, not a function")
     return found
+
+
+def defined_as(name: str) -> str | None:
+    """``module.function`` with the module that defines it; None if there is no such function."""
+    try:
+        found = find_function(name)
+    except ConfigError:
+        return None
+    own = found if hasattr(found, "__qualname__") and getattr(found, "__module__", None) else type(found)
+    return f"{own.__module__}.{own.__qualname__}"
 
 
 def _check(_: str, value: Any) -> None:

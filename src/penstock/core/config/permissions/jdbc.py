@@ -1,0 +1,81 @@
+"""JDBC URLs and properties that make a driver run code, read files or load classes when a connection is opened.
+
+The names are those of the drivers' documentation and of their security advisories. A driver whose database runs inside
+of Spark's Java and takes Java code by SQL is not allowed at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import unquote
+
+IN_JAVA = ("h2", "hsqldb", "calcite", "modeshape", "jndi")
+"""Their URLs or statements name Java code to run."""
+PROPERTIES = frozenset(
+    {
+        # H2 and others: statements and scripts
+        *("init", "initsql", "initscript", "runscript", "model"),
+        # PostgreSQL, Redshift and their kin
+        *("socketfactory", "socketfactoryarg", "sslfactory", "sslfactoryarg", "sslhostnameverifier"),
+        *("sslpasswordcallback", "authenticationpluginclassname", "loggerfile", "loggerlevel", "xmlfactoryfactory"),
+        *("iniinfo", "inifile", "pluginname", "plugin_name"),
+        # MySQL and MariaDB
+        *("autodeserialize", "queryinterceptors", "statementinterceptors", "exceptioninterceptors"),
+        *("connectionlifecycleinterceptors", "detectcustomcollations", "propertiestransform", "clientinfoprovider"),
+        *("allowloadlocalinfile", "allowloadlocalinfileinpath", "allowurlinlocalinfile", "allowlocalinfile"),
+        *("authenticationplugins", "defaultauthenticationplugin", "serveraffinityorder", "profilereventhandler"),
+        *("logger", "parseinfocachefactory"),
+        # SQL Server, Oracle, Db2, Informix, Sybase
+        *("socketfactoryclass", "socketfactoryconstructorarg", "trustmanagerclass", "trustmanagerconstructorarg"),
+        *("accesstokencallbackclass",),
+        *("clientrerouteserverlistjndiname", "clientrerouteserverlistjndicontext", "tracefile", "tracedirectory"),
+        *("sqlhosts_type", "ldap_url", "sslsocketfactory", "ssltrustmanager"),
+        # SQLite, Teradata, Hive, Snowflake, others
+        *("enable_load_extension", "browser", "log_path", "krbjaasfile", "jaas_config", "sslsocketfactoryarg"),
+        *("jaasapplicationname", "jndi", "jndiname", "datasourcename"),
+    }
+)
+_SEPARATORS = re.compile(r"[?&;,:/(){}]")
+_LOOK_UP = re.compile(r"(?:ldaps?|rmi|iiop|dns|jndi|corba\w*)://?", re.IGNORECASE)
+
+
+def jdbc_problem(options: Mapping[str, str | None]) -> tuple[str, str] | None:
+    """The option at fault, and a sentence; None if there is nothing wrong. Options are without ``option.``."""
+    for name, value in options.items():
+        if name.casefold() == "url":
+            for url in (value or "", unquote(value or "")):
+                if problem := _of_url(url):
+                    return name, problem
+        if name.casefold() in PROPERTIES:
+            return name, f"the property {name} can make the driver run code or read files"
+    return None
+
+
+def database_file(url: str) -> str | None:
+    """The file or folder that a URL of SQLite or Derby names; None for servers and databases in memory."""
+    kind, _, rest = url.strip().removeprefix("jdbc:").partition(":")
+    if kind.casefold() == "sqlite":
+        path = unquote(rest).removeprefix("file:").partition("?")[0]
+        return None if path in ("", ":memory:") else path
+    if kind.casefold() == "derby" and not rest.startswith(("//", "memory:")):
+        path = rest.partition(";")[0]
+        for prefix in ("directory:", "classpath:", "jar:"):
+            path = path.removeprefix(prefix)
+        return path
+    return None
+
+
+def _of_url(url: str) -> str | None:
+    if not url.strip().casefold().startswith("jdbc:"):
+        return None  # Spark and the drivers refuse it
+    kind = url.strip()[5:].lstrip().partition(":")[0].casefold()
+    if kind in IN_JAVA:
+        return f"databases of kind {kind} run code in Spark's own process"
+    if _LOOK_UP.search(url):
+        return "the URL names a directory that the driver would load code from"
+    for part in _SEPARATORS.split(url):
+        name = part.partition("=")[0].strip().casefold()
+        if "=" in part and name in PROPERTIES:
+            return f"the property {name} in the URL can make the driver run code or read files"
+    return None

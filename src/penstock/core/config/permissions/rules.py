@@ -1,0 +1,160 @@
+"""What a configuration may do is the operator's choice: which plugins, functions, formats and folders it may name.
+
+Checked before anything of the configuration is used: nothing is imported, no class is asked for its settings. Checked
+again when a connector and its tasks start, because references to config providers may have other values by then, and
+the config topic may hold what no worker has validated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from penstock.api.config import ConfigType, parse_type
+from penstock.core.config.catalog import Catalog
+from penstock.core.config.connector import CONNECTOR_CLASS
+from penstock.core.config.converter import CONVERTERS
+from penstock.core.config.overrides import ALL, OverridePolicy
+from penstock.core.config.permissions.jdbc import database_file, jdbc_problem
+
+Props = Mapping[str, str | None]
+Problem = tuple[str, str]
+"""A setting of the connector, and a sentence."""
+
+PLUGINS_ALLOWED, PLUGINS_DENIED = "penstock.plugins.allowed", "penstock.plugins.denied"
+FUNCTIONS_ALLOWED, FORMATS_ALLOWED = "penstock.functions.allowed", "penstock.spark.formats.allowed"
+PATHS_ALLOWED = "penstock.paths.allowed"
+DEFAULT_FORMATS = (
+    *("parquet", "orc", "json", "csv", "text", "xml", "avro", "binaryfile", "delta", "iceberg", "hudi", "jdbc"),
+    *("kafka", "rate", "rate-micro-batch"),
+)
+PYTHON_FUNCTION = "penstock.transforms.PythonFunction"
+JDBC_SINK = "io.confluent.connect.jdbc.JdbcSinkConnector"
+SPARK_SINK, SPARK_SOURCE = "penstock.connectors.SparkSink", "penstock.connectors.SparkSource"
+_FILE = "org.apache.kafka.connect.file.FileStream"
+_MIRROR = "org.apache.kafka.connect.mirror.Mirror"
+PATHS = {
+    f"{_FILE}SourceConnector": ("file",),
+    f"{_FILE}SinkConnector": ("file",),
+    SPARK_SINK: ("path", "option.path"),
+    SPARK_SOURCE: ("path", "option.path", "checkpoint.location"),
+}
+"""The settings that name files and folders, by connector."""
+MIRROR_CLASSES = (
+    "replication.policy.class",
+    "topic.filter.class",
+    "group.filter.class",
+    "config.property.filter.class",
+    "forwarding.admin.class",
+)
+_KAFKA = "org.apache.kafka."
+_CLIENT = "option.kafka."
+_CONNECTION = "connection."
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """Patterns have ``*`` for any text. ``functions`` and ``formats`` are what is allowed."""
+
+    plugins: tuple[str, ...] = ("*",)
+    denied: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+    formats: tuple[str, ...] = DEFAULT_FORMATS
+    path_problem: Callable[[str], str | None] | None = None
+    """Why a file or folder may not be used, without the setting that says so; None: all may."""
+    policy: OverridePolicy = ALL
+
+    def problems(self, catalog: Catalog, props: Props) -> list[Problem]:
+        """What in a configuration, its references resolved, is not allowed."""
+        found = catalog.load((props.get(CONNECTOR_CLASS) or "").strip())
+        name = "" if found is None else found.java_name
+        return [
+            *self._of_plugins(catalog, props),
+            *((key, problem) for key, given in functions_in(catalog, props) if (problem := self.of_function(given))),
+            *self._of_paths(name, props),
+            *self._of_queries(name, props),
+            *self._of_databases(name, props),
+        ]
+
+    def of_function(self, name: str) -> str | None:
+        """Why a function, as ``module:function``, may not be called."""
+        plain = name.strip().replace(":", ".")
+        if any(fnmatchcase(plain, pattern.replace(":", ".")) for pattern in self.functions):
+            return None
+        return f"{name} is not among the functions that `{FUNCTIONS_ALLOWED}` of the worker allows"
+
+    def _of_plugins(self, catalog: Catalog, props: Props) -> Iterator[Problem]:
+        for key, given in plugins_in(props):
+            found = catalog.load(given.strip())
+            name = given.strip() if found is None else found.java_name
+            if any(fnmatchcase(name, pattern) for pattern in self.denied):
+                yield key, f"{name} is denied by `{PLUGINS_DENIED}` of the worker"
+            elif not any(fnmatchcase(name, pattern) for pattern in self.plugins):
+                yield key, f"{name} is not among the plugins that `{PLUGINS_ALLOWED}` of the worker allows"
+
+    def _of_paths(self, connector: str, props: Props) -> Iterator[Problem]:
+        if self.path_problem is None:
+            return
+        for key in PATHS.get(connector, ()):
+            if (given := props.get(key)) and (problem := self.path_problem(given)):
+                yield key, f"{problem} `{PATHS_ALLOWED}` of the worker"
+        table = props.get("table")
+        if connector == SPARK_SINK and table and ("/" in table or ":" in table):
+            yield "table", f"{table} names a folder; with `{PATHS_ALLOWED}` of the worker it has to be in `path`"
+
+    def _of_queries(self, connector: str, props: Props) -> Iterator[Problem]:
+        if connector not in (SPARK_SINK, SPARK_SOURCE):
+            return
+        kind = (props.get("format") or "parquet").strip().casefold()
+        if kind not in map(str.casefold, self.formats):
+            yield "format", f"{kind} is not among the formats that `{FORMATS_ALLOWED}` of the worker allows"
+        options = {key.removeprefix("option."): value for key, value in props.items() if key.startswith("option.")}
+        if kind == "jdbc" and (found := jdbc_problem(options)):
+            yield f"option.{found[0]}", found[1]
+        if kind == "kafka":
+            overrides = {key.removeprefix(_CLIENT): value for key, value in props.items() if key.startswith(_CLIENT)}
+            for value in self.policy.validate(overrides):
+                for error in value.errors:
+                    yield f"{_CLIENT}{value.name}", error
+
+    def _of_databases(self, connector: str, props: Props) -> Iterator[Problem]:
+        if connector != JDBC_SINK:
+            return
+        options = {key.removeprefix(_CONNECTION): value for key, value in props.items() if key.startswith(_CONNECTION)}
+        if found := jdbc_problem(options):
+            yield f"{_CONNECTION}{found[0]}", found[1]
+        path = database_file(options.get("url") or "")
+        if path is not None and self.path_problem is not None and (problem := self.path_problem(path)):
+            yield f"{_CONNECTION}url", f"{problem} `{PATHS_ALLOWED}` of the worker"
+
+
+def plugins_in(props: Props) -> Iterator[tuple[str, str]]:
+    """The settings that name plugins, and what they name."""
+    for key in (CONNECTOR_CLASS, *CONVERTERS):
+        if given := props.get(key):
+            yield key, given
+    for _, key, given in _aliases(props):
+        yield key, given
+
+
+def functions_in(catalog: Catalog, props: Props) -> Iterator[tuple[str, str]]:
+    """The settings that name functions and classes of Python modules, and what they name."""
+    for prefix, _, given in _aliases(props):
+        found = catalog.load(given.strip())
+        name = props.get(f"{prefix}.function")
+        if found is not None and found.java_name == PYTHON_FUNCTION and name:
+            yield f"{prefix}.function", name
+    found = catalog.load((props.get(CONNECTOR_CLASS) or "").strip())
+    if found is not None and found.java_name.startswith(_MIRROR):
+        for key in MIRROR_CLASSES:
+            if (name := props.get(key)) and not name.startswith(_KAFKA):
+                yield key, name
+
+
+def _aliases(props: Props) -> Iterator[tuple[str, str, str]]:
+    """Of each transform and predicate: the prefix of its settings, the setting of its class, and the class."""
+    for key in ("transforms", "predicates"):
+        for alias in dict.fromkeys(parse_type(key, props.get(key), ConfigType.LIST) or []):
+            if given := props.get(f"{key}.{alias}.type"):
+                yield f"{key}.{alias}", f"{key}.{alias}.type", given

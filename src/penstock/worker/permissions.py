@@ -1,0 +1,62 @@
+"""What a worker's settings allow configurations to do; allowed functions are imported, to see what defines them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from penstock.api.errors import ConfigError
+from penstock.core.config.catalog import Catalog
+from penstock.core.config.permissions.rules import (
+    DEFAULT_FORMATS,
+    FORMATS_ALLOWED,
+    FUNCTIONS_ALLOWED,
+    PATHS_ALLOWED,
+    PLUGINS_ALLOWED,
+    PLUGINS_DENIED,
+    Permissions,
+    functions_in,
+)
+from penstock.pipeline.transforms.python_function import defined_as
+from penstock.plugins import Plugins
+from penstock.plugins.modules import plugin_modules
+from penstock.settings import WorkerSettings
+from penstock.settings.paths import path_problem
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerPermissions:
+    rules: Permissions
+
+    @classmethod
+    def of(cls, settings: WorkerSettings, plugins: Plugins) -> WorkerPermissions:
+        values = settings.values
+        functions, formats, paths = values[FUNCTIONS_ALLOWED], values[FORMATS_ALLOWED], values[PATHS_ALLOWED]
+        if functions is None:
+            functions = [f"{module}.*" for module in plugin_modules(settings.plugin_path)]
+        return cls(
+            Permissions(
+                tuple(values[PLUGINS_ALLOWED]),
+                tuple(values[PLUGINS_DENIED]),
+                tuple(functions),
+                DEFAULT_FORMATS if formats is None else tuple(formats),
+                None if paths is None else partial(path_problem, allowed=tuple(paths)),
+                plugins.override_policy(settings.override_policy, settings.config),
+            )
+        )
+
+    def problems(self, catalog: Catalog, props: Mapping[str, str | None]) -> list[tuple[str, str]]:
+        """Nothing is imported that is not allowed; a function that an allowed module has from elsewhere is refused."""
+        found = self.rules.problems(catalog, props)
+        if found:
+            return found
+        for key, name in functions_in(catalog, props):
+            if key.endswith(".function") and (defined := defined_as(name)) and (of := self.rules.of_function(defined)):
+                found.append((key, of))
+        return found
+
+    def check(self, catalog: Catalog, props: Mapping[str, str | None]) -> None:
+        """Raises ConfigError for a configuration that is not allowed."""
+        for key, problem in self.problems(catalog, props):
+            raise ConfigError(f"{key}: {problem}")

