@@ -20,13 +20,13 @@ from penstock.api.errors import ConfigError
 from penstock.api.provider import ConfigProvider
 from penstock.java.errors import PropertiesError
 from penstock.java.properties import parse_properties
+from penstock.settings.references import Reference, references, replaced
 
 __all__ = ["DirectoryConfigProvider", "EnvVarConfigProvider", "FileConfigProvider"]
 
 log = logging.getLogger(__name__)
 
 _PACKAGE = "org.apache.kafka.common.config.provider."
-_REFERENCE = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
 
 
 class _PathProvider(ConfigProvider):
@@ -171,18 +171,18 @@ class ConfigTransformer:
         """The configuration with values instead of references. Raises ConfigError if a provider can't read them."""
         wanted: dict[tuple[str, str], set[str]] = {}
         for value in config.values():
-            for name, _, path, key in _references(value):
-                if name in self._providers:
-                    wanted.setdefault((name, path or ""), set()).add(key)
+            for reference in references(value):
+                if reference.provider in self._providers:
+                    wanted.setdefault((reference.provider, reference.path), set()).add(reference.key)
         if not wanted:
             return dict(config)
         found = {(name, path): self._providers[name].get(path, keys) for (name, path), keys in wanted.items()}
 
-        def replacement(match: re.Match[str]) -> str:
-            name, _, path, key = match.groups()
-            return found.get((name, path or ""), {}).get(key, match[0])
+        def value_of(reference: Reference) -> str:
+            values = found.get((reference.provider, reference.path), {})
+            return values.get(reference.key, reference.text)
 
-        return {key: value and _REFERENCE.sub(replacement, value) for key, value in config.items()}
+        return {key: value and replaced(value, value_of) for key, value in config.items()}
 
     def close(self) -> None:
         for provider in self._providers.values():
@@ -191,7 +191,7 @@ class ConfigTransformer:
 
 def has_reference(value: str | None) -> bool:
     """Whether a value holds a reference to a config provider."""
-    return value is not None and _REFERENCE.search(value) is not None
+    return next(references(value), None) is not None
 
 
 def with_references(raw: Mapping[str, str | None], config: Mapping[str, str]) -> dict[str, str]:
@@ -201,10 +201,6 @@ def with_references(raw: Mapping[str, str | None], config: Mapping[str, str]) ->
     """
     given = {key: value for key, value in raw.items() if value is not None and has_reference(value)}
     return {key: given.get(key, value) for key, value in config.items()}
-
-
-def _references(value: str | None) -> list[tuple[str, str, str, str]]:
-    return [] if value is None or "${" not in value else _REFERENCE.findall(value)
 
 
 def _provider(name: str, worker_config: Mapping[str, str], resolve: Callable[[str, str], type]) -> ConfigProvider:

@@ -1,0 +1,67 @@
+"""Keeps the secrets of connectors out of logs, traces and statuses: the values of their secret settings are replaced.
+
+A worker learns the values when it resolves a configuration. Traces come from anywhere, drivers of databases above all,
+whose messages repeat what they were configured with.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from penstock.core.config.secrets import MASK, is_secret
+
+SHORTEST = 4
+"""Shorter values would be found in any text."""
+MOST = 10_000
+TEXTS = ("trace", "reason", "text", "values")
+"""The fields of events that have texts from tasks."""
+
+
+class Redaction:
+    """Methods may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._values: dict[str, None] = {}
+        self._longest_first: tuple[str, ...] = ()
+
+    def learn(self, config: Mapping[str, str | None]) -> None:
+        """The secrets of a configuration whose references have been resolved."""
+        found = {value for name, value in config.items() if value and is_secret(name) and len(value) >= SHORTEST}
+        with self._lock:
+            if found <= self._values.keys():
+                return
+            self._values |= dict.fromkeys(found)
+            while len(self._values) > MOST:
+                del self._values[next(iter(self._values))]
+            self._longest_first = tuple(sorted(self._values, key=len, reverse=True))
+
+    def clean(self, text: str) -> str:
+        for value in self._longest_first:
+            if value in text:
+                text = text.replace(value, MASK)
+        return text
+
+    def clean_event(self, event: Any) -> Any:
+        """With the texts of a task's or connector's event cleaned."""
+        if not self._longest_first or not is_dataclass(event) or isinstance(event, type):
+            return event
+        changed = {
+            each.name: cleaned
+            for each in fields(event)
+            if each.name in TEXTS
+            and (cleaned := self._cleaned(given := getattr(event, each.name))) is not given
+            and cleaned != given
+        }
+        return replace(event, **changed) if changed else event
+
+    def _cleaned(self, given: Any) -> Any:
+        match given:
+            case str():
+                return self.clean(given)
+            case dict():
+                return {name: self.clean(value) if isinstance(value, str) else value for name, value in given.items()}
+        return given
