@@ -129,3 +129,31 @@ def test_values_become_texts_as_they_were_written(api: Any, body: str, shown: st
 )
 def test_offsets_of_a_wrong_form(api: Any, body: str, wanted: str) -> None:
     assert message(api.patch("/connectors/nobody/offsets", content=body.encode(), headers=JSON)) == wanted
+
+
+def test_requests_of_workers_are_authenticated_before_they_are_parsed(api: Any) -> None:
+    answer = api.post("/connectors/x/tasks", content=b"{no json")
+    assert (answer.status_code, answer.json()["message"]) == (400, "Internal request missing required signature")
+    wrong = {"X-Connect-Authorization": "AAAA", "X-Connect-Request-Signature-Algorithm": "HmacSHA256"}
+    assert api.post("/connectors/x/tasks", content=b"{no json", headers=wrong).status_code == 403
+
+
+def test_a_configuration_without_measure_is_refused_before_it_is_validated(api: Any) -> None:
+    plugin = "/connector-plugins/FileStreamSource/config/validate"
+    sane = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
+    many = {str(number): "x" for number in range(10_001)}
+    for method, path in (("PUT", plugin), ("PUT", "/connectors/x/config"), ("PATCH", "/connectors/x/config")):
+        answer = api(method, path, json=many)
+        assert (answer.status_code, answer.json()["error_code"]) == (400, 400)
+        assert "has 10001 settings; 10000 are accepted" in answer.json()["message"]
+    aliases = {**sane, "transforms": ",".join(f"a{number}" for number in range(501))}
+    answer = api.put(plugin, json=aliases)
+    assert (answer.status_code, answer.json()["error_code"]) == (400, 400)
+    assert "'transforms' names 501 aliases; 500 are accepted" in answer.json()["message"]
+
+
+def test_of_many_unknown_settings_the_first_are_told(api: Any) -> None:
+    plugin = "/connector-plugins/FileStreamSource/config/validate"
+    sane = {"connector.class": "FileStreamSource", "topic": "t", "file": "f", "name": "x"}
+    answer = api.put(plugin, json={**sane, **{f"unknown{number}": "x" for number in range(9_000)}})
+    assert answer.status_code == 200

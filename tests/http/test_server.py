@@ -229,6 +229,14 @@ def test_requests_are_passed_on_over_https(serve: Serve, ca: Authority, tmp_path
     assert get(f"{follower.advertised_url}connectors", verify=context).json() == "from the leader"
 
 
+def test_only_the_trust_store_is_trusted_if_there_is_one(ca: Authority, tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text(ca.certificate_pem)
+    given = {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(tmp_path / "ca.pem")}
+    context = client_context(given, None)
+    assert context.get_ca_certs(binary_form=True) == [ssl.PEM_cert_to_DER_cert(ca.certificate_pem)]
+    assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
+
+
 @pytest.mark.parametrize(
     ("config", "message"),
     [

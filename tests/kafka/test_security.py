@@ -33,6 +33,11 @@ def test_without_settings_nobody_logs_in():
         ({"security.protocol": "TLS"}, "String must be one of"),
         ({"security.protocol": "SASL_SSL"}, "Invalid value GSSAPI for configuration sasl.mechanism: Only these"),
         (sasl("GSSAPI", f"{KRB5} required;"), "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER"),
+        (sasl("GSSAPI", f"{KRB5} required;"), "For Kerberos use SCRAM-SHA-512, OAUTHBEARER with"),
+        (
+            sasl("AWS_MSK_IAM", "software.amazon.msk.auth.iam.IAMLoginModule required;"),
+            "For IAM of Amazon MSK use SCRAM",
+        ),
         (sasl("PLAIN", f'{SCRAM} required username="a" password="b";'), "of sasl.mechanism=PLAIN is PlainLoginModule"),
         (sasl("PLAIN", f'{PLAIN} required username="a";'), "It must give username and password for PLAIN"),
         ({"security.protocol": "SSL", "ssl.truststore.location": "/no/such/file"}, "The file can't be read: No such"),
@@ -111,3 +116,12 @@ def test_settings_that_are_missed_are_named(protocol: str, warned: bool, caplog:
     with caplog.at_level(logging.WARNING):
         producer_config(settings)
     assert ("The setting `ssl.provider` has no effect here" in caplog.text) is warned
+
+
+def test_a_login_callback_handler_of_java_is_refused_with_what_to_use_instead() -> None:
+    key, oauth = "sasl.login.callback.handler.class", sasl("OAUTHBEARER", f"{OAUTH} required;")
+    own = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
+    bootstrap = {"bootstrap.servers": "h:1"}
+    assert key not in producer_config({**bootstrap, **oauth, key: own})
+    with pytest.raises(ConfigError, match="use SCRAM-SHA-512, OAUTHBEARER with"):
+        producer_config({**bootstrap, **oauth, key: "software.amazon.msk.auth.iam.IAMClientCallbackHandler"})

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from starlette.requests import Request
@@ -13,6 +16,12 @@ from penstock.http.media_types import says_json, unsupported
 
 Pairs = tuple[tuple[dict[str, Any] | None, dict[str, Any] | None], ...]
 
+SMALL = 64 * 2**10
+"""Bodies up to this size are parsed by the thread that serves all requests."""
+DEEPEST, LONGEST_NUMBER = 100, 1000
+MOST_SETTINGS = 10_000
+"""Of one configuration: validation looks at each."""
+_PARSER = ThreadPoolExecutor(1, "parser")  # one, so that large bodies wait for each other and nothing else for them
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -32,20 +41,53 @@ async def document(request: Request, *, required: bool = True) -> Any:
         return None
     if not says_json(request.headers.get("content-type")):
         raise unsupported()
-    return parse(body)
+    return await parsed(body)
+
+
+async def parsed(body: bytes) -> Any:
+    """``parse``, a large body on a thread of its own. Raises Refused (400)."""
+    if len(body) <= SMALL:
+        return parse(body)
+    return await asyncio.get_running_loop().run_in_executor(_PARSER, parse, body)
 
 
 def parse(body: bytes) -> Any:
     """JSON with numbers as ``Number``. Raises Refused (400)."""
     try:
-        value = json.loads(body, parse_int=Number, parse_float=Number, parse_constant=_no_constant)
+        value = json.loads(body, parse_int=_number, parse_float=_number, parse_constant=_no_constant)
         if _SURROGATE.search(body):  # JSON can express half a surrogate pair, UTF-8 can't
             json.dumps(value, ensure_ascii=False).encode()
     except RecursionError:
         raise Refused(400, "The request's body is nested too deeply") from None
     except ValueError as error:
         raise Refused(400, f"The request's body is not valid JSON: {error}") from None
+    if _is_deeper(value, DEEPEST):
+        raise Refused(400, f"The request's body is nested too deeply; {DEEPEST} levels are accepted")
     return value
+
+
+def _number(text: str) -> Number:
+    if len(text) > LONGEST_NUMBER:
+        raise ValueError(f"a number has {len(text)} characters; {LONGEST_NUMBER} are accepted")
+    return Number(text)
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    level: list[Any] = [value]
+    for _ in range(levels + 1):
+        level = [each for container in level for each in _inner(container) if isinstance(each, list | dict)]
+        if not level:
+            return False
+    return True
+
+
+def _inner(container: Any) -> Iterable[Any]:
+    match container:
+        case dict():
+            return container.values()
+        case list():
+            return container
+    return ()
 
 
 def _no_constant(name: str) -> Any:
@@ -66,7 +108,9 @@ def config(value: Any, what: str) -> dict[str, str | None]:
     """A configuration: texts, numbers and booleans become texts, null stays None."""
     if not isinstance(value, dict):
         raise Refused(400, f"{what} must be a JSON object of settings, not {_kind(value)}")
-    return {key: text(setting, f"'{key}'") for key, setting in value.items()}
+    if len(value) > MOST_SETTINGS:
+        raise Refused(400, f"{what} has {len(value)} settings; {MOST_SETTINGS} are accepted")
+    return {key: setting if type(setting) is str else text(setting, f"'{key}'") for key, setting in value.items()}
 
 
 def text(value: Any, what: str) -> str | None:

@@ -6,8 +6,9 @@ person at the terminal. During a rebalance workers answer 409; the client retrie
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
@@ -134,9 +135,10 @@ class Client:
         return self.request("GET", "connector-plugins", query={"connectorsOnly": str(connectors_only).lower()})
 
     def validate(self, config: Mapping[str, str | None]) -> dict[str, Any]:
-        """Every setting with its errors, and their number in ``error_count``."""
+        """Every setting with its errors, their number in ``error_count``, and ``warnings`` in ``penstock``."""
         plugin = config.get("connector.class") or ""
-        return self.request("PUT", "connector-plugins", _simple_name(plugin), "config", "validate", body=config)
+        path = ("connector-plugins", _simple_name(plugin), "config", "validate")
+        return self.request("PUT", *path, query=_flags(penstock="true"), body=config)
 
     def loggers(self) -> dict[str, dict[str, Any]]:
         return self.request("GET", "admin", "loggers")
@@ -185,6 +187,55 @@ class Client:
     def put_config(self, name: str, config: Mapping[str, str | None]) -> dict[str, Any]:
         """Create the connector or change its configuration."""
         return self.request("PUT", "connectors", name, "config", body=dict(config))
+
+    def history(self, name: str) -> dict[str, Any]:
+        """``versions`` of its configuration and target state, newest first. Not in Java, as what follows."""
+        return self._penstock("GET", name, "history")
+
+    def version(self, name: str, number: int) -> dict[str, Any]:
+        return self._penstock("GET", name, "history", str(number))
+
+    def version_difference(self, name: str, number: int) -> dict[str, Any]:
+        return self._penstock("GET", name, "history", str(number), "diff")
+
+    def events(self, name: str) -> dict[str, Any]:
+        """``events`` of it and its tasks, newest first."""
+        return self._penstock("GET", name, "events")
+
+    def roll_back(self, name: str, number: int | None = None) -> dict[str, Any]:
+        query = {} if number is None else {"version": number}
+        return self._penstock("POST", name, "rollback", query=query)
+
+    def preview(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """What a configuration would do to real records; ``body`` as in ``/openapi.json``."""
+        return self.request("POST", "penstock", "v1", "preview", body=body)
+
+    def logs(self, name: str, query: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The last log ``lines`` of it and its tasks; None if the worker is Java's."""
+        try:
+            return self._penstock("GET", name, "logs", query=query)
+        except ResourceNotFoundError:
+            return None
+
+    def follow_logs(self, name: str, query: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """The last log lines and those that follow, until the connector is deleted or the caller has enough."""
+        url = "/".join([self.url, "penstock/v1/connectors", _escaped(name), "logs/stream"])
+        try:
+            with self._http.stream("GET", url, params=query, timeout=httpx.Timeout(TIMEOUT_S, read=60)) as answer:
+                if not answer.is_success:
+                    answer.read()
+                    failed = ResourceNotFoundError if answer.status_code == 404 else WorkerError
+                    raise failed(answer.status_code, _message(answer))
+                for line in answer.iter_lines():
+                    if line.startswith("event: end"):
+                        return
+                    if line.startswith("data: "):
+                        yield json.loads(line.removeprefix("data: "))
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise UnreachableError(f"No worker can be reached at {self.url}: {_bare(error)}.") from error
+
+    def _penstock(self, method: str, name: str, *path: str, query: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        return self.request(method, "penstock", "v1", "connectors", name, *path, query=query)
 
     def delete(self, name: str) -> None:
         self.request("DELETE", "connectors", name)

@@ -11,14 +11,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from penstock.core.model.messages import ALGORITHM_HEADER, SIGNATURE_HEADER, Refused
+from penstock.http.access.principals import Forwarded, principal_of
 
 KEPT = ("content-type", "authorization", SIGNATURE_HEADER.lower(), ALGORITHM_HEADER.lower())
 RELAYED = ("content-type", "location")
 
 
 class Forwarding:
-    def __init__(self, client: httpx.AsyncClient) -> None:
-        self._client = client
+    def __init__(self, client: httpx.AsyncClient, forwarded: Forwarded) -> None:
+        self._client, self._forwarded = client, forwarded
 
     async def to(self, url: str | None, request: Request) -> Response:
         """Raises Refused with 409 if the other worker is not known, or this is one hop too many.
@@ -38,8 +39,11 @@ class Forwarding:
         query.append(("forward", "true" if forward is None else "false"))
         target = httpx.URL(url.rstrip("/") + request.scope["raw_path"].decode("latin-1"), params=query)
         headers = {name: request.headers[name] for name in KEPT if name in request.headers}
+        body = await request.body()
+        path = request.scope["raw_path"].partition(b"?")[0]
+        headers |= self._forwarded.header(principal_of(request), request.method, path, body)
         try:
-            answer = await self._client.request(request.method, target, content=await request.body(), headers=headers)
+            answer = await self._client.request(request.method, target, content=body, headers=headers)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             why = str(error) or type(error).__name__
             raise Refused(500, f"IO Error trying to forward REST request: {url}: {why}") from None

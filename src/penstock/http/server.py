@@ -16,8 +16,9 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from penstock.http.access import tls
-from penstock.http.access.basic_auth import BasicAuth
+from penstock.http.access.configured import authentication, gate
 from penstock.http.access.cross_origin import CrossOrigin, Origins
+from penstock.http.access.limits import Limits, protocol_of
 from penstock.http.access.listeners import Listener, admin_listeners, advertised_url, listeners
 from penstock.http.access.response_headers import ResponseHeaders, header_rules
 from penstock.http.app import Submit, Timeouts, make_router
@@ -56,12 +57,18 @@ class RestServer:
         figures: Callable[[str], Figures] | None = None,
         restarts: Restarts = lambda name, task: None,
         timeouts: Timeouts | None = None,
+        session_key: Callable[[], bytes | None] = lambda: None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        """``config``: the worker's settings, as texts. Raises RestSettingError, ListenError."""
+        """``config``: the worker's settings, as texts. ``session_key``: the present key of requests between workers.
+
+        Raises RestSettingError, ListenError.
+        """
         self._submit, self._metrics, self._timeouts = submit, metrics, timeouts
         self._figures, self._restarts = figures, restarts
-        self._guard = BasicAuth.of(config, environment)
+        self._guard = authentication(config, environment, session_key)
+        self._gate = gate(config, self._guard)
+        self._limits = Limits.of(config)
         self._origins, self._rules = Origins.of(config), header_rules(config)
         self._client_context = tls.client_context(config, stores)
         admin = admin_listeners(config)
@@ -126,7 +133,7 @@ class RestServer:
         context = self._client_context
         async with httpx.AsyncClient(timeout=FORWARD_TIMEOUT_S, limits=limits, verify=context) as client:
             apps = {admin: self._app(client, admin) for admin in {each.admin for each in self._bound}}
-            self._servers = [_server(apps[each.admin], each.context) for each in self._bound]
+            self._servers = [_server(apps[each.admin], each.context, self._limits) for each in self._bound]
             pairs = zip(self._servers, self._bound, strict=True)
             running = [asyncio.create_task(server.serve(sockets=[each.socket])) for server, each in pairs]
             while not all(server.started for server in self._servers) and not any(task.done() for task in running):
@@ -142,9 +149,12 @@ class RestServer:
             admin=admin or not self._separate_admin,
             regular=not admin,
             guard=self._guard,
+            gate=self._gate,
+            forwarded=self._guard.forwarded,
             metrics=self._metrics,
             health=self._health(client),
             timeouts=self._timeouts,
+            max_body=self._limits.max_body,
         )
         if self._rules and not admin:
             app = ResponseHeaders(app, self._rules)
@@ -158,11 +168,11 @@ class RestServer:
         return ConnectorHealth(self._figures, self.advertised_url, client, self._restarts)
 
 
-def _server(app: ASGIApp, context: ssl.SSLContext | None) -> uvicorn.Server:
+def _server(app: ASGIApp, context: ssl.SSLContext | None, limits: Limits) -> uvicorn.Server:
     config = uvicorn.Config(
         app,
         loop="asyncio",
-        http="h11",  # always the one that is tested; httptools would save 0.3 ms a request
+        http=protocol_of(limits),  # of h11: always the one that is tested; httptools would save 0.3 ms a request
         log_config=None,
         access_log=False,
         lifespan="off",

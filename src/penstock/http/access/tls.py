@@ -56,11 +56,15 @@ def server_context(settings: Config, stores: KeyStores | None) -> ssl.SSLContext
 
 
 def client_context(config: Config, stores: KeyStores | None) -> ssl.SSLContext:
-    """For requests to other workers; by the settings of their listeners. Raises RestSettingError."""
+    """For requests to other workers; by the settings of their listeners. Raises RestSettingError.
+
+    A trust store that is given is all that is trusted; without one it is what the system trusts.
+    """
     settings = tls_settings(config)
-    context = ssl.create_default_context()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     _load_own_key(context, settings, stores)
-    _load_trusted(context, settings, stores)
+    if not _load_trusted(context, settings, stores):
+        context.load_default_certs()
     _choose(context, settings)
     context.check_hostname = settings.get("ssl.endpoint.identification.algorithm", "https").strip().lower() == "https"
     return context
@@ -94,7 +98,8 @@ def _load_own_key(context: ssl.SSLContext, settings: Config, stores: KeyStores |
     return True
 
 
-def _load_trusted(context: ssl.SSLContext, settings: Config, stores: KeyStores | None) -> None:
+def _load_trusted(context: ssl.SSLContext, settings: Config, stores: KeyStores | None) -> bool:
+    """Whether there is a trust store."""
     pem = settings.get("ssl.truststore.certificates")
     if pem is None and "ssl.truststore.location" in settings:
         store = _read("ssl.truststore.location", settings["ssl.truststore.location"])
@@ -106,13 +111,15 @@ def _load_trusted(context: ssl.SSLContext, settings: Config, stores: KeyStores |
                 pem = _stores(stores, "ssl.truststore.type").trusted(store, password)
             except KeyStoreError as error:
                 raise RestSettingError(f"The key store of `ssl.truststore.location` {error}") from error
-    if pem is not None:
-        try:
-            context.load_verify_locations(cadata=pem)
-        except (ssl.SSLError, ValueError) as error:
-            raise RestSettingError(
-                f"The certificates of `{_given(settings, 'ssl.truststore')}` can't be used: {error}"
-            ) from None
+    if pem is None:
+        return False
+    try:
+        context.load_verify_locations(cadata=pem)
+    except (ssl.SSLError, ValueError) as error:
+        raise RestSettingError(
+            f"The certificates of `{_given(settings, 'ssl.truststore')}` can't be used: {error}"
+        ) from None
+    return True
 
 
 def _choose(context: ssl.SSLContext, settings: Config) -> None:

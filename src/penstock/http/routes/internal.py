@@ -1,6 +1,7 @@
 """Requests of workers to the leader: signed, and not forwarded as users' requests are (KIP-507, KIP-618).
 
-Java: InternalConnectResource. The signature is over the body's bytes, whatever their content type.
+Java: InternalConnectResource. The signature is over the body's bytes, whatever their content type. It is checked before
+the body is parsed, and again when the request is carried out.
 """
 
 from __future__ import annotations
@@ -17,12 +18,16 @@ from penstock.http.router import Ask, Call, Router
 
 def add_routes(router: Router, ask: Ask) -> None:
     async def put_task_configs(call: Call) -> m.Reply | Response:
-        sent = bodies.parse(await call.request.body())
+        signed = await signature(call)
+        checked = await ask(call, m.CheckSignature(signed))
+        if not isinstance(checked, m.Reply) or checked.status != 204:
+            return checked
+        sent = await bodies.parsed(signed.body)
         if not isinstance(sent, list):
             raise m.Refused(400, "The request must be a list of task configurations")
         configs = [bodies.config(config, "A task configuration") for config in sent]
         texts = tuple({k: v for k, v in config.items() if v is not None} for config in configs)
-        return await ask(call, m.PutTaskConfigs(call.name, texts, await signature(call)))
+        return await ask(call, m.PutTaskConfigs(call.name, texts, signed))
 
     async def fence(call: Call) -> m.Reply | Response:
         return await ask(call, m.FenceTasks(call.name, await signature(call)))

@@ -27,7 +27,6 @@ _NO_CLASSES = "This is a Java class, which can't be run here; leave this setting
 # Read as a whole below, so without a counterpart each.
 _STORES_AND_LOGINS = (
     "sasl.jaas.config",
-    "sasl.login.callback.handler.class",
     "ssl.keystore.location",
     "ssl.keystore.password",
     "ssl.keystore.type",
@@ -93,6 +92,18 @@ _IGNORED = (
     "ssl.trustmanager.algorithm",
 )
 
+_INSTEAD = "use SCRAM-SHA-512, OAUTHBEARER with sasl.oauthbearer.token.endpoint.url, or a client certificate instead"
+_OWN_HANDLERS = ("OAuthBearerLoginCallbackHandler", "OAuthBearerUnsecuredLoginCallbackHandler")
+"""Of Java, whose work the clients do here themselves."""
+
+
+def _login_handler(given: str) -> None:
+    if given.strip() and given.strip().rpartition(".")[2] not in _OWN_HANDLERS:
+        raise ConfigError(
+            "sasl.login.callback.handler.class", given, f"This is a Java class, which can't be run here; {_INSTEAD}"
+        )
+
+
 SECURITY: dict[str, Counterpart] = {
     **dict.fromkeys((*_STORES_AND_LOGINS, *_UNUSED), NO_EFFECT),
     **dict.fromkeys(_IGNORED, IGNORED),
@@ -100,6 +111,7 @@ SECURITY: dict[str, Counterpart] = {
     "security.protocol": same("security.protocol", check=_PROTOCOL, convert=str.lower),
     "security.providers": refused("security.providers", _NO_CLASSES),
     "sasl.client.callback.handler.class": refused("sasl.client.callback.handler.class", _NO_CLASSES),
+    "sasl.login.callback.handler.class": Counterpart(("sasl.login.callback.handler.class",), convert=_login_handler),
     "ssl.engine.factory.class": refused("ssl.engine.factory.class", _NO_CLASSES),
     "ssl.endpoint.identification.algorithm": same(
         "ssl.endpoint.identification.algorithm", convert=lambda value: value.lower() or "none"
@@ -115,6 +127,10 @@ MECHANISMS = {
     "SCRAM-SHA-512": "ScramLoginModule",
     "OAUTHBEARER": "OAuthBearerLoginModule",
 }
+
+
+_KNOWN_ELSEWHERE = {"GSSAPI": "Kerberos", "AWS_MSK_IAM": "IAM of Amazon MSK"}
+"""Mechanisms that Java's clients have, and these have not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +189,8 @@ def _login(settings: Mapping[str, str]) -> Login:
     module = MECHANISMS.get(mechanism)
     if module is None:
         why = f"Only these can be used here: {', '.join(MECHANISMS)}"
+        if mechanism in _KNOWN_ELSEWHERE:
+            why += f". For {_KNOWN_ELSEWHERE[mechanism]} {_INSTEAD}"
         raise ConfigError("sasl.mechanism", mechanism, why)
     try:
         class_name, options = login_module(settings.get("sasl.jaas.config", ""))

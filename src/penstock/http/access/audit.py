@@ -1,0 +1,70 @@
+"""One line of JSON for every change and every refusal, in the log ``penstock.audit``.
+
+Members: ``time``, ``principal`` (for a wrong password ``tried``), ``how`` (it was authenticated), ``address``,
+``action``, ``connector``, ``request``, ``outcome`` (``done``, ``refused``, ``failed``), ``status``, and for
+configurations ``difference``, secrets masked.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from penstock.core.config.secrets import MASK, masked
+from penstock.http.access.principals import Principal
+
+LOGGER = "penstock.audit"
+log = logging.getLogger(LOGGER)
+
+Config = Mapping[str, str | None]
+_LONGEST = 1000
+MOST_SETTINGS = 5000
+
+
+def outcome_of(status: int) -> str:
+    return "done" if status < 400 else "refused" if status < 500 else "failed"
+
+
+def write(
+    principal: Principal,
+    request: str,
+    status: int,
+    *,
+    action: str | None = None,
+    connector: str | None = None,
+    difference: Mapping[str, Any] | None = None,
+) -> None:
+    line: dict[str, Any] = {
+        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "principal": principal.name,
+        "how": principal.how,
+        "address": principal.address,
+        "action": action,
+        "connector": connector,
+        "request": request[:_LONGEST],
+        "outcome": outcome_of(status),
+        "status": status,
+    }
+    if principal.tried is not None:
+        line["tried"] = principal.tried
+    if difference is not None:
+        line["difference"] = difference
+    log.info("%s", json.dumps(line))
+
+
+def difference(before: Config, after: Config) -> dict[str, Any]:
+    """What has been added, changed (old and new value) and removed. A secret that has changed shows two masks.
+
+    Of a configuration without measure only the number of settings is logged: this must not take long.
+    """
+    if len(before) + len(after) > MOST_SETTINGS:
+        return {"settings": [len(before), len(after)]}
+    old, new = masked(before), masked(after)
+    return {
+        "added": {name: new[name] for name in after if name not in before},
+        "changed": {name: [old[name], new[name]] for name in after if name in before and before[name] != after[name]},
+        "removed": {name: MASK if old[name] == MASK else old[name] for name in before if name not in after},
+    }

@@ -1,0 +1,45 @@
+"""Authentication and roles as a worker's settings say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from penstock.http.access.basic_auth import BasicAuth
+from penstock.http.access.files import ReloadedFile
+from penstock.http.access.gate import Gate
+from penstock.http.access.htpasswd import Htpasswd
+from penstock.http.access.listeners import RestSettingError
+from penstock.http.access.principals import Authentication, Forwarded
+from penstock.http.access.roles import Roles
+from penstock.http.access.tokens import PREFIX, OidcTokens
+
+AUTHORIZATION = "penstock.authorization.file"
+HTPASSWD = "penstock.authentication.htpasswd"
+CERTIFICATES = "penstock.authentication.certificates"
+
+
+def authentication(
+    config: Mapping[str, str], environment: Mapping[str, str], key: Callable[[], bytes | None]
+) -> Authentication:
+    """``key`` is the present session key. Raises RestSettingError."""
+    passwords = config.get(HTPASSWD, "").strip()
+    return Authentication(
+        BasicAuth.of(config, environment),
+        Htpasswd(passwords) if passwords else None,
+        OidcTokens(config) if config.get(f"{PREFIX}jwks", "").strip() else None,
+        config.get(CERTIFICATES, "false").strip().lower() == "true",
+        Forwarded(key),
+    )
+
+
+def gate(config: Mapping[str, str], guard: Authentication) -> Gate:
+    """Raises RestSettingError."""
+    path = config.get(AUTHORIZATION, "").strip()
+    if not path:
+        return Gate()
+    if not guard.is_required:
+        raise RestSettingError(
+            f"`{AUTHORIZATION}={path}` needs a way to know who asks: `rest.extension.classes`, `{HTPASSWD}`, "
+            f"`{CERTIFICATES}` or `{PREFIX}jwks`"
+        )
+    return Gate(ReloadedFile(AUTHORIZATION, path, Roles.parse))

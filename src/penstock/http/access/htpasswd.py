@@ -1,0 +1,68 @@
+"""Passwords in a file of Apache's ``htpasswd``, hashed with bcrypt (``htpasswd -B``); read again when it changes.
+
+A check takes a tenth of a second on purpose, so it is done on threads of its own, and a password that was right is
+remembered for a while, by a hash that means nothing elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import secrets
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import bcrypt
+
+from penstock.http.access.files import ReloadedFile
+from penstock.http.access.listeners import RestSettingError
+
+REMEMBERED_S = 300.0
+MOST_WAITING = 32
+_PREFIXES = ("$2a$", "$2b$", "$2y$")
+_UNKNOWN = bcrypt.hashpw(b"nobody", bcrypt.gensalt(10))
+"""Checked for names that do not exist, so that the time does not tell them."""
+
+
+class Htpasswd:
+    def __init__(self, path: str) -> None:
+        """Raises RestSettingError."""
+        self._file = ReloadedFile("penstock.authentication.htpasswd", path, users_in)
+        self._salt = secrets.token_bytes(32)
+        self._right: dict[bytes, tuple[float, bytes]] = {}
+        self._threads = ThreadPoolExecutor(2, "passwords")
+        self._waiting = 0
+
+    async def knows(self, name: str, password: str) -> bool:
+        hashed = self._file.content().get(name)
+        given = hmac.digest(self._salt, f"{name}\n{password}".encode(), hashlib.sha256)
+        until, of = self._right.get(given, (0.0, b""))
+        if hashed is not None and of == hashed and time.monotonic() < until:
+            return True
+        if self._waiting >= MOST_WAITING:
+            return False
+        self._waiting += 1
+        try:
+            loop, encoded = asyncio.get_running_loop(), password.encode()[:72]
+            right = await loop.run_in_executor(self._threads, bcrypt.checkpw, encoded, hashed or _UNKNOWN)
+        finally:
+            self._waiting -= 1
+        if right and hashed is not None:
+            if len(self._right) > 10_000:
+                self._right.clear()
+            self._right[given] = (time.monotonic() + REMEMBERED_S, hashed)
+        return right and hashed is not None
+
+
+def users_in(text: str) -> dict[str, bytes]:
+    """Hashes by name. Raises RestSettingError."""
+    users = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        name, colon, hashed = line.strip().partition(":")
+        if not colon or not hashed.startswith(_PREFIXES):
+            raise RestSettingError(f"line {number} is not `name:hash` with a hash of bcrypt (htpasswd -B)")
+        users[name] = hashed.encode()
+    return users

@@ -1,0 +1,95 @@
+"""The settings that say what clients of the REST interface, and configurations of connectors, may do."""
+
+from __future__ import annotations
+
+from penstock.api.config import ConfigDef, ConfigType, Importance
+from penstock.api.validators import at_least
+
+
+def define_rest_limits(config: ConfigDef) -> None:
+    config.define(
+        "penstock.rest.max.body.bytes",
+        ConfigType.INT,
+        16 * 2**20,
+        at_least(1024),
+        Importance.LOW,
+        "The largest body of a request; a larger one is answered 413.",
+    )
+    for what, default in (("header", 30_000), ("body", 60_000)):
+        config.define(
+            f"penstock.rest.{what}.timeout.ms",
+            ConfigType.INT,
+            default,
+            at_least(100),
+            Importance.LOW,
+            f"How long a client may take to send the {what} of a request, in all; then its connection is closed.",
+        )
+    config.define(
+        "penstock.rest.max.connections",
+        ConfigType.INT,
+        512,
+        at_least(8),
+        Importance.LOW,
+        "The largest number of connections of a listener. A further one takes the place of the one that has been idle "
+        "for the longest time.",
+    )
+
+
+def define_permissions(config: ConfigDef) -> None:
+    """What configurations of connectors may name. Patterns have ``*`` for any text."""
+    for name, default, meaning in (
+        (
+            "plugins.allowed",
+            "*",
+            "Patterns of the classes that connectors may use, as connectors, converters, transforms and predicates.",
+        ),
+        ("plugins.denied", "", "Patterns of the classes that connectors may not use, whatever is allowed."),
+        (
+            "functions.allowed",
+            None,
+            "Patterns of the Python functions and classes, as `module.function`, that the "
+            "transform PythonFunction and settings of MirrorMaker's connectors may name, by the modules that define "
+            "them. By default those in the modules of plugins: of `plugin.path`, and installed as `penstock.plugins`. "
+            "A module that is not allowed is not imported.",
+        ),
+        (
+            "spark.formats.allowed",
+            None,
+            "The formats of SparkSink and SparkSource. By default those of files and "
+            "tables, `jdbc`, `rate`, and `kafka`, whose options are subject to "
+            "`connector.client.config.override.policy`.",
+        ),
+        (
+            "paths.allowed",
+            None,
+            "The folders, as paths or URIs, that the file connectors, SparkSink and SparkSource may "
+            "name. By default all.",
+        ),
+    ):
+        config.define(f"penstock.{name}", ConfigType.LIST, default, importance=Importance.LOW, documentation=meaning)
+
+
+def define_access(config: ConfigDef) -> None:
+    """Who may use the REST interface, and what is recorded of it."""
+    for name, default, meaning in (
+        ("authorization.file", None, "A YAML file with the roles of users and groups; read again when it changes."),
+        ("authentication.htpasswd", None, "A file of users and their passwords, hashed with bcrypt (`htpasswd -B`)."),
+        (
+            "authentication.oidc.jwks",
+            None,
+            "File or URL of the public keys (JWKS) of an OIDC provider, whose bearer tokens are then accepted.",
+        ),
+        ("authentication.oidc.issuer", None, "The issuer (`iss`) that tokens must have."),
+        ("authentication.oidc.audience", None, "The audience (`aud`) that tokens must have."),
+        ("authentication.oidc.principal.claim", "sub", "The claim that is the name of the user."),
+        ("authentication.oidc.groups.claim", "groups", "The claim that has the groups of the user."),
+        ("audit.topic", None, "A topic for the lines of the log `penstock.audit`."),
+    ):
+        config.define(f"penstock.{name}", ConfigType.STRING, default, importance=Importance.LOW, documentation=meaning)
+    config.define(
+        "penstock.authentication.certificates",
+        ConfigType.BOOLEAN,
+        False,
+        importance=Importance.LOW,
+        documentation="Whether the certificate of a client (`ssl.client.auth`) says who it is, by its common name.",
+    )

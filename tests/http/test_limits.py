@@ -1,0 +1,196 @@
+"""Nobody stops the REST interface by sending much, slowly, or often: real sockets, small limits."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import closing
+from typing import Any
+
+import httpx
+import pytest
+
+from penstock.core.model import messages as m
+from penstock.http.access.limits import BODIES_AT_ONCE, Bodies, Limits
+from penstock.http.access.listeners import RestSettingError
+from penstock.http.server import RestServer
+
+LOCAL = {"listeners": "http://127.0.0.1:0"}
+JSON = {"Content-Type": "application/json"}
+
+
+@contextlib.contextmanager
+def serving(**config: str) -> Iterator[tuple[str, int]]:
+    """URL and port of a server that answers every request with 200 and its name."""
+
+    def submit(request: m.Request) -> Future[m.Reply | m.Elsewhere]:
+        future: Future[m.Reply | m.Elsewhere] = Future()
+        future.set_result(m.Reply(200, type(request).__name__))
+        return future
+
+    server = RestServer(LOCAL | config, submit, environment={})
+    server.start()
+    try:
+        yield server.advertised_url, server.listeners[0].port
+    finally:
+        server.stop(5)
+
+
+def connected(port: int, sent: bytes = b"") -> socket.socket:
+    sock = socket.create_connection(("127.0.0.1", port), timeout=60)
+    sock.sendall(sent)
+    return sock
+
+
+def config_of(size: int) -> bytes:
+    return json.dumps({"connector.class": "x" * (size - 23)}).encode()
+
+
+def head(length: int, method: str = "PUT") -> bytes:
+    lines = [f"{method} /connectors/x/config HTTP/1.1", "Host: x", "Content-Type: application/json"]
+    return "\r\n".join([*lines, f"Content-Length: {length}", "", ""]).encode()
+
+
+def test_a_large_body_is_refused() -> None:
+    with serving(**{"penstock.rest.max.body.bytes": "100000"}) as (url, port):
+        put = lambda body: httpx.put(f"{url}connectors/x/config", content=body, headers=JSON, timeout=60)  # noqa: E731
+        assert put(config_of(100_000)).json() == "PutConfig"
+        assert put(config_of(100_001)).status_code == 413
+        streamed = put(iter([config_of(60_000), b" " * 60_000]))
+        assert streamed.json() == {
+            "error_code": 413,
+            "message": "The request's body is larger than 100000 bytes (`penstock.rest.max.body.bytes`)",
+        }
+        with closing(connected(port, head(10**12))) as sock:  # before anything of it is sent
+            assert sock.recv(4096).startswith(b"HTTP/1.1 413 ")
+
+
+def test_the_default_is_16_mib() -> None:
+    with serving() as (url, _):
+        for size, status in ((16 * 2**20, 200), (16 * 2**20 + 1, 413)):
+            answer = httpx.put(f"{url}connectors/x/config", content=config_of(size), headers=JSON, timeout=120)
+            assert answer.status_code == status
+
+
+def test_all_bodies_together_are_bounded() -> None:
+    bodies = Bodies(1000)
+    for _ in range(BODIES_AT_ONCE):
+        bodies.take(1000, 1000)
+    with pytest.raises(m.Refused) as refused:
+        bodies.take(1, 1)
+    assert refused.value.status == 503
+    bodies.give_back(1000)
+    bodies.take(1, 1)
+
+
+def test_what_is_held_is_given_back() -> None:
+    with serving(**{"penstock.rest.max.body.bytes": "2000"}) as (url, port):
+        for _ in range(BODIES_AT_ONCE * 2):
+            assert httpx.put(f"{url}connectors/x/config", content=config_of(2000), headers=JSON, timeout=60).is_success
+            connected(port, head(2000) + b"x" * 1500).close()
+        assert httpx.put(f"{url}connectors/x/config", content=config_of(2000), headers=JSON, timeout=60).is_success
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"", b"GET / HTTP/1.1\r\nHost: x\r\nX: ", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HT", head(1000) + b"{"],
+    ids=["nothing", "headers", "second headers", "body"],
+)
+def test_who_sends_slowly_is_cut_off(sent: bytes) -> None:
+    """A byte now and then does not prolong the time."""
+    times = {"penstock.rest.header.timeout.ms": "1000", "penstock.rest.body.timeout.ms": "1000"}
+    with serving(**times) as (_, port), closing(connected(port, sent)) as sock:
+        sock.settimeout(0.2)
+        deadline, closed = time.monotonic() + 60, False
+        while not closed and time.monotonic() < deadline:
+            try:
+                if sent:
+                    sock.sendall(b" ")
+                closed = sock.recv(65536) == b""
+            except TimeoutError:
+                continue
+            except OSError:
+                closed = True
+        assert closed, "the connection is still open"
+
+
+def test_idle_connections_stay() -> None:
+    """Between two requests a connection may rest: the time for headers starts with their first byte."""
+    with serving(**{"penstock.rest.header.timeout.ms": "500"}) as (_, port), closing(connected(port)) as sock:
+        for _ in range(2):
+            sock.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            found = b""
+            while b"GetRoot" not in found:
+                received = sock.recv(65536)
+                assert received, "the connection is closed"
+                found += received
+            time.sleep(1.5)
+
+
+def test_a_crowd_leaves_room() -> None:
+    """Clients that send nothing, half a header or half a body take no room from others."""
+    with serving(**{"penstock.rest.max.connections": "20"}) as (url, port), contextlib.ExitStack() as stack:
+        for sent in [b"", b"GET /connectors HTTP/1.1\r\n", head(1000) + b"{"] * 20:
+            with contextlib.suppress(ConnectionError):
+                stack.enter_context(closing(connected(port, sent)))
+            assert httpx.get(url, timeout=60).json() == "GetRoot"
+
+
+def test_a_client_that_does_not_read_is_cut_off() -> None:
+    with serving(**{"penstock.rest.body.timeout.ms": "1000"}) as (_, port), closing(connected(port)) as sock:
+        requests = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
+        sock.sendall(requests * 5000)  # the answers fill the buffers of both sides
+        deadline, closed = time.monotonic() + 60, False
+        while not closed and time.monotonic() < deadline:
+            try:
+                sock.sendall(requests[:1])
+                time.sleep(0.1)
+            except ConnectionError:
+                closed = True
+        assert closed, "the connection is still open"
+
+
+def test_depth_and_numbers_are_bounded() -> None:
+    with serving() as (url, _):
+
+        def patch(offset: str) -> Any:
+            body = f'{{"offsets": [{{"partition": {{"a": {offset}}}, "offset": {{}}}}]}}'
+            return httpx.patch(f"{url}connectors/x/offsets", content=body, headers=JSON, timeout=60).json()
+
+        assert patch("[" * 90 + "]" * 90) == "AlterOffsets"
+        assert patch("[" * 200 + "]" * 200)["message"].startswith("The request's body is nested too deeply")
+        assert patch("[" * 1_000_000)["error_code"] == 400
+        assert patch("1" * 1000) == "AlterOffsets"
+        assert "a number has 1001 characters; 1000 are accepted" in patch("1" * 1001)["message"]
+
+
+def test_others_are_answered_while_large_bodies_are_parsed() -> None:
+    """Six clients send 2 MB each; the answers to others come between."""
+    body = json.dumps({str(number): "x" for number in range(150_000)}).encode()
+    with serving() as (url, _):
+        statuses: list[int] = []
+
+        def send() -> None:
+            answer = httpx.put(f"{url}connectors/x/config", content=body, headers=JSON, timeout=300)
+            statuses.append(answer.status_code)
+
+        threads = [threading.Thread(target=send) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        asked = 0
+        while any(thread.is_alive() for thread in threads):
+            assert httpx.get(url, timeout=60).json() == "GetRoot"
+            asked += 1
+        assert statuses == [400] * 6  # so many settings are not accepted; that is known when all have been parsed
+        assert asked > 1
+
+
+def test_settings() -> None:
+    assert Limits.of({}) == Limits(16 * 2**20, 30.0, 60.0, 512)
+    with pytest.raises(RestSettingError, match=r"`penstock\.rest\.max\.connections=many` must be a number, at least 1"):
+        Limits.of({"penstock.rest.max.connections": "many"})

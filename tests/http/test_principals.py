@@ -1,0 +1,189 @@
+"""Who asks: tokens, certificates, and what one worker says to another; over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from joserfc import jwt
+from joserfc.jwk import ECKey, KeySet, OctKey
+
+from penstock.core.model import messages as m
+from penstock.http.access.listeners import RestSettingError
+from penstock.http.access.principals import HEADER, Forwarded, Principal
+from penstock.http.access.tokens import OidcTokens
+from penstock.http.server import RestServer
+from support.certificates import Authority
+
+get = partial(httpx.get, timeout=60)
+OIDC = "penstock.authentication.oidc."
+Serve = Callable[..., RestServer]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Servers that answer every request with its name, or as ``answer`` says."""
+    started = []
+
+    def start(config: dict[str, str], answer: Any = None, **more: Any) -> RestServer:
+        def submit(request: m.Request) -> Future[m.Reply | m.Elsewhere]:
+            future: Future[m.Reply | m.Elsewhere] = Future()
+            future.set_result(answer or m.Reply(200, {"name": "x", "config": {}}))
+            return future
+
+        server = RestServer({"listeners": "http://127.0.0.1:0"} | config, submit, environment={}, **more)
+        started.append(server)
+        server.start()
+        return server
+
+    yield start
+    for server in started:
+        server.stop(5)
+
+
+def claims(**changed: Any) -> dict[str, Any]:
+    given = {"iss": "https://idp", "aud": "connect", "sub": "tom", "groups": ["ops"], "exp": int(time.time()) + 600}
+    return {name: value for name, value in {**given, **changed}.items() if value is not None}
+
+
+@pytest.fixture
+def key() -> ECKey:
+    return ECKey.generate_key("P-256", {"kid": "1"})
+
+
+@pytest.fixture
+def oidc(key: ECKey, tmp_path: Path) -> dict[str, str]:
+    (tmp_path / "jwks.json").write_text(json.dumps(KeySet([key]).as_dict(private=False)))
+    return {
+        f"{OIDC}jwks": str(tmp_path / "jwks.json"),
+        f"{OIDC}issuer": "https://idp",
+        f"{OIDC}audience": "connect",
+    }
+
+
+def test_tokens(oidc: dict[str, str], key: ECKey) -> None:
+    tokens = OidcTokens(oidc)
+
+    def known(given: dict[str, Any], by: Any = key, alg: str = "ES256") -> Any:
+        return asyncio.run(tokens.principal(jwt.encode({"alg": alg, "kid": "1"}, given, by, algorithms=[alg])))
+
+    assert known(claims()) == ("tom", frozenset({"ops"}))
+    assert known(claims(groups="one")) == ("tom", frozenset({"one"}))
+    for wrong in (
+        claims(iss="https://other"),
+        claims(aud="others"),
+        claims(exp=int(time.time()) - 600),
+        claims(exp=None),
+        claims(sub=None),
+    ):
+        assert known(wrong) is None
+    assert known(claims(), ECKey.generate_key("P-256", {"kid": "1"})) is None
+    public = OctKey.import_key(json.dumps(key.as_dict(private=False)).encode())  # the public key as if it were a secret
+    assert known(claims(), public, "HS256") is None
+    header = "eyJhbGciOiJub25lIn0"  # {"alg":"none"}
+    assert asyncio.run(tokens.principal(f"{header}.eyJzdWIiOiJ0b20ifQ.")) is None
+    assert asyncio.run(tokens.principal("x" * 1_000_000)) is None
+
+
+def test_keys_of_the_provider_are_read_again(oidc: dict[str, str], tmp_path: Path) -> None:
+    tokens = OidcTokens(oidc)
+    new = ECKey.generate_key("P-256", {"kid": "2"})
+    (tmp_path / "jwks.json").write_text(json.dumps(KeySet([new]).as_dict(private=False)))
+    token = jwt.encode({"alg": "ES256", "kid": "2"}, claims(), new)
+    assert asyncio.run(tokens.principal(token)) == ("tom", frozenset({"ops"}))
+
+
+def test_settings_of_tokens(oidc: dict[str, str]) -> None:
+    for name in ("issuer", "audience"):
+        with pytest.raises(RestSettingError, match=f"needs `{OIDC}{name}`"):
+            OidcTokens({key: value for key, value in oidc.items() if not key.endswith(name)})
+    with pytest.raises(RestSettingError, match="can't be used"):
+        OidcTokens(oidc | {f"{OIDC}jwks": "/no/such"})
+
+
+def test_a_bearer_token_lets_in(serve: Serve, oidc: dict[str, str], key: ECKey) -> None:
+    url = serve(oidc).advertised_url
+    token = jwt.encode({"alg": "ES256", "kid": "1"}, claims(), key)
+    assert get(url, headers={"Authorization": f"Bearer {token}"}).status_code == 200
+    assert get(url, headers={"Authorization": "Bearer x"}).status_code == 401
+    assert get(url).status_code == 401
+
+
+def roles(folder: Path, text: str) -> dict[str, str]:
+    (folder / "roles.yaml").write_text(text)
+    return {"penstock.authorization.file": str(folder / "roles.yaml")}
+
+
+def tls(ca: Authority, folder: Path) -> dict[str, str]:
+    own = ca.identity("localhost")
+    (folder / "own.pem").write_text(own.key_pem() + own.certificate_pem)
+    (folder / "ca.pem").write_text(ca.certificate_pem)
+    return {
+        "listeners": "https://127.0.0.1:0",
+        "listeners.https.ssl.keystore.type": "PEM",
+        "listeners.https.ssl.keystore.location": str(folder / "own.pem"),
+        "listeners.https.ssl.truststore.type": "PEM",
+        "listeners.https.ssl.truststore.location": str(folder / "ca.pem"),
+        "listeners.https.ssl.client.auth": "requested",
+        "penstock.authentication.certificates": "true",
+    }
+
+
+def test_a_certificate_says_who_it_is(serve: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Also when the request is forwarded, though the worker that forwards it has another certificate."""
+    caplog.set_level(logging.INFO, "penstock.audit")
+    ca = Authority.make()
+    config = tls(ca, tmp_path) | roles(tmp_path, "rules: [{users: [carl], actions: [view, operate]}]")
+    leader = serve(config, m.Reply(202), session_key=lambda: b"the key")
+    follower = serve(config, m.Elsewhere(leader.advertised_url), session_key=lambda: b"the key")
+    stranger = serve(config, m.Elsewhere(leader.advertised_url), session_key=lambda: b"another key")
+
+    def client(name: str | None) -> ssl.SSLContext:
+        context = ssl.create_default_context(cadata=ca.certificate_pem)
+        if name is not None:
+            own = ca.identity(name)
+            (tmp_path / "client.pem").write_text(own.key_pem() + own.certificate_pem)
+            context.load_cert_chain(tmp_path / "client.pem")
+        return context
+
+    def pause(server: RestServer, name: str | None) -> int:
+        url = f"{server.advertised_url}connectors/x/pause"
+        return httpx.put(url, verify=client(name), timeout=60).status_code
+
+    assert pause(leader, "carl") == 202
+    assert pause(leader, "eve") == 403
+    assert pause(leader, None) == 401
+    caplog.clear()
+    assert pause(follower, "carl") == 202
+    lines = [json.loads(record.getMessage()) for record in caplog.records if record.name == "penstock.audit"]
+    assert [(line["principal"], line["how"], line["status"]) for line in lines] == [("carl", "certificate", 202)]
+    assert pause(stranger, "carl") == 403  # it asks in its own name, which is localhost
+
+
+def test_the_header_of_workers_can_not_be_forged(serve: Serve, tmp_path: Path, oidc: dict[str, str]) -> None:
+    config = oidc | roles(tmp_path, "rules: [{users: [carl], actions: [view, operate]}]")
+    url = serve(config, m.Reply(202), session_key=lambda: b"the key").advertised_url
+    carl = Principal("carl", how="certificate", address="1.2.3.4")
+
+    def put(path: str, header: dict[str, str]) -> int:
+        return httpx.put(f"{url}{path}", headers=header, timeout=60).status_code
+
+    right = Forwarded(lambda: b"the key").header(carl, "PUT", b"/connectors/x/pause", b"")
+    assert put("connectors/x/pause", right) == 202
+    assert put("connectors/y/pause", right) == 401
+    assert put("connectors/x/resume", right) == 401
+    assert (
+        put("connectors/x/pause", Forwarded(lambda: b"a guess").header(carl, "PUT", b"/connectors/x/pause", b"")) == 401
+    )
+    for header in ("", ".", "x", "e30=.x", right[HEADER][:-1], "A" * 8000):
+        assert put("connectors/x/pause", {HEADER: header}) == 401

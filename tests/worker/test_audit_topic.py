@@ -1,0 +1,33 @@
+"""The audit log in a topic."""
+
+from __future__ import annotations
+
+import json
+import logging
+from uuid import uuid4
+
+import pytest
+
+from penstock.http.access import audit
+from penstock.http.access.principals import Principal
+from penstock.worker.monitoring.audit_topic import AuditTopic
+from support.kafka.client import Kafka
+
+pytestmark = pytest.mark.integration
+
+
+def test_lines_are_sent_to_the_topic(kafka: Kafka, bootstrap: str) -> None:
+    topic = f"audit-{uuid4().hex}"
+    kafka.create_topic(topic)
+    logging.getLogger(audit.LOGGER).setLevel(logging.INFO)
+    sent = AuditTopic({"bootstrap.servers": bootstrap}, topic)
+    try:
+        audit.write(Principal("carl", how="basic", address="1.2.3.4"), "PUT /x", 403, action="configure", connector="x")
+        audit.write(Principal(), "DELETE /x", 204)
+    finally:
+        sent.close()
+    audit.write(Principal("late"), "PUT /x", 200)
+    found = kafka.read_all(topic)
+    assert [record.key for record in found] == [b"carl", None]
+    first = json.loads(found[0].value)
+    assert (first["principal"], first["connector"], first["outcome"]) == ("carl", "x", "refused")
