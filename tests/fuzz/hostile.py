@@ -1,0 +1,167 @@
+"""Random requests of a stranger, of users and of people who mean no good, and random bytes; the same for a seed."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from penstock.http.openapi.document import OPERATIONS
+
+METHODS = ["GET", "PUT", "POST", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "get", "X" * 300]
+NAMES = [
+    "../../etc/passwd",
+    "..%2f..%2f",
+    ".",
+    "..",
+    " ",
+    "a\nb",
+    "ä€😀",
+    "x" * 3000,
+    "%00",
+    "a/b",
+    "%ff",
+    "[hidden]",
+    "-1",
+]
+VALUES = [
+    "", " ", "[hidden]", "${file:/etc/passwd:root}", "${env:HOME}", "${" * 2000, ":" * 5000, "(a+)+$",
+    "(.*)*" * 20 + "b",
+    "-1", "1e999999999", "9" * 1000, "NaN", "\ud800", "\0", "ä" * 500, "org.apache.kafka.connect.file.FileStreamSource",
+    "../../../../etc/shadow", "http://169.254.169.254/", "true", "null", "os.system", "a" * 20_000,
+]  # fmt: skip
+KEYS = [
+    "connector.class", "name", "topics", "topics.regex", "tasks.max", "file", "topic", "transforms",
+    "transforms.a.type",
+    "transforms.a.regex", "transforms.a.replacement", "predicates", "predicates.p.type", "predicates.p.pattern",
+    "value.converter", "key.converter", "errors.deadletterqueue.topic.name", "config.action.reload", "format", "sql",
+    "path", "topic.creation.groups", "topic.creation.a.include", "producer.override.sasl.jaas.config", "password",
+    "consumer.override.security.protocol", "tasks.max.enforce", "penstock.restart.policy", "connector.client.config",
+]  # fmt: skip
+CLASSES = [
+    "FileStreamSource", "FileStreamSink", "penstock.connectors.SparkSink", "penstock.connectors.SparkSource",
+    "org.apache.kafka.connect.mirror.MirrorSourceConnector", "os.system", "subprocess:Popen", "no.such.Class", "",
+]  # fmt: skip
+TYPES = ["application/json"] * 8 + [
+    "text/plain",
+    "application/x-yaml",
+    "",
+    "application/json; charset=utf-16",
+    "\xff/\xff",
+]
+QUERIES = [
+    "", "", "", "expand=info", "expand=info&expand=status", "expand=%ff", "includeTasks=true&onlyFailed=true",
+    "penstock=true", "scope=cluster", "scope=worker", "forward=false", "connectorsOnly=false", "a" * 5000, "=&=&%",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Hostile:
+    """One request."""
+
+    user: str
+    method: str
+    path: str
+    body: bytes
+    headers: tuple[tuple[str, str], ...]
+
+
+class Requests:
+    def __init__(self, chance: random.Random, users: Sequence[str], connectors: Sequence[str]) -> None:
+        self._chance, self._users, self._connectors = chance, users, connectors
+        endless = "/stream"
+        self._operations = [each.split(" ") for each in OPERATIONS if not each.endswith(endless)]
+
+    def next(self) -> Hostile:
+        chance = self._chance
+        method, path = chance.choice(self._operations)
+        if chance.random() < 0.05:
+            method = chance.choice(METHODS)
+        path = "/".join(self._part(part) if part.startswith("{") else part for part in path.split("/"))
+        if chance.random() < 0.05:
+            path += chance.choice(["/", "//", "/..", "/%2e%2e", ";x=y", "/config", "/tasks-config", "/%zz"])
+        query = chance.choice(QUERIES)
+        body = self._body(method, path) if method in ("PUT", "POST", "PATCH") or chance.random() < 0.02 else b""
+        headers = [("Content-Type", chance.choice(TYPES))] if body else []
+        if chance.random() < 0.05:
+            headers.append(
+                (chance.choice(["Accept", "X-Penstock-Principal", "X-Connect-Authorization", "Origin"]), "x.y")
+            )
+        user = chance.choice(self._users)
+        return Hostile(user, method, f"{path}?{query}" if query else path, body, tuple(headers))
+
+    def _part(self, part: str) -> str:
+        chance = self._chance
+        match part:
+            case "{name}":
+                name = chance.choice(self._connectors) if chance.random() < 0.8 else chance.choice(NAMES)
+            case "{task}":
+                name = chance.choice(["0", "0", "1", "-1", "99999999999", "x", "0x1"])
+            case "{logger}":
+                name = chance.choice(["root", "penstock", "no.such", "a" * 500])
+            case _:
+                name = chance.choice(CLASSES)
+        return quote(name, safe="" if chance.random() < 0.9 else "%/.")
+
+    def _body(self, method: str, path: str) -> bytes:
+        chance = self._chance
+        kind = chance.random()
+        if kind < 0.05:
+            return chance.randbytes(chance.randrange(1, 3000))
+        if kind < 0.09:
+            return chance.choice(
+                [b"[" * 50_000, b'{"a":' * 20_000, b"9" * 100_000, b'"\\ud800"', b"\xff\xfe{}", b"{}}"]
+            )
+        document: Any = self._config()
+        if path.endswith("/offsets"):
+            document = {"offsets": [{"partition": {"filename": self._value()}, "offset": {"position": 10**30}}]}
+        elif "/admin/loggers" in path:
+            document = {"level": chance.choice(["INFO", "DEBUG", "nonsense", 7])}
+        elif method == "POST":
+            document = {"name": chance.choice([*self._connectors, *NAMES]), "config": document}
+        if chance.random() < 0.1:
+            document = chance.choice([[document], {"config": document}, {"x": document}, None, 1.5, "text", [[[]]]])
+        encoded = json.dumps(document).encode()
+        if kind > 0.95:
+            cut = chance.randrange(len(encoded))
+            encoded = encoded[:cut] + chance.randbytes(3) + encoded[cut + 2 :]
+        return encoded
+
+    def _config(self) -> dict[str, Any]:
+        chance = self._chance
+        sane = {"connector.class": "FileStreamSource", "topic": "t", "file": "/tmp/none"}
+        found: dict[str, Any] = dict(sane) if chance.random() < 0.7 else {"connector.class": chance.choice(CLASSES)}
+        for _ in range(chance.randrange(4)):
+            found[chance.choice(KEYS)] = self._value()
+        return found
+
+    def _value(self) -> Any:
+        chance = self._chance
+        return chance.choice(VALUES) if chance.random() < 0.9 else chance.choice([None, 1, 1.5, True, [1], {"a": {}}])
+
+
+def garbage(chance: random.Random) -> bytes:
+    """What is sent to a port that expects HTTP."""
+    pieces = [
+        chance.randbytes(chance.randrange(1, 3000)),
+        b"GET " + b"/" * chance.randrange(1, 100_000) + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 20_000 + b"\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"y" * 200_000 + b"\r\n\r\n",
+        b"POST /connectors HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n",
+        b"POST /connectors HTTP/1.1\r\nHost: x\r\nContent-Length: " + b"9" * 500 + b"\r\n\r\n",
+        b"POST /connectors HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"POST /connectors HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n",
+        b"GET /\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/9.9\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + chance.randbytes(200),
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"CONNECT evil:80 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET http://evil/ HTTP/1.1\r\nHost: x\r\n\r\n",
+    ]
+    return chance.choice(pieces)
