@@ -68,8 +68,8 @@ def test_what_is_no_connector_can_not_be_one() -> None:
             CATALOG.connector(name)
 
 
-def test_a_class_in_a_jar_is_refused_with_a_reason() -> None:
-    with pytest.raises(ConnectError, match="A class that exists only in a jar can't be used"):
+def test_a_class_that_is_not_there_is_refused_with_a_reason() -> None:
+    with pytest.raises(ConnectError, match="Its jar, or its Python package, must be in a folder"):
         CATALOG.connector("io.debezium.connector.mysql.MySqlConnector")
 
 
@@ -80,15 +80,48 @@ def test_an_alias_that_means_several_connectors() -> None:
 
 
 def test_versions_wanted() -> None:
-    text = CATALOG.load("TextConverter")
-    assert text is not None
-    CATALOG.require(text, None)
-    CATALOG.require(text, "[0.9,2)")
+    for wanted in (None, "[0.9,2)"):
+        assert CATALOG.choose("TextConverter", wanted) == CATALOG.load("TextConverter")
     with pytest.raises(ConfigError) as caught:
-        CATALOG.require(text, "9.9")
+        CATALOG.choose("TextConverter", "9.9")
     assert str(caught.value) == (
         "Plugin org.x.TextConverter not found that matches the version range [9.9,9.9], available versions: [1.0, 1.0]"
     )
+    assert CATALOG.choose("Nothing", "9.9") is None
+
+
+def test_a_class_in_several_versions() -> None:
+    places = {"file:/a/": "2.0", "file:/b/": "10.0", "file:/c/": "2.0", "classpath": "1.0"}
+    classes = [
+        PluginClass("org.x.Router", (Kind.TRANSFORMATION,), version, ConfigDef, None, place)
+        for place, version in places.items()
+    ]
+    catalog = Catalog(classes)
+
+    def place(wanted: str | None, near: str | None = None) -> str:
+        found = catalog.choose("Router", wanted, near)
+        assert found is not None
+        return found.location
+
+    assert catalog.versions("Router", Kind.TRANSFORMATION) == ["1.0", "2.0", "10.0"]
+    assert catalog.load("Router") == classes[1], "the newest, if nothing else is said"
+    assert [place("2.0"), place("[1,3)"), place("[1,2)")] == ["file:/c/", "file:/c/", "classpath"]
+    assert [place(None, "file:/a/"), place("2.0", "file:/a/"), place("10.0", "file:/a/")] == [
+        "file:/a/",
+        "file:/a/",
+        "file:/b/",
+    ], "the connector's own first, if its version fits"
+    assert catalog.default_version("Router", Kind.TRANSFORMATION, "file:/a/") == "2.0"
+    assert [row["version"] for row in catalog.listing(connectors_only=False)] == ["1.0", "2.0", "10.0"]
+
+
+def test_of_the_same_version_the_workers_own_counts() -> None:
+    classes = [
+        PluginClass("org.x.Text", (Kind.CONVERTER,), "4", ConfigDef, None, place) for place in ("classpath", "a")
+    ]
+    found = Catalog(classes).load("Text")
+    assert found is not None
+    assert found.location == "classpath"
 
 
 @pytest.mark.parametrize(

@@ -360,3 +360,14 @@ def test_a_restart_policy_is_no_reference() -> None:
     assert value.errors == [
         f"'{POLICY}' can't be a reference to a config provider (${{file:/secrets:policy}}); it is never or on-failure"
     ]
+
+
+@pytest.mark.parametrize("options", ["-Xmx1g -Xms64m", "-XX:MaxRAMPercentage=50.0 -XX:+UseZGC", ""])
+def test_a_connector_may_set_the_memory_of_its_jvm(options: str) -> None:
+    assert validate({**SOURCE, "penstock.java.opts": options}).error_count == 0
+
+
+@pytest.mark.parametrize("option", ["-XX:OnOutOfMemoryError=reboot", "-javaagent:/tmp/a.jar", "-Dx=y", "@/etc/passwd"])
+def test_other_options_of_java_are_the_operators(option: str) -> None:
+    (error,) = validate({**SOURCE, "penstock.java.opts": f"-Xmx1g {option}"}).errors
+    assert f"{option} is not about memory" in error

@@ -78,22 +78,59 @@ class PluginClass:
 
 
 class Catalog:
-    """All plugin classes. Of two of the same name the one given first counts."""
+    """All plugin classes. A class may be there in several versions and from several places."""
 
     def __init__(self, classes: Iterable[PluginClass]) -> None:
-        self._by_name: dict[str, PluginClass] = {}
+        self._by_name: dict[str, list[PluginClass]] = {}
         for each in classes:
-            self._by_name.setdefault(each.java_name, each)
-        self._aliases = _aliases(self._by_name.values())
+            same = self._by_name.setdefault(each.java_name, [])
+            if not any((each.version, each.location) == (other.version, other.location) for other in same):
+                same.append(each)
+        for same in self._by_name.values():
+            same.sort(key=_rank)
+        self._aliases = _aliases(each for same in self._by_name.values() for each in same)
 
     def of_kind(self, *kinds: Kind) -> list[PluginClass]:
         """The classes of any of these kinds, by name."""
-        found = (each for each in self._by_name.values() if any(kind in each.kinds for kind in kinds))
-        return sorted(found, key=lambda each: (each.java_name, version_key(each.version)))
+        found = (each for same in self._by_name.values() for each in same if any(kind in each.kinds for kind in kinds))
+        return sorted(found, key=lambda each: (each.java_name, _rank(each)))
 
     def load(self, name: str) -> PluginClass | None:
-        """The class of this full name or alias; None if there is none, or if the alias may mean several."""
-        return self._by_name.get(self._aliases.get(name, name))
+        """The newest class of this full name or alias; None if there is none, or if the alias may mean several."""
+        same = self._versions(name)
+        return same[-1] if same else None
+
+    def _versions(self, name: str) -> list[PluginClass]:
+        return self._by_name.get(self._aliases.get(name, name), [])
+
+    def choose(self, name: str, wanted: str | None, near: str | None = None) -> PluginClass | None:
+        """The class of this full name or alias in a wanted version, such as ``1.2`` or ``[1.0,2.0)``.
+
+        The newest of them, but rather one from the place ``near``. None if there is no such class; raises ConfigError
+        if it is not there in such a version. Java: ``DelegatingClassLoader.findPluginLoader``.
+        """
+        same, wanted_range, chosen = self._versions(name), VersionRange.parse(wanted), None
+        for each in same:
+            if wanted_range is None or wanted_range.contains(each.version):
+                chosen = each
+            if chosen is not None and chosen.location == near:
+                break
+        if same and chosen is None:
+            available = ", ".join(self.available(name))
+            raise ConfigError(
+                f"Plugin {same[0].java_name} not found that matches the version range {wanted_range}, "
+                f"available versions: [{available}]"
+            )
+        return chosen
+
+    def available(self, name: str) -> list[str]:
+        """The versions of this class, one for each of its kinds, as Java counts them."""
+        return [each.version for each in self._versions(name) for _ in each.kinds]
+
+    def versions(self, name: str | None, *kinds: Kind) -> list[str]:
+        """The versions of this class that are of one of these kinds, each once, the newest last."""
+        same = [] if name is None else self._versions(name)
+        return list(dict.fromkeys(each.version for each in same if any(kind in each.kinds for kind in kinds)))
 
     def load_any(self, name: str) -> PluginClass | None:
         """``load``, or the class of this full name that only holds others."""
@@ -117,35 +154,36 @@ class Catalog:
             problem = f"More than one connector matches alias {name}. Please use full package and class name instead."
             raise ConnectError(f"{problem} Classes found: {shown}")
         hint = (
-            ". A class that exists only in a jar can't be used: connectors are written in Python" if "." in name else ""
+            ". Its jar, or its Python package, must be in a folder of the worker's plugin.path" if "." in name else ""
         )
         raise ConnectError(
             f"Failed to find any class that implements Connector and which name matches {name}, "
             f"available connectors are: {shown}{hint}"
         )
 
-    def latest_version(self, name: str | None, *kinds: Kind) -> str | None:
-        """The version of this class, if it is of one of these kinds."""
-        found = None if name is None else self.load(name)
-        return found.version if found and any(kind in found.kinds for kind in kinds) else None
-
-    def require(self, found: PluginClass, wanted: str | None) -> None:
-        """Check a wanted version, such as ``1.2`` or ``[1.0,2.0)``. Raises ConfigError if this class is of another."""
-        wanted_range = VersionRange.parse(wanted)
-        if wanted_range is not None and not wanted_range.contains(found.version):
-            available = ", ".join(found.version for _ in found.kinds)
-            raise ConfigError(
-                f"Plugin {found.java_name} not found that matches the version range {wanted_range}, "
-                f"available versions: [{available}]"
-            )
+    def default_version(self, name: str | None, kind: Kind, near: str | None = None) -> str | None:
+        """The version that is used where none is given: from the place ``near``, else the newest of this kind."""
+        chosen = None
+        for each in [] if name is None else self._versions(name):
+            if kind in each.kinds:
+                chosen = each
+                if each.location == near:
+                    break
+        return None if chosen is None else chosen.version
 
     def listing(self, connectors_only: bool = True) -> list[dict[str, str]]:
-        """The body of ``GET /connector-plugins``."""
-        return [
-            {"class": each.java_name, "type": kind.value, "version": each.version}
+        """The body of ``GET /connector-plugins``; the same class and version in several places is listed once."""
+        rows = (
+            (each.java_name, kind.value, each.version)
             for kind in (CONNECTORS if connectors_only else LISTED)
             for each in self.of_kind(kind)
-        ]
+        )
+        return [{"class": name, "type": kind, "version": version} for name, kind, version in dict.fromkeys(rows)]
+
+
+def _rank(found: PluginClass) -> tuple[tuple[tuple[int, int, str], ...], bool, str]:
+    """The order of the same class: by version; of equal ones that of the worker itself counts."""
+    return version_key(found.version), found.location == "classpath", found.location
 
 
 def _connector_kind(found: PluginClass) -> Kind:
@@ -189,8 +227,7 @@ class Versions:
 
     def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]:
         found = parsed.get(self.class_key)
-        version = self.catalog.latest_version(getattr(found, "java_name", found), *self.kinds)
-        return [] if version is None else [version]
+        return [*self.catalog.versions(getattr(found, "java_name", found), *self.kinds)]
 
     def visible(self, name: str, parsed: Mapping[str, Any]) -> bool:
         return parsed.get(self.class_key) is not None

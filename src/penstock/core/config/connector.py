@@ -7,6 +7,7 @@ REST interface shows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,6 +41,13 @@ CONNECTOR_CLASS = "connector.class"
 CONNECTOR_VERSION = "connector.plugin.version"
 TASKS_MAX = "tasks.max"
 RESTART_POLICY = "penstock.restart.policy"
+JAVA_OPTIONS = "penstock.java.opts"
+_MEMORY_OPTION = re.compile(
+    r"-X(?:ms|mx|mn|ss)\d+[kKmMgG]?"
+    r"|-XX:(?:Max|Min|Initial|New|Thread|Reserved|Compressed)\w+=[\d.]+[kKmMgG]?"
+    r"|-XX:[+-]Use\w*GC",
+    re.ASCII,
+)
 RESTART_POLICIES: tuple[RestartPolicyName, ...] = ("never", "on-failure")
 RESTART_POLICY_MEANING = (
     "Whether a connector or task that has FAILED is restarted: `never`, as in Java, or `on-failure`. The first restart "
@@ -136,6 +144,36 @@ def define_restart_policy(config: ConfigDef, props: Mapping[str, str | None]) ->
             width=Width.SHORT,
             display_name="Restart Policy",
         )
+
+
+def define_java_options(config: ConfigDef, props: Mapping[str, str | None]) -> None:
+    """Add the definition if the setting is given: without it the list of settings is Java's."""
+    if JAVA_OPTIONS in props:
+        config.define(
+            JAVA_OPTIONS,
+            ConfigType.STRING,
+            "",
+            validator=Described(_memory_options, "options about memory, such as -Xmx1g"),
+            importance=Importance.LOW,
+            documentation="Options of the JVM in which this connector's tasks run, if it is of a jar: those about "
+            "memory. By default the worker's setting of this name.",
+            group=COMMON,
+            order_in_group=20,
+            width=Width.LONG,
+            display_name="Java Options",
+        )
+
+
+def _memory_options(name: str, value: Any) -> None:
+    """Others may run programs, or read files, and are the operator's."""
+    for word in (value or "").split():
+        if not _MEMORY_OPTION.fullmatch(word):
+            raise ConfigError(
+                name,
+                value,
+                f"{word} is not about memory; a connector may set -Xms, -Xmx, -Xmn, -Xss, "
+                "-XX:...=number of sizes, and -XX:+Use...GC",
+            )
 
 
 def check_restart_policy(value: ConfigValue, given: str | None) -> None:

@@ -35,16 +35,19 @@ NO_CONVERTERS: Mapping[str, ConverterDefault] = {name: ConverterDefault() for na
 
 
 def converter_defaults(
-    catalog: Catalog, props: Mapping[str, str | None], worker: Mapping[str, str | None]
+    catalog: Catalog, props: Mapping[str, str | None], worker: Mapping[str, str | None], near: str | None = None
 ) -> dict[str, ConverterDefault]:
-    """What converters the connector gets where it names none; ``worker`` has the worker's own converter settings."""
+    """What converters the connector gets where it names none; ``worker`` has the worker's own converter settings.
+
+    ``near`` is the place of the connector's class.
+    """
 
     def default(name: str, kind: Kind) -> ConverterDefault:
         inherited, own = worker.get(name), props.get(name)
         if own is not None:
-            version = catalog.latest_version(own, kind)
+            version = catalog.default_version(own, kind, near)
         else:
-            version = worker.get(f"{name}.plugin.version") or catalog.latest_version(inherited, kind)
+            version = worker.get(f"{name}.plugin.version") or catalog.default_version(inherited, kind)
         return ConverterDefault(None if inherited is None else catalog.load(inherited), version)
 
     return {name: default(name, kind) for name, kind in CONVERTERS.items()}

@@ -13,20 +13,22 @@ from typing import Any
 from penstock.api.config import ConfigDef, ConfigType, Importance, Width, parse_type
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Described
-from penstock.core.config.catalog import Catalog, Classes, Fixed, Kind, PluginClass
+from penstock.core.config.catalog import Catalog, Classes, Fixed, Kind
 from penstock.core.config.connector import PREDICATES, TRANSFORMS
 from penstock.core.config.converter import require_kind
 
 Props = Mapping[str, str | None]
+MOST_ALIASES = 500
+"""Of transforms, and of predicates: each one adds a dozen definitions, and validation must not take long."""
 
 
-def enrich(config: ConfigDef, catalog: Catalog, props: Props) -> ConfigDef:
+def enrich(config: ConfigDef, catalog: Catalog, props: Props, near: str | None = None) -> ConfigDef:
     """These definitions with those of all aliases. A class that can't be used adds only its ``type`` and
-    ``plugin.version``.
+    ``plugin.version``. ``near`` is the place of the connector's class.
     """
     enriched = ConfigDef(config)
-    _Aliases("transforms", TRANSFORMS, Kind.TRANSFORMATION, catalog, props).define_all(enriched)
-    _Aliases("predicates", PREDICATES, Kind.PREDICATE, catalog, props).define_all(enriched)
+    _Aliases("transforms", TRANSFORMS, Kind.TRANSFORMATION, catalog, props, near).define_all(enriched)
+    _Aliases("predicates", PREDICATES, Kind.PREDICATE, catalog, props, near).define_all(enriched)
     return enriched
 
 
@@ -39,9 +41,13 @@ class _Aliases:
     kind: Kind
     catalog: Catalog
     props: Props
+    near: str | None
 
     def define_all(self, config: ConfigDef) -> None:
-        for alias in dict.fromkeys(parse_type(self.key, self.props.get(self.key), ConfigType.LIST) or []):
+        aliases = dict.fromkeys(parse_type(self.key, self.props.get(self.key), ConfigType.LIST) or [])
+        if len(aliases) > MOST_ALIASES:
+            raise ConfigError(f"'{self.key}' names {len(aliases)} aliases; {MOST_ALIASES} are accepted")
+        for alias in aliases:
             self._define(config, alias)
 
     def _define(self, config: ConfigDef, alias: str) -> None:
@@ -50,17 +56,18 @@ class _Aliases:
         what = self.kind.name.lower()
         named = self.props.get(type_key)
         found = None if named is None else self.catalog.load(named.strip())
-        version = found.version if found and self.kind in found.kinds else None
+        name = None if named is None else named.strip()
+        version = self.catalog.default_version(name, self.kind, self.near)
 
         def check_type(name: str, value: Any) -> None:
             self._check_negate(prefix)
             if value is not None:
                 require_kind(value, self.kind)
-                self.catalog.require(value, self.props.get(version_key))
+                self.catalog.choose(value.java_name, self.props.get(version_key), self.near)
 
         def check_version(name: str, value: Any) -> None:
             if value is not None and found is not None and self.kind in found.kinds:
-                self.catalog.require(found, value)
+                self.catalog.choose(found.java_name, value, self.near)
 
         config.define(
             type_key,
@@ -85,19 +92,20 @@ class _Aliases:
             order_in_group=1,
             width=Width.LONG,
             display_name=f"{self.kind.interface} version for {alias}",
-            recommender=Fixed(() if version is None else (version,)),
+            recommender=Fixed(tuple(self.catalog.versions(name, self.kind))),
         )
-        own = None if found is None else self._own(found, type_key)
+        own = None if found is None else self._own(found.java_name, type_key)
         if own is not None:
             config.embed(prefix, group, 2, own)
 
-    def _own(self, found: PluginClass, type_key: str) -> ConfigDef | None:
+    def _own(self, name: str, type_key: str) -> ConfigDef | None:
         """The settings of the class and the implicit ones, which hide settings of the class of the same name."""
-        if self.kind not in found.kinds:
-            return None
         try:
-            self.catalog.require(found, self.props.get(type_key.removesuffix("type") + "plugin.version"))
+            wanted = self.props.get(type_key.removesuffix("type") + "plugin.version")
+            found = self.catalog.choose(name, wanted, self.near)
         except ConfigError:
+            return None
+        if found is None or self.kind not in found.kinds:
             return None
         own = implicit() if self.kind is Kind.TRANSFORMATION else ConfigDef()
         try:

@@ -53,10 +53,12 @@ class ConfigInfo:
     definition: ConfigKeyInfo | None
     value: ConfigValueInfo | None
 
-    def as_given(self, given: Mapping[str, str | None]) -> ConfigInfo:
+    def as_given(self, given: Mapping[str, str | None], resolved: Mapping[str, str | None]) -> ConfigInfo:
         if self.value is None or self.value.name not in given:
             return self
-        return replace(self, value=replace(self.value, value=given[self.value.name]))
+        shown, secret = given[self.value.name], resolved[self.value.name]
+        errors = tuple(error.replace(secret, shown or "") if secret else error for error in self.value.errors)
+        return replace(self, value=replace(self.value, value=shown, errors=errors))
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -73,6 +75,8 @@ class ConfigInfos:
     error_count: int
     groups: tuple[str, ...]
     configs: tuple[ConfigInfo, ...]
+    warnings: tuple[str, ...] = ()
+    """Sentences about settings that have no effect or are deprecated; not in Java's answer."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -95,9 +99,9 @@ class ConfigInfos:
         return "\n".join([first, *self.errors, HINT])
 
     def as_given(self, resolved: Mapping[str, str | None], raw: Mapping[str, str | None]) -> ConfigInfos:
-        """With the user's own references to config providers in place of the values that they stand for."""
+        """With the user's own references to config providers in place of their values, in errors too."""
         given = {key: raw[key] for key in resolved if key in raw and raw[key] != resolved[key]}
-        return replace(self, configs=tuple(info.as_given(given) for info in self.configs)) if given else self
+        return replace(self, configs=tuple(info.as_given(given, resolved) for info in self.configs)) if given else self
 
     def plus(self, others: Iterable[ConfigInfos | None]) -> ConfigInfos:
         """With further ones after these."""
@@ -107,6 +111,7 @@ class ConfigInfos:
             sum(part.error_count for part in parts),
             tuple(dict.fromkeys(group for part in parts for group in part.groups)),
             tuple(info for part in parts for info in part.configs),
+            self.warnings,
         )
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
-from penstock.api.config import ConfigDef, ConfigValue, parse_type
+from penstock.api.config import ConfigDef, ConfigType, ConfigValue, parse_type
 from penstock.api.errors import ConfigError
 from penstock.core.config.infos import ConfigInfos, prefixed_infos
 from penstock.core.model.messages import Refused
@@ -25,6 +25,16 @@ class OverridePolicy(Protocol):
     """Judges the overrides of one client (settings without their prefix): one value for each, errors in it."""
 
     def validate(self, overrides: Mapping[str, Any]) -> list[ConfigValue]: ...
+
+
+@runtime_checkable
+class RequestPolicy(Protocol):
+    """A policy that also wants to know of the connector whose client it is."""
+
+    def validate_request(
+        self, client: str, overrides: Mapping[str, str | None], props: Mapping[str, str | None], source: bool
+    ) -> list[ConfigValue]:
+        """``client``: ``producer``, ``consumer`` or ``admin``; values come, and go, as texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +87,29 @@ def override_policy(name: str, allowlist: list[str]) -> OverridePolicy:
 
 
 def validate_overrides(
-    policy: OverridePolicy, props: Mapping[str, str | None], prefix: str, settings: ConfigDef
+    policy: OverridePolicy, props: Mapping[str, str | None], prefix: str, settings: ConfigDef, source: bool
 ) -> ConfigInfos:
     """What the policy says about one client's settings. Raises Refused for a value that is not of the client's type."""
     overrides: dict[str, Any] = {}
+    texts: dict[str, str | None] = {}
     for key, value in props.items():
         if key.startswith(prefix) and len(key) > len(prefix):
             name = key.removeprefix(prefix)
+            texts[name] = value
             known = settings.keys.get(name)
             try:
                 overrides[name] = value if known is None else parse_type(name, value, known.type)
             except ConfigError as error:
                 raise Refused(400, str(error)) from error
-    return prefixed_infos(settings.keys, policy.validate(overrides), prefix)
+    if isinstance(policy, RequestPolicy):
+        values = policy.validate_request(prefix.partition(".")[0], texts, props, source)
+        for each in values:
+            if (
+                each.name in settings.keys
+                and settings.keys[each.name].type is ConfigType.LIST
+                and each.value is not None
+            ):
+                each.value = [each.value]
+    else:
+        values = policy.validate(overrides)
+    return prefixed_infos(settings.keys, values, prefix)

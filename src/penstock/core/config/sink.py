@@ -129,7 +129,14 @@ def check_topics(
         where = f"('{TOPICS}={java_text(named)}')"
         problem = f"The DLQ topic '{queue}' may not be included in the list of topics {where} consumed by the connector"
         complain(TOPICS, problem)
-    if queue and regex and not values[TOPICS_REGEX].errors and compile(regex).fullmatch(queue):
+    if not queue or not regex or values[TOPICS_REGEX].errors:
+        return
+    try:
+        matches = compile(regex).fullmatch(queue)
+    except ValueError as error:  # it takes too long
+        complain(TOPICS_REGEX, f"Invalid regex: {error}")
+        return
+    if matches:
         where = f"('{TOPICS_REGEX}={regex}')"
         problem = (
             f"The DLQ topic '{queue}' may not be matched by the regex for the topics {where} consumed by the connector"

@@ -8,11 +8,11 @@ thread.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import cast
 
-from penstock.api.config import ConfigKeyInfo, ConfigValue
+from penstock.api.config import ConfigDef, ConfigKeyInfo, ConfigValue
 from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.core.config.catalog import CONNECTORS, LISTED, Catalog, Kind, PluginClass
@@ -24,6 +24,7 @@ from penstock.core.config.connector import (
     RESTART_POLICY,
     check_restart_policy,
     common_config,
+    define_java_options,
     define_restart_policy,
 )
 from penstock.core.config.converter import CONVERTERS, converter_defaults
@@ -47,6 +48,7 @@ from penstock.core.config.source import (
     has_dead_letters,
     source_config,
 )
+from penstock.core.config.unknown_keys import Defined, unknown_keys
 from penstock.core.config.versions import VersionRange
 from penstock.core.model.messages import Refused
 from penstock.core.topic_creation.groups import uses_topic_creation
@@ -73,10 +75,29 @@ class WorkerRules:
     converters: Mapping[str, str | None] = field(default_factory=dict)
     policy: OverridePolicy = ALL
     compile: Compile = re.compile
+    strict: bool = False
+    """``penstock.config.strict``: settings that have no effect are errors."""
+    forbidden: Callable[[Catalog, Props], list[tuple[str, str]]] = lambda catalog, props: []
+    """What the worker does not allow in a configuration: settings and sentences. Nothing else of it is then looked at.
+    """
 
 
 def connector_class(catalog: Catalog, props: Props) -> PluginClass:
-    """The class that a configuration names. Raises Refused if it names none, or one that there is not."""
+    """The class that a configuration names, in the version that it wants.
+
+    Raises Refused if it names none, or one that there is not.
+    """
+    name = named_connector(catalog, props).java_name
+    try:
+        found = catalog.choose(name, props.get(CONNECTOR_VERSION))
+    except ConfigError as error:
+        raise Refused(400, str(error)) from error
+    assert found is not None
+    return found
+
+
+def named_connector(catalog: Catalog, props: Props) -> PluginClass:
+    """The class that a configuration names, whatever its version. Raises Refused as ``connector_class``."""
     name = props.get(CONNECTOR_CLASS)
     if name is None:
         shown = ", ".join(f"{key}={java_text(props[key])}" for key in copy_order(props))
@@ -87,9 +108,12 @@ def connector_class(catalog: Catalog, props: Props) -> PluginClass:
         raise Refused(400, str(error)) from error
 
 
-def plugin_config(catalog: Catalog, name: str) -> list[ConfigKeyInfo] | None:
-    """The body of ``GET /connector-plugins/{name}/config``; None if there is no such plugin."""
-    found = catalog.load(name)
+def plugin_config(catalog: Catalog, name: str, version: str | None = None) -> list[ConfigKeyInfo] | None:
+    """The body of ``GET /connector-plugins/{name}/config``; None if there is no such plugin.
+
+    Raises ConfigError if there is none of this version.
+    """
+    found = catalog.choose(name, version)
     if found is None and not is_built_in(name):
         return None
     if found is None or not any(kind in found.kinds for kind in LISTED):
@@ -97,7 +121,8 @@ def plugin_config(catalog: Catalog, name: str) -> list[ConfigKeyInfo] | None:
         raise Refused(400, f"Invalid plugin class {name}. {valid}")
     keys = dict(found.config_def().keys)
     if any(kind in found.kinds for kind in CONNECTORS):
-        common = common_config(found.version)
+        newest = catalog.load(name)
+        common = common_config(newest.version if newest else found.version)
         base = source_config(common) if Kind.SOURCE in found.kinds else sink_config(common)
         for key in base.keys.values():
             keys.setdefault(key.name, key)
@@ -113,23 +138,29 @@ def validate_connector(
     ``connector`` is an object of the class that ``connector_class`` found, never started. Raises Refused, and whatever
     the connector's ``validate`` raises.
     """
-    found = connector_class(catalog, props)
+    newest = named_connector(catalog, props)
     name = props[CONNECTOR_CLASS] or ""
     try:
         VersionRange.parse(props.get(CONNECTOR_VERSION))
     except ConfigError as error:
         raise Refused(400, str(error)) from error
     try:
-        catalog.require(found, props.get(CONNECTOR_VERSION))
+        found = catalog.choose(newest.java_name, props.get(CONNECTOR_VERSION)) or newest
     except ConfigError as error:
-        return _wrong_version(catalog, props, name, found, str(error))
-    common = common_config(found.version, converter_defaults(catalog, props, worker.converters), catalog)
+        problems = [(CONNECTOR_CLASS, str(error)), (CONNECTOR_VERSION, str(error))]
+        return _not_usable(catalog, props, name, newest, problems)
+    if forbidden := worker.forbidden(catalog, props):
+        infos = _not_usable(catalog, props, name, newest, forbidden)
+        return infos if raw is None else infos.as_given(props, raw)
+    near = found.location
+    common = common_config(newest.version, converter_defaults(catalog, props, worker.converters, near), catalog)
     define_restart_policy(common, props)
+    define_java_options(common, props)
     source = Kind.SOURCE in found.kinds
     base = source_config(common) if source else sink_config(common, worker.compile)
     if source:
         define_source_dead_letters(base, props)
-    config = enrich(base, catalog, props)
+    config = enrich(base, catalog, props, near)
     values = config.validate_all(props, catalog.load_any)
     if source:
         exactly_once = None if worker.group_id is None else worker.exactly_once
@@ -141,8 +172,14 @@ def validate_connector(
     if RESTART_POLICY in props:
         check_restart_policy(values[RESTART_POLICY], (raw or props).get(RESTART_POLICY))
     _check_nulls(props, values)
-    converters = [_converter_infos(catalog, props, values, key) for key in ("header", "key", "value")]
+    converters = [_converter_infos(catalog, props, values, key, near) for key in ("header", "key", "value")]
     own = found.config_def()
+    clients = _clients(props, source, worker)
+    defined = Defined(config, own, connector.setting_prefixes, [prefix for prefix, _ in clients])
+    unknown = unknown_keys(raw or props, defined, catalog)
+    if worker.strict:
+        for key, problem in unknown.items():
+            values.setdefault(key, ConfigValue(key, props[key])).add_error(problem)
     by_connector = connector.validate(cast(Mapping[str, str], props))  # nulls included, as in Java
     infos = connector_infos(
         name,
@@ -150,26 +187,28 @@ def validate_connector(
         [*(values[key] for key in hash_order(values)), *by_connector],
         dict.fromkeys([*config.groups, *own.groups]),
     )
-    infos = infos.plus([*_override_infos(props, source, worker), *converters])
+    overrides = [validate_overrides(worker.policy, props, prefix, settings, source) for prefix, settings in clients]
+    infos = replace(infos.plus([*overrides, *converters]), warnings=() if worker.strict else tuple(unknown.values()))
     return infos if raw is None else infos.as_given(props, raw)
 
 
-def _converter_infos(catalog: Catalog, props: Props, values: Mapping[str, ConfigValue], use: str) -> ConfigInfos | None:
+def _converter_infos(
+    catalog: Catalog, props: Props, values: Mapping[str, ConfigValue], use: str, near: str
+) -> ConfigInfos | None:
     """The converter's own settings, if the connector names a converter and nothing is wrong with it so far."""
     key, version_key = f"{use}.converter", f"{use}.converter.plugin.version"
     chosen, version = values[key], values[version_key]
     named = props.get(key)
     if named is None or chosen.errors or version.errors:
         return None
-    found = catalog.load(named)
-    if found is None:  # only blanks around the name can have hidden that from the definitions
-        chosen.add_error(f"Failed to load class {named}: {named}")
-        return None
     try:
-        catalog.require(found, props.get(version_key))
+        found = catalog.choose(named, props.get(version_key), near)
     except ConfigError as error:
         chosen.add_error(str(error))
         version.add_error(str(error))
+        return None
+    if found is None:  # only blanks around the name can have hidden that from the definitions
+        chosen.add_error(f"Failed to load class {named}: {named}")
         return None
     try:
         config = found.config_def()
@@ -181,8 +220,8 @@ def _converter_infos(catalog: Catalog, props: Props, values: Mapping[str, Config
     return prefixed_infos(config.keys, config.validate({"converter.type": use, **own}, catalog.load), prefix)
 
 
-def _override_infos(props: Props, source: bool, worker: WorkerRules) -> list[ConfigInfos]:
-    """What the override policy says, for the clients that the connector has."""
+def _clients(props: Props, source: bool, worker: WorkerRules) -> list[tuple[str, ConfigDef]]:
+    """The prefixes of overrides, and the settings, of the clients that the connector has."""
     distributed = worker.group_id is not None
     queue = has_dead_letters(props) if source else bool((props.get(DLQ_TOPIC) or "").strip())
     own_offsets = source and distributed and (worker.exactly_once or bool((props.get(OFFSETS_TOPIC) or "").strip()))
@@ -193,17 +232,22 @@ def _override_infos(props: Props, source: bool, worker: WorkerRules) -> list[Con
         clients.append((CONSUMER, CONSUMER_SETTINGS))
     if own_offsets or queue or (source and uses_topic_creation(props)):
         clients.append((ADMIN, ADMIN_SETTINGS))
-    return [validate_overrides(worker.policy, props, prefix, settings) for prefix, settings in clients]
+    return clients
 
 
-def _wrong_version(catalog: Catalog, props: Props, name: str, found: PluginClass, problem: str) -> ConfigInfos:
-    """Only the settings that every connector has can be by_connector if the connector is of another version."""
+def _not_usable(
+    catalog: Catalog, props: Props, name: str, found: PluginClass, problems: list[tuple[str, str]]
+) -> ConfigInfos:
+    """Only the settings that every connector has are validated if the connector is of another version, or if something
+    in its configuration is not allowed.
+    """
     config = common_config(found.version, catalog=catalog)
     values = config.validate_all(props, catalog.load_any)
     for key in CONVERTERS:
         values[key].recommended_values = []
-    for key in (CONNECTOR_CLASS, CONNECTOR_VERSION):
-        values[key].add_error(problem)
+    values[CONNECTOR_VERSION].recommended_values = [*catalog.available(found.java_name)]
+    for key, problem in problems:
+        values.setdefault(key, ConfigValue(key, props.get(key))).add_error(problem)
     _check_nulls(props, values)
     return connector_infos(name, config.keys, (values[key] for key in hash_order(values)), config.groups)
 
