@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from penstock.api.batch import Batch
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.transform import Predicate, Transformation
+from penstock.hosts.jvm.tasks.java_steps import JavaStepOf, in_jvm, java_step, only_java
 from penstock.java.text import java_class_name
 from penstock.pipeline.errors import Stage, Step
 from penstock.pipeline.trace import headline
 
 log = logging.getLogger(__name__)
 
-Resolve = Callable[[str, str], type]
+Resolve = Callable[..., type]
 """The class of a kind (``transformation``, ``predicate``, ``converter``, ``header_converter``) that a configuration
-names.
+names, and as a third argument the version that it wants, if it wants one.
 """
 
 _COLUMNS = ("topics", "partitions", "key_schemas", "keys", "value_schemas", "values", "timestamps", "headers")
@@ -47,22 +49,22 @@ class Chain:
 
     @classmethod
     def _build(cls, config: Mapping[str, str], resolve: Resolve) -> Chain:
-        predicates: dict[str, Predicate] = {}
+        predicates: dict[str, _Configured] = {}
         steps: list[Step] = []
         plugins: list[Transformation | Predicate] = []
         for alias in aliases(config, "transforms"):
             own = prefixed(config, f"transforms.{alias}.")
             wanted, negate = own.pop("predicate", ""), own.pop("negate", "false").strip().lower() == "true"
-            transform: Transformation = _create(resolve, "transformation", f"transforms.{alias}.type", own.get("type"))
+            transform: Transformation = _create(resolve, "transformation", f"transforms.{alias}", own)
             transform.configure(own)
             plugins.append(transform)
-            predicate = None
+            predicate: _Configured | None = None
             if wanted:
                 if wanted not in predicates:
-                    predicates[wanted] = _predicate(config, wanted, resolve)
-                    plugins.append(predicates[wanted])
+                    predicates[wanted] = configured_predicate(config, wanted, resolve)
+                    plugins.append(predicates[wanted].plugin)
                 predicate = predicates[wanted]
-            apply = transform.apply_batch if predicate is None else _where(transform, predicate, negate)
+            apply = _application(transform, java_step(transform, "transformation", own), predicate, negate)
             steps.append(Step(Stage.TRANSFORMATION, java_class_name(type(transform)), apply, alias))
         return cls(steps, plugins)
 
@@ -83,19 +85,48 @@ def prefixed(config: Mapping[str, str], prefix: str) -> dict[str, str]:
     return {name[len(prefix) :]: value for name, value in config.items() if name.startswith(prefix)}
 
 
-def _predicate(config: Mapping[str, str], alias: str, resolve: Resolve) -> Predicate:
+@dataclass(frozen=True, slots=True)
+class _Configured:
+    """A predicate, and its step in the JVM, if there is one."""
+
+    plugin: Predicate
+    java_step: JavaStepOf | None
+
+
+def configured_predicate(config: Mapping[str, str], alias: str, resolve: Resolve) -> _Configured:
     if alias not in aliases(config, "predicates"):
         raise ConfigError("predicate", alias, "it is not one of those that the setting predicates names")
     own = prefixed(config, f"predicates.{alias}.")
-    predicate: Predicate = _create(resolve, "predicate", f"predicates.{alias}.type", own.get("type"))
+    predicate: Predicate = _create(resolve, "predicate", f"predicates.{alias}", own)
     predicate.configure(own)
-    return predicate
+    return _Configured(predicate, java_step(predicate, "predicate", own))
 
 
-def _create(resolve: Resolve, kind: str, setting: str, name: str | None) -> Any:
+def _create(resolve: Resolve, kind: str, prefix: str, own: Mapping[str, str]) -> Any:
+    """``own`` is the plugin's configuration, in which ``type`` is its class."""
+    name, version = own.get("type"), own.get("plugin.version")
     if name is None:
-        raise ConfigError(f'Missing required configuration "{setting}" which has no default value.')
-    return resolve(kind, name)()
+        raise ConfigError(f'Missing required configuration "{prefix}.type" which has no default value.')
+    return (resolve(kind, name) if version is None else resolve(kind, name, version))()
+
+
+def _application(
+    transform: Transformation, step: JavaStepOf | None, predicate: _Configured | None, negate: bool
+) -> Callable[[Batch], Batch]:
+    """Applies the transform: in the JVM if it exists only there, or if the batch is there; else here."""
+    here = transform.apply_batch if predicate is None else _where(transform, predicate.plugin, negate)
+    if step is None or (predicate is not None and predicate.java_step is None):
+        return here
+    always = only_java(transform)
+
+    def apply(batch: Batch) -> Batch:
+        if not (always or in_jvm(batch)):
+            return here(batch)
+        if predicate is None or predicate.java_step is None:
+            return step().apply(batch)
+        return step().apply(batch, predicate.java_step(), negate)
+
+    return apply
 
 
 def _where(transform: Transformation, predicate: Predicate, negate: bool) -> Callable[[Batch], Batch]:

@@ -15,6 +15,8 @@ from penstock.api.batch import NO_HEADERS, Batch
 from penstock.api.converter import Converter, HeaderConverter
 from penstock.api.errors import ConfigError
 from penstock.api.record import Header
+from penstock.hosts.jvm.tasks.java_steps import JavaStepOf, in_jvm, java_step, only_java, without_keys
+from penstock.hosts.jvm.tasks.steps import JavaStep
 from penstock.java.text import java_class_name
 from penstock.pipeline.chain import Resolve, prefixed
 from penstock.pipeline.errors import Stage, Step
@@ -25,12 +27,22 @@ SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverte
 
 
 @dataclass(frozen=True, slots=True)
+class JavaSteps:
+    """The same in the JVM, where they exist in Java."""
+
+    key: JavaStepOf | None
+    value: JavaStepOf | None
+    header: JavaStepOf | None
+
+
+@dataclass(frozen=True, slots=True)
 class Conversion:
     """The three converters of one task."""
 
     key: Converter
     value: Converter
     header: HeaderConverter
+    java: JavaSteps
 
     @classmethod
     def build(cls, connector: Mapping[str, str], worker: Mapping[str, str], resolve: Resolve) -> Conversion:
@@ -40,27 +52,44 @@ class Conversion:
         key.configure(key_config, True)
         value.configure(value_config, False)
         header.configure_header(header_config)
-        return cls(key, value, header)
+        java = JavaSteps(
+            java_step(key, "converter", key_config, is_key=True),
+            java_step(value, "converter", value_config),
+            java_step(header, "header_converter", header_config),
+        )
+        return cls(key, value, header, java)
 
-    def to_connect(self) -> list[Step]:
-        """Steps for a batch whose keys, values and headers are bytes as they were read."""
+    def to_connect(self, for_java: bool = False) -> list[Step]:
+        """Steps for a batch whose keys, values and headers are bytes as they were read.
+
+        ``for_java``: the batch is for a task in the JVM, so that it is converted there where that can be done.
+        """
+
+        def java(step: JavaStepOf | None, batch: Batch) -> JavaStep | None:
+            return step() if step is not None and (for_java or in_jvm(batch)) else None
 
         def keys(batch: Batch) -> Batch:
+            if (step := java(self.java.key, batch)) is not None:
+                return step.to_connect(batch, "key")
             schemas, keys = self.key.to_connect_batch(batch.topics, batch.headers, batch.keys)  # type: ignore[arg-type]
             return batch.with_(key_schemas=schemas, keys=keys)
 
         def values(batch: Batch) -> Batch:
+            if (step := java(self.java.value, batch)) is not None:
+                return step.to_connect(batch, "value")
             schemas, values = self.value.to_connect_batch(batch.topics, batch.headers, batch.values)  # type: ignore[arg-type]
             return batch.with_(value_schemas=schemas, values=values)
 
         def headers(batch: Batch) -> Batch:
             if not any(batch.headers):
                 return batch
+            if (step := java(self.java.header, batch)) is not None:
+                return step.to_connect(batch, "headers")
             read = self.header.to_connect_header
             raw: list[Any] = batch.headers
             return batch.with_(
                 headers=[
-                    tuple([Header(name, *read(topic, name, data)) for name, data in row]) if row else NO_HEADERS
+                    tuple([Header(h[0], *read(topic, h[0], h[-1])) for h in row]) if row else NO_HEADERS
                     for topic, row in zip(batch.topics, raw, strict=True)
                 ]
             )
@@ -77,6 +106,8 @@ class Conversion:
         def headers(batch: Batch) -> Batch:
             if not any(batch.headers):
                 return batch
+            if self.java.header is not None and in_jvm(batch):
+                return self.java.header().from_connect(batch, "headers")
             write = self.header.from_connect_header
             return batch.with_(
                 headers=[
@@ -88,13 +119,21 @@ class Conversion:
             )
 
         def keys(batch: Batch) -> Batch:
+            if self.java.key is not None and in_jvm(batch):
+                if not only_java(self.key) and without_keys(batch):
+                    return batch.with_(keys=[None] * len(batch))  # what each of Kafka's converters makes of it
+                return self.java.key().from_connect(batch, "key")
             headers = list(batch.headers)
-            keys = self.key.from_connect_batch(batch.topics, headers, batch.key_schemas, batch.keys)
+            column: Any = batch.key_column if self.key.takes_tables else batch.keys
+            keys = self.key.from_connect_batch(batch.topics, headers, batch.key_schemas, column)
             return batch.with_(keys=keys, headers=headers)
 
         def values(batch: Batch) -> Batch:
+            if self.java.value is not None and in_jvm(batch):
+                return self.java.value().from_connect(batch, "value")
             headers = list(batch.headers)
-            values = self.value.from_connect_batch(batch.topics, headers, batch.value_schemas, batch.values)
+            column: Any = batch.value_column if self.value.takes_tables else batch.values
+            values = self.value.from_connect_batch(batch.topics, headers, batch.value_schemas, column)
             return batch.with_(values=values, headers=headers)
 
         return [
@@ -118,4 +157,6 @@ def _chosen(
     class_name = config.get(name, SIMPLE_HEADER_CONVERTER if kind == "header_converter" else None)
     if class_name is None:
         raise ConfigError(f'Missing required configuration "{name}" which has no default value.')
-    return resolve(kind, class_name)(), prefixed(config, f"{name}.")
+    version = config.get(f"{name}.plugin.version")
+    cls = resolve(kind, class_name) if version is None else resolve(kind, class_name, version)
+    return cls(), prefixed(config, f"{name}.")

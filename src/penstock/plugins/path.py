@@ -3,7 +3,7 @@
 An entry of ``plugin.path`` is a folder that holds plugins, each of them a ``.py`` file, a package, a wheel, or a folder
 that ``pip install --target`` filled; the entry may also be one of these itself. In an installed distribution the entry
 points of group ``penstock.plugins`` say what to load; in loose modules and packages every plugin class that ``__all__``
-lists, or that is defined there.
+lists, or that is defined there. Jars, and folders of jars, are Java plugins: ``jars.py``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from penstock.hosts.jvm.plugins.locations import is_java
 from penstock.java.text import java_class_name
 
 log = logging.getLogger(__name__)
@@ -44,7 +45,7 @@ class Found:
 def find_classes(plugin_path: Iterable[str], bases: tuple[type, ...]) -> list[Found]:
     """All plugin classes, built-in ones first. What can't be imported is logged with one sentence and left out."""
     found: dict[type, Found] = {}
-    for source, location in _sources(plugin_path):
+    for source, location in plugin_sources(plugin_path):
         try:
             classes = list(_classes(source(), bases))
         except BaseException as error:  # a module may raise anything when it is imported, SystemExit included
@@ -67,17 +68,23 @@ class _Source:
     def __call__(self) -> Any:
         module, _, attribute = self.name.partition(":")
         loaded: Any = importlib.import_module(module)
-        origin = getattr(loaded, "__file__", None)
-        if self.file is not None and (
-            origin is None or Path(origin).resolve() not in (self.file, self.file / "__init__.py")
-        ):
+        if not self.is_loaded:
+            origin = getattr(loaded, "__file__", None)
             raise ImportError(f"another module has its name, {module}: {origin or 'a part of Python'}")
         for part in filter(None, attribute.split(".")):
             loaded = getattr(loaded, part)
         return loaded
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the module of this name that has been imported is this one."""
+        origin = getattr(sys.modules.get(self.name.partition(":")[0]), "__file__", None)
+        if self.file is None:
+            return True
+        return origin is not None and Path(origin).resolve() in (self.file, self.file / "__init__.py")
 
-def _sources(plugin_path: Iterable[str]) -> Iterator[tuple[_Source, str]]:
+
+def plugin_sources(plugin_path: Iterable[str]) -> Iterator[tuple[_Source, str]]:
     for name in BUILT_IN:
         yield _Source(name), "classpath"
     for point in importlib.metadata.entry_points(group=GROUP):
@@ -93,22 +100,21 @@ def _sources(plugin_path: Iterable[str]) -> Iterator[tuple[_Source, str]]:
 
 
 def _unpacked(entry: Path) -> Iterator[Path]:
-    """The plugins in an entry of ``plugin.path``: the entry itself, or what is in it."""
+    """The Python plugins in an entry of ``plugin.path``: the entry itself, or what is in it."""
+    if entry.suffix == ".jar":
+        return
     if entry.is_file() or _distributions(entry) or (entry / "__init__.py").exists():
         yield entry
         return
     for child in sorted(entry.iterdir()):
         if child.name.startswith((".", "_")):
             continue
-        if child.suffix == ".jar":
-            log.error("`%s` is left out: connectors are written in Python here, jars can't be used", child)
-        elif child.suffix in (".py", ".whl", ".zip"):
+        if is_java(child):
+            continue
+        if child.suffix in (".py", ".whl", ".zip"):
             yield child
         elif child.is_dir():
-            jars = any(child.glob("*.jar"))
-            if jars:
-                log.error("`%s` is left out: connectors are written in Python here, jars can't be used", child)
-            elif _distributions(child) or (child / "__init__.py").exists():
+            if _distributions(child) or (child / "__init__.py").exists():
                 yield child
             else:
                 yield from (each for each in sorted(child.glob("*.py")) if not each.name.startswith("_"))

@@ -6,8 +6,10 @@ those. The Catalog knows the names by which configurations call them. Java: ``Pl
 
 from __future__ import annotations
 
+import copy
+import functools
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from penstock import KAFKA_VERSION
@@ -22,7 +24,13 @@ from penstock.core.config.catalog import CONNECTORS, Catalog, Kind, PluginClass
 from penstock.core.config.connector import CONNECTOR_CLASS
 from penstock.core.config.infos import ConfigInfos
 from penstock.core.config.overrides import OverridePolicy, override_policy
-from penstock.core.config.validation import WorkerRules, connector_class, plugin_config, validate_connector
+from penstock.core.config.validation import (
+    WorkerRules,
+    connector_class,
+    named_connector,
+    plugin_config,
+    validate_connector,
+)
 from penstock.core.model.messages import Refused
 from penstock.plugins.path import Found, find_classes
 
@@ -43,22 +51,33 @@ _BASES: dict[Kind, type] = {
 class Plugins:
     """All plugins of this process. A plugin that can't be used is logged and left out; the others are not affected."""
 
-    def __init__(self, plugin_path: Iterable[str] = ()) -> None:
+    def __init__(self, plugin_path: Iterable[str] = (), java: Iterable[PluginClass] = ()) -> None:
+        """``java`` has the classes from jars. A connector from a jar hides a built-in one of its name."""
         found = find_classes(plugin_path, tuple(_BASES.values()))
-        self.catalog = Catalog(each for each in map(_described, found) if each is not None)
+        self._own = [each for each in map(_described, found) if each is not None]
+        self.catalog = _catalog(self._own, java)
         self._not_found: set[str] = set()
 
+    def plus(self, java: Iterable[PluginClass]) -> Plugins:
+        """These, and classes from jars."""
+        more = copy.copy(self)
+        more.catalog = _catalog(self._own, java)
+        return more
+
     @classmethod
-    def discover(cls, plugin_path: Iterable[str] = ()) -> Plugins:
+    def discover(cls, plugin_path: Iterable[str] = (), java: Iterable[PluginClass] = ()) -> Plugins:
         """``plugin_path`` holds folders as the worker's ``plugin.path`` names them."""
-        return cls(plugin_path)
+        return cls(plugin_path, java)
 
     # -- classes
 
-    def resolve(self, kind: str | Kind, name: str) -> type:
-        """The class of this kind that a configuration names. Raises ConfigError, which says what there is."""
+    def resolve(self, kind: str | Kind, name: str, version: str | None = None, near: str | None = None) -> type:
+        """The class of this kind that a configuration names, in a wanted version, and rather from the place ``near``.
+
+        Raises ConfigError, which says what there is.
+        """
         kind = Kind(kind)
-        found = self.catalog.load(name.strip())
+        found = self.catalog.choose(name.strip(), version, near)
         if found is not None and kind in found.kinds:
             cls: type = found.type
             return cls
@@ -69,6 +88,11 @@ class Plugins:
             f"Failed to find any class that implements {kind.interface} and which name matches {name}, "
             f"available plugins are: {known}"
         )
+
+    def resolver(self, connector: Mapping[str, str | None]) -> Callable[..., type]:
+        """``resolve`` for the chain of a connector: classes beside its own come first, as in Java."""
+        found = self._connector(connector)
+        return functools.partial(self.resolve, near=None if found is None else found.location)
 
     def connector(self, config: Mapping[str, str | None]) -> type[Connector]:
         """The connector class that a connector's configuration names. Raises Refused if there is none."""
@@ -98,10 +122,9 @@ class Plugins:
         return None if found is None else found.version
 
     def _connector(self, config: Mapping[str, str | None] | None) -> PluginClass | None:
-        name = None if config is None else config.get(CONNECTOR_CLASS)
         try:
-            return None if name is None else self.catalog.connector(name)
-        except ConnectError:
+            return None if config is None else connector_class(self.catalog, config)
+        except Refused:
             return None
 
     # -- for requests
@@ -109,11 +132,11 @@ class Plugins:
     def listing(self, connectors_only: bool = True) -> list[dict[str, str]]:
         return self.catalog.listing(connectors_only)
 
-    def config(self, name: str) -> list[ConfigKeyInfo] | None:
+    def config(self, name: str, version: str | None = None) -> list[ConfigKeyInfo] | None:
         """All settings of a plugin; None if there is no such plugin. Raises Refused for one that has no settings to
-        show.
+        show, and ConfigError for one that is not there in this version.
         """
-        return plugin_config(self.catalog, name)
+        return plugin_config(self.catalog, name, version)
 
     def validate(
         self, props: Mapping[str, str | None], rules: WorkerRules, raw: Mapping[str, str | None] | None = None
@@ -123,14 +146,17 @@ class Plugins:
         ``props`` has references to config providers resolved, ``raw`` is what the user gave. Raises Refused, and what
         the connector raises.
         """
-        connector: Connector = self._present(props)()
+        connector: Connector = self._present(props).type()
         return validate_connector(self.catalog, props, connector, rules, raw)
 
-    def _present(self, props: Mapping[str, str | None]) -> type[Connector]:
-        """As ``connector``. Java remembers a missing class, and names its own exception from then on."""
+    def _present(self, props: Mapping[str, str | None]) -> PluginClass:
+        """The connector's class. Java remembers a missing one, and names its own exception from then on.
+
+        Of no wanted version if there is none of it: validation says so.
+        """
         name = props.get(CONNECTOR_CLASS)
         try:
-            return self.connector(props)
+            found = named_connector(self.catalog, props)
         except Refused as refused:
             if name is None:
                 raise
@@ -140,6 +166,13 @@ class Plugins:
                 ) from None
             self._not_found.add(name)
             raise
+        return found
+
+
+def _catalog(own: Iterable[PluginClass], java: Iterable[PluginClass]) -> Catalog:
+    from_jars = list(java)
+    hidden = {each.java_name for each in from_jars if any(kind in each.kinds for kind in CONNECTORS)}
+    return Catalog([*(each for each in own if each.java_name not in hidden), *from_jars])
 
 
 def _described(found: Found) -> PluginClass | None:

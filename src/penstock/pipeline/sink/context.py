@@ -11,6 +11,7 @@ from penstock.api.errors import ConnectError, IllegalWorkerStateError
 from penstock.api.record import SinkRecord
 from penstock.api.sink import ErrantRecordReporter, TopicPartition
 from penstock.pipeline.errors import ErrorHandler, Failure, Stage
+from penstock.pipeline.sink.member import GroupMember
 
 SINK_TASK_CLASS = "org.apache.kafka.connect.sink.SinkTask"
 
@@ -30,6 +31,9 @@ class SinkContext:
     The task may call from any of its threads. Its requests can't be carried out in those threads: the consumer's
     ``pause`` and ``resume`` block while the loop polls.
     """
+
+    member: GroupMember
+    """Set before the task starts."""
 
     def __init__(self, configs: Mapping[str, str], reporter: WorkerErrantRecordReporter | None) -> None:
         self.configs = configs
@@ -83,6 +87,13 @@ class SinkContext:
     def request_commit(self) -> None:
         with self._lock:
             self._commit_requested = True
+
+    # -- called by a task in a JVM
+
+    def report_original(self, original: Batch, error: BaseException) -> None:
+        """Report an errant record, as it was read: bytes, one row. Raises as ``ErrantRecordReporter.report`` does."""
+        assert self._reporter is not None
+        self._reporter.report_original(original, error)
 
     # -- called by the loop
 
@@ -149,7 +160,13 @@ class WorkerErrantRecordReporter:
         self._raised: ConnectError | None = None
 
     def report(self, record: SinkRecord, error: BaseException) -> None:
-        failure = Failure(Stage.TASK_PUT, SINK_TASK_CLASS, error, Batch.of_sink_records([record]))
+        self._failed(Failure(Stage.TASK_PUT, SINK_TASK_CLASS, error, Batch.of_sink_records([record])))
+
+    def report_original(self, original: Batch, error: BaseException) -> None:
+        """``report`` for a record as it was read from its topic, bytes; a batch of one row."""
+        self._failed(Failure(Stage.TASK_PUT, SINK_TASK_CLASS, error, original, original=original))
+
+    def _failed(self, failure: Failure) -> None:
         try:
             self._errors.failed(failure)
         except ConnectError as e:

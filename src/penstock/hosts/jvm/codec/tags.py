@@ -1,0 +1,23 @@
+"""What a column holds; the same numbers as in ``Tag.java``."""
+
+from __future__ import annotations
+
+NULLS = 0
+INT8, INT16, INT32, INT64 = 1, 2, 3, 4
+FLOAT32, FLOAT64 = 5, 6
+BOOLEAN = 7
+STRING = 8
+BYTES = 9
+ARRAY = 10
+MAP = 11
+STRUCT = 12
+DECIMAL = 13
+DATE = 14
+MIXED = 20
+REPEATED = 21
+"""One text or integer for all rows: a column of one row follows."""
+
+NUMBERS = {INT8: "b", INT16: "h", INT32: "i", INT64: "q", FLOAT32: "f", FLOAT64: "d", DATE: "q"}
+"""The formats of ``struct`` and ``array``."""
+SMALL = 255
+"""Up to so many kinds have numbers of one byte."""

@@ -1,0 +1,75 @@
+package penstock.host;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.File;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.apache.kafka.connect.runtime.isolation.PluginDesc;
+import org.apache.kafka.connect.runtime.isolation.PluginScanResult;
+import org.apache.kafka.connect.runtime.isolation.PluginSource;
+import org.apache.kafka.connect.runtime.isolation.PluginUtils;
+import org.apache.kafka.connect.runtime.isolation.Plugins;
+import org.apache.kafka.connect.runtime.isolation.ReflectionScanner;
+import org.apache.kafka.connect.runtime.isolation.ServiceLoaderScanner;
+
+/**
+ * A program that looks for plugins in folders of jars with Java Connect's own scanners, by both of its ways:
+ * {@code Discovery OUT LOCATION...} writes what it finds to the file OUT as JSON.
+ */
+public final class Discovery {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private final Plugins host = PluginLoaders.withoutPlugins();
+
+    private Discovery() {
+    }
+
+    public static void main(String[] words) throws Exception {
+        ProblemLog problems = ProblemLog.install();
+        Discovery discovery = new Discovery();
+        ArrayNode found = JSON.createArrayNode();
+        for (String location : List.of(words).subList(1, words.length)) {
+            ObjectNode node = found.addObject().put("location", location);
+            problems.take();
+            try {
+                discovery.scan(Path.of(location), node.putArray("plugins"), problems);
+            } catch (Throwable error) {
+                problems.add(location + " can't be scanned: " + error);
+            }
+            problems.take().forEach(node.putArray("problems")::add);
+        }
+        JSON.writeValue(new File(words[0]), found);
+        Runtime.getRuntime().halt(0); // whatever threads the plugins' constructors have left
+    }
+
+    private void scan(Path location, ArrayNode plugins, ProblemLog problems) throws Exception {
+        PluginSource source =
+            PluginUtils.isolatedPluginSource(location, host.delegatingLoader(), PluginLoaders.FACTORY);
+        Map<String, ObjectNode> found = new TreeMap<>();
+        PluginScanResult listed = new ServiceLoaderScanner().discoverPlugins(Set.of(source));
+        // Both ways see the same classes; what prevents one is reported once.
+        listed.forEach(each -> describe(each, "service", found));
+        List<String> said = problems.take();
+        PluginScanResult scanned = new ReflectionScanner().discoverPlugins(Set.of(source));
+        scanned.forEach(each -> describe(each, "scan", found));
+        said.forEach(problems::add);
+        NewerClasses.in(source).forEach(problems::add);
+        found.values().forEach(plugins::add);
+    }
+
+    private void describe(PluginDesc<?> plugin, String way, Map<String, ObjectNode> found) {
+        ObjectNode node = found.computeIfAbsent(plugin.className(), name -> {
+            ObjectNode made = JSON.createObjectNode().put("class", name).put("version", plugin.version());
+            made.putArray("service");
+            made.putArray("scan");
+            Definitions.write(host, plugin.pluginClass(), made);
+            return made;
+        });
+        String kind = plugin.type().toString();
+        ((ArrayNode) node.get(way)).add(kind);
+    }
+}

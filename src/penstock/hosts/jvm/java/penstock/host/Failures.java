@@ -1,0 +1,51 @@
+package penstock.host;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** An exception as it crosses: its class with the classes above it, its message, its trace, and its causes. */
+final class Failures {
+    private static final int MOST_CAUSES = 20;
+
+    private Failures() {}
+
+    static Map<String, Object> document(Throwable error) {
+        Map<String, Object> document = described(error);
+        List<Object> causes = new ArrayList<>();
+        Throwable cause = error.getCause();
+        while (cause != null && causes.size() < MOST_CAUSES) {
+            causes.add(described(cause));
+            cause = cause.getCause();
+        }
+        document.put("causes", causes);
+        StringWriter trace = new StringWriter();
+        try {
+            error.printStackTrace(new PrintWriter(trace, true));
+        } catch (Throwable broken) {
+            trace.append(error.getClass().getName());
+        }
+        document.put("trace", trace.toString());
+        return document;
+    }
+
+    private static Map<String, Object> described(Throwable error) {
+        Map<String, Object> document = new LinkedHashMap<>();
+        List<String> classes = new ArrayList<>();
+        for (Class<?> each = error.getClass(); each != Object.class; each = each.getSuperclass()) {
+            classes.add(each.getName());
+        }
+        document.put("classes", classes);
+        String message;
+        try {
+            message = error.getLocalizedMessage();
+        } catch (Throwable broken) {
+            message = null;
+        }
+        document.put("message", message);
+        return document;
+    }
+}

@@ -1,0 +1,159 @@
+package penstock.host;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.TopicPartition;
+
+/**
+ * The consumer of a sink task, as far as plugins use it: what they ask is answered by the member of the group, which is
+ * on the other side; where they want to read is kept until the end of the current call.
+ */
+final class GroupMember implements InvocationHandler {
+    private final Session session;
+    private final Set<TopicPartition> assignment = new HashSet<>();
+    private final Set<TopicPartition> paused = new HashSet<>();
+    private final Map<TopicPartition, Long> seeks = new LinkedHashMap<>();
+    private final List<Map<String, Object>> flow = new ArrayList<>();
+
+    GroupMember(Session session) {
+        this.session = session;
+    }
+
+    @SuppressWarnings("unchecked")
+    Consumer<byte[], byte[]> consumer() {
+        return (Consumer<byte[], byte[]>) Proxy.newProxyInstance(
+            Consumer.class.getClassLoader(), new Class<?>[] {Consumer.class}, this);
+    }
+
+    synchronized void assign(Collection<TopicPartition> partitions) {
+        assignment.addAll(partitions);
+    }
+
+    synchronized void revoke(Collection<TopicPartition> partitions) {
+        assignment.removeAll(partitions);
+        paused.removeAll(partitions);
+    }
+
+    /** Where to read from, since the last call. */
+    synchronized Map<TopicPartition, Long> takeSeeks() {
+        Map<TopicPartition, Long> taken = new LinkedHashMap<>(seeks);
+        seeks.clear();
+        return taken;
+    }
+
+    /** Pauses and resumptions since the last call, in order. */
+    synchronized List<Map<String, Object>> takeFlow() {
+        List<Map<String, Object>> taken = new ArrayList<>(flow);
+        flow.clear();
+        return taken;
+    }
+
+    @Override
+    public Object invoke(Object proxy, Method method, Object[] args) {
+        return switch (method.getName()) {
+            case "assignment" -> assignment();
+            case "paused" -> paused();
+            case "subscription" -> topics();
+            case "pause" -> flow("pause", (Collection<?>) args[0]);
+            case "resume" -> flow("resume", (Collection<?>) args[0]);
+            case "seek" -> seek((TopicPartition) args[0], args[1]);
+            case "position" -> position((TopicPartition) args[0]);
+            case "committed" -> committed((Set<?>) args[0]);
+            case "groupMetadata" -> groupMetadata();
+            case "toString" -> "Consumer of " + session.about().path("name").asText();
+            case "hashCode" -> System.identityHashCode(proxy);
+            case "equals" -> proxy == args[0];
+            default -> throw new UnsupportedOperationException("The consumer of a sink task belongs to its worker, which does"
+                + " not offer " + method.getName() + " to plugins");
+        };
+    }
+
+    private synchronized Set<TopicPartition> assignment() {
+        return Set.copyOf(assignment);
+    }
+
+    private synchronized Set<TopicPartition> paused() {
+        return Set.copyOf(paused);
+    }
+
+    private synchronized Set<String> topics() {
+        Set<String> topics = new HashSet<>();
+        assignment.forEach(each -> topics.add(each.topic()));
+        return topics;
+    }
+
+    private synchronized Object flow(String what, Collection<?> partitions) {
+        List<Object> named = new ArrayList<>();
+        for (Object each : partitions) {
+            TopicPartition partition = assigned((TopicPartition) each);
+            named.add(Partitions.name(partition));
+            if (what.equals("pause")) {
+                paused.add(partition);
+            } else {
+                paused.remove(partition);
+            }
+        }
+        flow.add(Map.of("what", what, "partitions", named));
+        return null;
+    }
+
+    private synchronized Object seek(TopicPartition partition, Object to) {
+        long offset = to instanceof OffsetAndMetadata known ? known.offset() : (Long) to;
+        if (offset < 0) {
+            throw new IllegalArgumentException("seek offset must not be a negative number");
+        }
+        seeks.put(assigned(partition), offset);
+        return null;
+    }
+
+    private TopicPartition assigned(TopicPartition partition) {
+        if (!assignment.contains(partition)) {
+            throw new IllegalStateException("No current assignment for partition " + partition);
+        }
+        return partition;
+    }
+
+    private long position(TopicPartition partition) {
+        synchronized (this) {
+            if (!assignment.contains(partition)) {
+                throw new IllegalStateException("You can only check the position for partitions assigned to this consumer.");
+            }
+            if (seeks.containsKey(partition)) {
+                return seeks.get(partition);
+            }
+        }
+        return ((JsonNode) session.call("sink.position", Map.of("partition", Partitions.name(partition))).result()).asLong();
+    }
+
+    private Map<TopicPartition, OffsetAndMetadata> committed(Set<?> partitions) {
+        List<Object> named = new ArrayList<>();
+        partitions.forEach(each -> named.add(Partitions.name((TopicPartition) each)));
+        Map<TopicPartition, OffsetAndMetadata> found = new HashMap<>();
+        for (JsonNode row : (JsonNode) session.call("sink.committed", Map.of("partitions", named)).result()) {
+            OffsetAndMetadata offset = row.get(2).isNull() ? null : new OffsetAndMetadata(row.get(2).asLong(), row.get(3).asText(""));
+            found.put(Partitions.of(row), offset);
+        }
+        return found;
+    }
+
+    private ConsumerGroupMetadata groupMetadata() {
+        JsonNode said = (JsonNode) session.call("sink.group", Map.of()).result();
+        Optional<String> instance = Optional.ofNullable(said.get("instance").asText(null));
+        return new ConsumerGroupMetadata(
+            said.get("group").asText(), said.get("generation").asInt(), said.get("member").asText(), instance);
+    }
+}

@@ -1,0 +1,33 @@
+package penstock.host;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.lang.management.ManagementFactory;
+import java.nio.ByteBuffer;
+import java.util.Map;
+
+/** Methods about the host itself. */
+final class HostMethods {
+    private HostMethods() {}
+
+    static void register(Map<String, Method> methods) {
+        methods.put("host.about", HostMethods::about);
+        methods.put("host.levels", HostMethods::levels);
+    }
+
+    private static Reply about(Session session, JsonNode args, ByteBuffer payload) {
+        Runtime runtime = Runtime.getRuntime();
+        return Reply.of(Map.of(
+            "pid", ProcessHandle.current().pid(),
+            "java", Runtime.version().feature(),
+            "sessions", Host.sessions(),
+            "used", runtime.totalMemory() - runtime.freeMemory(),
+            "most", runtime.maxMemory(),
+            "uptime", ManagementFactory.getRuntimeMXBean().getUptime()));
+    }
+
+    /** {@code args}: levels by the names of loggers. */
+    private static Reply levels(Session session, JsonNode args, ByteBuffer payload) {
+        args.fields().forEachRemaining(each -> Logs.setLevel(each.getKey(), each.getValue().asText()));
+        return Reply.NONE;
+    }
+}

@@ -1,0 +1,121 @@
+package penstock.host;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.connect.connector.ConnectRecord;
+import org.apache.kafka.connect.runtime.HostedSinkTask;
+import org.apache.kafka.connect.runtime.InternalSinkRecord;
+import org.apache.kafka.connect.runtime.WorkerSinkTaskContext;
+import org.apache.kafka.connect.runtime.isolation.LoaderSwap;
+import org.apache.kafka.connect.sink.SinkRecord;
+import org.apache.kafka.connect.sink.SinkTask;
+import org.apache.kafka.connect.util.ConnectorTaskId;
+
+/** A sink task. The reply of each call has what the task has asked of its context meanwhile. */
+final class HostedSink {
+    private final Map<String, String> config;
+    private final ClassLoader loader;
+    private final SinkTask task;
+    private final GroupMember member;
+    private final WorkerSinkTaskContext context;
+
+    /**
+     * {@code args}: what {@link TaskObjects#create} needs, {@code name} and {@code number} of the connector's task, its
+     * {@code config}, and {@code reporter}: whether errant records may be reported.
+     */
+    HostedSink(Session session, JsonNode args) throws Exception {
+        config = Json.texts(args.get("config"));
+        task = (SinkTask) TaskObjects.create(args);
+        loader = task.getClass().getClassLoader();
+        member = new GroupMember(session);
+        ConnectorTaskId id = new ConnectorTaskId(args.get("name").asText(), args.get("number").asInt());
+        SinkReporter reporter = args.get("reporter").asBoolean() ? new SinkReporter(session) : null;
+        context = HostedSinkTask.context(id, config, member.consumer(), reporter, TaskObjects.pluginMetrics(session));
+    }
+
+    Reply start() {
+        return call(() -> {
+            task.initialize(context);
+            task.start(config);
+            return null;
+        });
+    }
+
+    Reply open(Collection<TopicPartition> partitions) {
+        member.assign(partitions);
+        return call(() -> {
+            task.open(partitions);
+            return null;
+        });
+    }
+
+    Reply close(Collection<TopicPartition> partitions) {
+        try {
+            return call(() -> {
+                task.close(partitions);
+                return null;
+            });
+        } finally {
+            member.revoke(partitions);
+            context.pausedPartitions().removeAll(partitions);
+        }
+    }
+
+    /** The task may keep the records. */
+    Reply put(ConnectRecord<?>[] batch) {
+        List<SinkRecord> records = new ArrayList<>(batch.length);
+        for (ConnectRecord<?> each : batch) {
+            records.add(each instanceof InternalSinkRecord known ? known : Originals.attached((SinkRecord) each));
+        }
+        return call(() -> {
+            task.put(records);
+            return null;
+        });
+    }
+
+    Reply preCommit(Map<TopicPartition, OffsetAndMetadata> offsets) {
+        return call(() -> Partitions.rows(task.preCommit(new HashMap<>(offsets))));
+    }
+
+    Reply stop() {
+        return call(() -> {
+            task.stop();
+            return null;
+        });
+    }
+
+    private Reply call(Callable<Object> method) {
+        Map<String, Object> reply = new LinkedHashMap<>();
+        try (LoaderSwap swap = Host.plugins().withClassLoader(loader)) {
+            reply.put("returned", method.call());
+        } catch (Throwable e) {
+            reply.put("failure", Failures.document(e));
+        }
+        asked(reply);
+        return Reply.of(reply);
+    }
+
+    /** What the task wants: where to read from, how long to wait, a commit, pauses. */
+    private void asked(Map<String, Object> reply) {
+        Map<TopicPartition, Long> rewinds = member.takeSeeks();
+        rewinds.putAll(context.offsets());
+        context.clearOffsets();
+        List<Object> rows = new ArrayList<>();
+        rewinds.forEach((partition, offset) -> rows.add(Arrays.asList(partition.topic(), partition.partition(), offset)));
+        reply.put("rewinds", rows);
+        reply.put("timeout", context.timeout() < 0 ? null : context.timeout());
+        context.timeout(-1L);
+        reply.put("commit", context.isCommitRequested());
+        context.clearCommitRequest();
+        reply.put("flow", member.takeFlow());
+    }
+}

@@ -1,0 +1,45 @@
+package penstock.host;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.TopicPartition;
+
+/** Partitions and offsets as they cross: {@code [topic, partition, offset, metadata]}. */
+final class Partitions {
+    private Partitions() {}
+
+    static List<Object> name(TopicPartition partition) {
+        return List.of(partition.topic(), partition.partition());
+    }
+
+    static TopicPartition of(JsonNode row) {
+        return new TopicPartition(row.get(0).asText(), row.get(1).asInt());
+    }
+
+    static List<TopicPartition> all(JsonNode rows) {
+        List<TopicPartition> partitions = new ArrayList<>();
+        rows.forEach(row -> partitions.add(of(row)));
+        return partitions;
+    }
+
+    static Map<TopicPartition, OffsetAndMetadata> offsets(JsonNode rows) {
+        Map<TopicPartition, OffsetAndMetadata> offsets = new LinkedHashMap<>();
+        rows.forEach(row -> offsets.put(of(row), new OffsetAndMetadata(row.get(2).asLong())));
+        return offsets;
+    }
+
+    /** Null for null: that a task gives no map is no failure of its method, but one of the task. */
+    static List<Object> rows(Map<TopicPartition, OffsetAndMetadata> offsets) {
+        if (offsets == null) {
+            return null;
+        }
+        List<Object> rows = new ArrayList<>();
+        offsets.forEach((partition, offset) ->
+            rows.add(List.of(partition.topic(), partition.partition(), offset.offset(), offset.metadata())));
+        return rows;
+    }
+}

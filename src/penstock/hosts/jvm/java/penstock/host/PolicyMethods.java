@@ -1,0 +1,68 @@
+package penstock.host;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.nio.ByteBuffer;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.config.ConfigDef.ConfigKey;
+import org.apache.kafka.connect.connector.Connector;
+import org.apache.kafka.connect.connector.policy.ConnectorClientConfigOverridePolicy;
+import org.apache.kafka.connect.connector.policy.ConnectorClientConfigRequest;
+import org.apache.kafka.connect.connector.policy.ConnectorClientConfigRequest.ClientType;
+import org.apache.kafka.connect.health.ConnectorType;
+
+/** A policy on client settings that connectors override; a session has one. */
+final class PolicyMethods {
+    private ConnectorClientConfigOverridePolicy policy;
+
+    private PolicyMethods() {}
+
+    static void register(Map<String, Method> methods) {
+        methods.put("policy.create", PolicyMethods::create);
+        methods.put("policy.validate", PolicyMethods::validate);
+    }
+
+    private static Reply create(Session session, JsonNode args, ByteBuffer payload) throws Exception {
+        ConnectorClientConfigOverridePolicy policy = (ConnectorClientConfigOverridePolicy) PluginObjects.make(args);
+        policy.configure(Json.texts(args.get("config")));
+        session.onClose(policy);
+        session.state(PolicyMethods.class, PolicyMethods::new).policy = policy;
+        return Reply.NONE;
+    }
+
+    private static Reply validate(Session session, JsonNode args, ByteBuffer payload) throws Exception {
+        ConnectorClientConfigOverridePolicy policy = session.state(PolicyMethods.class, PolicyMethods::new).policy;
+        ClientType client = ClientType.valueOf(args.get("client").asText().toUpperCase());
+        Map<String, ConfigKey> keys = definitions(client).configKeys();
+        Map<String, Object> overrides = new HashMap<>();
+        Json.texts(args.get("overrides")).forEach((name, text) -> {
+            ConfigKey key = keys.get(name);
+            overrides.put(name, key == null ? text : ConfigDef.parseType(name, text, key.type));
+        });
+        ConnectorType type = ConnectorType.valueOf(args.get("type").asText().toUpperCase());
+        var request = new ConnectorClientConfigRequest(
+            Json.text(args.get("connector")), type, connectorClass(args), overrides, client);
+        return Reply.of(ValidatedValues.document(policy.validate(request), keys));
+    }
+
+    /** Null for a connector that is no Java class. */
+    private static Class<? extends Connector> connectorClass(JsonNode args) {
+        try {
+            return Host.plugins().connectorClass(args.get("class").asText());
+        } catch (RuntimeException unknown) {
+            return null;
+        }
+    }
+
+    private static ConfigDef definitions(ClientType client) {
+        return switch (client) {
+            case PRODUCER -> ProducerConfig.configDef();
+            case CONSUMER -> ConsumerConfig.configDef();
+            case ADMIN -> AdminClientConfig.configDef();
+        };
+    }
+}

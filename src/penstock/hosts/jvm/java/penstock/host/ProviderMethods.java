@@ -1,0 +1,50 @@
+package penstock.host;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.nio.ByteBuffer;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Set;
+import org.apache.kafka.common.config.ConfigData;
+import org.apache.kafka.common.config.provider.ConfigProvider;
+import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.metrics.Monitorable;
+import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
+
+/** A config provider; a session has one. */
+final class ProviderMethods {
+    private ConfigProvider provider;
+
+    private ProviderMethods() {}
+
+    static void register(Map<String, Method> methods) {
+        methods.put("provider.create", ProviderMethods::create);
+        methods.put("provider.get", ProviderMethods::get);
+    }
+
+    private static Reply create(Session session, JsonNode args, ByteBuffer payload) throws Exception {
+        ConfigProvider provider = (ConfigProvider) PluginObjects.make(args);
+        provider.configure(Json.texts(args.get("config")));
+        if (provider instanceof Monitorable monitorable) {
+            monitorable.withPluginMetrics(new PluginMetricsImpl(new Metrics(), Map.of()));
+        }
+        session.onClose(provider);
+        session.state(ProviderMethods.class, ProviderMethods::new).provider = provider;
+        return Reply.NONE;
+    }
+
+    private static Reply get(Session session, JsonNode args, ByteBuffer payload) {
+        ConfigProvider provider = session.state(ProviderMethods.class, ProviderMethods::new).provider;
+        String path = args.get("path").asText();
+        if (args.get("keys").isNull()) {
+            return Reply.of(found(provider.get(path)));
+        }
+        Set<String> keys = new LinkedHashSet<>();
+        args.get("keys").forEach(each -> keys.add(each.asText()));
+        return Reply.of(found(provider.get(path, keys)));
+    }
+
+    private static Map<String, String> found(ConfigData data) {
+        return data.data();
+    }
+}

@@ -1,0 +1,153 @@
+package penstock.host;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.connect.data.ConnectSchema;
+import org.apache.kafka.connect.data.Field;
+import org.apache.kafka.connect.data.Schema;
+
+/**
+ * The schemas of a session by number. Each side describes a schema once, when it first sends its number: ours are even,
+ * those of the other side odd, so that a schema that comes back is the same object as before.
+ */
+public final class SchemaTable {
+    private static final int MOST_OBJECTS = 10_000;
+
+    private final Map<Integer, Schema> byNumber = new HashMap<>();
+    private final Map<Schema, Integer> numbers = new HashMap<>();
+    private final Map<Schema, Integer> objects = new IdentityHashMap<>();
+    private final List<Object> described = new ArrayList<>();
+    private int last = 0;
+
+    public static SchemaTable of(Session session) {
+        return session.state(SchemaTable.class, SchemaTable::new);
+    }
+
+    public synchronized int number(Schema schema) {
+        Integer known = objects.get(schema);
+        if (known != null) {
+            return known;
+        }
+        Schema plain = schema instanceof ConnectSchema ? schema : schema.schema();
+        Integer number = numbers.get(plain);
+        if (number == null) {
+            Map<String, Object> description = description(plain);
+            number = last += 2;
+            byNumber.put(number, plain);
+            numbers.put(plain, number);
+            described.add(List.of(number, description));
+        }
+        if (objects.size() >= MOST_OBJECTS) {
+            objects.clear();
+        }
+        objects.put(schema, number);
+        return number;
+    }
+
+    /** Null for 0. */
+    public synchronized Schema get(int number) {
+        return number == 0 ? null : byNumber.get(number);
+    }
+
+    /** What the other side does not know yet; to be sent with the next message that names numbers. */
+    public synchronized List<Object> takeDescriptions() {
+        List<Object> taken = new ArrayList<>(described);
+        described.clear();
+        return taken;
+    }
+
+    public synchronized void learn(JsonNode descriptions) throws IOException {
+        for (JsonNode each : descriptions) {
+            Schema schema = schema(each.get(1));
+            int number = each.get(0).asInt();
+            byNumber.put(number, schema);
+            numbers.putIfAbsent(schema, number);
+            objects.put(schema, number);
+        }
+    }
+
+    private Map<String, Object> description(Schema schema) {
+        Map<String, Object> description = new LinkedHashMap<>();
+        description.put("type", schema.type().getName());
+        if (schema.isOptional()) {
+            description.put("optional", true);
+        }
+        if (schema.name() != null) {
+            description.put("name", schema.name());
+        }
+        if (schema.version() != null) {
+            description.put("version", schema.version());
+        }
+        if (schema.doc() != null) {
+            description.put("doc", schema.doc());
+        }
+        if (schema.parameters() != null) {
+            description.put("parameters", schema.parameters());
+        }
+        if (schema.defaultValue() != null) {
+            Out out = new Out();
+            new ColumnWriter(out, this).column(new Object[] {schema.defaultValue()});
+            ByteBuffer bytes = out.done();
+            byte[] copy = new byte[bytes.remaining()];
+            bytes.get(copy);
+            description.put("default", copy);
+        }
+        switch (schema.type()) {
+            case STRUCT -> {
+                List<Object> fields = new ArrayList<>();
+                for (Field field : schema.fields()) {
+                    fields.add(List.of(field.name(), description(field.schema())));
+                }
+                description.put("fields", fields);
+            }
+            case MAP -> {
+                description.put("keys", description(schema.keySchema()));
+                description.put("values", description(schema.valueSchema()));
+            }
+            case ARRAY -> description.put("values", description(schema.valueSchema()));
+            default -> { }
+        }
+        return description;
+    }
+
+    private Schema schema(JsonNode node) throws IOException {
+        Schema.Type type = Schema.Type.valueOf(node.get("type").asText().toUpperCase(java.util.Locale.ROOT));
+        Map<String, String> parameters = null;
+        if (node.has("parameters")) {
+            Map<String, String> found = new LinkedHashMap<>();
+            node.get("parameters").fields().forEachRemaining(each -> found.put(each.getKey(), each.getValue().asText()));
+            parameters = found;
+        }
+        List<Field> fields = null;
+        if (type == Schema.Type.STRUCT) {
+            fields = new ArrayList<>();
+            for (JsonNode each : node.path("fields")) {
+                fields.add(new Field(each.get(0).asText(), fields.size(), schema(each.get(1))));
+            }
+        }
+        Object defaultValue = null;
+        if (node.has("default")) {
+            ByteBuffer bytes = ByteBuffer.wrap(node.get("default").binaryValue()).order(ByteOrder.LITTLE_ENDIAN);
+            defaultValue = new ColumnReader(bytes, this).column()[0];
+        }
+        return new ConnectSchema(
+            type,
+            node.path("optional").asBoolean(false),
+            defaultValue,
+            node.hasNonNull("name") ? node.get("name").asText() : null,
+            node.hasNonNull("version") ? node.get("version").asInt() : null,
+            node.hasNonNull("doc") ? node.get("doc").asText() : null,
+            parameters,
+            fields,
+            node.has("keys") ? schema(node.get("keys")) : null,
+            node.has("values") ? schema(node.get("values")) : null);
+    }
+}

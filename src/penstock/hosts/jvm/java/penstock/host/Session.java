@@ -1,0 +1,350 @@
+package penstock.host;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
+import org.apache.kafka.connect.errors.ConnectException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One connection and everything that belongs to it: the lanes on which calls run, and the threads that plugins start. */
+public final class Session {
+    private static final Logger log = LoggerFactory.getLogger(Session.class);
+    private static final ThreadLocal<Long> CALL = new ThreadLocal<>();
+    private static final long CLOSE_MS = 5_000;
+    private static final int MOST_WAITING_LINES = 10_000;
+
+    /** The threads of a session; those that a plugin starts belong to it, too. */
+    private static final class Group extends ThreadGroup {
+        final Session session;
+
+        Group(Session session, String name) {
+            super(name);
+            this.session = session;
+        }
+
+        @Override
+        public void uncaughtException(Thread thread, Throwable error) {
+            if (!(error instanceof ThreadDeath)) {
+                log.error("Uncaught exception in thread {}", thread.getName(), error);
+            }
+        }
+    }
+
+    /** {@code message} is null at the end of the session. */
+    private record Outgoing(byte[] message, ByteBuffer payload) {
+        /** Throws here, where the caller learns of it, if JSON has no form for something in the message. */
+        static Outgoing of(Map<String, Object> message, ByteBuffer payload) {
+            try {
+                return new Outgoing(Host.JSON.writeValueAsBytes(message), payload);
+            } catch (IOException e) {
+                throw new ConnectException("What a plugin has returned can't be written: " + e.getMessage(), e);
+            }
+        }
+    }
+
+    private final SocketChannel channel;
+    private final Frames frames;
+    private final LinkedBlockingQueue<Outgoing> outgoing = new LinkedBlockingQueue<>();
+    private final Map<String, Lane> lanes = new HashMap<>();
+    private final Map<Class<?>, Object> states = new HashMap<>();
+    private final Map<Long, CompletableFuture<Reply>> waiting = new ConcurrentHashMap<>();
+    private final AtomicLong calls = new AtomicLong();
+    private final Deque<AutoCloseable> closers = new ArrayDeque<>();
+    private Group group;
+    private JsonNode about;
+    private volatile boolean closed;
+
+    private Session(SocketChannel channel) {
+        this.channel = channel;
+        this.frames = new Frames(channel);
+    }
+
+    static void open(SocketChannel channel) {
+        Session session = new Session(channel);
+        Thread reader = new Thread(session::read, "session-reader");
+        reader.setDaemon(true);
+        reader.start();
+    }
+
+    /** The session to which the current thread belongs; null if it belongs to none. */
+    public static Session current() {
+        for (ThreadGroup g = Thread.currentThread().getThreadGroup(); g != null; g = g.getParent()) {
+            if (g instanceof Group) {
+                return ((Group) g).session;
+            }
+        }
+        return null;
+    }
+
+    /** What the other side said of itself when it opened the session. */
+    public JsonNode about() {
+        return about;
+    }
+
+    /** What only one session may say of itself at a time: the task. */
+    String only() {
+        return about.path("only").asText(null);
+    }
+
+    public boolean isClosed() {
+        return closed;
+    }
+
+    /** The one object of this class that belongs to the session. */
+    public <T> T state(Class<T> type, Supplier<T> make) {
+        synchronized (states) {
+            Object known = states.get(type);
+            if (known == null) {
+                known = make.get(); // which may ask for the state of another class
+                states.put(type, known);
+            }
+            return type.cast(known);
+        }
+    }
+
+    /** To be closed when the session ends, the last one first. */
+    public synchronized void onClose(AutoCloseable each) {
+        closers.push(each);
+    }
+
+    /** Call a method of the other side and wait for its result. Throws ConnectException if it fails. */
+    public Reply call(String method, Object args) {
+        return call(method, args, Reply.EMPTY);
+    }
+
+    public Reply call(String method, Object args, ByteBuffer payload) {
+        long id = calls.incrementAndGet();
+        CompletableFuture<Reply> future = new CompletableFuture<>();
+        waiting.put(id, future);
+        Map<String, Object> message = new LinkedHashMap<>();
+        message.put("call", method);
+        message.put("id", id);
+        message.put("args", args);
+        if (CALL.get() != null) {
+            message.put("during", CALL.get());
+        }
+        try {
+            outgoing.add(Outgoing.of(message, payload));
+            if (closed) {
+                throw new ConnectException("The task has ended");
+            }
+            return future.get();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new ConnectException("Interrupted while waiting for " + method, e);
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof RuntimeException known ? known : new ConnectException(e.getCause());
+        } finally {
+            waiting.remove(id);
+        }
+    }
+
+    /** Call a method of the other side without waiting for anything. */
+    public void tell(String method, Object args) {
+        if (closed || (method.equals("log") && outgoing.size() > MOST_WAITING_LINES)) {
+            return;
+        }
+        Map<String, Object> message = new LinkedHashMap<>();
+        message.put("tell", method);
+        message.put("args", args);
+        outgoing.add(Outgoing.of(message, Reply.EMPTY));
+    }
+
+    // -- the connection
+
+    private void read() {
+        boolean added = false;
+        try {
+            Frames.Frame first = frames.read();
+            about = first.message().path("args");
+            added = Host.add(this);
+            if (!added) {
+                return;
+            }
+            String name = about.path("name").asText("session");
+            group = new Group(this, name);
+            Thread.currentThread().setName("session-reader " + name);
+            Thread writer = new Thread(this::write, "session-writer " + name);
+            writer.setDaemon(true);
+            writer.start();
+            reply(first.message().get("id").asLong(), Reply.of(Map.of("pid", ProcessHandle.current().pid())));
+            while (true) {
+                handle(frames.read());
+            }
+        } catch (IOException e) {
+            // the other side has ended, or closed the session
+        } catch (Throwable e) {
+            log.error("A session ends", e);
+        } finally {
+            if (added) {
+                end();
+                Host.remove(this);
+            }
+            try {
+                channel.close();
+            } catch (IOException e) {
+                // it is gone
+            }
+        }
+    }
+
+    private void handle(Frames.Frame frame) {
+        JsonNode message = frame.message();
+        if (message.has("call")) {
+            lane(message.path("lane").asText("task")).add(frame);
+            return;
+        }
+        CompletableFuture<Reply> future = waiting.get(message.get("reply").asLong());
+        if (future == null) {
+            return;
+        }
+        if (message.hasNonNull("error")) {
+            future.completeExceptionally(new ConnectException(message.get("error").asText()));
+        } else {
+            future.complete(Reply.of(message.get("result"), frame.payload()));
+        }
+    }
+
+    private void write() {
+        try {
+            while (true) {
+                Outgoing next = outgoing.take();
+                if (next.message() == null) {
+                    return;
+                }
+                frames.write(next.message(), next.payload());
+            }
+        } catch (InterruptedException | IOException e) {
+            // the reader sees that, too
+        }
+    }
+
+    private void reply(long id, Reply reply) {
+        Map<String, Object> message = new LinkedHashMap<>();
+        message.put("reply", id);
+        message.put("result", reply.result());
+        outgoing.add(Outgoing.of(message, reply.payload()));
+    }
+
+    private void fail(long id, Throwable error) {
+        Map<String, Object> message = new LinkedHashMap<>();
+        message.put("reply", id);
+        message.put("error", Failures.document(error));
+        outgoing.add(Outgoing.of(message, Reply.EMPTY));
+    }
+
+    // -- lanes
+
+    private synchronized Lane lane(String name) {
+        return lanes.computeIfAbsent(name, each -> {
+            String thread = name.equals("task") ? about.path("thread").asText("task") : name + " " + group.getName();
+            Lane lane = new Lane();
+            new Thread(group, lane, thread).start();
+            return lane;
+        });
+    }
+
+    /** A thread that runs calls one after the other. */
+    private final class Lane implements Runnable {
+        private final LinkedBlockingQueue<Frames.Frame> queue = new LinkedBlockingQueue<>();
+
+        void add(Frames.Frame frame) {
+            queue.add(frame);
+        }
+
+        @Override
+        public void run() {
+            while (!closed) {
+                try {
+                    run(queue.take());
+                } catch (InterruptedException e) {
+                    // a plugin's interrupt that came late, or the end of the session
+                }
+            }
+        }
+
+        private void run(Frames.Frame frame) {
+            JsonNode message = frame.message();
+            long id = message.get("id").asLong();
+            CALL.set(id);
+            try {
+                Method method = Methods.ALL.get(message.get("call").asText());
+                if (method == null) {
+                    throw new IllegalArgumentException("There is no method " + message.get("call").asText());
+                }
+                reply(id, method.call(Session.this, message.path("args"), frame.payload()));
+            } catch (Throwable e) {
+                fail(id, e);
+            } finally {
+                CALL.remove();
+            }
+        }
+    }
+
+    // -- the end
+
+    /** Close what is open, then end the threads that are left; what does not end keeps this JVM from new sessions. */
+    private void end() {
+        Thread closing = new Thread(group, this::closeAll, "close " + group.getName());
+        closing.start();
+        join(closing, CLOSE_MS);
+        closed = true;
+        waiting.values().forEach(each -> each.completeExceptionally(new ConnectException("The task has ended")));
+        outgoing.add(new Outgoing(null, Reply.EMPTY));
+        long deadline = System.nanoTime() + CLOSE_MS * 1_000_000;
+        do {
+            group.interrupt();
+            try {
+                Thread.sleep(20);
+            } catch (InterruptedException e) {
+                break;
+            }
+        } while (group.activeCount() > 0 && System.nanoTime() < deadline);
+        if (group.activeCount() > 0) {
+            Thread[] left = new Thread[group.activeCount() + 8];
+            int n = group.enumerate(left);
+            for (int i = 0; i < n; i++) {
+                log.warn("Thread {} of {} does not end; this JVM takes no new tasks", left[i].getName(), group.getName());
+            }
+            Host.close();
+        }
+    }
+
+    private void closeAll() {
+        while (true) {
+            AutoCloseable next;
+            synchronized (this) {
+                next = closers.poll();
+            }
+            if (next == null) {
+                return;
+            }
+            try {
+                next.close();
+            } catch (Throwable e) {
+                log.warn("Could not close {} of {}", next, group.getName(), e);
+            }
+        }
+    }
+
+    private static void join(Thread thread, long ms) {
+        try {
+            thread.join(ms);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

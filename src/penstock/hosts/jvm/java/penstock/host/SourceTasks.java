@@ -1,0 +1,232 @@
+package penstock.host;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.metrics.PluginMetrics;
+import org.apache.kafka.connect.connector.ConnectRecord;
+import org.apache.kafka.connect.runtime.isolation.LoaderSwap;
+import org.apache.kafka.connect.source.SourceRecord;
+import org.apache.kafka.connect.source.SourceTask;
+import org.apache.kafka.connect.source.SourceTaskContext;
+import org.apache.kafka.connect.source.TransactionContext;
+import org.apache.kafka.connect.storage.OffsetStorageReader;
+
+/** The source task of a session. */
+final class SourceTasks {
+    private SourceTask task;
+    private Map<String, String> config;
+    private TransactionRequests transactions;
+    private boolean stopped;
+
+    private static SourceTasks of(Session session) {
+        return session.state(SourceTasks.class, SourceTasks::new);
+    }
+
+    static void register(Map<String, Method> methods) {
+        methods.put("source.create", (session, args, payload) -> of(session).create(args));
+        methods.put("source.start", (session, args, payload) -> of(session).start(session, args));
+        methods.put("source.poll", (session, args, payload) -> of(session).poll(session, args));
+        methods.put("source.commit", (session, args, payload) -> of(session).commit());
+        methods.put("source.commitRecords", (session, args, payload) -> of(session).commitRecords(session, args, payload));
+        methods.put("source.stop", (session, args, payload) -> of(session).stop());
+    }
+
+    private LoaderSwap swap() throws Exception {
+        return Host.plugins().withClassLoader(task.getClass().getClassLoader());
+    }
+
+    /** Which of the methods that cost something the class overrides. */
+    private Reply create(JsonNode args) throws Exception {
+        task = (SourceTask) TaskObjects.create(args);
+        Class<?> type = task.getClass();
+        Class<?> commit = type.getMethod("commit").getDeclaringClass();
+        Class<?> commitRecord =
+            type.getMethod("commitRecord", SourceRecord.class, RecordMetadata.class).getDeclaringClass();
+        return Reply.of(Map.of("commit", commit != SourceTask.class, "commitRecord", commitRecord != SourceTask.class));
+    }
+
+    private Reply start(Session session, JsonNode args) throws Exception {
+        config = Json.texts(args.get("config"));
+        if (args.path("transactions").asBoolean()) {
+            transactions = new TransactionRequests();
+        }
+        session.onClose(this::stop);
+        try (LoaderSwap swap = swap()) {
+            task.initialize(new Context(session));
+            task.start(config);
+        }
+        return Reply.NONE;
+    }
+
+    private Reply poll(Session session, JsonNode args) throws Exception {
+        Batches batches = Batches.of(session);
+        batches.free(args);
+        List<SourceRecord> polled;
+        try (LoaderSwap swap = swap()) {
+            polled = task.poll();
+        }
+        Map<String, Object> result = new LinkedHashMap<>();
+        if (polled != null && !polled.isEmpty()) {
+            result = described(batches, polled.toArray(SourceRecord[]::new));
+        }
+        if (transactions != null) {
+            transactions.take(polled, result);
+        }
+        return Reply.of(result);
+    }
+
+    /** The last offset of each source partition is sent at once; the others are fetched if they are needed. */
+    private static Map<String, Object> described(Batches batches, SourceRecord[] records) {
+        boolean partitions = false;
+        boolean timestamps = false;
+        Map<Map<String, ?>, Integer> known = new HashMap<>();
+        List<Object> sourcePartitions = new ArrayList<>();
+        List<Integer> last = new ArrayList<>();
+        int[] rows = new int[records.length];
+        Map<String, ?> before = null;
+        int row = -1;
+        for (int i = 0; i < records.length; i++) {
+            SourceRecord record = records[i];
+            partitions |= record.kafkaPartition() != null;
+            timestamps |= record.timestamp() != null;
+            Map<String, ?> partition = record.sourcePartition();
+            if (row < 0 || !(partition == before || Objects.equals(partition, before))) {
+                Integer number = known.get(partition);
+                if (number == null) {
+                    number = sourcePartitions.size();
+                    known.put(partition, number);
+                    sourcePartitions.add(partition);
+                    last.add(i);
+                }
+                row = number;
+                before = partition;
+            }
+            rows[i] = row;
+            last.set(row, i);
+        }
+        Map<String, Object> result = batches.described(records, true, partitions, timestamps);
+        result.put("source_partitions", sourcePartitions);
+        if (sourcePartitions.size() > 1) {
+            result.put("source_partition_rows", rows);
+        }
+        List<Object> offsets = new ArrayList<>();
+        for (int each : last) {
+            Map<String, ?> offset = records[each].sourceOffset();
+            offsets.add(offset == null ? Map.of() : offset);
+        }
+        result.put("last", last);
+        result.put("last_offsets", offsets);
+        return result;
+    }
+
+    /** The source offsets of all records of a batch. */
+    static List<Object> offsets(ConnectRecord<?>[] records) {
+        List<Object> offsets = new ArrayList<>();
+        for (ConnectRecord<?> each : records) {
+            Map<String, ?> offset = ((SourceRecord) each).sourceOffset();
+            offsets.add(offset == null ? Map.of() : offset);
+        }
+        return offsets;
+    }
+
+    private Reply commit() throws Exception {
+        try (LoaderSwap swap = swap()) {
+            task.commit();
+        }
+        return Reply.NONE;
+    }
+
+    /** A record that was dropped has offset -1; Java Connect gives no metadata then. */
+    private Reply commitRecords(Session session, JsonNode args, ByteBuffer payload) throws Exception {
+        ConnectRecord<?>[] records = Batches.of(session).input(args, payload).records();
+        List<Object> failures = new ArrayList<>();
+        try (LoaderSwap swap = swap()) {
+            for (int i = 0; i < records.length; i++) {
+                long offset = args.path("offsets").path(i).asLong(-1);
+                RecordMetadata metadata = null;
+                if (offset >= 0 || args.path("sent").asBoolean()) {
+                    TopicPartition partition = new TopicPartition(
+                        args.get("topics").get(i).asText(), args.get("partitions").get(i).asInt());
+                    metadata = new RecordMetadata(
+                        partition, offset, 0, args.path("timestamps").path(i).asLong(-1), -1, -1);
+                }
+                try {
+                    task.commitRecord((SourceRecord) records[i], metadata);
+                } catch (Exception | LinkageError e) {
+                    failures.add(Failures.document(e));
+                }
+            }
+        }
+        return Reply.of(failures);
+    }
+
+    private Reply stop() throws Exception {
+        synchronized (this) {
+            if (stopped || task == null) {
+                return Reply.NONE;
+            }
+            stopped = true;
+        }
+        try (LoaderSwap swap = swap()) {
+            task.stop();
+        }
+        return Reply.NONE;
+    }
+
+    private final class Context implements SourceTaskContext {
+        private final OffsetStorageReader offsets;
+        private final PluginMetrics metrics;
+
+        Context(Session session) {
+            offsets = new Offsets(session);
+            metrics = TaskObjects.pluginMetrics(session);
+        }
+
+        @Override
+        public Map<String, String> configs() {
+            return config;
+        }
+
+        @Override
+        public OffsetStorageReader offsetStorageReader() {
+            return offsets;
+        }
+
+        @Override
+        public TransactionContext transactionContext() {
+            return transactions;
+        }
+
+        @Override
+        public PluginMetrics pluginMetrics() {
+            return metrics;
+        }
+    }
+
+    private record Offsets(Session session) implements OffsetStorageReader {
+        @Override
+        public <T> Map<String, Object> offset(Map<String, T> partition) {
+            return offsets(List.of(partition)).get(partition);
+        }
+
+        @Override
+        public <T> Map<Map<String, T>, Map<String, Object>> offsets(Collection<Map<String, T>> partitions) {
+            List<Map<String, T>> asked = new ArrayList<>(partitions);
+            JsonNode found = (JsonNode) session.call("source.offsets", Map.of("partitions", asked)).result();
+            Map<Map<String, T>, Map<String, Object>> offsets = new HashMap<>();
+            for (int i = 0; i < asked.size(); i++) {
+                offsets.put(asked.get(i), Json.offset(found.get(i)));
+            }
+            return offsets;
+        }
+    }
+}

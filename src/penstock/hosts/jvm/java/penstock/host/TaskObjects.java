@@ -1,0 +1,36 @@
+package penstock.host;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.metrics.PluginMetrics;
+import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
+import org.apache.kafka.connect.connector.Task;
+import org.apache.kafka.connect.runtime.isolation.LoaderSwap;
+import org.apache.kafka.connect.runtime.isolation.Plugins;
+
+/** Objects of task classes, and what all tasks are given. */
+final class TaskObjects {
+    private TaskObjects() {}
+
+    /** The task of class {@code task} of the connector {@code connector} in version {@code version}. */
+    static Task create(JsonNode args) throws Exception {
+        Plugins plugins = Host.plugins();
+        ClassLoader loader = plugins.connectorLoader(
+            args.get("connector").asText(), PluginObjects.version(args.get("connector_version")));
+        try (LoaderSwap swap = plugins.withClassLoader(loader)) {
+            return plugins.newTask(loader.loadClass(args.get("task").asText()).asSubclass(Task.class));
+        }
+    }
+
+    /** Of a registry of its own: tasks of one connector, which share this JVM, register the same names. */
+    static PluginMetrics pluginMetrics(Session session) {
+        Map<String, String> tags = new LinkedHashMap<>();
+        tags.put("connector", session.about().path("connector").asText());
+        tags.put("task", session.about().path("task").asText());
+        Metrics registry = new Metrics();
+        session.onClose(registry);
+        return new PluginMetricsImpl(registry, tags);
+    }
+}

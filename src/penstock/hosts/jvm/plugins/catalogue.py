@@ -1,0 +1,188 @@
+"""The Java plugins of ``plugin.path``: found once by a JVM, then known by the checksums of their jars.
+
+A JVM runs Java Connect's scanners (``Discovery.java``), and ends. What it finds in a location is kept under
+PENSTOCK_HOME, with the definitions of all settings, so that later starts, and tasks, need no JVM to know the plugins.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+
+from penstock.embedded.home import EmbeddedError, folder, home
+from penstock.embedded.jars import lock
+from penstock.embedded.java import chosen, java
+from penstock.hosts.jvm.build import SOURCES
+from penstock.hosts.jvm.class_path import class_path
+from penstock.hosts.jvm.plugins.locations import Checksums, java_locations, write_json
+
+log = logging.getLogger(__name__)
+
+SCAN_SECONDS = 900.0
+_SAFE = "/:@!$&'()*+,;=~"
+_JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+_SOURCES = ("Definitions.java", "Discovery.java", "NewerClasses.java", "ProblemLog.java")
+
+
+@dataclass(frozen=True, slots=True)
+class JavaPlugin:
+    """One class of a location, as discovery describes it."""
+
+    name: str
+    version: str
+    location: Path
+    url: str
+    """The location as Java prints it."""
+    service: tuple[str, ...]
+    """The kinds as which service manifests list it."""
+    scan: tuple[str, ...]
+    """The kinds as which the scan of all classes has found it."""
+    document: dict[str, Any] = field(repr=False, compare=False)
+    """With ``config``, the definitions of its settings, or ``config_error``."""
+
+    def kinds(self, mode: str) -> tuple[str, ...]:
+        """The kinds as which it counts in this mode of ``plugin.discovery``."""
+        match mode:
+            case "service_load":
+                return self.service
+            case "only_scan":
+                return self.scan
+        return tuple(dict.fromkeys((*self.scan, *self.service)))
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """All Java plugins of a ``plugin.path``."""
+
+    plugins: tuple[JavaPlugin, ...]
+    problems: tuple[str, ...]
+    """A sentence for each class that is left out, and why."""
+    file: Path
+    """For ``PluginLoaders.java``: the plugins without the definitions of their settings."""
+
+
+def find(plugin_path: Iterable[str], java_home: str | None = None) -> Catalogue | None:
+    """The Java plugins in these folders; None, at no cost, where there are no jars.
+
+    Starts a JVM for those locations alone that have changed since they were scanned. Raises EmbeddedError.
+    """
+    locations = java_locations(plugin_path)
+    if not locations:
+        return None
+    checksums, salt = Checksums(), _salt(java_home)
+    files = {each: _kept(f"{salt} {checksums.of(each)}") for each in locations}
+    checksums.keep()
+    unknown = [each for each, file in files.items() if not file.is_file()]
+    if unknown:
+        with lock(folder(home() / "hosts" / "plugins") / ".lock"):
+            missing = {files[each]: each for each in unknown if not files[each].is_file()}
+            _scan({each: file for file, each in missing.items()}, java_home)
+    plugins: list[JavaPlugin] = []
+    problems: list[str] = []
+    for location, file in files.items():
+        if file.is_file():
+            found = orjson.loads(file.read_bytes())
+            plugins += [_plugin(each, location) for each in found["plugins"]]
+            problems += [each.replace(found["location"], str(location)) for each in found["problems"]]
+    return Catalogue(tuple(plugins), tuple(problems), _for_loaders(plugins))
+
+
+def _kept(text: str) -> Path:
+    return home() / "hosts" / "plugins" / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
+
+
+def _salt(java_home: str | None) -> str:
+    """What else decides on what is found: the Java, told by its file rather than by asking it, and our program."""
+    own = hashlib.sha256(b"".join((SOURCES / "penstock" / "host" / name).read_bytes() for name in _SOURCES))
+    named = java_home or os.environ.get("JAVA_HOME")
+    found = Path(named, "bin", "java") if named else Path(shutil.which("java") or "")
+    if found.is_relative_to(home() / "java") or not found.is_file():
+        return f"{own.hexdigest()} bundled"  # processes below Spark's have its launcher as their JAVA_HOME
+    return f"{own.hexdigest()} {found.resolve()} {found.resolve().stat().st_mtime_ns}"
+
+
+def _plugin(document: dict[str, Any], location: Path) -> JavaPlugin:
+    return JavaPlugin(
+        document["class"],
+        document["version"],
+        location,
+        f"file:{quote(str(location), safe=_SAFE)}{'/' if location.is_dir() else ''}",
+        tuple(document["service"]),
+        tuple(document["scan"]),
+        document,
+    )
+
+
+def _for_loaders(plugins: Sequence[JavaPlugin]) -> Path:
+    locations: dict[Path, list[dict[str, Any]]] = {}
+    for each in plugins:
+        shown = {"class": each.name, "version": each.version, "kinds": each.kinds("hybrid_warn")}
+        locations.setdefault(each.location, []).append(shown)
+    content = [{"location": str(location), "plugins": found} for location, found in locations.items()]
+    file = _kept(f"loaders {orjson.dumps(content).decode()}")
+    if not file.is_file():
+        write_json(file, content)
+    return file
+
+
+def java_executable(java_home: str | None) -> Path:
+    """The Java of ``penstock.java.home``, else the one that Spark uses. Raises EmbeddedError."""
+    return (chosen(Path(java_home).expanduser(), "penstock.java.home") if java_home else java()).executable
+
+
+def _scan(files: dict[Path, Path], java_home: str | None) -> None:
+    """Scans locations and keeps what is found. A location whose classes end the JVM is scanned alone."""
+    if not files:
+        return
+    log.info("Looking for Java plugins in %s", ", ".join(map(str, files)))
+    executable, jars = java_executable(java_home), class_path()
+    found, said = _run(executable, jars, list(files))
+    if not found and len(files) > 1:
+        for each, file in files.items():
+            found, said = _run(executable, jars, [each])
+            _keep({each: file}, found, said)
+    else:
+        _keep(files, found, said)
+
+
+def _keep(files: dict[Path, Path], found: list[dict[str, Any]], said: str) -> None:
+    if not found:
+        log.error("The plugins of %s can't be used, since looking for them failed: %s", *files, said)
+    for document in found:
+        write_json(files[Path(document["location"])], document)
+
+
+def _run(executable: Path, jars: Sequence[Path], locations: list[Path]) -> tuple[list[dict[str, Any]], str]:
+    with tempfile.TemporaryDirectory(prefix="penstock-discovery-") as scratch:
+        out = Path(scratch, "found.json")
+        command = [str(executable), *_JVM_OPTIONS, "-cp", os.pathsep.join(map(str, jars)), "penstock.host.Discovery"]
+        try:
+            done = subprocess.run(
+                [*command, str(out), *map(str, locations)],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=SCAN_SECONDS,
+                check=False,
+                cwd=scratch,
+            )
+        except subprocess.TimeoutExpired:
+            return [], f"it took longer than {SCAN_SECONDS:g} s"
+        except OSError as error:
+            raise EmbeddedError(f"{executable} can't be started: {error.strerror}") from error
+        if not out.is_file():
+            last = "\n".join((done.stderr + done.stdout).strip().splitlines()[-10:])
+            return [], f"its JVM ended with exit code {done.returncode}\n{last}".strip()
+        found: list[dict[str, Any]] = orjson.loads(out.read_bytes())
+        return found, ""

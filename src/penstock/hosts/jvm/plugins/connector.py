@@ -1,0 +1,220 @@
+"""Connectors from jars: Python classes whose objects live in the worker's JVM.
+
+``classes.py`` derives one class from these for each Java class. An object that is only asked something makes a
+session for the question; one that is started keeps its session until it is stopped, and starts again in a new JVM if
+its JVM ends. Java: ``WorkerConnector``.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
+
+from penstock.api.config import ConfigDef, ConfigValue
+from penstock.api.connector import (
+    Connector,
+    ConnectorTransactionBoundaries,
+    ExactlyOnceSupport,
+    SinkConnector,
+    SourceConnector,
+)
+from penstock.api.errors import ConnectError, KafkaError
+from penstock.api.sink import SinkTask
+from penstock.api.source import SourceTask
+from penstock.hosts.jvm.errors import HostLost, java_error
+from penstock.hosts.jvm.plugins.catalogue import JavaPlugin
+from penstock.hosts.jvm.plugins.config_def import config_def
+from penstock.hosts.jvm.plugins.control import CALL_SECONDS, ControlJvm, close_later
+from penstock.hosts.jvm.session import Session
+from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
+from penstock.hosts.jvm.tasks.source_task import JavaSourceTask
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+PAUSES_S = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)
+"""Before a connector starts again whose JVM has ended; the last one stays."""
+HEALTHY_S = 300.0
+"""After so long the pauses begin again."""
+_UNSUPPORTED = "java.lang.UnsupportedOperationException"
+
+
+class JavaConnector(Connector):
+    """What is the same for sources and sinks."""
+
+    java_plugin: ClassVar[JavaPlugin]
+    jvm: ClassVar[ControlJvm]
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._session: Session | None = None
+        self._task_class = ""
+        self._wanted = False
+        self._attempt = -1
+
+    @classmethod
+    def version(cls) -> str:
+        return cls.java_plugin.version
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        return config_def(cls.java_plugin.document, cls.jvm)
+
+    @classmethod
+    def _plugin(cls) -> dict[str, Any]:
+        return {"class": cls.java_plugin.name, "version": cls.java_plugin.version}
+
+    # -- questions
+
+    def _ask(self, method: str, args: Mapping[str, Any]) -> Any:
+        with self.jvm.object("connector", self._plugin()) as session:
+            return session.call(f"connector.{method}", args, timeout=CALL_SECONDS).result
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        types = {key["name"]: key["type"] for key in self.java_plugin.document.get("config", ())}
+        return [
+            ConfigValue(
+                each["name"],
+                [each["value"]] if types.get(each["name"]) == "LIST" and each["value"] is not None else each["value"],
+                each["recommended"],
+                each["errors"],
+                each["visible"],
+            )
+            for each in self._ask("validate", {"config": dict(config)})
+        ]
+
+    def _alter(self, config: Mapping[str, str], offsets: Sequence[Any]) -> bool:
+        try:
+            return bool(self._ask("alterOffsets", {"config": dict(config), "offsets": offsets}))
+        except KafkaError as error:
+            if error.java_name != _UNSUPPORTED:
+                raise
+            problem = "because it doesn't support external modification of offsets"
+            raise ConnectError(f"Failed to modify offsets for connector {config.get('name')} {problem}") from error
+
+    # -- its life
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._wanted = True
+        self._start(dict(config))
+
+    def _start(self, config: dict[str, str]) -> None:
+        name = config.get("name", "")
+        session = self.jvm.open(
+            name,
+            f"connector-thread-{name}",
+            {
+                "connector.reconfigure": lambda args, payload: self.context.request_task_reconfiguration(),
+                "connector.raise": lambda args, payload: self.context.raise_error(java_error(args)),
+                "connector.offsets": lambda args, payload: self._offsets(args),
+            },
+        )
+        with self._lock:
+            self._session = session
+        try:
+            session.call("connector.create", self._plugin())
+            session.call("connector.start", {"name": name, "config": config})
+        except HostLost as lost:
+            self._session = None
+            raise ConnectError(f"Connector {name} has ended its JVM while it started: {lost}") from lost
+        threading.Thread(target=self._watch, args=(session, config), name=f"watch-{name}", daemon=True).start()
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        with self._lock:
+            session = self._session
+        if session is None:
+            raise ConnectError("The connector is being started again, since its JVM has ended")
+        try:
+            found = session.call("connector.taskConfigs", {"most": max_tasks}).result
+        except HostLost as lost:
+            raise ConnectError(
+                f"The connector's JVM has ended while it made its tasks' configurations: {lost}"
+            ) from lost
+        self._task_class = found["class"]
+        configs: list[dict[str, str]] = found["configs"]
+        return configs
+
+    def stop(self) -> None:
+        with self._lock:
+            self._wanted, session, self._session = False, self._session, None
+        if session is None:
+            return
+        try:
+            session.call("connector.stop")
+        except HostLost:
+            pass  # it has stopped
+        finally:
+            close_later(session)
+
+    def _offsets(self, partitions: Any) -> list[Any]:
+        """The committed offset of each source partition; None without one."""
+        known = self.context.source_offsets()  # type: ignore[attr-defined]
+        return [next((offset for place, offset in known if place == asked), None) for asked in partitions]
+
+    # -- when its JVM ends
+
+    def _watch(self, session: Session, config: dict[str, str]) -> None:
+        """Start again when the JVM of this session ends, unless the connector has been stopped."""
+        started = time.monotonic()
+        session.wait_end()
+        if not self._is_wanted(session):
+            return
+        self._attempt = 0 if time.monotonic() - started > HEALTHY_S else self._attempt + 1
+        pause = PAUSES_S[min(self._attempt, len(PAUSES_S) - 1)]
+        log.warning("The JVM of connector %s has ended; it starts again in %g s", config.get("name"), pause)
+        time.sleep(pause)
+        if not self._is_wanted(session):
+            return
+        try:
+            self._start(config)
+        except Exception as error:
+            self.context.raise_error(error)
+        else:
+            self.context.request_task_reconfiguration()
+
+    def _is_wanted(self, session: Session) -> bool:
+        with self._lock:
+            return self._wanted and self._session is session
+
+
+class JavaSourceConnector(JavaConnector, SourceConnector):
+    """Base of source connectors from jars."""
+
+    def task_class(self) -> type[SourceTask]:
+        """By Java's name of it, which is known after ``task_configs``; imported by the name of its base."""
+        return _task_class(JavaSourceTask, self._task_class)
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
+        answer = self._ask("exactlyOnceSupport", {"config": dict(config)})
+        return None if answer is None else ExactlyOnceSupport[answer]
+
+    def can_define_transaction_boundaries(  # type: ignore[override]
+        self, config: Mapping[str, str]
+    ) -> ConnectorTransactionBoundaries | None:
+        answer = self._ask("transactionBoundaries", {"config": dict(config)})
+        return None if answer is None else ConnectorTransactionBoundaries[answer]
+
+    def alter_offsets(
+        self, config: Mapping[str, str], offsets: list[tuple[dict[str, Any] | None, dict[str, Any] | None]]
+    ) -> bool:
+        return self._alter(config, [list(pair) for pair in offsets])
+
+
+class JavaSinkConnector(JavaConnector, SinkConnector):
+    """Base of sink connectors from jars."""
+
+    def task_class(self) -> type[SinkTask]:
+        """By Java's name of it, which is known after ``task_configs``; imported by the name of its base."""
+        return _task_class(JavaSinkTask, self._task_class)
+
+    def alter_offsets(self, config: Mapping[str, str], offsets: dict[tuple[str, int], int | None]) -> bool:
+        return self._alter(config, [[topic, partition, to] for (topic, partition), to in offsets.items()])
+
+
+def _task_class(base: type[T], java_name: str) -> type[T]:
+    names = {"__module__": base.__module__, "__qualname__": base.__qualname__, "java_name": java_name}
+    return type(base.__name__, (base,), names)

@@ -1,0 +1,105 @@
+"""Which folders and files of ``plugin.path`` hold Java plugins, and their checksums.
+
+An entry of ``plugin.path`` is a folder; each jar and each folder with jars or classes in it is one plugin location.
+Java: ``PluginUtils.pluginLocations``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import orjson
+
+from penstock.embedded.home import folder, home, writing
+from penstock.embedded.jars import lock
+
+_ARCHIVES = (".jar", ".zip")
+
+
+def java_locations(plugin_path: Iterable[str]) -> list[Path]:
+    """Those of all entries, each once. What can't be read is not there."""
+    found: dict[Path, None] = {}
+    for entry in plugin_path:
+        path = Path(entry).expanduser().absolute()
+        if path.is_file():
+            candidates = [path]
+        else:
+            try:
+                candidates = sorted(path.iterdir())
+            except OSError:
+                continue
+        found |= dict.fromkeys(each for each in candidates if is_java(each))
+    return list(found)
+
+
+def is_java(path: Path) -> bool:
+    """Whether this file or folder is a location of Java plugins: a jar, or a folder with jars or classes."""
+    if path.is_dir():
+        return next(_java_files(path), None) is not None
+    return path.suffix == ".jar" or (path.suffix == ".zip" and _has_classes(path))
+
+
+def _java_files(location: Path) -> Iterator[Path]:
+    for where, folders, names in os.walk(location, followlinks=True):
+        folders[:] = sorted(each for each in folders if not each.startswith(".") and each != "__pycache__")
+        yield from (Path(where, name) for name in sorted(names) if name.endswith((".jar", ".class")))
+
+
+def _has_classes(archive: Path) -> bool:
+    try:
+        with zipfile.ZipFile(archive) as content:
+            return any(name.endswith(".class") for name in content.namelist())
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
+class Checksums:
+    """SHA-256 of files, each computed once while its size and time stay what they are."""
+
+    def __init__(self) -> None:
+        self._file = home() / "hosts" / "checksums.json"
+        self._known: dict[str, list[int | str]] = {}
+        with contextlib.suppress(OSError, ValueError):
+            self._known = orjson.loads(self._file.read_bytes())
+        self._added: dict[str, list[int | str]] = {}
+
+    def of(self, location: Path) -> str:
+        """One for all jars and classes of a location, and their names in it."""
+        seen = hashlib.sha256()
+        files = [location] if location.is_file() else _java_files(location)
+        for file in files:
+            seen.update(f"{file.relative_to(location)} {self._of_file(file)}\n".encode())
+        return seen.hexdigest()
+
+    def _of_file(self, file: Path) -> str:
+        stat = file.stat()
+        known = self._known.get(str(file))
+        if known is not None and known[:2] == [stat.st_size, stat.st_mtime_ns]:
+            return str(known[2])
+        with file.open("rb") as content:
+            checksum = hashlib.file_digest(content, "sha256").hexdigest()
+        self._added[str(file)] = self._known[str(file)] = [stat.st_size, stat.st_mtime_ns, checksum]
+        return checksum
+
+    def keep(self) -> None:
+        """Write down those that were not known."""
+        if self._added:
+            with lock(folder(self._file.parent) / ".checksums"):
+                merged: Mapping[str, object] = {}
+                with contextlib.suppress(OSError, ValueError):
+                    merged = orjson.loads(self._file.read_bytes())
+                write_json(self._file, {**merged, **self._added})
+            self._added = {}
+
+
+def write_json(file: Path, content: object) -> None:
+    """Whole or not at all, whoever reads it meanwhile."""
+    draft = file.with_name(f".{file.name}-{os.getpid()}")
+    with writing(file):
+        draft.write_bytes(orjson.dumps(content))
+        draft.replace(file)

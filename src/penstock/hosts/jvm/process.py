@@ -1,0 +1,209 @@
+"""Starting a JVM for plugins, or joining one that runs.
+
+JVMs have keys: who needs the JVM of a key starts it under a file lock, or joins it by its socket, from any process of
+this user on this machine. Its folder, which only this user may enter, holds the socket and what it prints. A JVM ends
+some seconds after its last session, so it never outlives the processes that use it for long.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import logging
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from penstock.api.errors import ConnectError
+from penstock.hosts.jvm.errors import HostLost
+from penstock.hosts.jvm.session import Callback, Session
+
+log = logging.getLogger(__name__)
+
+START_SECONDS = 120.0
+ATTEMPTS = 5
+END_SECONDS = 3.0
+"""How long to wait for the exit status of a JVM whose connection has ended."""
+DEFAULT_OPTIONS = ("-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Xshare:auto", "-XX:TieredStopAtLevel=4")
+OUT_OF_MEMORY = 3
+"""The exit code that ``-XX:+ExitOnOutOfMemoryError`` gives."""
+_MAIN = "penstock.host.Main"
+_CURRENT = "current"
+# The shell notes the exit status, which only the parent of a process gets, for all processes that have sessions.
+_NOTED = '"$@"; s=$?; if [ -e ended ]; then rm -rf "$PWD"; else echo $s > exit; fi'
+
+
+class JvmStartError(ConnectError):
+    """The JVM did not start: what it printed last."""
+
+
+@dataclass(frozen=True, slots=True)
+class JvmSpec:
+    """A JVM, and by which key to find it."""
+
+    key: str
+    java: Path
+    """The executable."""
+    class_path: Sequence[Path]
+    options: Sequence[str] = ()
+    """Of Java, after the defaults."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What ``Host.settings()`` gives."""
+
+    def folder(self) -> Path:
+        """Of all JVMs of this key; one with other options, jars or settings is another one."""
+        parts = [self.key, str(self.java), *map(str, self.class_path), *self.options]
+        text = "\n".join([*parts, json.dumps(self.settings, sort_keys=True)])
+        return base_folder() / hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def open_session(spec: JvmSpec, about: Mapping[str, Any], callbacks: Mapping[str, Callback] | None = None) -> Session:
+    """A session with the JVM of this spec, which is started if it does not run. Raises JvmStartError."""
+    folder = spec.folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for _ in range(ATTEMPTS):
+        with _lock(folder / "lock"):
+            place, connection = _joined(folder) or _start(spec, folder)
+        try:
+            return Session(connection, about, callbacks or {}, _end_of(place))
+        except HostLost:
+            connection.close()  # it was about to end
+            with _lock(folder / "lock"):
+                _forget(folder, place)
+    raise JvmStartError(f"The JVM of {about.get('name', spec.key)} ends each time it has started")
+
+
+def base_folder() -> Path:
+    """Where the folders of this user's JVMs are; the path is short, since that of a socket may have 108 bytes."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    base = Path(runtime if runtime and os.access(runtime, os.W_OK) else "/tmp") / f"penstock-jvm-{os.getuid()}"
+    base.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = base.lstat()
+    if found.st_uid != os.getuid() or found.st_mode & 0o077 or not base.is_dir():
+        raise JvmStartError(f"{base} must be a folder of this user that nobody else may enter")
+    return base
+
+
+@contextlib.contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _joined(folder: Path) -> tuple[Path, socket.socket] | None:
+    try:
+        place = folder / (folder / _CURRENT).read_text()
+    except OSError:
+        return None
+    connection = _connected(place)
+    return None if connection is None else (place, connection)
+
+
+def _connected(place: Path) -> socket.socket | None:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(str(place / "socket"))
+    except OSError:
+        connection.close()
+        return None
+    return connection
+
+
+def _forget(folder: Path, place: Path) -> None:
+    with contextlib.suppress(OSError):
+        if (folder / _CURRENT).read_text() == place.name:
+            (folder / _CURRENT).unlink()
+
+
+def _start(spec: JvmSpec, folder: Path) -> tuple[Path, socket.socket]:
+    """Called with the lock held."""
+    for old in folder.iterdir():
+        if (old / "exit").exists():
+            shutil.rmtree(old, ignore_errors=True)
+    place = Path(tempfile.mkdtemp(prefix="", dir=folder))
+    (place / "settings.json").write_text(json.dumps(spec.settings))
+    command = [
+        str(spec.java),
+        *DEFAULT_OPTIONS,
+        f"-XX:ErrorFile={place / 'crash.log'}",
+        *spec.options,
+        "-cp",
+        os.pathsep.join(map(str, spec.class_path)),
+        _MAIN,
+        "--socket",
+        str(place / "socket"),
+        "--settings",
+        str(place / "settings.json"),
+    ]
+    with (place / "output.log").open("wb") as output:
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", _NOTED, "sh", *command],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd=place,
+            start_new_session=True,  # a signal to the group of the process that happens to start it is not meant for it
+        )
+    threading.Thread(target=process.wait, name="jvm-wait", daemon=True).start()
+    deadline = time.monotonic() + START_SECONDS
+    while (connection := _connected(place)) is None:
+        if process.poll() is not None or time.monotonic() > deadline:
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+            said = _last_lines(place)
+            shutil.rmtree(place, ignore_errors=True)
+            raise JvmStartError(f"A JVM for plugins could not be started: {said or 'it said nothing'}")
+        time.sleep(0.01)
+    (folder / _CURRENT).write_text(place.name)
+    return place, connection
+
+
+def _last_lines(place: Path) -> str:
+    try:
+        return "\n".join((place / "output.log").read_text(errors="replace").splitlines()[-20:])
+    except OSError:
+        return ""
+
+
+def _end_of(place: Path) -> Callable[[], tuple[str, bool]]:
+    return lambda: how_ended(place)
+
+
+def how_ended(place: Path) -> tuple[str, bool]:
+    """Why a JVM has ended whose connection is closed, and whether by itself."""
+    deadline = time.monotonic() + END_SECONDS
+    while True:
+        try:
+            code = int((place / "exit").read_text())
+            break
+        except (OSError, ValueError):
+            if time.monotonic() > deadline:
+                return "The JVM of the plugin is gone", False
+            time.sleep(0.02)
+    if code == OUT_OF_MEMORY and "java.lang.OutOfMemoryError" in _last_lines(place):
+        return "The JVM of the plugin ran out of memory (penstock.java.opts sets its heap)", True
+    if code <= 128:
+        return f"The JVM of the plugin exited with code {code}", True
+    name = _signal(code - 128)
+    if (place / "crash.log").exists() or name in ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE"):
+        return f"The JVM of the plugin crashed with {name}", True
+    return f"The JVM of the plugin was killed by {name}", False
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,311 @@
+"""A batch whose records are in the JVM: only what the pipeline itself needs of them is here.
+
+It behaves as any batch. Topics, partitions, timestamps and origins are here; keys, values and headers are fetched when
+somebody reads them. Columns that are replaced (``with_``) are kept here, and sent to the JVM when a step there needs
+them. ``remote`` sends the records of an ordinary batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Self
+
+from penstock.api.batch import NO_HEADERS, Batch, SinkOrigin, SourceOrigin
+from penstock.api.columns import Late, Table
+from penstock.api.record import Header
+from penstock.api.schema import Schema
+from penstock.hosts.jvm.codec.decode import Decoder
+from penstock.hosts.jvm.codec.encode import Encoder
+from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
+
+PARTS = ("key", "value", "headers")
+"""What is in the JVM only, until somebody reads it."""
+EVERYTHING = ("topics", "partitions", "timestamps", *PARTS)
+_COLUMNS = {"keys": "key_column", "values": "value_column", "timestamps": "timestamp_column"}
+_OWN = {
+    "topics": "topics",
+    "partitions": "partitions",
+    "timestamps": "timestamp_column",
+}
+_PART_COLUMNS = {
+    "key": ("key_schemas", "key_column"),
+    "value": ("value_schemas", "value_column"),
+    "headers": ("headers",),
+}
+
+
+class Handle:
+    """A batch in the JVM, which forgets it when nobody here refers to it any more."""
+
+    __slots__ = ("_jvm", "number")
+
+    def __init__(self, jvm: TaskJvm, number: int) -> None:
+        self._jvm, self.number = jvm, number
+
+    def __del__(self) -> None:
+        self._jvm.free(self.number)
+
+
+class RemoteBatch(Batch):
+    __slots__ = ("_absent", "_columns", "_handle", "_jvm", "_n", "_replaced", "_rows")
+
+    _jvm: TaskJvm
+    _handle: Handle
+    _rows: Sequence[int] | None
+    _columns: dict[str, Any]
+    _replaced: frozenset[str]
+    _absent: frozenset[str]
+    _n: int
+
+    def __init__(
+        self,
+        jvm: TaskJvm,
+        handle: Handle,
+        rows: Sequence[int] | None,
+        columns: dict[str, Any],
+        replaced: frozenset[str] = frozenset(),
+        absent: Collection[str] = (),
+    ) -> None:
+        """``columns`` are those that are here, by the names of a batch's fields, the four of ``_OWN`` and ``origin``
+        among them. ``replaced``: those of ``EVERYTHING`` that are different from the JVM's. ``absent``: key or headers
+        if no record has any.
+        """
+        for name, value in (
+            ("_jvm", jvm),
+            ("_handle", handle),
+            ("_rows", rows),
+            ("_columns", columns),
+            ("_replaced", replaced),
+            ("_absent", frozenset(absent)),
+            ("_n", len(columns["topics"])),
+        ):
+            object.__setattr__(self, name, value)
+
+    # -- columns
+
+    topics = property(lambda self: self._columns["topics"])
+    partitions = property(lambda self: self._columns["partitions"])
+    timestamp_column = property(lambda self: self._columns["timestamp_column"])
+    origin = property(lambda self: self._columns["origin"])
+    key_schemas = property(lambda self: self._column("key", "key_schemas"))
+    key_column = property(lambda self: self._column("key", "key_column"))
+    value_schemas = property(lambda self: self._column("value", "value_schemas"))
+    value_column = property(lambda self: self._column("value", "value_column"))
+    headers = property(lambda self: self._column("headers", "headers"))
+
+    def __len__(self) -> int:
+        return self._n
+
+    def _column(self, part: str, name: str) -> Any:
+        if name not in self._columns:
+            if part in self._absent:
+                nothing = NO_HEADERS if part == "headers" else None
+                for column in _PART_COLUMNS[part]:
+                    self._columns.setdefault(column, [nothing] * self._n)
+            else:
+                self._fetch(part)
+        return self._columns[name]
+
+    def _fetch(self, part: str) -> None:
+        args = {"input": self._place(), "what": [part], "free": self._jvm.take_free()}
+        reply = self._jvm.session.call("batch.columns", args, lane=self._jvm.lane)
+        self._jvm.schemas.learn(reply.result["schemas"])
+        decoder = Decoder(reply.payload, self._jvm.schemas.get)
+        if part == "headers":
+            self._columns["headers"] = _headers(decoder)
+            return
+        schemas = decoder.schema_column()
+        self._columns.setdefault(f"{part}_schemas", schemas)
+        self._columns.setdefault(f"{part}_column", decoder.columns(schemas))
+
+    def _place(self) -> dict[str, Any]:
+        place: dict[str, Any] = {"batch": self._handle.number}
+        if self._rows is not None:
+            place["rows"] = list(self._rows)
+        return place
+
+    # -- as any batch
+
+    def with_(self, **columns: Any) -> Self:
+        named = {_COLUMNS.get(name, name): column for name, column in columns.items()}
+        replaced = {part for part, names in _PART_COLUMNS.items() if any(name in named for name in names)}
+        replaced |= {part for part, name in _OWN.items() if name in named}
+        return type(self)(
+            self._jvm,
+            self._handle,
+            self._rows,
+            {**self._columns, **named},
+            self._replaced | replaced,
+            self._absent,
+        )
+
+    def select(self, rows: Sequence[int]) -> Batch:
+        chosen = list(rows)
+        columns = {
+            name: column.select(chosen) if hasattr(column, "select") else _rows(column, chosen)
+            for name, column in self._columns.items()
+            if column is not None
+        }
+        columns.setdefault("origin", None)
+        places = chosen if self._rows is None else [self._rows[i] for i in chosen]
+        return type(self)(self._jvm, self._handle, places, columns, self._replaced, self._absent)
+
+    def _concat(self, batches: Sequence[Batch]) -> Batch:
+        if not all(isinstance(each, RemoteBatch) and each._jvm is self._jvm and not each._replaced for each in batches):
+            return super()._concat(batches)
+        parts = [each._place() for each in batches if isinstance(each, RemoteBatch)]
+        args = {"parts": parts, "free": self._jvm.take_free()}
+        reply = self._jvm.session.call("batch.concat", args, lane=self._jvm.lane)
+        own = {name: [e for each in batches for e in _list(getattr(each, name))] for name in _OWN.values()}
+        columns = {**own, "origin": self._joined_origin(batches)}
+        absent = frozenset.intersection(*[each._absent for each in batches if isinstance(each, RemoteBatch)])
+        return type(self)(self._jvm, Handle(self._jvm, reply.result["batch"]), None, columns, frozenset(), absent)
+
+    # -- as the input of a call
+
+    def input(self, needed: Collection[str]) -> tuple[dict[str, Any], list[bytes]]:
+        """Of these columns those that have been replaced are sent along."""
+        place = self._place()
+        replaced = [name for name in EVERYTHING if name in self._replaced and name in needed]
+        if not replaced:
+            return place, []
+        encoder = Encoder(self._jvm.schemas.number)
+        _encode(self, replaced, encoder)
+        return {**place, "set": replaced, "schemas": self._jvm.schemas.take_descriptions()}, encoder.parts
+
+    @property
+    def anchor(self) -> Handle:
+        """As long as somebody refers to it the JVM keeps the records."""
+        return self._handle
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether any record has a key, or a schema of one."""
+        return "key" not in self._absent or "key" in self._replaced
+
+    @property
+    def whole(self) -> bool:
+        """Whether the JVM has all of it as it is here."""
+        return not self._replaced
+
+
+def input_of(jvm: TaskJvm, batch: Batch, needed: Collection[str] = EVERYTHING) -> tuple[dict[str, Any], list[bytes]]:
+    """A batch as the member ``input`` of a call's arguments, and the call's payload."""
+    if isinstance(batch, RemoteBatch) and batch._jvm is jvm:
+        return batch.input(needed)
+    encoder = Encoder(jvm.schemas.number)
+    sent: dict[str, Any] = {"n": len(batch), "kind": "source", "set": [*EVERYTHING]}
+    _encode(batch, EVERYTHING, encoder)
+    match batch.origin:
+        case SinkOrigin() as origin:
+            sent["kind"] = "sink"
+            sent["set"] += ["original topics", "original partitions", "offsets", "timestamp types"]
+            for column in (origin.topics, origin.partitions, origin.offsets, origin.timestamp_types):
+                encoder.column(None, column)
+        case SourceOrigin(partitions, offsets):
+            sent |= {"source_partitions": list(partitions), "source_offsets": list(offsets)}
+            sent["source_partition_rows"] = list(range(len(batch)))
+            if len(partitions) and partitions.count(partitions[0]) == len(partitions):
+                sent |= {"source_partitions": [partitions[0]], "source_partition_rows": [0] * len(batch)}
+    return {**sent, "schemas": jvm.schemas.take_descriptions()}, encoder.parts
+
+
+def remote(jvm: TaskJvm, batch: Batch) -> RemoteBatch:
+    """The batch, its records being in the JVM as they are here, where they stay, too."""
+    if isinstance(batch, RemoteBatch) and batch._jvm is jvm and batch.whole:
+        return batch
+    input, payload = input_of(jvm, batch)
+    reply = jvm.session.call("batch.put", {"input": input, "free": jvm.take_free()}, payload, lane=jvm.lane)
+    made = after(jvm, batch, reply.result)
+    made._columns.update((name, getattr(batch, name)) for names in _PART_COLUMNS.values() for name in names)
+    return made
+
+
+def after(jvm: TaskJvm, before: Batch, result: dict[str, Any]) -> RemoteBatch:
+    """The batch that a step in the JVM has made of another."""
+    columns: dict[str, Any]
+    dropped = set(result.get("dropped", ()))
+    if dropped:
+        rows = [i for i in range(len(before)) if i not in dropped]
+        columns = {
+            "topics": _rows(before.topics, rows),
+            "partitions": _rows(before.partitions, rows),
+            "timestamp_column": _rows(before.timestamp_column, rows),
+            "origin": None if before.origin is None else before.origin.select(rows),
+        }
+    else:
+        columns = {name: getattr(before, name) for name in (*_OWN.values(), "origin")}
+    return RemoteBatch(
+        jvm,
+        Handle(jvm, result["batch"]),
+        None,
+        {**columns, **_described(result)},
+        absent=result["absent"],
+    )
+
+
+def received(jvm: TaskJvm, result: dict[str, Any], origin: SourceOrigin | SinkOrigin | None) -> RemoteBatch:
+    """A batch that began in the JVM."""
+    n = result["n"]
+    columns = {"partitions": [None] * n, "timestamp_column": [None] * n, **_described(result), "origin": origin}
+    return RemoteBatch(jvm, Handle(jvm, result["batch"]), None, columns, absent=result["absent"])
+
+
+def _described(result: dict[str, Any]) -> dict[str, Any]:
+    columns: dict[str, Any] = {}
+    if "topics" in result:
+        names, rows = result["topics"]["names"], result["topics"].get("rows")
+        columns["topics"] = names * result["n"] if rows is None else [names[row] for row in rows]
+    if "partitions" in result:
+        columns["partitions"] = result["partitions"]
+    if "timestamps" in result:
+        columns["timestamp_column"] = result["timestamps"]
+    return columns
+
+
+def _encode(batch: Batch, columns: Collection[str], encoder: Encoder) -> None:
+    for name in columns:
+        match name:
+            case "key":
+                _encode_part(encoder, batch.key_schemas, batch.key_column)
+            case "value":
+                _encode_part(encoder, batch.value_schemas, batch.value_column)
+            case "headers":
+                _encode_headers(encoder, batch.headers)
+            case _:
+                encoder.column(None, getattr(batch, name))
+
+
+def _encode_part(encoder: Encoder, schemas: list[Schema | None], values: list[Any] | Table) -> None:
+    encoder.schema_column(schemas)
+    encoder.columns(schemas, values)
+
+
+def _encode_headers(encoder: Encoder, rows: Sequence[Any]) -> None:
+    """Headers, or pairs of names and bytes as they were fetched."""
+    headers = [header for row in rows for header in row]
+    schemas = [header[1] if len(header) == 3 else None for header in headers]
+    encoder.column(None, list(map(len, rows)))
+    encoder.column(None, [header[0] for header in headers])
+    _encode_part(encoder, schemas, [header[-1] for header in headers])
+
+
+def _headers(decoder: Decoder) -> list[tuple[Header, ...]]:
+    counts, names = decoder.plain(), decoder.plain()
+    schemas = decoder.schema_column()
+    return header_rows(counts, map(Header, names, schemas, decoder.columns(schemas)))
+
+
+def header_rows(counts: list[int], headers: Iterator[Header]) -> list[tuple[Header, ...]]:
+    """The headers of all records, divided into so many of each."""
+    return [tuple([next(headers) for _ in range(count)]) if count else NO_HEADERS for count in counts]
+
+
+def _rows(column: Any, rows: Sequence[int]) -> Any:
+    if isinstance(column, Late):
+        return Late(lambda: _rows(column.get(), rows))
+    return [column[i] for i in rows]
+
+
+def _list(column: Any) -> list[Any]:
+    return column.get() if isinstance(column, Late) else column

@@ -1,0 +1,229 @@
+"""A source task of a jar, as the pipeline's loop knows source tasks; Java: ``SourceTasks``.
+
+``poll`` does not wait longer than a moment for the plugin's own ``poll``, which may block for long: meanwhile offsets
+are committed, as in Java Connect, where another thread does that. The records that it returns stay in the JVM.
+
+While a batch is sent the plugin is polled for the next one, no further. A plugin that overrides ``commit`` is not: it
+may commit what it has returned so far, which must have been sent then.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self, overload
+
+from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.columns import SelectedRows
+from penstock.api.source import SourceTask
+from penstock.hosts.jvm.errors import java_error
+from penstock.hosts.jvm.session import Pending
+from penstock.hosts.jvm.tasks.remote_batch import RemoteBatch, input_of, received
+from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS = 0.1
+STOP_SECONDS = 1.0
+"""How long a poll may go on after the task was asked to stop, before the plugin's ``stop`` is called beside it."""
+CLOSE_SECONDS = 10.0
+TASK_CLASS = "task.class"
+
+
+class JavaSourceTask(SourceTask):
+    """Making one makes the plugin's task in the JVM, and gives an object whose class overrides ``commit`` and
+    ``commit_records`` only if the plugin's does.
+    """
+
+    def __new__(cls) -> JavaSourceTask:
+        jvm = TaskJvm.current()
+        jvm.session.on("source.offsets", lambda args, _: made.context.offset_reader.offsets(args["partitions"]))
+        args = {
+            "connector": jvm.connector_config["connector.class"],
+            "connector_version": jvm.connector_config.get("connector.plugin.version"),
+            "task": jvm.task_config[TASK_CLASS],
+        }
+        overrides = jvm.session.call("source.create", args).result
+        made: JavaSourceTask = object.__new__(_CLASSES[overrides["commit"], overrides["commitRecord"]])
+        return made
+
+    def __init__(self) -> None:
+        self._jvm = TaskJvm.current()
+        self._polling: Pending | None = None
+        self._poll_lock = threading.Lock()
+        self._polls_ahead = type(self).commit is SourceTask.commit
+        self._stopping = False
+        self._stopped = threading.Event()
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._jvm.before_close.append(self._await_stop)
+        self._jvm.lane = "records"
+        transactions = self.context.transaction is not None
+        self._jvm.session.call("source.start", {"config": dict(config), "transactions": transactions})
+
+    def poll(self) -> Batch | None:
+        with self._poll_lock:
+            if self._polling is None:
+                if self._stopping:
+                    return None
+                self._polling = self._begin_poll()
+            polling = self._polling
+        try:
+            reply = polling.wait(POLL_SECONDS)
+        except BaseException:
+            self._polling = None
+            raise
+        if reply is None:
+            return None
+        batch = self._received(reply.result) if "batch" in reply.result else None
+        with self._poll_lock:
+            ahead = batch is not None and self._polls_ahead and not self._stopping
+            self._polling = self._begin_poll() if ahead else None
+        self._end_transactions(reply.result, batch)
+        return batch
+
+    @property
+    def polled(self) -> bool:
+        """Whether the next ``poll`` returns at once what the plugin has returned already."""
+        return (polling := self._polling) is not None and polling.succeeded
+
+    def _begin_poll(self) -> Pending:
+        return self._jvm.session.begin("source.poll", {"free": self._jvm.take_free()}, aside=True)
+
+    def idle(self) -> float:
+        return 0.0
+
+    def _received(self, result: dict[str, Any]) -> RemoteBatch:
+        n, distinct = result["n"], [each or {} for each in result["source_partitions"]]
+        rows = result.get("source_partition_rows")
+        partitions = distinct * n if rows is None else [distinct[row] for row in rows]
+        known = dict(zip(result["last"], result["last_offsets"], strict=True))
+        stored = _Stored(self._jvm, known)
+        batch = received(self._jvm, result, SourceOrigin(partitions, _Offsets(stored, range(n))))
+        stored.batch = batch.anchor
+        return batch
+
+    def _end_transactions(self, result: dict[str, Any], batch: Batch | None) -> None:
+        transaction: Any = self.context.transaction
+        if transaction is None:
+            return
+        if batch is not None and result["ends"]:
+            transaction.end_after(batch, [(row, end == "abort") for row, end in result["ends"]])
+        if result["commit"]:
+            transaction.commit_transaction()
+        if result["abort"]:
+            transaction.abort_transaction()
+
+    def stop(self) -> None:
+        """Called once; from another thread than ``poll``, perhaps while the plugin's own blocks."""
+        try:
+            with self._poll_lock:
+                self._stopping = True
+            lane = "task"
+            if (polling := self._polling) is not None and not polling.done.wait(STOP_SECONDS):
+                lane = "stop"
+            if not self._jvm.session.gone:
+                self._jvm.session.call("source.stop", lane=lane)
+        finally:
+            self._stopped.set()
+
+    def _await_stop(self) -> None:
+        if not self._stopped.wait(CLOSE_SECONDS):
+            log.warning("The task's stop() has not returned after %.0f s; its threads are interrupted", CLOSE_SECONDS)
+
+
+class _Commits(JavaSourceTask):
+    def commit(self) -> None:
+        self._jvm.session.call("source.commit", lane="commit")
+
+
+class _Acknowledges(JavaSourceTask):
+    def commit_records(
+        self, batch: Batch, topics: Sequence[str], partitions: Sequence[int], offsets: Sequence[int]
+    ) -> None:
+        self.commit_records_at(batch, topics, partitions, offsets, None)
+
+    def commit_records_at(
+        self,
+        batch: Batch,
+        topics: Sequence[str],
+        partitions: Sequence[int],
+        offsets: Sequence[int],
+        timestamps: Sequence[int] | None,
+    ) -> None:
+        """``commit_records`` with the timestamps of the messages; None for records that were not sent."""
+        place, payload = input_of(self._jvm, batch, ())
+        args = {
+            "input": place,
+            "free": self._jvm.take_free(),
+            "sent": timestamps is not None,
+            "topics": list(topics),
+            "partitions": list(partitions),
+            "offsets": list(offsets),
+            "timestamps": timestamps or [],
+        }
+        for failure in self._jvm.session.call("source.commitRecords", args, payload, lane="commit").result:
+            log.error("Exception thrown while calling task.commitRecord()", exc_info=java_error(failure))
+
+
+class _CommitsAndAcknowledges(_Commits, _Acknowledges):
+    pass
+
+
+_CLASSES: dict[tuple[bool, bool], type[JavaSourceTask]] = {
+    (False, False): JavaSourceTask,
+    (True, False): _Commits,
+    (False, True): _Acknowledges,
+    (True, True): _CommitsAndAcknowledges,
+}
+
+
+class _Offsets(SelectedRows[dict[str, Any]]):
+    """The source offsets of a batch in the JVM: the last of each source partition are here, the others are fetched
+    together when one of them is read.
+    """
+
+    __slots__ = ("_stored",)
+
+    def __init__(self, stored: _Stored, rows: Sequence[int]) -> None:
+        self._stored, self.rows = stored, rows
+
+    def select(self, rows: Sequence[int]) -> Self:
+        return type(self)(self._stored, [self.rows[row] for row in rows])
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, row: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, row: int | slice) -> Any:
+        if isinstance(row, slice):
+            return [self._stored.get(each) for each in self.rows[row]]
+        return self._stored.get(self.rows[row])
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return map(self._stored.get, self.rows)
+
+
+class _Stored:
+    """What is known of a batch's offsets. ``batch``: as polled, which must stay in the JVM as long as this does."""
+
+    __slots__ = ("_jvm", "_known", "batch")
+
+    batch: Any
+
+    def __init__(self, jvm: TaskJvm, known: dict[int, dict[str, Any]]) -> None:
+        self._jvm, self._known = jvm, known
+
+    def get(self, row: int) -> dict[str, Any]:
+        if row not in self._known:
+            self._fetch()
+        return self._known[row]
+
+    def _fetch(self) -> None:
+        args = {"input": {"batch": self.batch.number}, "free": self._jvm.take_free()}
+        found = self._jvm.session.call("batch.offsets", args, lane=self._jvm.lane).result
+        self._known = {**dict(enumerate(found)), **self._known}

@@ -1,0 +1,158 @@
+"""The JVM of one run of a task: found when the first Java plugin of the task needs it, left when the task has ended."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from penstock.api.errors import ConnectError
+from penstock.hosts.jvm.class_path import class_path
+from penstock.hosts.jvm.codec.schema_table import SchemaTable
+from penstock.hosts.jvm.logs import level_name, levels
+from penstock.hosts.jvm.plugins.catalogue import find, java_executable
+from penstock.hosts.jvm.process import JvmSpec, open_session
+from penstock.hosts.jvm.session import Session
+
+log = logging.getLogger(__name__)
+
+OPTIONS = "penstock.java.opts"
+PROCESS = "penstock.java.process"
+HOME = "penstock.java.home"
+_HEAP = {False: "-Xmx1g", True: "-Xmx2g"}
+"""The largest heap of the JVM of one connector, and of that of a whole worker, which has the heap of Java Connect."""
+
+_current: ContextVar[TaskJvm | None] = ContextVar("task_jvm", default=None)
+
+
+_open: list[TaskJvm] = []
+"""Those of this process that have a session."""
+
+
+def level_changed(name: str, level: int) -> None:
+    """Called when the level of a logger of this process has been set: it holds in its JVMs, too."""
+    for jvm in _open:
+        jvm.session.begin("host.levels", {name: level_name(level)}, lane="levels")
+
+
+@dataclass(slots=True, eq=False)
+class TaskJvm:
+    """The configurations are those of a ``TaskSpec``; ``catalogue`` gives the file that discovery has written."""
+
+    connector: str
+    task: int
+    task_config: Mapping[str, str]
+    connector_config: Mapping[str, str]
+    worker_config: Mapping[str, str]
+    catalogue: Callable[[], Path | None]
+    schemas: SchemaTable = field(default_factory=SchemaTable)
+    before_close: list[Callable[[], None]] = field(default_factory=list)
+    lane: str = "task"
+    """Where records are processed: a source that is polled meanwhile needs another lane than its own."""
+    _session: Session | None = None
+    _free: list[int] = field(default_factory=list)
+
+    @staticmethod
+    def present() -> TaskJvm | None:
+        """``current``, or None."""
+        return _current.get()
+
+    @staticmethod
+    def current() -> TaskJvm:
+        """That of the task that is being made in this thread. Raises ConnectError outside of a task."""
+        found = TaskJvm.present()
+        if found is None:
+            raise ConnectError("A Java plugin can only be used in a task")
+        return found
+
+    @property
+    def session(self) -> Session:
+        """Opened at the first use. Raises ConnectError if no JVM can be started."""
+        if self._session is None:
+            name = f"{self.connector}|task-{self.task}"
+            thread = f"task-thread-{self.connector}-{self.task}"
+            about = {"name": name, "only": name, "thread": thread, "connector": self.connector, "task": self.task}
+            self._session = open_session(self._spec(), about)
+            self._session.call("host.levels", levels())
+            _open.append(self)
+        return self._session
+
+    @property
+    def opened(self) -> bool:
+        return self._session is not None
+
+    def free(self, batch: int) -> None:
+        """Forget a batch in the JVM; the next call carries the request. Any thread may call this."""
+        self._free.append(batch)
+
+    def take_free(self) -> list[int]:
+        taken = self._free
+        if taken:
+            self._free = []
+        return taken
+
+    def close(self) -> None:
+        if self._session is not None:
+            if self in _open:
+                _open.remove(self)
+            for each in self.before_close:
+                each()
+            self._session.close()
+
+    def _spec(self) -> JvmSpec:
+        shared = self._setting(PROCESS, "connector") == "worker"
+        worker = hashlib.sha256(json.dumps(dict(self.worker_config), sort_keys=True).encode()).hexdigest()[:16]
+        catalogue = self.catalogue()
+        return JvmSpec(
+            key=worker if shared else f"{worker}/{self.connector}",
+            java=java_executable(self.worker_config.get(HOME)),
+            class_path=class_path(),
+            options=[_HEAP[shared], *shlex.split(self._setting(OPTIONS, ""))],
+            settings={} if catalogue is None else {"catalogue": str(catalogue)},
+        )
+
+    def _setting(self, name: str, default: str) -> str:
+        return self.connector_config.get(name) or self.worker_config.get(name) or default
+
+
+class Run(Protocol):
+    """What must be known of a run of a task; a ``TaskSpec`` has it."""
+
+    @property
+    def connector(self) -> str: ...
+    @property
+    def task(self) -> int: ...
+    @property
+    def config(self) -> Mapping[str, str]: ...
+    @property
+    def connector_config(self) -> Mapping[str, str]: ...
+    @property
+    def worker_config(self) -> Mapping[str, str]: ...
+    @property
+    def plugin_path(self) -> Sequence[str]: ...
+
+
+@contextmanager
+def task_jvm(run: Run) -> Iterator[TaskJvm]:
+    """Inside, plugins find the run's JVM by ``TaskJvm.current``; it starts when one needs it, and is closed in the
+    end.
+    """
+
+    def catalogue() -> Path | None:
+        found = find(run.plugin_path, run.worker_config.get(HOME))
+        return None if found is None else found.file
+
+    jvm = TaskJvm(run.connector, run.task, run.config, run.connector_config, run.worker_config, catalogue)
+    token = _current.set(jvm)
+    try:
+        yield jvm
+    finally:
+        _current.reset(token)
+        jvm.close()

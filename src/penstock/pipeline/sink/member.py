@@ -1,0 +1,63 @@
+"""The member of a consumer group that a sink task is, for plugins that look behind the API (Iceberg's sink does).
+
+Such a plugin commits the group's offsets in a transaction of its own, for which it needs the generation and the id of
+the member that reads the records.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer
+from confluent_kafka import TopicPartition as ClientPartition
+
+from penstock.api.errors import KafkaError
+from penstock.api.sink import TopicPartition
+from penstock.pipeline.sink.partitions import SECONDS, names
+
+_SERIALIZED = b"CGMDv2:"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMetadata:
+    """Java: ``ConsumerGroupMetadata``. ``generation`` is -1 and ``member`` empty outside of a group."""
+
+    group: str
+    generation: int
+    member: str
+    instance: str | None
+
+    @classmethod
+    def parse(cls, serialized: bytes) -> GroupMetadata:
+        """Of librdkafka's ``rd_kafka_consumer_group_metadata_write``. Raises KafkaError for another format."""
+        start = len(_SERIALIZED) + 4
+        parts = serialized[start:].split(b"\0", 2)
+        if not serialized.startswith(_SERIALIZED) or len(parts) != 3 or not parts[2]:
+            raise KafkaError("librdkafka's metadata of the consumer group are in an unknown format")
+        (generation,) = struct.unpack("=i", serialized[len(_SERIALIZED) : start])
+        group, member = parts[0].decode(), parts[1].decode()
+        is_null, instance = parts[2][0], parts[2][1:].rstrip(b"\0").decode()
+        return cls(group, generation, member, None if is_null else instance)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMember:
+    """Any thread may call it."""
+
+    client: Consumer
+    positions: Callable[[], Mapping[TopicPartition, int]]
+    """The offset of the next record to be read of each partition."""
+
+    def metadata(self) -> GroupMetadata:
+        return GroupMetadata.parse(bytes(self.client.consumer_group_metadata()))
+
+    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, tuple[int, str] | None]:
+        """The group's offset of each, with its metadata; None if there is none.
+
+        Raises KafkaException if the brokers do not answer.
+        """
+        found = self.client.committed([ClientPartition(*each) for each in partitions], timeout=SECONDS)
+        offsets = [(each.offset, each.metadata or "") if each.offset >= 0 else None for each in found]
+        return dict(zip(names(found), offsets, strict=True))

@@ -1,0 +1,60 @@
+"""What a plugin that commits its group's offsets itself can learn of the group's member."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.api.errors import KafkaError
+from penstock.api.record import SinkRecord
+from penstock.api.sink import SinkTask, TopicPartition
+from penstock.pipeline.sink.member import GroupMember, GroupMetadata
+from support.kafka.client import Kafka
+from support.tasks.runs import TaskRun, eventually
+
+
+@pytest.mark.parametrize(
+    ("serialized", "expected"),
+    [
+        (b"CGMDv2:\xff\xff\xff\xffabc\x00\x00\x01", GroupMetadata("abc", -1, "", None)),
+        (b"CGMDv2:\xff\xff\xff\xffabc\x00\x00\x00inst\x00", GroupMetadata("abc", -1, "", "inst")),
+        (b"CGMDv2:\x03\x00\x00\x00connect-x\x00m-1\x00\x01", GroupMetadata("connect-x", 3, "m-1", None)),
+    ],
+)
+def test_metadata_as_librdkafka_writes_them(serialized: bytes, expected: GroupMetadata) -> None:
+    assert GroupMetadata.parse(serialized) == expected
+
+
+@pytest.mark.parametrize("serialized", [b"", b"CGMDv3:\x03\x00\x00\x00g\x00m\x00\x01", b"CGMDv2:\x03\x00\x00\x00g"])
+def test_metadata_in_another_format_are_refused(serialized: bytes) -> None:
+    with pytest.raises(KafkaError, match="unknown format"):
+        GroupMetadata.parse(serialized)
+
+
+class _Looks(SinkTask):
+    """Looks at its member with each record."""
+
+    seen: list[tuple[GroupMetadata, object, int]]
+
+    def put(self, records: list[SinkRecord]) -> None:  # type: ignore[override]
+        member: GroupMember = self.context.member  # type: ignore[attr-defined]
+        for record in records:
+            partition = TopicPartition(record.topic, record.partition or 0)
+            self.seen.append(
+                (member.metadata(), member.committed([partition])[partition], member.positions()[partition])
+            )
+
+
+@pytest.mark.integration
+def test_the_member_is_that_of_the_group_and_knows_where_it_is(kafka: Kafka, bootstrap: str, topic: str) -> None:
+    kafka.produce(topic, [b"1"])
+    looks = type("Looks", (_Looks,), {"seen": [], "__module__": __name__})
+    with TaskRun(looks, bootstrap, {"topics": topic}, worker={"offset.flush.interval.ms": "200"}) as run:
+        group = f"connect-{run.spec.connector}"
+        eventually(lambda: run.host.reported.get("offset-commit-completion-total"))
+        kafka.produce(topic, [b"2"])
+        eventually(lambda: len(looks.seen) == 2)  # type: ignore[attr-defined]
+    (_, _, first), (metadata, committed, second) = looks.seen  # type: ignore[attr-defined]
+    assert metadata.group == group
+    assert metadata.member.startswith(f"connector-consumer-{run.spec.connector}-0-")
+    assert metadata.generation >= 1
+    assert (first, committed, second) == (1, (1, ""), 2)
