@@ -26,6 +26,7 @@ appender.c.layout.pattern=[%d] %p %m (%c)%n
 
 class JavaWorker(WorkerProcess):
     start_seconds = 240.0
+    options: tuple[str, ...] = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
     def __init__(self, bootstrap: str, folder: Path, **settings: str) -> None:
         port, _ = ports(0)
@@ -36,7 +37,7 @@ class JavaWorker(WorkerProcess):
         logging = self.folder / "log4j2.properties"
         logging.write_text(LOGGING)
         return [
-            *(str(java().executable), "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+            *(str(java().executable), *self.options),
             f"-Dlog4j2.configurationFile={logging}",
             *("-cp", os.pathsep.join(map(str, listed(JARS) + jars("kafka")))),
             *("org.apache.kafka.connect.cli.ConnectDistributed", str(properties)),

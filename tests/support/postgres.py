@@ -25,10 +25,11 @@ def binaries() -> Path | None:
 
 
 class Postgres:
-    """One server on a free port. ``stop`` and ``start`` it again; its tables stay."""
+    """One server on a free port. ``stop`` and ``start`` it again; its tables stay. ``settings`` are PostgreSQL's."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **settings: str) -> None:
         self._data = folder / "data"
+        self._settings = [part for key, value in settings.items() for part in ("-c", f"{key}={value}")]
         self._server: subprocess.Popen[bytes] | None = None
         # It does not run as root.
         self._as = {"user": "postgres", "group": "postgres"} if os.geteuid() == 0 else {}
@@ -39,14 +40,14 @@ class Postgres:
         self._run("initdb", "-D", str(self._data), "-U", USER, "-A", "trust", "--no-sync")
 
     @classmethod
-    def make(cls) -> Postgres:
+    def make(cls, **settings: str) -> Postgres:
         """In a folder that its own user can reach."""
-        return cls(Path(tempfile.mkdtemp(prefix="penstock-postgres-", dir="/tmp")))
+        return cls(Path(tempfile.mkdtemp(prefix="penstock-postgres-", dir="/tmp")), **settings)
 
     def start(self) -> None:
         folder = binaries()
         assert folder is not None
-        options = ("-h", LOOPBACK, "-p", str(self.port), "-k", str(self._data), "-F")
+        options = ("-h", LOOPBACK, "-p", str(self.port), "-k", str(self._data), "-F", *self._settings)
         self._server = subprocess.Popen(
             [folder / "postgres", "-D", str(self._data), *options],
             stdout=subprocess.DEVNULL,
@@ -71,11 +72,15 @@ class Postgres:
         shutil.rmtree(self._data.parent, ignore_errors=True)
 
     def rows(self, sql: str) -> list[list[str]]:
-        said = self._run(
-            *("psql", "-h", LOOPBACK, "-p", str(self.port), "-U", USER, "-d", "postgres"),
-            *("-qAt", "-F", "\t", "-c", sql),
-        )
+        said = self._run(*self._psql(), "-F", "\t", "-c", sql)
         return [line.split("\t") for line in said.splitlines()]
+
+    def execute(self, script: str) -> None:
+        """Statements that may be many; those that no transaction of the script holds together are one each."""
+        self._run(*self._psql(), "-v", "ON_ERROR_STOP=1", "-f", "-", said=script)
+
+    def _psql(self) -> tuple[str, ...]:
+        return ("psql", "-h", LOOPBACK, "-p", str(self.port), "-U", USER, "-d", "postgres", "-qAt")
 
     def _answers(self) -> bool:
         try:
@@ -83,11 +88,12 @@ class Postgres:
         except subprocess.CalledProcessError:
             return False
 
-    def _run(self, name: str, *arguments: str) -> str:
+    def _run(self, name: str, *arguments: str, said: str = "") -> str:
         folder = binaries()
         assert folder is not None
         done = subprocess.run(
             [folder / name, *arguments],
+            input=said,
             capture_output=True,
             text=True,
             check=True,

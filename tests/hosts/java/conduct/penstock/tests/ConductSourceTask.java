@@ -1,0 +1,98 @@
+package penstock.tests;
+
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.connect.data.Schema;
+import org.apache.kafka.connect.source.SourceRecord;
+import org.apache.kafka.connect.source.SourceTask;
+import org.apache.kafka.connect.source.TransactionContext;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** Produces the numbers from 0 on, as text, with the number as key; the offset is the next number. */
+public final class ConductSourceTask extends SourceTask {
+    private Conduct conduct = new Conduct(Map.of());
+    private String topic;
+    private Map<String, String> partition;
+    private long next;
+    private long records;
+    private int batch;
+    private int partitions;
+    private int every;
+    private boolean odd;
+    private long abortAt;
+    private volatile boolean stopping;
+
+    @Override
+    public String version() {
+        return "1.2.3";
+    }
+
+    @Override
+    public void start(Map<String, String> props) {
+        conduct = new Conduct(props);
+        topic = props.get("topic");
+        partition = Map.of("task", props.get("task"));
+        records = Long.parseLong(props.getOrDefault("records", "100"));
+        batch = Integer.parseInt(props.getOrDefault("batch", "10"));
+        partitions = Integer.parseInt(props.getOrDefault("partitions", "-1"));
+        odd = Boolean.parseBoolean(props.get("odd.offsets"));
+        every = Integer.parseInt(props.getOrDefault("transaction.every", "0"));
+        abortAt = Long.parseLong(props.getOrDefault("abort.at", "-1"));
+        Map<String, Object> offset = context.offsetStorageReader().offset(partition);
+        next = offset == null ? 0 : (Long) offset.get("next");
+        conduct.at("start", "from " + next + " in " + Thread.currentThread().getName());
+    }
+
+    @Override
+    public List<SourceRecord> poll() throws InterruptedException {
+        conduct.at("poll", next);
+        if (next >= records) {
+            Thread.sleep(100);
+            return null;
+        }
+        List<SourceRecord> polled = new ArrayList<>();
+        for (int i = 0; i < batch && next < records; i++) {
+            String text = Long.toString(next);
+            Integer kafkaPartition = partitions < 0 ? null : (int) (next % partitions);
+            next++;
+            SourceRecord made = new SourceRecord(partition, odd ? Map.of("next", new Object()) : Map.of("next", next), topic, kafkaPartition,
+                Schema.STRING_SCHEMA, text, Schema.STRING_SCHEMA, text);
+            bound(made);
+            polled.add(made);
+        }
+        return polled;
+    }
+
+    private void bound(SourceRecord made) {
+        TransactionContext transactions = context.transactionContext();
+        if (transactions == null || every == 0) {
+            return;
+        }
+        if (next - 1 == abortAt) {
+            abortAt = -1;
+            conduct.note("abort", next - 1);
+            transactions.abortTransaction(made);
+        } else if (next % every == 0 || next == records) {
+            transactions.commitTransaction(made);
+        }
+    }
+
+    @Override
+    public void commit() {
+        conduct.at("commit");
+    }
+
+    @Override
+    public void commitRecord(SourceRecord made, RecordMetadata metadata) {
+        String where = metadata == null ? "nowhere" : metadata.topic() + "-" + metadata.partition() + "@" + metadata.offset();
+        conduct.at("commitRecord", made.value() + " " + where);
+    }
+
+    @Override
+    public void stop() {
+        stopping = true;
+        conduct.at("stop");
+    }
+}

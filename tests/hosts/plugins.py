@@ -1,0 +1,67 @@
+"""Folders for ``plugin.path``: the small Java plugins of these tests, and real ones in pinned versions.
+
+The small ones are compiled from ``java/``, a folder each: ``conduct`` (connectors that do as their configuration says:
+throw, exit, hang, leak threads …), ``chain`` (a transform, a predicate, a converter), ``everything`` (all of Connect's
+types), ``library1`` and ``library2`` (one class in two versions).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+
+from penstock.embedded.archives import Archive, unpacked
+from penstock.embedded.home import EmbeddedError
+from penstock.embedded.jars import jars
+from penstock.hosts.jvm.build import jar_of
+from support.jars import listed
+from support.machine import missing
+
+HERE = Path(__file__).parent
+POSTGRES = Archive(
+    "660673cbabd2f269da21409208ebd0f0d9977bd92e824fc9daa272f240e88e51",
+    *("io.debezium", "debezium-connector-postgres", "3.7.0.Final", "plugin"),
+    title="Debezium's source for PostgreSQL (5 MB)",
+)
+JDBC = Archive(
+    "c23af8d416f0f801ffb0271b1a8fd9b5360ff8d66b0dd650e066bb56ecfddc05",
+    *("io.debezium", "debezium-connector-jdbc", "3.6.0.Final", "plugin"),
+    title="Debezium's JDBC sink (58 MB)",
+)
+
+
+def hadoop() -> list[Path]:
+    """PySpark's, which Iceberg's catalogue of folders needs."""
+    pyspark = importlib.util.find_spec("pyspark")
+    assert pyspark is not None
+    assert pyspark.origin is not None
+    return sorted((Path(pyspark.origin).parent / "jars").glob("hadoop-client-*.jar"))
+
+
+REAL: dict[str, Callable[[], list[Path]]] = {
+    "connect-file": lambda: listed(HERE / "jars" / "connect-file.jars"),
+    "connect-mirror": lambda: listed(HERE / "jars" / "connect-mirror.jars"),
+    "debezium-postgres": lambda: sorted(unpacked(POSTGRES).rglob("*.jar")),
+    "debezium-jdbc": lambda: sorted(unpacked(JDBC).rglob("*.jar")),
+    "iceberg": lambda: listed(HERE / "jars" / "iceberg.jars") + hadoop(),
+    "mongo": lambda: listed(HERE / "jars" / "mongo.jars"),
+}
+
+
+def plugin_path(folder: Path, *names: str) -> str:
+    """A value for ``plugin.path``: ``folder``, with these plugins in it. Skips the test if one can't be had."""
+    for name in names:
+        try:
+            found = REAL[name]() if name in REAL else jars("connect")
+        except EmbeddedError as error:
+            missing(f"no jars for this test: {error}")
+        if name not in REAL:
+            found = [jar_of(HERE / "java" / name, f"test-{name}", found)]
+        plugin = folder / name
+        plugin.mkdir(parents=True, exist_ok=True)
+        for jar in found:
+            link = plugin / jar.name
+            if not link.exists():
+                link.symlink_to(jar)
+    return str(folder)

@@ -1,0 +1,103 @@
+"""A JVM for plugins: it is started once and joined, its errors are Java's, and its death is noticed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+import uuid
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+
+import psutil
+import pytest
+
+from penstock.api.errors import KafkaError
+from penstock.hosts.jvm.errors import HostLost
+from penstock.hosts.jvm.process import JvmSpec, JvmStartError, open_session
+from penstock.hosts.jvm.tasks.task_jvm import task_jvm
+
+from .conftest import OpenSession
+
+
+def test_sessions_of_one_key_share_a_jvm_that_ends_after_the_last(open_sessions: OpenSession) -> None:
+    first = open_sessions(thread="task-thread-x-0")
+    second = open_sessions()
+    assert first.pid == second.pid
+    assert second.call("host.about").result["sessions"] == 2
+    first.close()
+    assert second.call("host.about").result["sessions"] == 1
+    second.close()
+    _await_end(first.pid)
+
+
+def test_the_errors_of_java_keep_their_class_message_and_trace(open_sessions: OpenSession) -> None:
+    with pytest.raises(KafkaError, match="There is no method nothing") as caught:
+        open_sessions().call("nothing")
+    assert type(caught.value).java_name == "java.lang.IllegalArgumentException"
+    assert caught.value.java_trace.startswith(  # type: ignore[attr-defined]
+        "java.lang.IllegalArgumentException: There is no method nothing\n\tat penstock.host.Session"
+    )
+
+
+def test_a_killed_jvm_is_lost_for_all_who_wait_and_started_again(open_sessions: OpenSession) -> None:
+    session = open_sessions()
+    reasons: list[HostLost] = []
+
+    def wait() -> None:
+        try:
+            while True:
+                session.call("host.about")
+        except HostLost as lost:
+            reasons.append(lost)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    os.kill(session.pid, signal.SIGKILL)
+    waiting.join(60)
+    assert [(str(lost), lost.by_itself) for lost in reasons] == [("The JVM of the plugin was killed by SIGKILL", False)]
+    with pytest.raises(HostLost):
+        session.call("host.about")
+    assert open_sessions().pid != session.pid
+
+
+def test_a_jvm_that_does_not_start_says_why(jvm_spec: JvmSpec) -> None:
+    with pytest.raises(JvmStartError, match="Unrecognized VM option 'NoSuchThing'"):
+        open_session(replace(jvm_spec, options=("-XX:+NoSuchThing",)), {})
+
+
+@pytest.mark.parametrize(("process", "heap", "shared"), [("connector", "-Xmx1g", False), ("worker", "-Xmx2g", True)])
+def test_a_jvm_is_of_a_connector_or_of_the_worker(process: str, heap: str, shared: bool) -> None:
+    worker = {"penstock.java.process": process, "test": uuid.uuid4().hex}
+    with ExitStack() as stack:
+
+        def pid(connector: str, task: int) -> int:
+            return stack.enter_context(task_jvm(Run(connector, task, worker))).session.pid
+
+        one, same, other = pid("one", 0), pid("one", 1), pid("other", 0)
+        assert heap in psutil.Process(one).cmdline()
+        assert (one == same, one == other) == (True, shared)
+        os.kill(one, signal.SIGKILL)
+        assert (pid("one", 2) != one, pid("other", 1) == other) == (True, not shared)
+
+
+@dataclass
+class Run:
+    connector: str
+    task: int
+    worker_config: dict[str, str]
+    config: dict[str, str] = field(default_factory=dict)
+    connector_config: dict[str, str] = field(default_factory=dict)
+    plugin_path: tuple[str, ...] = ()
+
+
+def _await_end(pid: int) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"process {pid} has not ended")

@@ -1,0 +1,253 @@
+"""Sink tasks of jars, through the loop that all sinks run in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hosts.plugins import plugin_path
+from penstock.api.record import SinkRecord
+from penstock.hosts.jvm.plugins.catalogue import find
+from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
+from support.kafka.client import Kafka, Record
+from support.tasks.runs import TaskRun, eventually
+
+pytestmark = pytest.mark.integration
+
+CONDUCT = {"connector.class": "penstock.tests.ConductSink", "task.class": "penstock.tests.ConductSinkTask"}
+FUNCTION = "penstock.transforms.PythonFunction"
+ONE_JVM = {"penstock.java.process": "worker"}
+"""All tasks of these tests are in one JVM, which saves the time of its start."""
+
+
+class Sinks:
+    """Runs the sink of these tests; ``written`` and ``journal`` are what it has written down."""
+
+    def __init__(self, bootstrap: str, folder: Path, path: str) -> None:
+        self._bootstrap, self._folder, self._path = bootstrap, folder, path
+
+    def run(self, topic: str, worker: dict[str, str] | None = None, **config: str) -> TaskRun:
+        own = {key.replace("__", "."): value for key, value in config.items()}
+        files = {"file": str(self._folder / "written"), "journal": str(self._folder / "journal")}
+        settings = {**ONE_JVM, **(worker or {})}
+        config = {**CONDUCT, **files, "topics": topic, **own}
+        return TaskRun(JavaSinkTask, self._bootstrap, config, settings, plugin_path=(self._path,))
+
+    @property
+    def written(self) -> list[str]:
+        return self._lines("written")
+
+    @property
+    def journal(self) -> list[str]:
+        return self._lines("journal")
+
+    def calls(self, name: str) -> list[str]:
+        """What the journal says of the calls of this method."""
+        return [line[len(name) :].strip() for line in self.journal if line.split(" ")[0] == name]
+
+    def _lines(self, name: str) -> list[str]:
+        file = self._folder / name
+        return file.read_text().splitlines() if file.exists() else []
+
+
+@pytest.fixture(scope="module")
+def plugins(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = plugin_path(tmp_path_factory.mktemp("plugins"), "conduct", "everything")
+    assert find((path,), None) is not None  # so that no test waits for discovery
+    return path
+
+
+@pytest.fixture
+def sinks(bootstrap: str, tmp_path: Path, plugins: str) -> Sinks:
+    return Sinks(bootstrap, tmp_path, plugins)
+
+
+@pytest.fixture
+def topic(kafka: Kafka) -> str:
+    return kafka.create_topic()
+
+
+def values(lines: list[str]) -> list[str]:
+    return [line.split(" ", 1)[1] for line in lines]
+
+
+def test_the_life_of_a_task(sinks: Sinks, kafka: Kafka, topic: str) -> None:
+    kafka.produce(topic, ["a", "b"])
+    with sinks.run(topic) as run:
+        eventually(lambda: sinks.written == [f"{topic}-0@0 a", f"{topic}-0@1 b"])
+        eventually(lambda: any("offset=2" in each for each in sinks.calls("flush")))
+        group = f"connect-{run.connector}"
+        eventually(lambda: kafka.committed(group) == {(topic, 0): 2})
+        assert sinks.calls("start") == [f"assigned [] in task-thread-{run.connector}-0"]
+        assert "task.class" in sinks.calls("configs")[0]
+        assert sinks.calls("open") == [f"[{topic}-0] of [{topic}-0]"]
+        eventually(lambda: "put.nothing" in sinks.journal)
+        assert run.host.topics == [topic]
+    assert [line.split(" ")[0] for line in sinks.journal[-3:]] == ["flush", "close", "stop"]
+
+
+def test_what_it_does_not_commit_is_read_again(sinks: Sinks, kafka: Kafka, topic: str) -> None:
+    kafka.produce(topic, ["a"])
+    for _ in range(2):
+        with sinks.run(topic, flush__commits="false", name="same", **{"consumer.override.group.id": f"g-{topic}"}):
+            before = len(sinks.written)
+            eventually(lambda: len(sinks.written) > before)  # noqa: B023
+    assert values(sinks.written) == ["a", "a"]
+
+
+def test_a_rewind(sinks: Sinks, kafka: Kafka, topic: str) -> None:
+    kafka.produce(topic, ["a", "b", "c"])
+    with sinks.run(topic, rewind__once__at="1"):
+        eventually(lambda: len(sinks.written) > 3 and values(sinks.written)[-1:] == ["c"])
+    assert values(sinks.written)[-3:] == ["a", "b", "c"]
+
+
+def test_a_retry_waits_as_long_as_the_task_says(sinks: Sinks, kafka: Kafka, topic: str) -> None:
+    kafka.produce(topic, ["a"])
+    retriable = "throw org.apache.kafka.connect.errors.RetriableException not yet"
+    with sinks.run(topic, timeout__ms="300", **{"at.put@1": retriable, "at.put@2": retriable}):
+        eventually(lambda: values(sinks.written) == ["a"])
+    assert sinks.calls("put") == ["1", "1", "1"]
+
+
+def test_a_pause_and_a_commit_that_the_task_asks_for(sinks: Sinks, kafka: Kafka, topic: str) -> None:
+    kafka.produce(topic, ["a", "pause", "b"])
+    never = {"offset.flush.interval.ms": "600000"}
+    with sinks.run(topic, never, pause__at="pause", commit__at="c", **{"consumer.override.max.poll.records": "1"}):
+        eventually(lambda: values(sinks.written) == ["a", "pause", "b"])
+        assert sinks.calls("resume")
+        kafka.produce(topic, ["c"])
+        eventually(lambda: any("offset=4" in each for each in sinks.calls("flush")))
+
+
+def test_an_errant_record_arrives_in_the_queue_as_it_was_read(sinks: Sinks, kafka: Kafka, topic: str) -> None:
+    queue = f"{topic}-dlq"
+    kafka.produce(topic, ["a", Record(b"bad", b"k", headers=(("h", b"\x01"),)), "c"])
+    config = {
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": queue,
+        "errors.deadletterqueue.topic.replication.factor": "1",
+        "errors.deadletterqueue.context.headers.enable": "true",
+        "transforms": "cast",
+        "transforms.cast.type": "org.apache.kafka.connect.transforms.HoistField$Value",
+        "transforms.cast.field": "text",
+        "errant": "Struct{text=bad}",
+    }
+    with sinks.run(topic, **config):
+        eventually(lambda: values(sinks.written)[-1:] == ["Struct{text=c}"])
+        eventually(lambda: queue in kafka.topics())
+        eventually(lambda: kafka.values(queue))
+    (letter,) = kafka.read_all(queue)
+    headers = dict(letter.headers)
+    assert (letter.key, letter.value, headers["h"]) == (b"k", b"bad", b"\x01")
+    prefix = "__connect.errors."
+    assert headers[f"{prefix}topic"] == topic.encode()
+    assert headers[f"{prefix}offset"] == b"1"
+    assert headers[f"{prefix}stage"] == b"TASK_PUT"
+    assert headers[f"{prefix}exception.class.name"] == b"java.lang.IllegalArgumentException"
+    assert headers[f"{prefix}exception.message"] == b"I do not like Struct{text=bad}"
+    assert b"at penstock.tests.ConductSinkTask.take(ConductSinkTask.java:" in (
+        headers[f"{prefix}exception.stacktrace"] or b""
+    )
+
+
+def test_an_errant_record_ends_the_task_unless_it_is_tolerated(sinks: Sinks, kafka: Kafka, topic: str) -> None:
+    kafka.produce(topic, ["bad"])
+    failure = sinks.run(topic, errant="bad", errors__log__enable="true").failure()
+    assert "Tolerance exceeded in error handler" in failure
+
+
+def test_what_plugins_look_for_behind_the_api(sinks: Sinks, kafka: Kafka, topic: str) -> None:
+    kafka.produce(topic, ["a"])
+    with sinks.run(topic) as run:
+        eventually(lambda: any("offset=1" in each for each in sinks.calls("flush")))
+        group = f"connect-{run.connector}"
+        eventually(lambda: kafka.committed(group) == {(topic, 0): 1})
+        kafka.produce(topic, ["internals"])
+        eventually(lambda: sinks.calls("committed"))
+        assert sinks.calls("record") == ["org.apache.kafka.connect.runtime.InternalSinkRecord"]
+        assert sinks.calls("original") == [f"{topic}-0@1 internals"]
+        assert sinks.calls("context") == ["org.apache.kafka.connect.runtime.WorkerSinkTaskContext"]
+        (found,) = sinks.calls("group")
+        assert re.fullmatch(rf"{group} [1-9]\d* connector-consumer-{run.connector}-0-[-0-9a-f]+", found)
+        assert sinks.calls("assignment") == [f"[{topic}-0]"]
+        assert sinks.calls("position") == ["2"]
+        (committed,) = sinks.calls("committed")
+        assert "offset=1" in committed
+
+
+@pytest.mark.parametrize("place", ["start", "open", "put", "close", "stop", "flush"])
+def test_what_a_method_throws(sinks: Sinks, kafka: Kafka, topic: str, place: str) -> None:
+    kafka.produce(topic, ["a"])
+    deed = {f"at.{place}": "throw java.lang.IllegalStateException on purpose"}
+    run = sinks.run(topic, **deed)
+    if place in ("stop", "flush"):  # logged, as in Java
+        with run:
+            eventually(lambda: values(sinks.written)[:1] == ["a"])
+            if place == "flush":
+                eventually(lambda: len(sinks.calls("flush")) > 1)
+        return
+    if place == "close":
+        eventually(lambda: sinks.written)
+        run.control.stop()
+    failure = run.failure()
+    assert "java.lang.IllegalStateException: on purpose" in failure
+    assert f"at penstock.tests.ConductSinkTask.{place}(ConductSinkTask.java:" in failure
+    assert "Caused by: java.lang.IllegalStateException: the cause of it" in failure
+    if place == "put":
+        head = (
+            "org.apache.kafka.connect.errors.ConnectException: Exiting WorkerSinkTask due to unrecoverable exception."
+        )
+        assert failure.startswith(head)
+
+
+DETAILED = (
+    '{"schema":{"type":"struct","name":"s","version":2,"optional":false,"fields":['
+    '{"field":"d","type":"bytes","name":"org.apache.kafka.connect.data.Decimal","version":1,'
+    '"parameters":{"scale":"2"},"optional":true},'
+    '{"field":"t","type":"int64","name":"org.apache.kafka.connect.data.Timestamp","version":1,"optional":false},'
+    '{"field":"i","type":"int16","optional":false,"default":5,"doc":"a number"},'
+    '{"field":"m","type":"map","keys":{"type":"string"},"values":{"type":"int32","optional":true}}]},'
+    '"payload":{"d":"AZA=","t":1700000000000,"i":7,"m":{"a":1,"b":null}}}'
+)
+
+
+def same(record: SinkRecord) -> SinkRecord:
+    """A transform here, for which records leave the JVM."""
+    return replace(record, headers=record.headers)
+
+
+@pytest.mark.parametrize("here", [False, True], ids=["all in the JVM", "with a step here"])
+def test_schemas_arrive_with_all_details(
+    bootstrap: str, kafka: Kafka, topic: str, tmp_path: Path, plugins: str, here: bool
+) -> None:
+    kafka.produce(topic, [Record(DETAILED, b"key", headers=(("n", b"12"), ("s", b"text"))), Record(None, b"gone")])
+    own = {"transforms": "mine", "transforms.mine.type": FUNCTION, "transforms.mine.function": f"{__name__}:same"}
+    config = {
+        "connector.class": "penstock.tests.everything.DescribingSink",
+        "task.class": "penstock.tests.everything.DescribingSink$DescribingTask",
+        "topics": topic,
+        "file": str(tmp_path / "out"),
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        **(own if here else {}),
+    }
+    with TaskRun(JavaSinkTask, bootstrap, config, ONE_JVM, plugin_path=(plugins,)):
+        eventually(lambda: (tmp_path / "out").exists())
+    first, second = (tmp_path / "out").read_text().splitlines()
+    assert "value struct:s#2(" in first
+    assert "d bytes?:org.apache.kafka.connect.data.Decimal#1{scale=2};" in first
+    assert "i int16/a number=Short:5;" in first
+    assert "Struct{d=BigDecimal:4.00,t=Date:1700000000000,i=Short:7,m=map{String:a=Integer:1, String:b=null},}" in first
+    assert "header n int8 Byte:12 header s string String:text" in first
+    assert f"{topic}-0@1 of {topic}-0@1 CreateTime" in second
+    assert second.endswith("value - null")
+
+
+def test_null_instead_of_offsets_ends_the_task(sinks: Sinks, kafka: Kafka, topic: str) -> None:
+    kafka.produce(topic, ["a"])
+    assert (
+        "The task's preCommit has returned null instead of offsets" in sinks.run(topic, commit__null="true").failure()
+    )

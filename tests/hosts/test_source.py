@@ -1,0 +1,268 @@
+"""Source tasks of jars, through the loop that all sources run in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.api.batch import Batch
+from penstock.hosts.jvm.errors import HostLost
+from penstock.hosts.jvm.tasks.source_task import JavaSourceTask
+from support.kafka.client import Kafka
+from support.tasks.runs import JSON, TaskRun, eventually
+
+from .plugins import plugin_path
+
+pytestmark = pytest.mark.integration
+
+FILE = {
+    "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
+    "task.class": "org.apache.kafka.connect.file.FileStreamSourceTask",
+}
+
+
+@pytest.fixture
+def topic(kafka: Kafka) -> str:
+    return kafka.create_topic()
+
+
+@pytest.fixture
+def offsets_topic(kafka: Kafka) -> str:
+    return kafka.create_topic(config={"cleanup.policy": "compact"})
+
+
+def lines(file: Path, *values: str) -> None:
+    with file.open("a") as out:
+        out.write("".join(f"{value}\n" for value in values))
+
+
+def stored(kafka: Kafka, topic: str) -> list[tuple[bytes | None, bytes | None]]:
+    return [(r.key, r.value) for r in kafka.read_all(topic)]
+
+
+@pytest.fixture
+def file_source(bootstrap: str, tmp_path: Path, topic: str) -> Any:
+    """Runs Kafka's own file source from its jar."""
+    path = plugin_path(tmp_path / "plugins", "connect-file")
+
+    def run(
+        worker: dict[str, str] | None = None,
+        config: dict[str, str] | None = None,
+        task: Any = JavaSourceTask,
+        **spec: Any,
+    ) -> TaskRun:
+        own = {**FILE, "file": str(tmp_path / "in"), "topic": topic, **(config or {})}
+        return TaskRun(task, bootstrap, own, worker, plugin_path=(path,), **spec)
+
+    return run
+
+
+def test_records_and_offsets(file_source: Any, kafka: Kafka, tmp_path: Path, topic: str, offsets_topic: str) -> None:
+    lines(tmp_path / "in", "one", "two")
+    with file_source(offsets_topic=offsets_topic) as run:
+        eventually(lambda: kafka.values(topic) == [b"one", b"two"])
+        key = f'["{run.connector}",{{"filename":"{tmp_path / "in"}"}}]'.encode()
+        eventually(lambda: stored(kafka, offsets_topic) == [(key, b'{"position":8}')])
+        assert run.host.topics == [topic]
+        assert run.host.states == ["running"]
+        lines(tmp_path / "in", "three")
+        eventually(lambda: len(kafka.values(topic)) == 3)
+    assert stored(kafka, offsets_topic)[-1] == (key, b'{"position":14}')
+
+
+def test_it_continues_at_its_offset(file_source: Any, kafka: Kafka, tmp_path: Path, topic: str) -> None:
+    lines(tmp_path / "in", "one", "two")
+    with file_source(offsets=(({"filename": str(tmp_path / "in")}, {"position": 4}, None),)):
+        eventually(lambda: kafka.values(topic))
+    assert kafka.values(topic) == [b"two"]
+
+
+def test_what_was_polled_ahead_is_sent_before_the_end(
+    file_source: Any, kafka: Kafka, tmp_path: Path, topic: str
+) -> None:
+    long = [digit * 600 for digit in "123"]  # it reads 1024 characters at a time
+    lines(tmp_path / "in", *long)
+
+    class Stopping(JavaSourceTask):
+        """Stops when the plugin has been polled for the batch after the first."""
+
+        def __new__(cls) -> JavaSourceTask:
+            task = JavaSourceTask()
+            poll = task.poll
+
+            def poll_and_stop() -> Batch | None:
+                batch = poll()
+                if batch is not None and not run.control.stopping:
+                    eventually(lambda: task.polled)
+                    run.control.stop()
+                return batch
+
+            task.poll = poll_and_stop  # type: ignore[method-assign]
+            return task
+
+    run = file_source(config={"batch.size": "1"}, task=Stopping)
+    with run:
+        run.join()
+    assert kafka.values(topic) == [line.encode() for line in long[:2]]
+
+
+def test_stock_steps_run_in_the_jvm_and_python_ones_here(
+    file_source: Any, kafka: Kafka, tmp_path: Path, topic: str
+) -> None:
+    lines(tmp_path / "in", "one", "skip", "two")
+    config = {
+        "transforms": "hoist,drop,insert,cast",
+        "transforms.hoist.type": "org.apache.kafka.connect.transforms.HoistField$Value",
+        "transforms.hoist.field": "line",
+        "transforms.drop.type": "org.apache.kafka.connect.transforms.Filter",
+        "transforms.drop.predicate": "tombstone",
+        "transforms.insert.type": "org.apache.kafka.connect.transforms.InsertField$Value",
+        "transforms.insert.static.field": "n",
+        "transforms.insert.static.value": "7",
+        "transforms.insert.predicate": "named",
+        "transforms.cast.type": "org.apache.kafka.connect.transforms.Cast$Value",
+        "transforms.cast.spec": "n:int32",
+        "predicates": "tombstone,named",
+        "predicates.tombstone.type": "org.apache.kafka.connect.transforms.predicates.RecordIsTombstone",
+        "predicates.named.type": "org.apache.kafka.connect.transforms.predicates.TopicNameMatches",
+        "predicates.named.pattern": f"{topic}.*",
+        "value.converter": JSON,
+        "value.converter.schemas.enable": "false",
+    }
+    with file_source(config=config):
+        eventually(lambda: len(kafka.values(topic)) == 3)
+    assert kafka.values(topic) == [b'{"line":"%s","n":7}' % line for line in (b"one", b"skip", b"two")]
+
+
+CONDUCT = {"connector.class": "penstock.tests.ConductSource", "task.class": "penstock.tests.ConductSourceTask"}
+
+
+@dataclass
+class Conducted:
+    """Runs a source that does what its configuration says, and writes down each call."""
+
+    bootstrap: str
+    topic: str
+    folder: Path
+
+    def __call__(self, config: dict[str, str], worker: dict[str, str] | None = None, **spec: Any) -> TaskRun:
+        own = {**CONDUCT, "topic": self.topic, "task": "0", "journal": str(self.folder / "journal"), **config}
+        path = plugin_path(self.folder / "plugins", "conduct")
+        worker = {"penstock.java.opts": "-Xmx128m", **(worker or {})}
+        return TaskRun(JavaSourceTask, self.bootstrap, own, worker, plugin_path=(path,), **spec)
+
+    def calls(self, place: str) -> list[str]:
+        lines = (self.folder / "journal").read_text().splitlines()
+        return [line.partition(" ")[2] for line in lines if line.partition(" ")[0] == place]
+
+
+@pytest.fixture
+def conduct(bootstrap: str, topic: str, tmp_path: Path) -> Conducted:
+    return Conducted(bootstrap, topic, tmp_path)
+
+
+def test_each_record_is_acknowledged_with_its_place(conduct: Conducted, kafka: Kafka, topic: str) -> None:
+    config = {
+        "records": "4",
+        "transforms": "drop",
+        "transforms.drop.type": "org.apache.kafka.connect.transforms.Filter",
+        "transforms.drop.predicate": "none",
+        "predicates": "none",
+        "predicates.none.type": "org.apache.kafka.connect.transforms.predicates.RecordIsTombstone",
+    }
+    with conduct(config):
+        eventually(lambda: len(conduct.calls("commitRecord")) == 4)
+        eventually(lambda: conduct.calls("commit"))
+    assert conduct.calls("commitRecord") == [f"{i} {topic}-0@{i}" for i in range(4)]
+    assert conduct.calls("start") == [f"from 0 in task-thread-{run_name(conduct)}-0"]
+    assert conduct.calls("stop") == [""]
+
+
+def run_name(conduct: Conducted) -> str:
+    """The connector's name, by that of the thread in which its task started."""
+    return conduct.calls("start")[0].rpartition(" ")[2].removeprefix("task-thread-").removesuffix("-0")
+
+
+def test_a_record_that_was_dropped_is_acknowledged_without_a_place(conduct: Conducted) -> None:
+    config = {
+        "records": "2",
+        "transforms": "drop",
+        "transforms.drop.type": "org.apache.kafka.connect.transforms.Filter",
+    }
+    with conduct(config):
+        eventually(lambda: len(conduct.calls("commitRecord")) >= 2)
+    assert conduct.calls("commitRecord") == ["0 nowhere", "1 nowhere"]
+
+
+def test_the_connector_says_where_transactions_end(
+    conduct: Conducted, kafka: Kafka, topic: str, offsets_topic: str
+) -> None:
+    config = {"records": "20", "transaction.every": "5", "abort.at": "7", "transaction.boundary": "connector"}
+    with conduct(config, exactly_once=True, offsets_topic=offsets_topic):
+        eventually(lambda: kafka.values(topic)[-1:] == [b"19"])
+    # Records 5 to 7 were aborted; those after them came with the transaction that ended with 9.
+    assert kafka.values(topic) == [str(i).encode() for i in range(20) if i not in (5, 6, 7)]
+
+
+def test_a_retriable_error_is_a_poll_without_records(conduct: Conducted, kafka: Kafka, topic: str) -> None:
+    error = "throw org.apache.kafka.connect.errors.RetriableException not now"
+    with conduct({"records": "3", "at.poll@1": error}):
+        eventually(lambda: len(kafka.values(topic)) >= 3)
+    assert kafka.values(topic) == [b"0", b"1", b"2"]
+
+
+def test_the_trace_of_a_failure_is_javas(conduct: Conducted) -> None:
+    run = conduct({"at.poll@1": "throw java.lang.IllegalStateException broken pipes"})
+    first, *rest = run.failure().splitlines()
+    assert first == "java.lang.IllegalStateException: broken pipes"
+    assert rest[-1].startswith("\t... ") or "Caused by: java.lang.IllegalStateException: the cause of it" in rest
+    assert any(line.startswith("\tat penstock.tests.ConductSourceTask.poll(ConductSourceTask.java:") for line in rest)
+
+
+def test_a_poll_that_does_not_return_does_not_keep_the_task_from_ending(conduct: Conducted) -> None:
+    with conduct({"at.poll@1": "hang"}):
+        eventually(lambda: conduct.calls("poll"))
+    assert conduct.calls("stop") == [""]
+
+
+def test_a_jvm_that_ends_is_lost_and_no_failure(conduct: Conducted) -> None:
+    run = conduct({"at.poll@1": "halt 9"})
+    run.join()
+    assert isinstance(run.error, HostLost)
+    assert (str(run.error), run.error.by_itself) == ("The JVM of the plugin exited with code 9", True)
+
+
+def test_a_full_heap_is_named(conduct: Conducted) -> None:
+    run = conduct({"at.poll@1": "memory"})
+    run.join()
+    assert isinstance(run.error, HostLost)
+    expected = "The JVM of the plugin ran out of memory (penstock.java.opts sets its heap)"
+    assert (str(run.error), run.error.by_itself) == (expected, True)
+
+
+def test_threads_that_a_plugin_leaves_behind_end_with_the_jvm(conduct: Conducted, kafka: Kafka, topic: str) -> None:
+    with conduct({"records": "1", "at.poll@1": "leak"}) as first:
+        eventually(lambda: len(kafka.values(topic)) == 1)
+    with conduct({"records": "1"}, connector=first.connector):
+        eventually(lambda: len(kafka.values(topic)) >= 2)
+    assert len(kafka.values(topic)) == 2
+
+
+def test_lines_that_a_plugin_logs_are_lines_of_this_log(conduct: Conducted, caplog: pytest.LogCaptureFixture) -> None:
+    config = {
+        "transforms": "cast",
+        "transforms.cast.type": "org.apache.kafka.connect.transforms.Cast$Value",
+        "transforms.cast.spec": "int32",
+        "value.converter": JSON,
+        "records": "1",
+    }
+    with caplog.at_level("INFO"), conduct(config):
+        eventually(lambda: any(each.startswith("JsonConverterConfig values") for each in caplog.messages))
+    assert any("schemas.enable = " in each for each in caplog.messages)
+
+
+def test_an_odd_offset_ends_the_task_and_does_not_hang_it(conduct: Conducted) -> None:
+    assert "What a plugin has returned can't be written" in conduct({"records": "1", "odd.offsets": "true"}).failure()

@@ -1,0 +1,129 @@
+"""A worker with jars in its ``plugin.path``: from ``/connector-plugins`` to records in a topic."""
+
+from __future__ import annotations
+
+import os
+import signal
+import uuid
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from hosts.plugins import plugin_path
+from support.kafka.client import Kafka, Record
+from support.waiting import until
+from support.worker_process import PLAIN, WorkerProcess
+
+pytestmark = pytest.mark.integration
+
+MARK = f"test.worker={uuid.uuid4().hex}"
+BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
+SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+
+
+@pytest.fixture(scope="module")
+def worker(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("worker")
+    path = plugin_path(folder / "plugins", "connect-file", "connect-mirror", "chain", "conduct")
+    running = WorkerProcess(
+        bootstrap, folder, **{"plugin.path": path, "penstock.java.opts": f"-Xmx256m -D{MARK}"}, **PLAIN
+    )
+    running.start_seconds = 300
+    with running as up:
+        yield up
+
+
+def jvms() -> list[psutil.Process]:
+    """The JVMs of this worker's plugins: its own one, and those of its tasks."""
+    processes = psutil.process_iter(["cmdline"])
+    return [each for each in processes if f"-D{MARK}" in (each.info["cmdline"] or []) and each.name() == "java"]
+
+
+def test_records_of_a_source_from_a_jar(worker: WorkerProcess, kafka: Kafka, tmp_path: Path) -> None:
+    topic = kafka.create_topic()
+    (tmp_path / "in").write_text("one\ntwo\n")
+    config = {"connector.class": SOURCE, "file": str(tmp_path / "in"), "topic": topic, "tasks.max": "1"}
+    assert worker.http.put("/connectors/lines/config", json=config).status_code == 201
+    worker.running("lines")
+    until(lambda: kafka.values(topic) == [b"one", b"two"], "the lines arrive", 120)
+    (task,) = worker.http.get("/connectors/lines/tasks").json()
+    assert task["config"]["task.class"] == "org.apache.kafka.connect.file.FileStreamSourceTask"
+    killed = jvms()
+    assert len(killed) == 2, "one of the connector, and one of its task"
+    for process in killed:
+        os.kill(process.pid, signal.SIGKILL)
+    with (tmp_path / "in").open("a") as file:
+        file.write("three\n")
+    until(lambda: kafka.values(topic)[-1:] == [b"three"], "the task goes on in a new JVM", 120)
+    worker.running("lines")
+    assert worker.http.put("/connectors/lines/config", json={**config, "batch.size": "7"}).status_code == 200
+    until(
+        lambda: worker.http.get("/connectors/lines/tasks").json()[0]["config"].get("batch.size") == "7",
+        "the connector makes new configurations",
+        120,
+    )
+    assert worker.http.delete("/connectors/lines").status_code == 204
+
+
+def test_plugins_are_listed(worker: WorkerProcess) -> None:
+    listed = worker.http.get("/connector-plugins", params={"connectorsOnly": "false"}).json()
+    assert {"class": SOURCE, "type": "source", "version": "4.3.1"} in listed
+    assert [each["class"] for each in listed].count(SOURCE) == 1, "the jar's hides the built-in one"
+    assert "penstock.tests.chain.Mark" in {each["class"] for each in listed}
+    keys = worker.http.get(f"/connector-plugins/{SOURCE}/config").json()
+    assert [key["name"] for key in keys][:3] == ["file", "topic", "batch.size"]
+
+
+def test_a_sink_from_a_jar_writes_records(worker: WorkerProcess, kafka: Kafka, tmp_path: Path) -> None:
+    topic = kafka.create_topic()
+    kafka.produce(topic, ["one", "two"])
+    own = {"topics": topic, "file": str(tmp_path / "out"), "tasks.max": "1"}
+    worker.put("out", **{"connector.class": "penstock.tests.ConductSink", **own})
+    out = tmp_path / "out"
+    expected = f"{topic}-0@0 one\n{topic}-0@1 two\n"
+    until(lambda: out.exists() and len(out.read_text()) >= len(expected), "the sink has written", 200)
+    assert out.read_text() == expected
+    worker.running("out")
+    assert worker.http.delete("/connectors/out").status_code == 204
+
+
+def test_a_mirror_of_apache(worker: WorkerProcess, kafka: Kafka) -> None:
+    """Its connector has clients of its own, and asks for the offsets of its tasks."""
+    topic = kafka.create_topic(partitions=2)
+    sent = [
+        Record(b"one", b"k", 0, headers=(("h", b"\x00\x01"), ("n", None)), timestamp=1_700_000_000_000),
+        Record(None, b"gone", 1, timestamp=1_700_000_000_001),
+        Record(b"", None, 1, timestamp=1_700_000_000_002),
+    ]
+    kafka.produce(topic, sent)
+    bytes_ = dict.fromkeys(("key.converter", "value.converter", "header.converter"), BYTES)
+    bootstrap = {f"{side}.cluster.bootstrap.servers": kafka.bootstrap for side in ("source", "target")}
+    config = {
+        "connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector",
+        "tasks.max": "2",
+        "source.cluster.alias": "a",
+        "target.cluster.alias": "b",
+        "topics": topic,
+        "replication.factor": "1",
+        "offset-syncs.topic.replication.factor": "1",
+        "sync.topic.acls.enabled": "false",
+        "exactly.once.support": "required",
+        "source.consumer.isolation.level": "read_committed",
+        **bootstrap,
+        **bytes_,
+    }
+    worker.put("mirror", **config)
+    until(lambda: f"a.{topic}" in kafka.topics(), "the topic is made", 120)
+    until(lambda: len(kafka.read_all(f"a.{topic}")) == len(sent), "the records arrive", 120)
+    worker.running("mirror", 2)
+    assert [replace(each, offset=-1) for each in kafka.read_all(f"a.{topic}")] == sent
+    worker.http.post("/connectors/mirror/restart?includeTasks=true").raise_for_status()
+    kafka.produce(topic, [Record(b"later", None, 0)])
+    until(lambda: kafka.values(f"a.{topic}") == [b"one", b"later", None, b""], "it goes on", 120)
+    offsets = worker.get("/connectors/mirror/offsets")["offsets"]
+    places = {(each["partition"]["partition"], each["offset"]["offset"]) for each in offsets}
+    assert places == {(0, 1), (1, 1)}
+    assert worker.http.delete("/connectors/mirror").status_code == 204
