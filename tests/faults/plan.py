@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 PROCESSES = ("worker", "driver", "java", "daemon", "task")
 """Of whom a victim may be; all but the first belong to a worker's Spark."""
+WITH_JARS = (*PROCESSES, "jvm")
+"""Where connectors are jars: a JVM of plugins too, the worker's or a connector's."""
 
 KINDS = {
     "kill": "SIGKILL to a process of a worker",
@@ -30,7 +32,7 @@ class Fault:
     pause: float
     seconds: float
     process: str
-    """Of whom the victim is, see PROCESSES."""
+    """Of whom the victim is, see PROCESSES and WITH_JARS."""
     choice: float
     """Which one of them: from 0 to 1."""
 
@@ -47,6 +49,7 @@ class Plan:
     """How long a process of a worker is frozen, at least and at most."""
     broker: tuple[float, float] = (2.0, 15.0)
     """How long a fault of the broker or of the way to it lasts."""
+    processes: tuple[str, ...] = PROCESSES
 
     def faults(self) -> list[Fault]:
         chance = random.Random(self.seed)
@@ -55,6 +58,6 @@ class Plan:
     def _fault(self, chance: random.Random) -> Fault:
         # Always the same draws in the same order: a run with a longer freeze has its other faults at the same time.
         kind = chance.choice(self.kinds)
-        pause, long, process, choice = chance.random(), chance.random(), chance.choice(PROCESSES), chance.random()
+        pause, long, process, choice = chance.random(), chance.random(), chance.choice(self.processes), chance.random()
         least, most = self.broker if kind in OF_THE_BROKER else self.freeze
         return Fault(kind, 2 * self.between * pause, least + (most - least) * long, process, choice)

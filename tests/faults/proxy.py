@@ -6,18 +6,21 @@ import socket
 import struct
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Self
 
 _PIECE = 65536
 _RESET = struct.pack("ii", 1, 0)
 """SO_LINGER: closing sends a reset."""
+_OF_GROUPS = frozenset({11, 12, 13, 14})
+"""Kafka's keys of JoinGroup, Heartbeat, LeaveGroup and SyncGroup."""
 
 
 class Proxy:
     """Listens on a port of its own, and connects to ``target``, a port of this machine. Used as a context manager.
 
-    ``delay``, ``cut`` and ``reset`` may be called from any thread.
+    ``delay``, ``cut``, ``reset`` and ``hold_groups`` may be called from any thread.
     """
 
     def __init__(self, target: int) -> None:
@@ -26,6 +29,8 @@ class Proxy:
         self.port: int = self._listener.getsockname()[1]
         self._late, self._late_until, self._cut_until = 0.0, 0.0, 0.0
         self._closed = threading.Event()
+        self._groups_pass = threading.Event()
+        self._groups_pass.set()
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         self._accepting = threading.Thread(target=self._accept, name="proxy", daemon=True)
@@ -38,6 +43,7 @@ class Proxy:
         self._closed.set()
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
+        self._groups_pass.set()
         self._accepting.join()
         self._listener.close()
         self.reset()
@@ -61,6 +67,17 @@ class Proxy:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RD)  # wakes the thread that reads, which closes it
         return len(ends) // 2
+
+    @contextmanager
+    def hold_groups(self) -> Iterator[None]:
+        """Meanwhile no request of a Kafka group's member passes, nor what comes after it on its connection; everything
+        else does.
+        """
+        self._groups_pass.clear()
+        try:
+            yield
+        finally:
+            self._groups_pass.set()
 
     def _accept(self) -> None:
         while not self._closed.is_set():
@@ -98,6 +115,8 @@ class Proxy:
                 if time.monotonic() < self._late_until:
                     self._closed.wait(self._late)
                 self._wait_for_passage()
+                if is_of_group(data):
+                    self._groups_pass.wait()
                 sink.sendall(data)
         for end, how in ((sink, socket.SHUT_WR), (source, socket.SHUT_RD)):
             if end.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8) != _RESET:
@@ -107,3 +126,8 @@ class Proxy:
     def _wait_for_passage(self) -> None:
         while (left := self._cut_until - time.monotonic()) > 0 and not self._closed.is_set():
             self._closed.wait(left)
+
+
+def is_of_group(data: bytes) -> bool:
+    """Whether this is a whole request of a Kafka group's member; those are short and sent one at a time."""
+    return int.from_bytes(data[:4]) == len(data) - 4 and int.from_bytes(data[4:6]) in _OF_GROUPS

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -91,10 +92,24 @@ def test_a_reset_breaks_all_connections_and_new_ones_work(proxy: Proxy, client: 
         asked(new)
 
 
-def test_who_connects_to_a_target_that_is_not_there_is_refused() -> None:
+def test_requests_of_groups_are_held_and_others_pass(proxy: Proxy) -> None:
+    heartbeat, fetch = (struct.pack(">ihhi", 8, key, 0, 1) for key in (12, 1))
     with (
-        Proxy(free_port()) as proxy,
-        socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as client,
-        pytest.raises(ConnectionResetError),
+        socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as member,
+        socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as other,
     ):
-        client.recv(1)
+        with proxy.hold_groups():
+            member.sendall(heartbeat)
+            other.sendall(fetch)
+            assert other.recv(12, socket.MSG_WAITALL) == fetch
+            member.settimeout(0.2)
+            with pytest.raises(TimeoutError):
+                member.recv(1)
+        member.settimeout(20)
+        assert member.recv(12, socket.MSG_WAITALL) == heartbeat
+
+
+def test_who_connects_to_a_target_that_is_not_there_is_refused() -> None:
+    # The reset may come before ``connect`` has returned.
+    with Proxy(free_port()) as proxy, pytest.raises(ConnectionResetError):
+        socket.create_connection(("127.0.0.1", proxy.port), timeout=20).recv(1)

@@ -1,5 +1,5 @@
-"""``python -m soak churn``, ``kills`` and ``sinks``: the long runs of ``make soak``, ``kill-test`` and
-``kill-test-sinks``.
+"""``python -m soak churn``, ``kills``, ``sinks`` and ``changes``: the long runs of ``make soak``, ``kill-test``,
+``kill-test-sinks`` and ``kill-test-changes``.
 """
 
 from __future__ import annotations
@@ -8,15 +8,16 @@ import random
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from faults.broker import FaultyBroker
-from faults.plan import KINDS, OF_THE_BROKER, Plan
+from faults.plan import KINDS, OF_THE_BROKER, WITH_JARS, Plan
 from penstock.embedded import Broker
-from soak import churning, killing, sinking
+from soak import churning, killing, sinking, streaming
 from soak.report import Clock, Outcome, show
 
 app = typer.Typer(
@@ -102,6 +103,29 @@ def sinks(
     test = sinking.SinkKillTest(plan=plan, records=records, settings=settings)
     with _faulty_broker(bootstrap, plan) as (running, faulty), _folder(logs) as folder:
         _end("Kill test of sinks", sinking.run(test, running, folder, Clock().say, faulty))
+
+
+@app.command()
+def changes(
+    number: Number = 100,
+    changes: Annotated[int, typer.Option(help="How many, made evenly during the faults.")] = 100_000,
+    workers: Annotated[int, typer.Option(help="How many workers.")] = 3,
+    seed: Seed = 0,
+    kinds: Kinds = "kill,freeze",
+    between: Between = 4.0,
+    freeze: Freeze = 20.0,
+    session_timeout: Session = 6_000,
+    heartbeat_interval: Heartbeat = 1_500,
+    rebalance_delay: Delay = 1_000,
+    bootstrap: Bootstrap = "",
+    logs: Logs = None,
+) -> None:
+    """Debezium's jar streams changes of a PostgreSQL while workers, Sparks, tasks, JVMs and the broker have faults."""
+    plan = replace(_plan(seed, number, kinds, between, freeze, True), processes=WITH_JARS)
+    settings = _settings(session_timeout, heartbeat_interval, rebalance_delay)
+    test = streaming.ChangeKillTest(plan=plan, changes=changes, workers=workers, settings=settings)
+    with _faulty_broker(bootstrap, plan) as (running, faulty), _folder(logs) as folder:
+        _end("Kill test of changes", streaming.run(test, running, folder, Clock().say, faulty))
 
 
 def _plan(seed: int, number: int, kinds: str, between: float, freeze: float, alone: bool) -> Plan:

@@ -33,8 +33,10 @@ class Cluster:
     to connections.
     """
 
-    def __init__(self, bootstrap: str, folder: Path, **settings: str) -> None:
+    def __init__(self, bootstrap: str, folder: Path, workers: int = WORKERS, **settings: str) -> None:
         group = f"soak-{uuid.uuid4().hex[:8]}"
+        self.mark = f"-Dtest.cluster={group}"
+        """An option of Java that marks the JVMs of plugins as this cluster's, see ``penstock.java.opts``."""
         shared = {
             "group__id": group,
             **{f"{kind}__storage__topic": f"{group}-{kind}" for kind in ("config", "offset", "status")},
@@ -44,11 +46,12 @@ class Cluster:
             "scheduled__rebalance__max__delay__ms": "2000",
             "plugin__path": str(Path(__file__).with_name("plugin.py")),
             "spark__master": "local[100]",
+            "penstock__java__opts": f"-Xmx256m {self.mark}",
         }
         ports = _free_ports(random.randrange(18_000, 30_000))
         self.workers = [
             WorkerProcess(bootstrap, folder, **{**shared, **settings}, listeners=f"http://127.0.0.1:{next(ports)}")
-            for _ in range(WORKERS)
+            for _ in range(workers)
         ]
         self.retries = 0
         self.survivors: list[str] = []

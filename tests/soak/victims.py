@@ -12,9 +12,13 @@ from support.worker_process import WorkerProcess
 
 
 def processes(cluster: Cluster, kind: str) -> list[tuple[WorkerProcess, psutil.Process]]:
-    """Those of this kind: ``worker``, or below one ``driver``, ``java``, ``daemon``, ``task``; by worker and pid."""
+    """Those of this kind: ``worker``, below one ``driver``, ``java``, ``daemon``, ``task``, by worker and pid; or
+    ``jvm``, of plugins, which belong to the machine.
+    """
     if kind == "worker":
         return [(worker, found) for worker in cluster.workers for found in _itself(worker)]
+    if kind == "jvm":
+        return [(cluster.workers[0], found) for found in plugin_jvms(cluster.mark)]
     every = [(worker, process) for worker in cluster.workers for process in worker.descendants()]
     return sorted(
         ((worker, process) for worker, process in every if kind_of(process) == kind),
@@ -27,6 +31,12 @@ def _itself(worker: WorkerProcess) -> list[psutil.Process]:
         if worker.process is not None and worker.process.poll() is None:
             return [psutil.Process(worker.process.pid)]
     return []
+
+
+def plugin_jvms(mark: str) -> list[psutil.Process]:
+    """Those that were given this option; they outlive who started them."""
+    every = psutil.process_iter(["cmdline"])
+    return [each for each in every if mark in (each.info["cmdline"] or []) and each.info["cmdline"][0].endswith("java")]
 
 
 def kind_of(process: psutil.Process) -> str:
