@@ -1,0 +1,134 @@
+"""The columns of a record in a table, and the shape that records with the same columns share.
+
+Every shape has one SQL statement: a record without a field leaves its column as it is, and a record with one more field
+has another shape.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import enum
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+import orjson
+
+from penstock.api import schema as s
+from penstock.api.errors import DataError
+
+
+class Kind(enum.StrEnum):
+    """The types of columns: Connect's primitive types and logical types."""
+
+    INT8 = "INT8"
+    INT16 = "INT16"
+    INT32 = "INT32"
+    INT64 = "INT64"
+    FLOAT32 = "FLOAT32"
+    FLOAT64 = "FLOAT64"
+    BOOLEAN = "BOOLEAN"
+    STRING = "STRING"
+    BYTES = "BYTES"
+    DECIMAL = "DECIMAL"
+    DATE = "DATE"
+    TIME = "TIME"
+    TIMESTAMP = "TIMESTAMP"
+
+
+_LOGICAL = {
+    s.DECIMAL_NAME: Kind.DECIMAL,
+    s.DATE_NAME: Kind.DATE,
+    s.TIME_NAME: Kind.TIME,
+    s.TIMESTAMP_NAME: Kind.TIMESTAMP,
+}
+
+
+class Part(enum.StrEnum):
+    """Where in a record the value of a column is; ``KAFKA``: its topic, partition and offset."""
+
+    KEY = "key"
+    VALUE = "value"
+    KAFKA = "kafka"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """``field``: the field of the key or value; None: the key itself. ``default`` is the schema's, as text."""
+
+    name: str
+    kind: Kind
+    part: Part
+    field: str | None
+    key: bool = False
+    """Whether it belongs to the primary key."""
+    optional: bool = False
+    default: str | None = None
+    scale: int = 0
+
+    @classmethod
+    def of(cls, name: str, schema: s.Schema, part: Part, field: str | None, *, key: bool = False) -> Self:
+        """Raises DataError for types that a column can't have."""
+        kind = _LOGICAL.get(schema.name or "")
+        if kind is None and not schema.type.primitive:
+            raise DataError(
+                f"{name} ({schema.name or schema.type.name}) type doesn't have a mapping to the SQL database column "
+                "type"
+            )
+        return cls(
+            name,
+            kind or Kind(schema.type.name),
+            part,
+            field,
+            key,
+            schema.optional and not key,
+            None if schema.default is None else default_text(schema.default),
+            int(schema.parameters["scale"]) if kind is Kind.DECIMAL else 0,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Records of one table with the same columns. ``delete``: those without a value, of which there are only keys."""
+
+    table: str
+    columns: tuple[Column, ...]
+    delete: bool = False
+
+    @property
+    def keys(self) -> tuple[Column, ...]:
+        return tuple(column for column in self.columns if column.key)
+
+    @property
+    def others(self) -> tuple[Column, ...]:
+        return tuple(column for column in self.columns if not column.key)
+
+    def text(self) -> str:
+        return orjson.dumps(asdict(self)).decode()
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        found: dict[str, Any] = orjson.loads(text)
+        columns = tuple(
+            Column(**{**each, "kind": Kind(each["kind"]), "part": Part(each["part"])}) for each in found["columns"]
+        )
+        return cls(found["table"], columns, found["delete"])
+
+
+def default_text(value: Any) -> str:
+    """A default value as text: dates and times in ISO 8601, UTC; bytes in hexadecimal digits."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case bytes():
+            return value.hex()
+        case dt.datetime():
+            moment = value.astimezone(dt.UTC) if value.tzinfo is not None else value
+            return moment.replace(tzinfo=None).isoformat(" ", "milliseconds")
+        case dt.date():
+            return value.isoformat()
+        case dt.time():
+            return value.isoformat("milliseconds")
+        case decimal.Decimal():
+            return format(value, "f")
+    return str(value)

@@ -1,0 +1,31 @@
+"""Dialects by the URL of a database, or by Confluent's name of them."""
+
+from __future__ import annotations
+
+from penstock.api.errors import ConfigError
+from penstock.jdbc.dialects.base import Dialect
+from penstock.jdbc.dialects.derby import Derby
+from penstock.jdbc.dialects.mysql import MySql
+from penstock.jdbc.dialects.oracle import Oracle
+from penstock.jdbc.dialects.postgres import PostgreSql
+from penstock.jdbc.dialects.sqlite import Sqlite
+from penstock.jdbc.dialects.sqlserver import SqlServer
+
+DIALECTS: tuple[type[Dialect], ...] = (PostgreSql, MySql, Sqlite, Derby, SqlServer, Oracle)
+NAMES = tuple(each.name for each in DIALECTS)
+
+
+def dialect_of(url: str, name: str = "") -> type[Dialect]:
+    """By ``dialect.name`` if it is given, otherwise by the URL. Raises ConfigError."""
+    if name:
+        for each in DIALECTS:
+            if each.name == name:
+                return each
+        raise ConfigError("dialect.name", name, f"there are {', '.join(NAMES)}")
+    plain = url.strip().casefold()
+    for each in DIALECTS:
+        if any(plain.startswith(f"jdbc:{kind}:") for kind in each.subprotocols):
+            return each
+    kinds = ", ".join(f"jdbc:{each.subprotocols[0]}:" for each in DIALECTS)
+    # The URL may hold a password.
+    raise ConfigError(f"connection.url is of a kind without a dialect: there are {kinds}; or set dialect.name")

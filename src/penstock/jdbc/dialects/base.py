@@ -1,0 +1,201 @@
+"""The SQL that all databases have in common; a dialect overrides what differs.
+
+A ``Statement`` is text with parameters, and the names of the columns that are bound to them, in order: a column may
+be bound more than once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from penstock.api.errors import ConnectError
+from penstock.jdbc.columns import Column, Kind
+
+NUMBERS = frozenset(
+    {Kind.INT8, Kind.INT16, Kind.INT32, Kind.INT64, Kind.FLOAT32, Kind.FLOAT64, Kind.DECIMAL, Kind.BOOLEAN}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    sql: str
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """A table, by the parts of its name: table, schema.table or catalog.schema.table."""
+
+    parts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return ".".join(self.parts)
+
+
+class Dialect:
+    """Of one kind of database. ``quoting``: whether identifiers are quoted (``quote.sql.identifiers``)."""
+
+    name: ClassVar[str]
+    """Confluent's name of it, for ``dialect.name``."""
+    subprotocols: ClassVar[tuple[str, ...]]
+    """What follows ``jdbc:`` in its URLs."""
+    driver: ClassVar[str]
+    """The class of its driver."""
+    quotes: ClassVar[tuple[str, str]] = ('"', '"')
+    types: ClassVar[Mapping[Kind, str]]
+    key_types: ClassVar[Mapping[Kind, str]] = {}
+    """Types of columns of the primary key, where they differ."""
+    null: ClassVar[str] = " NULL"
+    """What follows the type of a column that may be null."""
+    refused: ClassVar[str] = "2[23].*"
+    """A regular expression of SQLSTATEs that mean that the database refuses this row, not that it is out of order."""
+    refused_codes: ClassVar[frozenset[int]] = frozenset()
+    """The same of the vendor's error codes."""
+    no_table: ClassVar[str] = "42P01|42S02|42X05|42Y07|S0002"
+    """A regular expression of SQLSTATEs that mean that there is no such table."""
+    no_table_codes: ClassVar[frozenset[int]] = frozenset()
+    no_table_text: ClassVar[str] = ""
+    """What the message contains, for databases that have no code for it."""
+    single_writer: ClassVar[bool] = False
+    """Whether only one connection can write at a time."""
+
+    has_booleans: ClassVar[bool] = False
+    """Whether there is a type for BOOLEAN; elsewhere it is a number, 1 or 0."""
+
+    def __init__(self, quoting: bool = True) -> None:
+        self.quoting = quoting
+
+    # -- names
+
+    def quoted(self, name: str) -> str:
+        if not self.quoting:
+            return name
+        begin, end = self.quotes
+        return f"{begin}{name.replace(end, end * 2)}{end}"
+
+    def table_name(self, text: str) -> TableName:
+        """The parts of a name as a configuration writes it; parts in quotes may contain dots."""
+        begin, end = self.quotes
+        parts, part, inside = [], "", False
+        for letter in text:
+            if letter in (begin, end):
+                inside = not inside
+            elif letter == "." and not inside:
+                parts.append(part)
+                part = ""
+            else:
+                part += letter
+        parts.append(part)
+        if not all(parts) or len(parts) > 3:
+            raise ConnectError(f"`{text}` is no name of a table: table, schema.table or catalog.schema.table")
+        return TableName(tuple(parts))
+
+    def table(self, name: TableName) -> str:
+        return ".".join(map(self.quoted, name.parts))
+
+    def _list(self, columns: Iterable[Column], form: Callable[[str], str] = str, between: str = ",") -> str:
+        return between.join(form(self.quoted(column.name)) for column in columns)
+
+    # -- rows
+
+    def insert(self, table: TableName, columns: Sequence[Column]) -> Statement:
+        marks = ",".join(map(self.mark, columns))
+        return Statement(f"INSERT INTO {self.table(table)} ({self._list(columns)}) VALUES ({marks})", _names(columns))
+
+    def update(self, table: TableName, keys: Sequence[Column], others: Sequence[Column]) -> Statement:
+        changes = ", ".join(f"{self.quoted(column.name)} = {self.mark(column)}" for column in others)
+        return Statement(
+            f"UPDATE {self.table(table)} SET {changes} WHERE {self._where(keys)}", _names([*others, *keys])
+        )
+
+    def delete(self, table: TableName, keys: Sequence[Column]) -> Statement:
+        return Statement(f"DELETE FROM {self.table(table)} WHERE {self._where(keys)}", _names(keys))
+
+    def upsert(self, table: TableName, keys: Sequence[Column], others: Sequence[Column]) -> Statement:
+        raise NotImplementedError
+
+    def binding(self, column: Column) -> str:
+        """How the Java class ``Shape`` binds a value of this column."""
+        if column.kind is Kind.BOOLEAN and not self.has_booleans:
+            return "FLAG"
+        return "BLOB" if self.type_of(column).startswith("BLOB") else column.kind.value
+
+    def mark(self, column: Column) -> str:
+        """The parameter of a column."""
+        return "?"
+
+    def _where(self, keys: Sequence[Column]) -> str:
+        return " AND ".join(f"{self.quoted(column.name)} = {self.mark(column)}" for column in keys)
+
+    # -- tables
+
+    def create(self, table: TableName, columns: Sequence[Column]) -> str:
+        lines = list(map(self.specification, columns))
+        if keys := [column for column in columns if column.key]:
+            lines.append(f"PRIMARY KEY({self._list(keys)})")
+        return f"CREATE TABLE {self.table(table)} (\n" + ",\n".join(lines) + ")"
+
+    def alter(self, table: TableName, columns: Sequence[Column]) -> list[str]:
+        """The statements that add columns."""
+        added = ",\n".join(f"ADD {self.specification(column)}" for column in columns)
+        return [f"ALTER TABLE {self.table(table)}\n{added}"]
+
+    def specification(self, column: Column) -> str:
+        if column.default is not None:
+            end = f" DEFAULT {self.literal(column, column.default)}"
+            # A column of the primary key must not be null, whether it has a default or not.
+            end += " NOT NULL" if column.key else ""
+        else:
+            end = self.null if column.optional else " NOT NULL"
+        return f"{self.quoted(column.name)} {self.type_of(column)}{end}"
+
+    def type_of(self, column: Column) -> str:
+        types = {**self.types, **self.key_types} if column.key else self.types
+        return types[column.kind].format(scale=column.scale)
+
+    def literal(self, column: Column, text: str) -> str:
+        """A default as text, see ``columns.default_text``."""
+        match column.kind:
+            case Kind.BOOLEAN:
+                return self.boolean(text == "true")
+            case Kind.BYTES:
+                return self.binary(text)
+            case kind if kind in NUMBERS:
+                return text
+        return "'" + text.replace("'", "''") + "'"
+
+    def boolean(self, value: bool) -> str:
+        return "1" if value else "0"
+
+    def binary(self, digits: str) -> str:
+        return f"X'{digits}'"
+
+
+def _names(columns: Iterable[Column]) -> tuple[str, ...]:
+    return tuple(column.name for column in columns)
+
+
+def merged(
+    dialect: Dialect,
+    head: str,
+    columns: tuple[Sequence[Column], Sequence[Column]],
+    target: str,
+    end: str = "",
+) -> Statement:
+    """The rest of a MERGE whose rows are called ``incoming``, from ON on; ``target`` is what precedes its columns."""
+    keys, others = columns
+
+    def quoted(column: Column) -> str:
+        return dialect.quoted(column.name)
+
+    on = " AND ".join(f"{target}{quoted(column)}=incoming.{quoted(column)}" for column in keys)
+    sql = f"{head} ON ({on})"
+    if others:
+        changes = ",".join(f"{quoted(column)}=incoming.{quoted(column)}" for column in others)
+        sql += f" WHEN MATCHED THEN UPDATE SET {changes}"
+    every = [*others, *keys]
+    names = ",".join(map(quoted, every))
+    values = ",".join(f"incoming.{quoted(column)}" for column in every)
+    return Statement(f"{sql} WHEN NOT MATCHED THEN INSERT ({names}) VALUES ({values}){end}", _names([*keys, *others]))

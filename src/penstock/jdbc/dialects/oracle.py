@@ -1,0 +1,55 @@
+"""Oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.jdbc.columns import Column, Kind
+from penstock.jdbc.dialects.base import Dialect, Statement, TableName, merged
+
+
+class Oracle(Dialect):
+    name = "OracleDatabaseDialect"
+    subprotocols = ("oracle",)
+    driver = "oracle.jdbc.OracleDriver"
+    # Constraints, nulls, numbers and text that are too large, conversions.
+    refused_codes = frozenset({1, 1400, 1401, 1407, 1438, 1461, 1722, 1840, 1841, 1843, 2290, 2291, 2292, 12899})
+    no_table_codes = frozenset({942})
+    types = {
+        Kind.INT8: "NUMBER(3,0)",
+        Kind.INT16: "NUMBER(5,0)",
+        Kind.INT32: "NUMBER(10,0)",
+        Kind.INT64: "NUMBER(19,0)",
+        Kind.FLOAT32: "BINARY_FLOAT",
+        Kind.FLOAT64: "BINARY_DOUBLE",
+        Kind.BOOLEAN: "NUMBER(1,0)",
+        Kind.STRING: "CLOB",
+        Kind.BYTES: "BLOB",
+        Kind.DECIMAL: "NUMBER(*,{scale})",
+        Kind.DATE: "DATE",
+        Kind.TIME: "DATE",
+        Kind.TIMESTAMP: "TIMESTAMP",
+    }
+    key_types = {Kind.STRING: "NVARCHAR2(255)", Kind.BYTES: "RAW(255)"}
+
+    def upsert(self, table: TableName, keys: Sequence[Column], others: Sequence[Column]) -> Statement:
+        name = self.table(table)
+        rows = ", ".join(f"{self.mark(column)} {self.quoted(column.name)}" for column in [*keys, *others])
+        head = f"MERGE INTO {name} USING (SELECT {rows} FROM dual) incoming"
+        return merged(self, head, (keys, others), f"{name}.")
+
+    def alter(self, table: TableName, columns: Sequence[Column]) -> list[str]:
+        added = ",\n".join(map(self.specification, columns))
+        return [f"ALTER TABLE {self.table(table)} ADD (\n{added})"]
+
+    def literal(self, column: Column, text: str) -> str:
+        match column.kind:
+            case Kind.DATE:
+                return f"DATE '{text}'"
+            case Kind.TIMESTAMP:
+                return f"TIMESTAMP '{text}'"
+            case Kind.TIME:
+                return f"TO_DATE('1970-01-01 {text[:8]}', 'YYYY-MM-DD HH24:MI:SS')"
+            case Kind.BYTES:
+                return f"HEXTORAW('{text}')"
+        return super().literal(column, text)

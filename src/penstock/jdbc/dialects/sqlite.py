@@ -1,0 +1,40 @@
+"""SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.jdbc.columns import Column, Kind
+from penstock.jdbc.dialects.base import Statement, TableName
+from penstock.jdbc.dialects.postgres import PostgreSql
+
+
+class Sqlite(PostgreSql):
+    """Its upsert is PostgreSQL's."""
+
+    name = "SqliteDatabaseDialect"
+    subprotocols = ("sqlite",)
+    driver = "org.sqlite.JDBC"
+    refused_codes = frozenset({18, 19, 20})  # too big, constraint, mismatch; SQLite has no SQLSTATEs
+    no_table_text = "no such table"
+    has_booleans = False
+    single_writer = True
+    types = {
+        **dict.fromkeys(Kind, "NUMERIC"),
+        Kind.FLOAT32: "REAL",
+        Kind.FLOAT64: "REAL",
+        Kind.STRING: "TEXT",
+        Kind.BYTES: "BLOB",
+    }
+
+    def alter(self, table: TableName, columns: Sequence[Column]) -> list[str]:
+        return [statement for column in columns for statement in super(PostgreSql, self).alter(table, [column])]
+
+    def upsert(self, table: TableName, keys: Sequence[Column], others: Sequence[Column]) -> Statement:
+        return super().upsert(table, keys, others)
+
+    def boolean(self, value: bool) -> str:
+        return "1" if value else "0"
+
+    def binary(self, digits: str) -> str:
+        return f"X'{digits}'"

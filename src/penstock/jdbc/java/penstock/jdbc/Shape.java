@@ -1,0 +1,87 @@
+package penstock.jdbc;
+
+import java.io.Serializable;
+import java.math.BigDecimal;
+import java.sql.Date;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.Time;
+import java.sql.Timestamp;
+import java.sql.Types;
+import java.util.Calendar;
+import java.util.List;
+import java.util.TimeZone;
+import org.apache.spark.sql.Row;
+
+/** Records with the same columns: their statement, and how each parameter is bound. */
+public final class Shape implements Serializable {
+    private static final long DAY = 86_400_000L;
+
+    final String sql;
+    private final String[] kinds;
+    private final int[] fields;
+    private final String zone;
+    private final String dateZone;
+
+    /** {@code kinds} and {@code fields} have an entry for each parameter; a field is an index in the row. */
+    public Shape(String sql, List<String> kinds, List<Integer> fields, String zone, String dateZone) {
+        this.sql = sql;
+        this.kinds = kinds.toArray(new String[0]);
+        this.fields = fields.stream().mapToInt(Integer::intValue).toArray();
+        this.zone = zone;
+        this.dateZone = dateZone;
+    }
+
+    void bind(PreparedStatement statement, Row row) throws SQLException {
+        for (int i = 0; i < kinds.length; i++) {
+            Object value = row.isNullAt(fields[i]) ? null : row.get(fields[i]);
+            bind(statement, i + 1, kinds[i], value);
+        }
+    }
+
+    private void bind(PreparedStatement statement, int index, String kind, Object value) throws SQLException {
+        if (value == null) {
+            statement.setNull(index, type(kind));
+            return;
+        }
+        switch (kind) {
+            case "INT8" -> statement.setByte(index, (Byte) value);
+            case "INT16" -> statement.setShort(index, (Short) value);
+            case "INT32" -> statement.setInt(index, (Integer) value);
+            case "INT64" -> statement.setLong(index, (Long) value);
+            case "FLOAT32" -> statement.setFloat(index, (Float) value);
+            case "FLOAT64" -> statement.setDouble(index, (Double) value);
+            case "BOOLEAN" -> statement.setBoolean(index, (Boolean) value);
+            case "FLAG" -> statement.setShort(index, (short) ((Boolean) value ? 1 : 0));
+            case "STRING" -> statement.setString(index, (String) value);
+            case "BYTES", "BLOB" -> statement.setBytes(index, (byte[]) value);
+            case "DECIMAL" -> statement.setBigDecimal(index, new BigDecimal((String) value));
+            case "DATE" -> statement.setDate(index, new Date((Integer) value * DAY), calendar(dateZone));
+            case "TIME" -> statement.setTime(index, new Time((Integer) value), calendar(zone));
+            case "TIMESTAMP" -> statement.setTimestamp(index, new Timestamp((Long) value), calendar(zone));
+            default -> throw new IllegalArgumentException(kind);
+        }
+    }
+
+    private static Calendar calendar(String zone) {
+        return Calendar.getInstance(TimeZone.getTimeZone(zone));
+    }
+
+    private static int type(String kind) {
+        return switch (kind) {
+            case "INT8", "INT16", "FLAG" -> Types.SMALLINT;
+            case "INT32" -> Types.INTEGER;
+            case "INT64" -> Types.BIGINT;
+            case "FLOAT32" -> Types.REAL;
+            case "FLOAT64" -> Types.DOUBLE;
+            case "BOOLEAN" -> Types.BOOLEAN;
+            case "BLOB" -> Types.BLOB;
+            case "BYTES" -> Types.VARBINARY;
+            case "DECIMAL" -> Types.DECIMAL;
+            case "DATE" -> Types.DATE;
+            case "TIME" -> Types.TIME;
+            case "TIMESTAMP" -> Types.TIMESTAMP;
+            default -> Types.VARCHAR;
+        };
+    }
+}

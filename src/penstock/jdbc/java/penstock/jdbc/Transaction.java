@@ -1,0 +1,126 @@
+package penstock.jdbc;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Row;
+
+/** The rows of one of Spark's partitions in one transaction. Rows of one shape are sent together; a row that the
+    database refuses is found by halving, from a savepoint on. */
+final class Transaction {
+    private static final int SHAPE = 0, TOPIC = 1, PARTITION = 2, OFFSET = 3, FIRST = 4;
+
+    private record Place(String topic, int partition) {}
+
+    private final PartitionWriter writer;
+    private final Connection connection;
+    private final Map<Place, Ledger.Entry> entries = new LinkedHashMap<>();
+    private final Map<Place, Long> next = new LinkedHashMap<>();
+    private final List<Row> rows = new ArrayList<>();
+    private final List<String> refused = new ArrayList<>();
+    private final Map<Integer, PreparedStatement> statements = new LinkedHashMap<>();
+    private int shape = -1;
+    private long written;
+
+    Transaction(PartitionWriter writer, Connection connection) {
+        this.writer = writer;
+        this.connection = connection;
+    }
+
+    void add(Row row) throws SQLException {
+        Place place = new Place(row.getString(TOPIC), row.getInt(PARTITION));
+        long offset = row.getLong(OFFSET);
+        if (writer.ledger != null) {
+            Ledger.Entry entry = entries.get(place);
+            if (entry == null) {
+                entry = writer.ledger.read(connection, place.topic, place.partition);
+                entries.put(place, entry);
+            }
+            if (offset < entry.next()) return;
+        }
+        next.put(place, offset + 1);
+        if (!writer.known.isEmpty() && writer.known.contains(name(row))) return;
+        int its = row.getInt(SHAPE);
+        if (its != shape || rows.size() >= writer.batchSize) flush();
+        shape = its;
+        rows.add(row);
+    }
+
+    void finish() throws SQLException {
+        flush();
+        if (!refused.isEmpty() && writer.whole) {
+            connection.rollback();
+            refused.forEach(writer.report::add);
+            return;
+        }
+        if (writer.ledger != null)
+            for (Map.Entry<Place, Long> each : next.entrySet())
+                writer.ledger.write(
+                        connection, each.getKey().topic, each.getKey().partition, entries.get(each.getKey()), each.getValue());
+        for (PreparedStatement statement : statements.values()) statement.close();
+        connection.commit();
+        next.forEach((place, offset) ->
+                writer.report.add("done\t" + place.topic + "\t" + place.partition + "\t" + offset));
+        writer.report.add("rows\t" + written);
+        refused.forEach(writer.report::add);
+    }
+
+    private void flush() throws SQLException {
+        if (!rows.isEmpty()) send(rows);
+        rows.clear();
+    }
+
+    private void send(List<Row> part) throws SQLException {
+        PreparedStatement statement = statements.get(shape);
+        if (statement == null) {
+            statement = connection.prepareStatement(writer.shapes.get(shape).sql);
+            statements.put(shape, statement);
+        }
+        Savepoint before = connection.setSavepoint();
+        try {
+            for (Row row : part) {
+                writer.shapes.get(shape).bind(statement, row.getStruct(FIRST + shape));
+                statement.addBatch();
+            }
+            statement.executeBatch();
+            written += part.size();
+            release(before);
+        } catch (SQLException error) {
+            if (!writer.refuses(error)) throw error;
+            connection.rollback(before);
+            statement.clearBatch();
+            if (part.size() == 1) {
+                refused.add("refused\t" + name(part.get(0)) + "\t" + text(error));
+                return;
+            }
+            int middle = part.size() / 2;
+            send(part.subList(0, middle));
+            send(part.subList(middle, part.size()));
+        }
+    }
+
+    /** Oracle's and SQL Server's drivers can't: theirs end with the transaction. */
+    private void release(Savepoint savepoint) {
+        try {
+            connection.releaseSavepoint(savepoint);
+        } catch (SQLException ignored) {
+            // See above.
+        }
+    }
+
+    private static String name(Row row) {
+        return row.getString(TOPIC) + "\t" + row.getInt(PARTITION) + "\t" + row.getLong(OFFSET);
+    }
+
+    /** The most telling message: those of batches only repeat the statement. */
+    private static String text(SQLException error) {
+        SQLException last = error;
+        while (last.getNextException() != null) last = last.getNextException();
+        return (last.getClass().getName() + ": " + last.getMessage()).replaceAll("[\\r\\n\\t]+", " ");
+    }
+}

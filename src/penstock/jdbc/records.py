@@ -1,0 +1,101 @@
+"""Which columns the records of a topic have, by their schemas and the settings of a sink."""
+
+from __future__ import annotations
+
+from penstock.api.errors import DataError
+from penstock.api.schema import INT32, INT64, STRING, Schema, SchemaType
+from penstock.jdbc.columns import Column, Part, Shape
+from penstock.jdbc.sink_settings import COORDINATES, JdbcSinkSettings
+
+_COORDINATE_SCHEMAS = (STRING, INT32, INT64)
+
+
+def shape_of(
+    settings: JdbcSinkSettings, topic: str, key: Schema | None, value: Schema | None, *, keyed: bool, valued: bool
+) -> Shape:
+    """Of a record of this topic with these schemas; ``keyed`` and ``valued``: whether its key and value are not null.
+
+    Raises DataError for records that have no place in a table.
+    """
+    table = settings.table(topic)
+    struct = value if value is not None and value.type is SchemaType.STRUCT else None
+    deletes = settings.deletes and settings.key_mode == "record_key"
+    if not valued:
+        if not deletes:
+            raise DataError(
+                f"The value is null, and delete.enabled={str(settings.deletes).lower()}: pk.mode={settings.key_mode} "
+                "needs a value that is a struct with a schema"
+            )
+        return Shape(table, tuple(_keys(settings, table, key, None, keyed=keyed)), delete=True)
+    if struct is None:
+        what = "has no schema" if value is None else f"is of type {value.type.name}"
+        raise DataError(f"The value {what}: a table needs a struct with a schema (JsonConverter: schemas.enable=true)")
+    keys = _keys(settings, table, key, struct, keyed=keyed)
+    names = {column.name for column in keys}
+    others = [
+        Column.of(field.name, field.schema, Part.VALUE, field.name)
+        for field in struct.fields
+        if field.name not in names and (not settings.fields or field.name in settings.fields)
+    ]
+    if not keys and not others:
+        raise DataError(f"No fields found using key and value schemas for table: {table}")
+    return Shape(table, tuple(_ordered([*keys, *others], struct)))
+
+
+def _keys(
+    settings: JdbcSinkSettings, table: str, key: Schema | None, value: Schema | None, *, keyed: bool
+) -> list[Column]:
+    match settings.key_mode:
+        case "kafka":
+            names = settings.key_fields or COORDINATES
+            return [
+                Column.of(name, schema, Part.KAFKA, field, key=True)
+                for name, schema, field in zip(names, _COORDINATE_SCHEMAS, COORDINATES, strict=True)
+            ]
+        case "record_key":
+            if not keyed or key is None:
+                what = "is null" if not keyed else "has no schema"
+                raise DataError(f"The key {what}, and pk.mode=record_key needs one with a schema")
+            return _of_key(settings, table, key)
+        case "record_value":
+            assert value is not None
+            return _of_fields(settings.key_fields, value, Part.VALUE, f"table '{table}': pk.mode is record_value")
+    return []
+
+
+def _of_key(settings: JdbcSinkSettings, table: str, key: Schema) -> list[Column]:
+    if key.type is SchemaType.STRUCT:
+        return _of_fields(settings.key_fields, key, Part.KEY, f"table '{table}': pk.mode is record_key")
+    if not key.type.primitive:
+        raise DataError(f"The key is of type {key.type.name}; pk.mode=record_key needs a struct or a primitive type")
+    if len(settings.key_fields) != 1:
+        raise DataError(
+            f"The key is of type {key.type.name}, so pk.fields has to be the one name of its column; "
+            f"it is '{','.join(settings.key_fields)}'"
+        )
+    (name,) = settings.key_fields
+    return [Column.of(name, key, Part.KEY, None, key=True)]
+
+
+def _of_fields(names: tuple[str, ...], schema: Schema, part: Part, where: str) -> list[Column]:
+    wanted = names or tuple(field.name for field in schema.fields)
+    found = []
+    for name in wanted:
+        field = schema.field(name)
+        if field is None:
+            raise DataError(f"{where}, and its schema does not contain field {name} of pk.fields")
+        found.append(Column.of(name, field.schema, part, name, key=True))
+    return found
+
+
+def _ordered(columns: list[Column], value: Schema) -> list[Column]:
+    """Coordinates first, then in the order of the value's fields, then the others by name, as Confluent's."""
+    places = {field.name: index for index, field in enumerate(value.fields)}
+    last = len(places)
+
+    def rank(column: Column) -> tuple[bool, int, str]:
+        if column.part is Part.KAFKA:
+            return False, 0, ""
+        return True, places.get(column.name, last), column.name if column.name not in places else ""
+
+    return sorted(columns, key=rank)

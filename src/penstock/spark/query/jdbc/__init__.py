@@ -1,0 +1,5 @@
+"""Queries that write to databases by JDBC, with the dialects and settings of ``penstock.jdbc``.
+
+Spark's Python processes make rows of records (``rows``), its executors write them by Java (``penstock/jdbc/java``), and
+the driver looks after tables and batches (``writer``).
+"""

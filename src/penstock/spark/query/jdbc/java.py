@@ -1,0 +1,100 @@
+"""The Java half: our classes and the driver's jar in a session of Spark, and its errors as sentences.
+
+The classes are compiled from ``penstock/jdbc/java`` against Spark's own jars, once for each version of either.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyspark
+from py4j.java_gateway import is_instance_of
+from py4j.protocol import Py4JJavaError
+
+import penstock.jdbc
+from penstock.api.errors import ConnectError
+from penstock.embedded.home import EmbeddedError
+from penstock.hosts.jvm.build import jar_of
+from penstock.jdbc.connection import Connection
+from penstock.jdbc.dialects.base import Dialect
+from penstock.jdbc.drivers import driver_jars, missing_driver
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SOURCES = Path(penstock.jdbc.__file__).parent / "java"
+_LACKS = "penstock lacks driver"
+_USED = ("spark-sql-api_*", "spark-sql_*", "spark-core_*", "spark-common-utils*", "spark-tags*", "scala-library-*")
+
+
+class Java:
+    """The Java half in one session, with the jar of a driver. Raises ConnectError if it can't be compiled."""
+
+    def __init__(self, session: SparkSession, connection: Connection, drivers: str, plugin_path: Sequence[str]) -> None:
+        """``drivers``: the worker's setting ``penstock.jdbc.drivers``."""
+        self._session, self._connection = session, connection
+        for jar in (our_jar(), *driver_jars(connection.dialect, drivers, plugin_path)):
+            session.sql(f"ADD JAR '{jar}'")
+        gateway: Any = session.sparkContext._gateway
+        self._gateway = gateway
+        found = session._jsparkSession.sharedState().jarClassLoader().loadClass("penstock.jdbc.Entry")
+        classes = gateway.new_array(gateway.jvm.java.lang.Class, 0)
+        objects = gateway.new_array(gateway.jvm.java.lang.Object, 0)
+        self.entry = found.getDeclaredConstructor(classes).newInstance(objects)
+        """An object of the Java class ``penstock.jdbc.Entry``."""
+        self.connections = self.entry.connections(
+            connection.url,
+            connection.dialect.driver,
+            self.map(connection.properties),
+            connection.attempts,
+            connection.backoff,
+        )
+
+    def list(self, values: Sequence[Any]) -> Any:
+        made = self._gateway.jvm.java.util.ArrayList()
+        for value in values:
+            made.add(value)
+        return made
+
+    def map(self, values: Any) -> Any:
+        made = self._gateway.jvm.java.util.HashMap()
+        for name, value in values.items():
+            made.put(name, value)
+        return made
+
+    def sql_error(self, error: BaseException) -> Any | None:
+        """The SQLException in an error of Java's; None if there is none."""
+        java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+        while java is not None and not is_instance_of(self._gateway, java, "java.sql.SQLException"):
+            java = java.getCause()
+        return java
+
+    def is_missing_table(self, error: BaseException) -> bool:
+        java = self.sql_error(error)
+        dialect = self._connection.dialect
+        if java is None:
+            return False
+        return (
+            re.fullmatch(dialect.no_table, str(java.getSQLState() or "")) is not None
+            or java.getErrorCode() in dialect.no_table_codes
+            or (dialect.no_table_text != "" and dialect.no_table_text in str(java.getMessage()))
+        )
+
+
+def lacks_driver(error_text: str, dialect: Dialect) -> ConnectError | None:
+    """The error to raise if Java's says that there is no driver."""
+    return ConnectError(missing_driver(dialect)) if _LACKS in error_text else None
+
+
+def our_jar() -> Path:
+    folder = Path(pyspark.__file__).parent / "jars"
+    try:
+        return jar_of(_SOURCES, "penstock-jdbc", sorted(jar for name in _USED for jar in folder.glob(f"{name}.jar")))
+    except EmbeddedError as error:
+        raise ConnectError(str(error)) from error
+
+
+JavaError = Py4JJavaError

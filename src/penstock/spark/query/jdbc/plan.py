@@ -1,0 +1,98 @@
+"""The plan of a pass over a batch: the shapes whose rows are written, and from which record on.
+
+A pass stops in a partition of a topic at the first record of a shape that is not in the plan. The next pass continues
+there, when the table has the columns. Processes report by the accumulator of totals, see ``sink.plan``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pyspark.sql import types as t
+
+from penstock.jdbc.columns import Kind, Shape
+from penstock.spark.query.sink.plan import Totals
+from penstock.spark.query.sink.progress import Partition
+
+NEW_SHAPE, STOPPED = "shape ", "stopped "
+"""Precede, in the totals, a shape that is not in the plan, and the partition in which a pass stopped at an offset."""
+
+TYPES: dict[Kind, t.DataType] = {
+    Kind.INT8: t.ByteType(),
+    Kind.INT16: t.ShortType(),
+    Kind.INT32: t.IntegerType(),
+    Kind.INT64: t.LongType(),
+    Kind.FLOAT32: t.FloatType(),
+    Kind.FLOAT64: t.DoubleType(),
+    Kind.BOOLEAN: t.BooleanType(),
+    Kind.STRING: t.StringType(),
+    Kind.BYTES: t.BinaryType(),
+    Kind.DECIMAL: t.StringType(),  # databases have more digits than Spark
+    Kind.DATE: t.IntegerType(),  # days since 1970
+    Kind.TIME: t.IntegerType(),  # milliseconds since midnight
+    Kind.TIMESTAMP: t.LongType(),  # milliseconds since 1970
+}
+HEAD = t.StructType(
+    [
+        t.StructField("_shape", t.IntegerType()),
+        t.StructField("_topic", t.StringType()),
+        t.StructField("_partition", t.IntegerType()),
+        t.StructField("_offset", t.LongType()),
+    ]
+)
+"""What precedes the columns in each row: the number of its shape, and the record that it is of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """``starts``: where to start in each partition; those that are not in it are done. None: all, from the start.
+    ``done``: the offsets after what has been written already.
+    """
+
+    shapes: tuple[Shape, ...] = ()
+    starts: Mapping[Partition, int] | None = None
+    done: Mapping[Partition, int] = field(default_factory=dict)
+
+    def wants(self, place: Partition, offset: int) -> bool:
+        starts = self.starts
+        return offset >= self.done.get(place, 0) and (starts is None or offset >= starts.get(place, offset + 1))
+
+    def row_type(self) -> t.StructType:
+        """A row has a struct for each shape, all of which are null but its own."""
+        structs = [t.StructField(f"s{i}", struct_type(shape)) for i, shape in enumerate(self.shapes)]
+        return t.StructType([*HEAD, *structs])
+
+
+def struct_type(shape: Shape) -> t.StructType:
+    return t.StructType([t.StructField(f"c{i}", TYPES[column.kind]) for i, column in enumerate(shape.columns)])
+
+
+@dataclass(slots=True)
+class Stops:
+    """What a pass has reported: new shapes, and where to continue."""
+
+    shapes: list[Shape] = field(default_factory=list)
+    starts: dict[Partition, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, totals: Totals) -> Stops:
+        found = cls()
+        for name, value in totals.items():
+            if name.startswith(NEW_SHAPE):
+                found.shapes.append(Shape.from_text(name.removeprefix(NEW_SHAPE)))
+            elif name.startswith(STOPPED):
+                partition, _, topic = name.removeprefix(STOPPED).partition(" ")
+                found.starts[topic, int(partition)] = int(value)
+        return found
+
+
+def stop_totals(shapes: Iterable[Shape], stops: Mapping[Partition, int]) -> Totals:
+    return {
+        **{NEW_SHAPE + shape.text(): 1.0 for shape in shapes},
+        **{f"{STOPPED}{partition} {topic}": float(offset) for (topic, partition), offset in stops.items()},
+    }
+
+
+def without_stops(totals: Totals) -> Totals:
+    return {name: value for name, value in totals.items() if not name.startswith((NEW_SHAPE, STOPPED))}

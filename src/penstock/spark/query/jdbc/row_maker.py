@@ -1,0 +1,196 @@
+"""Batches of records to Arrow batches of rows for tables: each row with the number of its shape."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from penstock.api.batch import Batch, SinkOrigin
+from penstock.api.columns import Table
+from penstock.api.errors import DataError
+from penstock.api.schema import Schema
+from penstock.jdbc.columns import Column, Kind, Part, Shape
+from penstock.jdbc.records import shape_of
+from penstock.jdbc.sink_settings import COORDINATES, JdbcSinkSettings
+from penstock.pipeline.errors import ErrorHandler, Stage, Step
+from penstock.spark.query.jdbc.plan import Plan
+from penstock.spark.query.sink.progress import Partition
+
+SINK_CLASS = "io.confluent.connect.jdbc.JdbcSinkConnector"
+_UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError, DataError)
+_NEW = -1
+"""The number of shapes that are not in the plan."""
+_Group = tuple[str, Schema | None, Schema | None, bool, bool]
+
+
+class RowMaker:
+    """Makes the rows of one pass. ``stops`` has the partitions in which it met a shape that is not in the plan."""
+
+    def __init__(self, settings: JdbcSinkSettings, plan: Plan) -> None:
+        self._settings, self._plan = settings, plan
+        self._numbers = {shape: number for number, shape in enumerate(plan.shapes)}
+        self._schema = to_arrow_schema(plan.row_type(), timezone="UTC")
+        self._groups: dict[_Group, int | str] = {}
+        """The number of the shape of such records, or why they have none."""
+        self._check = Step(Stage.TASK_PUT, SINK_CLASS, self._checked)
+        self.stops: dict[Partition, int] = {}
+        self.new: set[Shape] = set()
+
+    def rows(self, batch: Batch, errors: ErrorHandler) -> pa.RecordBatch | None:
+        """The rows of a batch up to its stops; ``errors`` handles records that have no place in a table."""
+        if not len(batch):
+            return None
+        try:
+            batch, numbers = self._known(batch)
+            return self._made(batch, numbers)
+        except _UNFIT:
+            batch, numbers = self._known(errors.run([self._check], batch))
+            return self._made(batch, numbers)
+
+    def _checked(self, batch: Batch) -> Batch:
+        numbers = self._numbered(batch)
+        if len(batch) > 1 or numbers != [_NEW]:
+            known = [i for i, number in enumerate(numbers) if number != _NEW]
+            self._made(batch.select(known), [numbers[i] for i in known])
+        return batch
+
+    def _numbered(self, batch: Batch) -> list[int]:
+        """The number of each record's shape. Raises DataError if a record has none."""
+        values: Any = [True] * len(batch) if isinstance(batch.value_column, Table) else None
+        keys: Any = [True] * len(batch) if isinstance(batch.key_column, Table) else None
+        valued = values or [value is not None for value in batch.values]
+        keyed = keys or [key is not None for key in batch.keys]
+        groups = list(zip(batch.topics, batch.key_schemas, batch.value_schemas, keyed, valued, strict=True))
+        for group in set(groups) - self._groups.keys():
+            self._groups[group] = self._number_of(group)
+        found = list(map(self._groups.__getitem__, groups))
+        for number in found:
+            if isinstance(number, str):
+                raise DataError(number)
+        return found  # type: ignore[return-value]
+
+    def _number_of(self, group: _Group) -> int | str:
+        topic, key, value, keyed, valued = group
+        try:
+            shape = shape_of(self._settings, topic, key, value, keyed=keyed, valued=valued)
+        except DataError as error:
+            return str(error)
+        number = self._numbers.get(shape, _NEW)
+        if number == _NEW:
+            self.new.add(shape)
+        return number
+
+    def _known(self, batch: Batch) -> tuple[Batch, list[int]]:
+        """The records up to the stops, with the numbers of their shapes."""
+        numbers = self._numbered(batch)
+        if _NEW not in numbers:
+            return batch, numbers
+        origin = batch.origin
+        assert isinstance(origin, SinkOrigin)
+        kept = []
+        for i, number in enumerate(numbers):
+            place = origin.topics[i], origin.partitions[i]
+            if number == _NEW:
+                self.stops.setdefault(place, origin.offsets[i])
+            elif place not in self.stops:
+                kept.append(i)
+        return batch.select(kept), [numbers[i] for i in kept]
+
+    def _made(self, batch: Batch, numbers: Sequence[int]) -> pa.RecordBatch | None:
+        if not len(batch):
+            return None
+        origin = batch.origin
+        assert isinstance(origin, SinkOrigin)
+        head = [
+            pa.array(numbers, pa.int32()),
+            pa.array(origin.topics, pa.string()),
+            pa.array(origin.partitions, pa.int32()),
+            pa.array(origin.offsets, pa.int64()),
+        ]
+        structs = [self._struct(batch, numbers, number) for number in range(len(self._plan.shapes))]
+        return pa.RecordBatch.from_arrays([*head, *structs], schema=self._schema)
+
+    def _struct(self, batch: Batch, numbers: Sequence[int], number: int) -> pa.Array:
+        """The structs of one shape: null in the rows of others."""
+        kind = self._schema.field(f"s{number}").type
+        rows = [i for i, each in enumerate(numbers) if each == number]
+        if not rows:
+            return pa.nulls(len(numbers), kind)
+        part = batch if len(rows) == len(numbers) else batch.select(rows)
+        shape = self._plan.shapes[number]
+        columns = [self._column(part, column) for column in shape.columns]
+        made = pa.StructArray.from_arrays(columns, fields=list(kind))
+        if part is batch:
+            return made
+        places: list[int | None] = [None] * len(numbers)
+        for place, row in enumerate(rows):
+            places[row] = place
+        return made.take(pa.array(places, pa.int32()))
+
+    def _column(self, batch: Batch, column: Column) -> pa.Array:
+        values = self._values(batch, column)
+        match column.kind:
+            case Kind.DECIMAL:
+                return pa.array([None if value is None else format(value, "f") for value in values], pa.string())
+            case Kind.DATE:
+                return pa.array(values, pa.date32()).cast(pa.int32())
+            case Kind.TIME:
+                return pa.array(values, pa.time32("ms")).cast(pa.int32())
+            case Kind.TIMESTAMP:
+                return pa.array(list(map(_milliseconds, values)), pa.int64())
+        return pa.array(values, _ARROW[column.kind])
+
+    def _values(self, batch: Batch, column: Column) -> Sequence[Any]:
+        if column.part is Part.KAFKA:
+            origin = batch.origin
+            assert isinstance(origin, SinkOrigin)
+            return (origin.topics, origin.partitions, origin.offsets)[COORDINATES.index(column.field or "")]
+        of_key = column.part is Part.KEY
+        given = batch.key_column if of_key else batch.value_column
+        schemas = batch.key_schemas if of_key else batch.value_schemas
+        name = column.field
+        if name is None:
+            values: Sequence[Any] = list(given)
+        elif isinstance(given, Table):
+            values = given.as_dict().get(name) or [None] * len(batch)
+        else:
+            values = [value.get(name) for value in given]
+        if not self._settings.defaults or column.default is None or None not in values:
+            return values
+        return [
+            _default(schema, name) if value is None else value for value, schema in zip(values, schemas, strict=True)
+        ]
+
+
+def _default(schema: Schema | None, name: str | None) -> Any:
+    assert schema is not None
+    field = schema if name is None else schema.field(name)
+    inner = field if isinstance(field, Schema) or field is None else field.schema
+    return None if inner is None else inner.default
+
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_MILLISECOND = dt.timedelta(milliseconds=1)
+
+
+def _milliseconds(value: dt.datetime | None) -> int | None:
+    if value is None:
+        return None
+    return ((value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)) - _EPOCH) // _MILLISECOND
+
+
+_ARROW = {
+    Kind.INT8: pa.int8(),
+    Kind.INT16: pa.int16(),
+    Kind.INT32: pa.int32(),
+    Kind.INT64: pa.int64(),
+    Kind.FLOAT32: pa.float32(),
+    Kind.FLOAT64: pa.float64(),
+    Kind.BOOLEAN: pa.bool_(),
+    Kind.STRING: pa.string(),
+    Kind.BYTES: pa.binary(),
+}

@@ -1,0 +1,120 @@
+"""Records to rows of tables, in Spark's Python processes, by the connector's converters and transforms; and the dead
+letters of rows that the database has refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark import Accumulator
+
+from penstock.api.batch import Batch, SinkOrigin
+from penstock.api.errors import ConnectError, DataError
+from penstock.jdbc.sink_settings import JdbcSinkSettings
+from penstock.pipeline.errors import Stage, Step
+from penstock.pipeline.task import TaskSpec
+from penstock.pipeline.trace import trace
+from penstock.spark.query.jdbc.plan import Plan, stop_totals
+from penstock.spark.query.jdbc.row_maker import SINK_CLASS, RowMaker
+from penstock.spark.query.sink.plan import RowsError, Totals
+from penstock.spark.query.sink.progress import Partition
+from penstock.spark.query.sink.row_maker import raw_batch
+from penstock.spark.query.sink.rows import Pipeline, is_first_try
+
+
+@dataclass(frozen=True, slots=True)
+class TableRows:
+    """The function of ``mapInArrow`` that makes the rows of a plan."""
+
+    spec: TaskSpec
+    plan: Plan
+    totals: Accumulator[Totals]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with ExitStack() as stack:
+            try:
+                pipeline = Pipeline.start(self.spec, stack, report=True)
+                yield from self._rows(pipeline, batches)
+            except Exception as error:
+                raise RowsError(trace=trace(error)) from error
+
+    def _rows(self, pipeline: Pipeline, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        settings = JdbcSinkSettings.of({**self.spec.connector_config, "name": self.spec.connector})
+        maker = RowMaker(settings, self.plan)
+        try:
+            for arrow in batches:
+                wanted = self._wanted(arrow, maker.stops)
+                if not wanted.num_rows:
+                    continue
+                made = maker.rows(pipeline.process(raw_batch(wanted)), pipeline.errors)
+                if made is not None:
+                    pipeline.metrics.add("sink-record-send-total", made.num_rows)
+                    yield made
+        except Exception:
+            # Spark tries three times more, and finds the same.
+            if is_first_try():
+                with suppress(ConnectError):
+                    pipeline.finish()
+            raise
+        pipeline.finish()
+        self.totals.add({**pipeline.totals(), **stop_totals(maker.new, maker.stops)})
+
+    def _wanted(self, arrow: pa.RecordBatch, stops: Mapping[Partition, int]) -> pa.RecordBatch:
+        """Without the records that are done, and those of partitions in which this pass has stopped."""
+        plan = self.plan
+        if plan.starts is None and not plan.done and not stops:
+            return arrow
+        places = zip(
+            arrow["topic"].to_pylist(), arrow["partition"].to_pylist(), arrow["offset"].to_pylist(), strict=True
+        )
+        kept = [
+            i
+            for i, (topic, partition, offset) in enumerate(places)
+            if (topic, partition) not in stops and plan.wants((topic, partition), offset)
+        ]
+        return arrow if len(kept) == arrow.num_rows else arrow.take(pa.array(kept, pa.int64()))
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRows:
+    """The function of ``mapInArrow`` that reports records whose rows the database has refused, as ``errors.*`` says."""
+
+    spec: TaskSpec
+    refused: Mapping[Partition, Mapping[int, str]]
+    """By partition and offset what the database has said."""
+    totals: Accumulator[Totals]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with ExitStack() as stack:
+            try:
+                pipeline = Pipeline.start(self.spec, stack, report=True)
+                step = Step(Stage.TASK_PUT, SINK_CLASS, self._refuse)
+                for arrow in batches:
+                    raw = raw_batch(arrow)
+                    if kept := self._refused(raw):
+                        pipeline.errors.run([step], pipeline.process(raw.select(kept)))
+                pipeline.finish()
+            except Exception as error:
+                raise RowsError(trace=trace(error)) from error
+            found = pipeline.totals()
+            self.totals.add({name: value for name, value in found.items() if _is_of_errors(name)})
+        yield from ()
+
+    def _refused(self, raw: Batch) -> list[int]:
+        return [i for i in range(len(raw)) if self._said(raw, i) is not None]
+
+    def _said(self, batch: Batch, row: int) -> str | None:
+        origin = batch.origin
+        assert isinstance(origin, SinkOrigin)
+        return self.refused.get((origin.topics[row], origin.partitions[row]), {}).get(origin.offsets[row])
+
+    def _refuse(self, batch: Batch) -> Batch:
+        """Every record; those of a batch one by one, since each has its own message."""
+        raise DataError(self._said(batch, 0) or "The database refuses this row")
+
+
+def _is_of_errors(name: str) -> bool:
+    return name.startswith(("total-", "last-error", "penstock-last-error", "deadletterqueue"))

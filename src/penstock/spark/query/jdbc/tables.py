@@ -1,0 +1,115 @@
+"""The tables of a sink: they exist and have the columns of a shape, or are created or altered, or the task fails."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from penstock.api.errors import ConnectError
+from penstock.jdbc.columns import Column, Shape
+from penstock.jdbc.dialects.base import Dialect, TableName
+from penstock.jdbc.sink_settings import JdbcSinkSettings
+from penstock.jdbc.statements import LedgerStatements
+from penstock.spark.query.jdbc.java import Java, JavaError
+
+
+class Tables:
+    """``forget`` what is known of the database after an error: somebody may have changed it."""
+
+    def __init__(self, java: Java, settings: JdbcSinkSettings) -> None:
+        self._java, self._settings = java, settings
+        self._dialect: Dialect = settings.connection.dialect
+        self._columns: dict[TableName, list[str]] = {}
+        self._ready: set[Shape] = set()
+
+    def forget(self) -> None:
+        self._columns.clear()
+        self._ready.clear()
+
+    def prepare(self, shape: Shape) -> None:
+        """See that the table has the columns. Raises ConnectError if it can't have them, and Java's errors."""
+        if shape in self._ready:
+            return
+        name = self._dialect.table_name(shape.table)
+        with self._database() as database:
+            if name not in self._columns:
+                self._columns[name] = self._existing(database, name) or self._create(database, name, shape)
+            if missing := self._missing(name, shape):
+                self._add(database, name, missing)
+        self._ready.add(shape)
+
+    def ledger(self, statements: LedgerStatements, sink: str) -> dict[str, int]:
+        """By epoch, the number of the last batch that the database has of a sink; the table is created if missing."""
+        with self._database() as database:
+            try:
+                values = list(database.values(statements.known, self._java.list([sink])))
+            except JavaError as error:
+                if not self._java.is_missing_table(error):
+                    raise
+                self._execute_if_new(database, statements.create, self._dialect.table_name(self._settings.ledger or ""))
+                values = []
+        known: dict[str, int] = {}
+        for epoch, number in zip(values[::2], values[1::2], strict=True):
+            known[epoch] = max(known.get(epoch, 0), int(number))
+        return known
+
+    @contextlib.contextmanager
+    def _database(self) -> Iterator[Any]:
+        database = self._java.entry.database(self._java.connections)
+        try:
+            yield database
+        finally:
+            database.close()
+
+    def _existing(self, database: Any, name: TableName) -> list[str] | None:
+        try:
+            return list(database.columns(f"SELECT * FROM {self._dialect.table(name)} WHERE 1=0"))
+        except JavaError as error:
+            if self._java.is_missing_table(error):
+                return None
+            raise
+
+    def _create(self, database: Any, name: TableName, shape: Shape) -> list[str]:
+        if not self._settings.creates:
+            raise ConnectError(f'Table "{name}" is missing and auto-creation is disabled (auto.create=false)')
+        if shape.delete:
+            raise ConnectError(f'Table "{name}" is missing, and a record without a value does not tell its columns')
+        return self._execute_if_new(database, self._dialect.create(name, shape.columns), name)
+
+    def _execute_if_new(self, database: Any, sql: str, name: TableName) -> list[str]:
+        """Another connector may have created the table meanwhile."""
+        try:
+            database.execute(sql)
+        except JavaError:
+            if (found := self._existing(database, name)) is None:
+                raise
+            return found
+        return self._existing(database, name) or []
+
+    def _missing(self, name: TableName, shape: Shape) -> list[Column]:
+        known = self._columns[name]
+        if self._dialect.quoting:
+            return [column for column in shape.columns if column.name not in known]
+        folded = {each.casefold() for each in known}
+        return [column for column in shape.columns if column.name.casefold() not in folded]
+
+    def _add(self, database: Any, name: TableName, missing: list[Column]) -> None:
+        names = ", ".join(column.name for column in missing)
+        if not self._settings.evolves:
+            known = ", ".join(self._columns[name])
+            raise ConnectError(
+                f'Table "{name}" is missing fields ({names}) and auto-evolution is disabled (auto.evolve=false); '
+                f"it has the columns {known}"
+            )
+        for column in missing:
+            if not column.optional and column.default is None:
+                raise ConnectError(
+                    f'Cannot ALTER TABLE "{name}" to add missing field {column.name}, as the field is not optional and '
+                    "does not have a default value"
+                )
+        try:
+            for sql in self._dialect.alter(name, missing):
+                database.execute(sql)
+        finally:
+            self._columns[name] = self._existing(database, name) or []

@@ -1,0 +1,194 @@
+"""Writes batches of a JDBC sink, in as many passes as they have new shapes and refused rows.
+
+In a pass each of Spark's partitions is one transaction. What is written is not written again when another part of the
+batch fails: the next pass or try continues after it. Across crashes only the table of ``penstock.delivery`` knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from penstock.api.errors import ConnectError
+from penstock.jdbc.columns import Shape
+from penstock.jdbc.sink_settings import JdbcSinkSettings
+from penstock.jdbc.statements import LedgerStatements, statement_of
+from penstock.pipeline.errors import ErrorSettings
+from penstock.pipeline.task import TaskSpec
+from penstock.spark.query.dataframes import full_text, mapped, narrowed
+from penstock.spark.query.jdbc.java import Java, lacks_driver
+from penstock.spark.query.jdbc.plan import Plan, Stops, without_stops
+from penstock.spark.query.jdbc.rows import RefusedRows, TableRows
+from penstock.spark.query.jdbc.tables import Tables
+from penstock.spark.query.sink.files import folder_name
+from penstock.spark.query.sink.plan import SumOfTotals, reported
+from penstock.spark.query.sink.progress import Partition, Version
+from penstock.spark.query.sink.target import Owner, later_of
+from penstock.spark.query.sink.writer import RECORDS, NotWrittenError, PipelineError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Refused = dict[Partition, dict[int, str]]
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far a batch is."""
+
+    version: Version
+    done: dict[Partition, int] = field(default_factory=dict)
+    """The offsets after what has been written."""
+    starts: dict[Partition, int] | None = None
+    """As in Plan."""
+    refused: Refused = field(default_factory=dict)
+    """What is a dead letter already, or is to be one."""
+    letters: Refused = field(default_factory=dict)
+    """What is to be one."""
+    totals: dict[str, Any] = field(default_factory=dict)
+
+
+class JdbcWriter:
+    """As ``BatchWriter``, for one run of a JDBC sink."""
+
+    def __init__(self, spec: TaskSpec, settings: JdbcSinkSettings, session: SparkSession, owner: Owner) -> None:
+        connector = {**spec.connector_config, "name": spec.connector}
+        self._spec, self._settings, self._session = spec, settings, session
+        self._tolerates = ErrorSettings.of(connector).tolerate
+        self._sink = folder_name(*owner)
+        drivers = spec.worker_config.get("penstock.jdbc.drivers", "")
+        self._java = Java(session, settings.connection, drivers, spec.plugin_path)
+        self._tables = Tables(self._java, settings)
+        self._ledger = LedgerStatements.of(settings.connection.dialect, settings.ledger) if settings.ledger else None
+        self._totals = session.sparkContext.accumulator({}, SumOfTotals())
+        self._shapes: list[Shape] = []
+        self._progress: _Progress | None = None
+
+    def later(self, version: Version) -> Version | None:
+        """As ``Target.later``."""
+        if self._ledger is None:
+            return None
+        try:
+            return later_of(version, self._tables.ledger(self._ledger, self._sink))
+        except Exception as error:
+            raise self._raised(error) from error
+
+    def write(self, records: DataFrame, version: Version, confirm: Callable[[], None]) -> Mapping[str, Any]:
+        """As ``BatchWriter.write``. Called again after a failure, it continues where the batch was."""
+        records = records.selectExpr(*RECORDS)
+        if self._progress is None or self._progress.version != version:
+            self._progress = _Progress(version)
+        progress = self._progress
+        confirm()
+        while True:
+            try:
+                if progress.letters:
+                    self._report(records, progress)
+                stops = self._pass(records, progress)
+            except Exception as error:
+                self._tables.forget()
+                raise self._raised(error) from error
+            if stops is None:
+                continue
+            if not stops.starts:
+                return progress.totals
+            self._shapes += [shape for shape in stops.shapes if shape not in self._shapes]
+            progress.starts = stops.starts
+
+    def _pass(self, records: DataFrame, progress: _Progress) -> Stops | None:
+        """Write what is left of a batch; None if rows were refused that have to be dead letters first."""
+        # A deletion does not tell the columns of a table that is missing; other records of the batch may.
+        for shape in sorted(self._shapes, key=lambda shape: shape.delete):
+            self._tables.prepare(shape)
+        plan = Plan(tuple(self._shapes), progress.starts, dict(progress.done))
+        self._totals.value = {}
+        rows = narrowed(mapped(records, TableRows(self._spec, plan, self._totals), plan.row_type()))
+        if self._settings.connection.dialect.single_writer:
+            rows = rows.coalesce(1)
+        writer = self._java_writer(progress)
+        try:
+            writer.run(self._session._jsparkSession, rows._jdf)
+        finally:
+            self._take(writer, progress)
+        stops = Stops.of(self._totals.value)
+        if progress.letters and not self._tolerates:
+            raise ConnectError(_sentence(progress.letters))
+        if progress.letters and self._ledger is not None:
+            return None
+        _add(progress.totals, without_stops(self._totals.value))
+        if progress.letters:
+            self._report(records, progress)
+        return stops
+
+    def _java_writer(self, progress: _Progress) -> Any:
+        java, settings = self._java, self._settings
+        dialect, entry = settings.connection.dialect, java.entry
+        shapes = []
+        for shape in self._shapes:
+            statement = statement_of(dialect, settings.mode, shape)
+            names = [column.name for column in shape.columns]
+            fields = [names.index(name) for name in statement.parameters]
+            kinds = [dialect.binding(shape.columns[index]) for index in fields]
+            zones = settings.connection.zone, settings.date_zone
+            shapes.append(entry.shape(statement.sql, java.list(kinds), java.list(fields), *zones))
+        ledger = None
+        if self._ledger is not None:
+            sql, version = self._ledger, progress.version
+            ledger = entry.ledger(sql.select, sql.update, sql.insert, self._sink, version.epoch, version.number)
+        known = [
+            f"{topic}\t{partition}\t{offset}"
+            for (topic, partition), found in progress.refused.items()
+            for offset in found
+        ]
+        return entry.writer(
+            java.connections,
+            java.list(shapes),
+            settings.batch_size,
+            ledger,
+            dialect.refused,
+            java.list(sorted(dialect.refused_codes)),
+            java.list(known),
+            self._ledger is not None or not self._tolerates,
+        )
+
+    def _take(self, writer: Any, progress: _Progress) -> None:
+        """Remember what Spark's partitions have reported, those of a failed pass too."""
+        for line in writer.report():
+            match str(line).split("\t"):
+                case ["done", topic, partition, offset]:
+                    progress.done[topic, int(partition)] = int(offset)
+                case ["refused", topic, partition, offset, text]:
+                    place = topic, int(partition)
+                    for found in (progress.refused, progress.letters):
+                        found.setdefault(place, {})[int(offset)] = text
+
+    def _report(self, records: DataFrame, progress: _Progress) -> None:
+        """Send the dead letters; the records are read once more for it."""
+        self._totals.value = {}
+        rows = RefusedRows(self._spec, dict(progress.letters), self._totals)
+        mapped(records, rows, "value STRING").write.format("noop").mode("overwrite").save()
+        _add(progress.totals, self._totals.value)
+        progress.letters = {}
+
+    def _raised(self, error: Exception) -> Exception:
+        """The error to raise: of the pipeline, for good, or one of a database that may come back."""
+        if isinstance(error, ConnectError):
+            return error
+        text = full_text(error)
+        if trace := reported(text).get("trace"):
+            return PipelineError(trace)
+        return lacks_driver(text, self._settings.connection.dialect) or NotWrittenError(error)
+
+
+def _add(totals: dict[str, Any], more: Mapping[str, Any]) -> None:
+    SumOfTotals().addInPlace(totals, dict(more))
+
+
+def _sentence(letters: Refused) -> str:
+    (topic, partition), found = next(iter(sorted(letters.items())))
+    offset = min(found)
+    return (
+        f"The database refuses the row of topic {topic}, partition {partition}, offset {offset}: {found[offset]} "
+        "(errors.tolerance=all skips such rows, errors.deadletterqueue.topic.name keeps them)"
+    )

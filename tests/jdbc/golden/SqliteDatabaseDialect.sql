@@ -1,0 +1,71 @@
+CREATE TABLE "sales"."orders" (
+"id" NUMERIC NOT NULL,
+"na""me" TEXT NOT NULL,
+"int8" NUMERIC NULL,
+"int16" NUMERIC NULL,
+"int32" NUMERIC NULL,
+"int64" NUMERIC NULL,
+"float32" REAL NULL,
+"float64" REAL NULL,
+"boolean" NUMERIC NULL,
+"string" TEXT NULL,
+"bytes" BLOB NULL,
+"decimal" NUMERIC NULL,
+"date" NUMERIC NULL,
+"time" NUMERIC NULL,
+"timestamp" NUMERIC NULL,
+"int8_d" NUMERIC DEFAULT 7,
+"int16_d" NUMERIC DEFAULT 7,
+"int32_d" NUMERIC DEFAULT 7,
+"int64_d" NUMERIC DEFAULT 7,
+"float32_d" REAL DEFAULT 7,
+"float64_d" REAL DEFAULT 7,
+"boolean_d" NUMERIC DEFAULT 1,
+"string_d" TEXT DEFAULT 'it''s',
+"bytes_d" BLOB DEFAULT X'00ff',
+"decimal_d" NUMERIC DEFAULT -1.50,
+"date_d" NUMERIC DEFAULT '2026-11-22',
+"time_d" NUMERIC DEFAULT '13:14:15.678',
+"timestamp_d" NUMERIC DEFAULT '2026-11-22 13:14:15.678',
+PRIMARY KEY("id","na""me"))
+
+CREATE TABLE "sales"."orders" (
+"b" TEXT NULL,
+"c" NUMERIC NOT NULL)
+
+ALTER TABLE "sales"."orders"
+ADD "b" TEXT NULL
+
+ALTER TABLE "sales"."orders"
+ADD "int8_d" NUMERIC DEFAULT 7
+
+-- insert: id, na"me, b, c
+INSERT INTO "sales"."orders" ("id","na""me","b","c") VALUES (?,?,?,?)
+
+-- upsert: id, na"me, b, c
+INSERT INTO "sales"."orders" ("id","na""me","b","c") VALUES (?,?,?,?) ON CONFLICT ("id","na""me") DO UPDATE SET "b"=EXCLUDED."b","c"=EXCLUDED."c"
+
+-- upsert: id, na"me
+INSERT INTO "sales"."orders" ("id","na""me") VALUES (?,?) ON CONFLICT ("id","na""me") DO NOTHING
+
+-- update: b, c, id, na"me
+UPDATE "sales"."orders" SET "b" = ?, "c" = ? WHERE "id" = ? AND "na""me" = ?
+
+DELETE FROM "sales"."orders" WHERE "id" = ? AND "na""me" = ?
+
+CREATE TABLE "penstock_batches" (
+"sink" TEXT NOT NULL,
+"topic" TEXT NOT NULL,
+"part" NUMERIC NOT NULL,
+"epoch" TEXT NOT NULL,
+"batch" NUMERIC NOT NULL,
+"next_offset" NUMERIC NOT NULL,
+PRIMARY KEY("sink","topic","part"))
+
+SELECT "epoch", "batch", "next_offset" FROM "penstock_batches" WHERE "sink" = ? AND "topic" = ? AND "part" = ?
+
+UPDATE "penstock_batches" SET "epoch" = ?, "batch" = ?, "next_offset" = ? WHERE "sink" = ? AND "topic" = ? AND "part" = ? AND "batch" = ? AND "next_offset" = ?
+
+INSERT INTO "penstock_batches" ("epoch","batch","next_offset","sink","topic","part") VALUES (?,?,?,?,?,?)
+
+SELECT "epoch", "batch" FROM "penstock_batches" WHERE "sink" = ?

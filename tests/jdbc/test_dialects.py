@@ -1,0 +1,104 @@
+"""The SQL of every dialect, beside golden files: ``python tests/jdbc/test_dialects.py`` writes them again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from penstock.api.errors import ConfigError, ConnectError
+from penstock.jdbc.columns import Column, Kind, Part, Shape
+from penstock.jdbc.dialects import DIALECTS, dialect_of
+from penstock.jdbc.dialects.base import Dialect
+from penstock.jdbc.dialects.postgres import PostgreSql
+from penstock.jdbc.dialects.sqlserver import SqlServer
+from penstock.jdbc.statements import LedgerStatements, statement_of
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def column(name: str, kind: Kind, **more: object) -> Column:
+    return Column(name, kind, Part.VALUE, name, **more)  # type: ignore[arg-type]
+
+
+KEYS = (column("id", Kind.INT64, key=True), column('na"me', Kind.STRING, key=True))
+DEFAULTS = {
+    Kind.BOOLEAN: "true",
+    Kind.STRING: "it's",
+    Kind.BYTES: "00ff",
+    Kind.DECIMAL: "-1.50",
+    Kind.DATE: "2026-11-22",
+    Kind.TIME: "13:14:15.678",
+    Kind.TIMESTAMP: "2026-11-22 13:14:15.678",
+}
+OPTIONAL = tuple(column(kind.lower(), kind, optional=True, scale=2) for kind in Kind)
+DEFAULTED = tuple(column(f"{kind.lower()}_d", kind, scale=2, default=DEFAULTS.get(kind, "7")) for kind in Kind)
+TWO = (column("b", Kind.STRING, optional=True), column("c", Kind.INT32))
+
+
+def text_of(dialect: Dialect) -> str:
+    """All statements of a dialect."""
+    table = dialect.table_name("sales.orders")
+    rows = Shape("sales.orders", (*KEYS, *TWO))
+    keys = Shape("sales.orders", KEYS)
+    ledger = LedgerStatements.of(dialect, "penstock_batches")
+    parts = [
+        dialect.create(table, (*KEYS, *OPTIONAL, *DEFAULTED)),
+        dialect.create(table, TWO),
+        *dialect.alter(table, (TWO[0], DEFAULTED[0])),
+    ]
+    for mode, shape in [("insert", rows), ("upsert", rows), ("upsert", keys), ("update", rows)]:
+        statement = statement_of(dialect, mode, shape)
+        parts.append(f"-- {mode}: {', '.join(statement.parameters)}\n{statement.sql}")
+    parts.append(statement_of(dialect, "upsert", Shape("sales.orders", KEYS, delete=True)).sql)
+    parts += [ledger.create, ledger.select, ledger.update, ledger.insert, ledger.known]
+    return "\n\n".join(parts) + "\n"
+
+
+@pytest.mark.parametrize("kind", DIALECTS, ids=lambda kind: kind.name)
+def test_statements(kind: type[Dialect]) -> None:
+    assert text_of(kind()) == (GOLDEN / f"{kind.name}.sql").read_text("utf-8")
+
+
+def test_names_without_quotes() -> None:
+    dialect = PostgreSql(quoting=False)
+    assert statement_of(dialect, "insert", Shape("t", TWO)).sql == "INSERT INTO t (b,c) VALUES (?,?)"
+
+
+def test_sql_server_without_holdlock() -> None:
+    sql = statement_of(SqlServer(holdlock=False), "upsert", Shape("t", (*KEYS, *TWO))).sql
+    assert "HOLDLOCK" not in sql
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [("a", ("a",)), ("s.a", ("s", "a")), ("c.s.a", ("c", "s", "a")), ('s."a.b"', ("s", "a.b"))],
+)
+def test_names_of_tables(text: str, parts: tuple[str, ...]) -> None:
+    assert PostgreSql().table_name(text).parts == parts
+
+
+@pytest.mark.parametrize("text", ["", "a.", "a.b.c.d"])
+def test_what_is_no_name_of_a_table(text: str) -> None:
+    with pytest.raises(ConnectError, match="is no name of a table"):
+        PostgreSql().table_name(text)
+
+
+def test_an_update_without_columns_to_change() -> None:
+    with pytest.raises(ConnectError, match="no column of t to change"):
+        statement_of(PostgreSql(), "update", Shape("t", KEYS))
+
+
+def test_dialects_by_url_and_by_name() -> None:
+    assert dialect_of("jdbc:MySQL://db/app").name == "MySqlDatabaseDialect"
+    assert dialect_of("jdbc:mariadb://db/app").name == "MySqlDatabaseDialect"
+    assert dialect_of("jdbc:other:x", "SqliteDatabaseDialect").name == "SqliteDatabaseDialect"
+    with pytest.raises(ConfigError, match="of a kind without a dialect: there are jdbc:postgresql:"):
+        dialect_of("jdbc:other:x")
+    with pytest.raises(ConfigError, match=r"Db2DatabaseDialect for configuration dialect\.name: there are Postgre"):
+        dialect_of("jdbc:db2:x", "Db2DatabaseDialect")
+
+
+if __name__ == "__main__":
+    for each in DIALECTS:
+        (GOLDEN / f"{each.name}.sql").write_text(text_of(each()), "utf-8")

@@ -1,0 +1,41 @@
+"""Where the jars of JDBC drivers are found."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+from penstock.embedded.jars import pinned
+from penstock.jdbc.dialects.mysql import MySql
+from penstock.jdbc.dialects.oracle import Oracle
+from penstock.jdbc.dialects.postgres import PostgreSql
+from penstock.jdbc.drivers import INSTALLABLE, driver_jars, missing_driver
+
+
+def jar(path: Path, driver: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("META-INF/services/java.sql.Driver", f"# one\n{driver} # it\n")
+    return path
+
+
+def test_jars_are_found_by_the_drivers_that_they_name(tmp_path: Path) -> None:
+    oracle = jar(tmp_path / "plugins" / "oracle" / "any-name.jar", "oracle.jdbc.OracleDriver")
+    mysql = jar(tmp_path / "drivers" / "connector.jar", "com.mysql.cj.jdbc.Driver")
+    (tmp_path / "drivers" / "broken.jar").write_text("no jar")
+    plugins = [str(tmp_path / "plugins")]
+    assert driver_jars(Oracle(), "", plugins) == [oracle]
+    assert driver_jars(Oracle(), str(oracle), []) == [oracle]
+    assert driver_jars(MySql(), str(tmp_path / "drivers"), plugins) == [mysql]
+    assert driver_jars(Oracle(), str(tmp_path / "drivers"), []) == []
+
+
+def test_a_missing_driver_is_named() -> None:
+    text = missing_driver(PostgreSql())
+    assert "postgresql-<version>.jar" in text
+    assert text.endswith("or run `penstock plugins install jdbc-postgresql`")
+    assert "install" not in missing_driver(Oracle())
+
+
+def test_what_can_be_installed_is_pinned() -> None:
+    assert all(len(pinned(name)) == 1 for name in INSTALLABLE)

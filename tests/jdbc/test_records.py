@@ -1,0 +1,117 @@
+"""Which columns records have in a table, by their schemas and the settings of the sink."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.api.errors import DataError
+from penstock.api.schema import BOOLEAN, FLOAT64, INT32, INT64, STRING, Schema, SchemaType, decimal, struct
+from penstock.jdbc.columns import Kind, Shape
+from penstock.jdbc.records import shape_of
+from penstock.jdbc.sink_settings import JdbcSinkSettings, jdbc_sink_problems
+
+KEY = struct(("id", INT32), ("region", STRING))
+VALUE = struct(("name", STRING.with_(optional=True, default="x")), ("id", INT64), ("amount", decimal(2)))
+
+
+def settings(**config: str) -> JdbcSinkSettings:
+    given = {key.replace("__", "."): value for key, value in config.items()}
+    return JdbcSinkSettings.of({"connection.url": "jdbc:postgresql://db/app", **given})
+
+
+def shape(key: Schema | None = KEY, value: Schema | None = VALUE, valued: bool = True, **config: str) -> Shape:
+    return shape_of(settings(**config), "orders", key, value, keyed=key is not None, valued=valued)
+
+
+def names(found: Shape) -> list[str]:
+    return [f"{column.name}*" if column.key else column.name for column in found.columns]
+
+
+@pytest.mark.parametrize(
+    ("config", "wanted"),
+    [
+        ({}, ["name", "id", "amount"]),
+        ({"fields__whitelist": "amount"}, ["amount"]),
+        (
+            {"pk__mode": "kafka"},
+            ["__connect_topic*", "__connect_partition*", "__connect_offset*", "name", "id", "amount"],
+        ),
+        ({"pk__mode": "kafka", "pk__fields": "t,p,o", "fields__whitelist": "id"}, ["t*", "p*", "o*", "id"]),
+        ({"pk__mode": "record_key"}, ["name", "id*", "amount", "region*"]),
+        ({"pk__mode": "record_key", "pk__fields": "region", "fields__whitelist": "name"}, ["name", "region*"]),
+        ({"pk__mode": "record_value", "pk__fields": "id"}, ["name", "id*", "amount"]),
+    ],
+)
+def test_columns(config: dict[str, str], wanted: list[str]) -> None:
+    assert names(shape(**config)) == wanted
+
+
+def test_types_and_defaults() -> None:
+    name, id, amount = shape().columns
+    assert (name.kind, name.optional, name.default) == (Kind.STRING, True, "x")
+    assert (id.kind, id.optional, id.default) == (Kind.INT64, False, None)
+    assert (amount.kind, amount.scale) == (Kind.DECIMAL, 2)
+    assert Shape.from_text(shape().text()) == shape()
+
+
+def test_a_key_that_is_no_struct_needs_a_name() -> None:
+    assert names(shape(INT64, pk__mode="record_key", pk__fields="number"))[-1] == "number*"
+    with pytest.raises(DataError, match=r"type INT64, so pk\.fields has to be the one name of its column; it is ''"):
+        shape(INT64, pk__mode="record_key")
+
+
+def test_a_record_without_a_value_deletes_its_key() -> None:
+    found = shape(value=None, valued=False, pk__mode="record_key", delete__enabled="true")
+    assert found.delete
+    assert names(found) == ["id*", "region*"]
+    with pytest.raises(DataError, match=r"The value is null, and delete\.enabled=false"):
+        shape(value=None, valued=False, pk__mode="record_key")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "config", "message"),
+    [
+        (KEY, None, {}, "The value has no schema: a table needs a struct"),
+        (KEY, STRING, {}, "The value is of type STRING: a table needs a struct"),
+        (None, VALUE, {"pk__mode": "record_key"}, "The key is null, and pk.mode=record_key needs one with a schema"),
+        (KEY, VALUE, {"pk__mode": "record_key", "pk__fields": "x"}, "does not contain field x of pk.fields"),
+        (KEY, VALUE, {"pk__mode": "record_value", "pk__fields": "x"}, "does not contain field x of pk.fields"),
+        (KEY, VALUE, {"fields__whitelist": "x"}, "No fields found using key and value schemas for table: orders"),
+        (
+            KEY,
+            struct(("m", Schema(SchemaType.MAP, key_schema=STRING, value_schema=BOOLEAN))),
+            {},
+            r"m \(MAP\) type doesn't have a mapping to the SQL database column type",
+        ),
+    ],
+)
+def test_records_that_have_no_place_in_a_table(
+    key: Schema | None, value: Schema | None, config: dict[str, str], message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        shape(key, value, **config)
+
+
+def test_the_name_of_the_table() -> None:
+    assert shape(value=struct(("x", FLOAT64)), table__name__format="kafka_${topic}").table == "kafka_orders"
+
+
+@pytest.mark.parametrize(
+    ("config", "setting"),
+    [
+        ({"connection.url": "jdbc:other:x"}, "connection.url"),
+        ({"db.timezone": "Mars/Olympus"}, "db.timezone"),
+        ({"delete.enabled": "true"}, "delete.enabled"),
+        ({"insert.mode": "upsert"}, "pk.mode"),
+        ({"insert.mode": "update"}, "pk.mode"),
+        ({"pk.fields": "id"}, "pk.fields"),
+        ({"pk.mode": "kafka", "pk.fields": "id"}, "pk.fields"),
+        ({"timestamp.fields.list": "at"}, "timestamp.fields.list"),
+        ({"trim.sensitive.log": "true"}, "trim.sensitive.log"),
+        ({"table.types": "VIEW"}, "table.types"),
+        ({"jdbc.credentials.provider.class": "org.example.Vault"}, "jdbc.credentials.provider.class"),
+    ],
+)
+def test_settings_that_are_refused_by_name(config: dict[str, str], setting: str) -> None:
+    found = jdbc_sink_problems({"connection.url": "jdbc:postgresql://db/app", **config})
+    assert [name for name, _ in found] == [setting]

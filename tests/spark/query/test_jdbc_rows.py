@@ -1,0 +1,129 @@
+"""Records to rows of tables: one struct for each shape, up to the first record of a shape that is not in the plan."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from penstock.api.batch import Batch, SinkOrigin
+from penstock.api.columns import Table
+from penstock.api.errors import ConnectError
+from penstock.api.schema import DATE, INT32, INT64, STRING, TIME, TIMESTAMP, Schema, decimal, struct
+from penstock.jdbc.columns import Shape
+from penstock.jdbc.records import shape_of
+from penstock.jdbc.sink_settings import JdbcSinkSettings
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings
+from penstock.pipeline.metrics import Metrics
+from penstock.spark.query.jdbc.plan import Plan, Stops, stop_totals, without_stops
+from penstock.spark.query.jdbc.row_maker import RowMaker
+
+SETTINGS = JdbcSinkSettings.of(
+    {
+        "connection.url": "jdbc:postgresql://db/app",
+        "insert.mode": "upsert",
+        "pk.mode": "record_key",
+        "pk.fields": "id",
+        "delete.enabled": "true",
+    }
+)
+ONE = struct(
+    ("name", STRING.with_(optional=True, default="none")),
+)
+TWO = struct(("name", STRING), ("n", INT32))
+
+
+def errors(tolerate: bool = False) -> tuple[ErrorHandler, list[Any]]:
+    failures: list[Any] = []
+    metrics = Metrics(lambda _: None, ())
+    return ErrorHandler(ErrorSettings(tolerate=tolerate), metrics, lambda _: False, (failures.append,)), failures
+
+
+def batch(*records: tuple[int | None, Any, Schema | None], table: bool = False) -> Batch:
+    """Records of topic t, partition 0: key, value and the value's schema."""
+    n = len(records)
+    values: Any = [value for _, value, _ in records]
+    if table:
+        values = Table.of({name: [value[name] for value in values] for name in values[0]})
+    return Batch.of(
+        ["t"] * n,
+        values,
+        value_schema=[schema for _, _, schema in records],
+        keys=[key for key, _, _ in records],
+        key_schema=[INT64 if key is not None else None for key, _, _ in records],
+        origin=SinkOrigin(["t"] * n, [0] * n, list(range(10, 10 + n)), ["CreateTime"] * n),
+    )
+
+
+def shape(value: Schema | None) -> Shape:
+    return shape_of(SETTINGS, "t", INT64, value, keyed=True, valued=value is not None)
+
+
+@pytest.mark.parametrize("table", [False, True])
+def test_a_struct_for_each_shape(table: bool) -> None:
+    plan = Plan((shape(ONE), shape(None)))
+    records = [(1, {"name": "a"}, ONE), (2, {"name": None}, ONE)]
+    made = RowMaker(SETTINGS, plan).rows(batch(*records, table=table), errors()[0])
+    assert made is not None
+    assert made.to_pylist() == [
+        {"_shape": 0, "_topic": "t", "_partition": 0, "_offset": 10, "s0": {"c0": "a", "c1": 1}, "s1": None},
+        {"_shape": 0, "_topic": "t", "_partition": 0, "_offset": 11, "s0": {"c0": "none", "c1": 2}, "s1": None},
+    ]
+
+
+def test_shapes_in_turn() -> None:
+    plan = Plan((shape(ONE), shape(None)))
+    made = RowMaker(SETTINGS, plan).rows(batch((1, {"name": "a"}, ONE), (1, None, None), (3, {}, ONE)), errors()[0])
+    assert made is not None
+    assert made["_shape"].to_pylist() == [0, 1, 0]
+    assert made["s0"].to_pylist() == [{"c0": "a", "c1": 1}, None, {"c0": "none", "c1": 3}]
+    assert made["s1"].to_pylist() == [None, {"c0": 1}, None]
+
+
+def test_it_stops_at_a_new_shape_and_reports_it() -> None:
+    maker = RowMaker(SETTINGS, Plan((shape(ONE),)))
+    records = batch((1, {"name": "a"}, ONE), (2, {"name": "b", "n": 1}, TWO), (3, {"name": "c"}, ONE))
+    made = maker.rows(records, errors()[0])
+    assert made is not None
+    assert made["_offset"].to_pylist() == [10]
+    totals = {"rows": 1.0, **stop_totals(maker.new, maker.stops)}
+    found = Stops.of(totals)
+    assert found.shapes == [shape(TWO)]
+    assert found.starts == {("t", 0): 11}
+    assert without_stops(totals) == {"rows": 1.0}
+    # The next pass.
+    plan = Plan((shape(ONE), *found.shapes), found.starts)
+    assert [plan.wants(("t", 0), offset) for offset in (10, 11, 12)] == [False, True, True]
+    assert not plan.wants(("t", 1), 0)
+
+
+def test_what_is_done_is_not_wanted_again() -> None:
+    plan = Plan((), None, {("t", 0): 12})
+    assert [plan.wants(("t", 0), offset) for offset in (11, 12)] == [False, True]
+    assert plan.wants(("t", 1), 0)
+
+
+def test_records_without_a_place_are_errors_of_these_records_alone() -> None:
+    bad = [(1, {"name": "a"}, ONE), (None, {"name": "b"}, ONE), (3, "text", STRING), (4, {"name": 5}, ONE)]
+    handler, failures = errors(tolerate=True)
+    made = RowMaker(SETTINGS, Plan((shape(ONE),))).rows(batch(*bad), handler)
+    assert made is not None
+    assert made["_offset"].to_pylist() == [10]
+    assert [failure.record.origin.offsets for failure in failures] == [[11], [12], [13]]
+    with pytest.raises(ConnectError, match="Tolerance exceeded"):
+        RowMaker(SETTINGS, Plan((shape(ONE),))).rows(batch(*bad), errors()[0])
+
+
+def test_logical_types() -> None:
+    value = struct(("d", DATE), ("t", TIME), ("ts", TIMESTAMP), ("n", decimal(2)))
+    row = {
+        "d": dt.date(1970, 1, 3),
+        "t": dt.time(0, 0, 1, 5000),
+        "ts": dt.datetime(1970, 1, 1, 0, 0, 2, tzinfo=dt.UTC),
+        "n": Decimal("12345678901234567890123456789012345678901234.50"),
+    }
+    made = RowMaker(SETTINGS, Plan((shape(value),))).rows(batch((1, row, value)), errors()[0])
+    assert made is not None
+    assert list(made["s0"].to_pylist()[0].values()) == [2, 1005, 2000, format(row["n"], "f"), 1]

@@ -1,0 +1,156 @@
+"""The JDBC sink on a real Spark: tables of a real PostgreSQL and of SQLite."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.core.model.tasks import TaskRunning
+from penstock.jdbc.drivers import install
+from penstock.spark.settings import HostSettings
+from support.kafka.client import Kafka, Record
+from support.machine import missing
+from support.postgres import Postgres, binaries
+from support.spark.host import Hosted, started
+from support.spark.queries import SECONDS, Sink
+from support.tasks.runs import JSON, eventually
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Hosted]:
+    for name in ("jdbc-postgresql", "jdbc-sqlite"):
+        install(name)
+    with started(HostSettings()) as hosted:
+        yield hosted
+
+
+def field(name: str, kind: str, **more: Any) -> dict[str, Any]:
+    return {"field": name, "type": kind, "optional": True, **more}
+
+
+ID = field("id", "int32", optional=False)
+NAME = field("name", "string")
+
+
+def record(fields: list[dict[str, Any]], row: dict[str, Any] | None) -> Record:
+    """With ``id`` as its key; a row of None only has that."""
+    key = {"schema": {"type": "struct", "fields": [ID]}, "payload": {"id": (row or {})["id"]}}
+    value = {"schema": {"type": "struct", "fields": fields}, "payload": row}
+    return Record(None if len(row or {}) == 1 else json.dumps(value).encode(), json.dumps(key).encode())
+
+
+class JdbcSink(Sink):
+    task_class = "penstock.connectors.jdbc_sink:JdbcSinkTask"
+
+    def __init__(self, hosted: Hosted, kafka: Kafka, url: str, partitions: int = 1, **config: str) -> None:
+        settings = {
+            "connection.url": url,
+            "connection.attempts": "1",
+            "key.converter": JSON,
+            "value.converter": JSON,
+            "value.converter.schemas.enable": "true",
+            "table.name.format": "things",
+            "auto.create": "true",
+            **config,
+        }
+        super().__init__(hosted, kafka, kafka.create_topic(partitions=partitions), Path("unused"), **settings)
+
+    def add(self, fields: list[dict[str, Any]], *rows: dict[str, Any]) -> None:
+        self.kafka.produce(self.topic, [record(fields, row) for row in rows])
+
+    def written(self, count: int) -> None:
+        """Wait until so many records are behind it."""
+        eventually(lambda: self.fine() and sum(offset for offset, _ in self.committed().values()) == count, SECONDS)
+
+
+UPSERT = {"insert.mode": "upsert", "pk.mode": "record_key", "delete.enabled": "true", "auto.evolve": "true"}
+
+
+def rows(file: Path, sql: str = "SELECT * FROM things ORDER BY id") -> list[tuple[Any, ...]]:
+    with sqlite3.connect(file) as database:
+        return database.execute(sql).fetchall()
+
+
+def test_rows_are_changed_and_deleted_and_columns_added(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
+    file = tmp_path / "things.db"
+    with JdbcSink(spark, kafka, f"jdbc:sqlite:{file}", **UPSERT) as one:
+        one.start()
+        one.add([ID, NAME], {"id": 1, "name": "one"}, {"id": 2, "name": "two"}, {"id": 3, "name": "three"})
+        one.add([ID, NAME], {"id": 2, "name": "zwei"}, {"id": 1}, {"id": 4, "name": "four"})
+        one.written(6)
+        assert rows(file) == [(2, "zwei"), (3, "three"), (4, "four")]
+        price = field("price", "double")
+        one.add([ID, NAME, price], {"id": 4, "name": "four", "price": 1.5})
+        # A record without a field leaves its column as it is.
+        one.add([ID, NAME], {"id": 4, "name": "vier"})
+        one.written(8)
+        assert rows(file) == [(2, "zwei", None), (3, "three", None), (4, "vier", 1.5)]
+
+
+def test_a_table_that_is_missing_fails_the_task(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
+    settings = {**UPSERT, "auto.create": "false"}
+    with JdbcSink(spark, kafka, f"jdbc:sqlite:{tmp_path}/things.db", **settings) as one:
+        one.add([ID, NAME], {"id": 1, "name": "one"})
+        one.start()
+        assert 'Table "things" is missing and auto-creation is disabled (auto.create=false)' in one.failure()
+
+
+@pytest.fixture
+def postgres() -> Iterator[Postgres]:
+    if binaries() is None:
+        missing("There is no PostgreSQL on this machine: initdb is neither on the path nor in /usr/lib/postgresql")
+    server = Postgres.make()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+def test_rows_are_written_once_and_refused_ones_are_dead_letters(
+    spark: Hosted, kafka: Kafka, postgres: Postgres
+) -> None:
+    postgres.rows("CREATE TABLE things (id INT CHECK (id <> 13), name TEXT)")
+    letters = kafka.create_topic()
+    settings = {
+        "penstock.delivery": "exactly-once",
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": letters,
+        "errors.deadletterqueue.topic.replication.factor": "1",
+        "max.retries": "1000",
+        "retry.backoff.ms": "500",
+    }
+
+    def ids() -> list[int]:
+        return [int(id) for (id,) in postgres.rows("SELECT id FROM things ORDER BY id")]
+
+    with JdbcSink(spark, kafka, postgres.url, partitions=2, **settings) as one:
+        one.add([ID, NAME], *({"id": i, "name": f"n{i}"} for i in range(20)))
+        one.start()
+        one.written(20)
+        wanted = [i for i in range(20) if i != 13]
+        assert ids() == wanted
+        assert [json.loads(value or b"")["payload"]["id"] for value in kafka.values(letters)] == [13]
+        one.stop()
+        # As a crash between the two commits, that of the database and that of the group, leaves it.
+        found = one.committed()
+        one.commit({p: (0, {**note, "end": offset}) for p, (offset, note) in found.items()})
+        one.start()
+        one.written(20)
+        assert ids() == wanted
+        postgres.stop()
+        one.add([ID, NAME], {"id": 20, "name": "n20"})
+        while (one.until(TaskRunning)[-1].degraded_reason or "").count(
+            "Retrying for as long as max.retries allows"
+        ) < 1:
+            pass
+        postgres.start()
+        one.written(21)
+        assert ids() == [*wanted, 20]

@@ -1,0 +1,215 @@
+"""What one of Spark's partitions does in a database: on Derby and SQLite, in a Java with Spark's classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JJavaError
+
+from penstock.jdbc.columns import Column, Kind, Part, Shape
+from penstock.jdbc.dialects import dialect_of
+from penstock.jdbc.drivers import install
+from penstock.jdbc.statements import LedgerStatements, statement_of
+from penstock.spark.query.jdbc.java import our_jar
+
+pytestmark = pytest.mark.integration
+
+ID = Column("id", Kind.INT32, Part.KEY, "id", key=True)
+NAME = Column("name", Kind.STRING, Part.VALUE, "name", optional=True)
+FAR = 1 << 40
+"""py4j makes longs of such numbers only."""
+THINGS = Shape("things", (ID, NAME))
+
+
+def array(jvm: Any, kind: Any, values: Sequence[Any]) -> Any:
+    made = jvm.java.lang.reflect.Array.newInstance(kind._java_lang_class, len(values))
+    for i, value in enumerate(values):
+        jvm.java.lang.reflect.Array.set(made, i, value)
+    return made
+
+
+@pytest.fixture(scope="module")
+def entry(java: Any) -> Any:
+    """As in Spark, the classes are those of a loader of its own."""
+    jars = [our_jar(), *install("jdbc-sqlite")]
+    urls = array(java, java.java.net.URL, [java.java.net.URL(jar.as_uri()) for jar in jars])
+    loader = java.java.net.URLClassLoader(urls, java.java.lang.ClassLoader.getSystemClassLoader())
+    constructor = loader.loadClass("penstock.jdbc.Entry").getDeclaredConstructor(array(java, java.java.lang.Class, []))
+    return constructor.newInstance(array(java, java.java.lang.Object, []))
+
+
+class Bench:
+    """One database, and what a session would do with it."""
+
+    def __init__(self, jvm: Any, entry: Any, url: str) -> None:
+        self.jvm, self.entry, self.dialect = jvm, entry, dialect_of(url)()
+        self.connections = entry.connections(url, self.dialect.driver, jvm.java.util.HashMap(), 1, 0)
+        self.database = entry.database(self.connections)
+
+    def list(self, values: Sequence[Any]) -> Any:
+        made = self.jvm.java.util.ArrayList()
+        for value in values:
+            made.add(value)
+        return made
+
+    def row(self, *values: Any) -> Any:
+        made = self.list(values).toArray()
+        return self.jvm.org.apache.spark.sql.RowFactory.create(made)
+
+    def create(self, shape: Shape) -> None:
+        self.database.execute(self.dialect.create(self.dialect.table_name(shape.table), shape.columns))
+
+    def rows(self, table: str = "things") -> list[tuple[str | None, ...]]:
+        name = self.dialect.quoted(table)
+        width = len(self.database.columns(f"SELECT * FROM {name}"))
+        values = list(self.database.values(f"SELECT * FROM {name} ORDER BY 1", self.list([])))
+        return [tuple(values[i : i + width]) for i in range(0, len(values), width)]
+
+    def write(
+        self,
+        rows: Sequence[tuple[int, Sequence[Any]]],
+        mode: str = "insert",
+        shapes: Sequence[Shape] = (THINGS,),
+        known: Sequence[int] = (),
+        batch: int | None = None,
+        whole: bool = False,
+        first: int = 0,
+    ) -> list[str]:
+        """Rows of topic t, partition 0, from this offset on: the shape and values of each. What is reported."""
+        made = []
+        for shape in shapes:
+            statement = statement_of(self.dialect, mode, shape)
+            names = [column.name for column in shape.columns]
+            fields = [names.index(name) for name in statement.parameters]
+            kinds = [self.dialect.binding(shape.columns[i]) for i in fields]
+            made.append(self.entry.shape(statement.sql, self.list(kinds), self.list(fields), "UTC", "UTC"))
+        ledger = None
+        if batch is not None:
+            sql = LedgerStatements.of(self.dialect, "penstock_batches")
+            ledger = self.entry.ledger(sql.select, sql.update, sql.insert, "sink", "epoch", batch)
+        writer = self.entry.writer(
+            self.connections,
+            self.list(made),
+            100,
+            ledger,
+            self.dialect.refused,
+            self.list(sorted(self.dialect.refused_codes)),
+            self.list([f"t\t0\t{FAR + offset}" for offset in known]),
+            whole,
+        )
+        structs = [
+            self.row(
+                number,
+                "t",
+                0,
+                FAR + first + i,
+                *(self.row(*values) if k == number else None for k in range(len(shapes))),
+            )
+            for i, (number, values) in enumerate(rows)
+        ]
+        writer.call(self.list(structs).iterator())
+        return list(writer.report())
+
+
+@pytest.fixture(params=["derby", "sqlite"])
+def bench(request: pytest.FixtureRequest, java: Any, entry: Any, tmp_path: Path) -> Bench:
+    url = f"jdbc:derby:{tmp_path}/db;create=true" if request.param == "derby" else f"jdbc:sqlite:{tmp_path}/db"
+    return Bench(java, entry, url)
+
+
+def things(*ids: int) -> list[tuple[int, list[Any]]]:
+    return [(0, [id, f"n{i}"]) for i, id in enumerate(ids)]
+
+
+def test_a_row_that_is_refused_is_found_alone(bench: Bench) -> None:
+    bench.create(THINGS)
+    done, written, refused = bench.write(things(1, 2, 1, 3, 4))
+    assert (done, written) == (f"done\tt\t0\t{FAR + 5}", "rows\t4")
+    assert refused.split("\t")[:4] == ["refused", "t", "0", str(FAR + 2)]
+    assert [row[0] for row in bench.rows()] == ["1", "2", "3", "4"]
+
+
+def test_nothing_is_written_before_refused_rows_are_known_if_the_whole_counts(bench: Bench) -> None:
+    bench.create(THINGS)
+    (refused,) = bench.write(things(1, 1, 2), whole=True)
+    assert refused.startswith(f"refused\tt\t0\t{FAR + 1}\t")
+    assert bench.rows() == []
+    assert bench.write(things(1, 1, 2), whole=True, known=[1]) == [f"done\tt\t0\t{FAR + 3}", "rows\t2"]
+    assert len(bench.rows()) == 2
+
+
+def test_a_batch_is_written_once(bench: Bench) -> None:
+    keyless = Shape("things", (NAME,))
+    bench.create(keyless)
+    bench.database.execute(LedgerStatements.of(bench.dialect, "penstock_batches").create)
+    rows = [(0, ["a"]), (0, ["b"])]
+    bench.write(rows, shapes=[keyless], batch=7)
+    # Repeated, and with one record more than the first try had.
+    assert bench.write([*rows, (0, ["c"])], shapes=[keyless], batch=7) == [f"done\tt\t0\t{FAR + 3}", "rows\t1"]
+    assert bench.write([(0, ["d"])], shapes=[keyless], batch=8, first=3) == [f"done\tt\t0\t{FAR + 4}", "rows\t1"]
+    assert bench.rows() == [("a",), ("b",), ("c",), ("d",)]
+    with pytest.raises(Py4JJavaError, match="Another run of this connector has written batch 8, this one is at 7"):
+        bench.write(rows, shapes=[keyless], batch=7)
+
+
+def test_rows_are_changed_and_deleted_in_order(bench: Bench) -> None:
+    bench.create(THINGS)
+    gone = Shape("things", (ID,), delete=True)
+    rows = [(0, [1, "a"]), (0, [2, "b"]), (0, [1, "c"]), (1, [2]), (0, [3, "d"]), (0, [2, "e"]), (1, [3])]
+    bench.write(rows, "upsert", [THINGS, gone])
+    assert bench.rows() == [("1", "c"), ("2", "e")]
+    bench.write([(0, [2, "f"]), (0, [9, "x"])], "update")
+    assert bench.rows() == [("1", "c"), ("2", "f")]
+    bench.write([(0, [1]), (0, [5])], "upsert", [Shape("things", (ID,))])
+    assert bench.rows() == [("1", "c"), ("2", "f"), ("5", None)]
+
+
+VALUES: dict[Kind, Any] = {
+    Kind.BOOLEAN: True,
+    Kind.STRING: "ü'\"",
+    Kind.BYTES: b"\x00\xff",
+    Kind.DECIMAL: "-1234.50",
+    Kind.DATE: 20000,
+    Kind.TIME: 3_723_000,
+    Kind.TIMESTAMP: 1_700_000_000_123,
+    Kind.FLOAT32: 1.5,
+    Kind.FLOAT64: 0.1,
+}
+
+
+def test_every_type_as_a_value_and_as_null(bench: Bench) -> None:
+    # py4j has no bytes, shorts and floats; Spark has.
+    kinds = [kind for kind in Kind if kind not in (Kind.INT8, Kind.INT16, Kind.INT64, Kind.TIMESTAMP, Kind.FLOAT32)]
+    columns = tuple(Column(kind.lower(), kind, Part.VALUE, kind, optional=True, scale=2) for kind in kinds)
+    shape = Shape("all", (ID, *columns))
+    bench.create(shape)
+    given = [[1, *(VALUES.get(kind, 7) for kind in kinds)], [2, *(None for _ in kinds)]]
+    done = bench.write([(0, values) for values in given], shapes=[shape])
+    assert done == [f"done\tt\t0\t{FAR + 2}", "rows\t2"]
+    full, empty = bench.rows("all")
+    assert empty == ("2", *(None for _ in kinds))
+    found = dict(zip(kinds, full[1:], strict=True))
+    assert found[Kind.STRING] == "ü'\""
+    assert float(found[Kind.DECIMAL] or 0) == -1234.5
+    assert found[Kind.BOOLEAN] == "1"
+    assert found[Kind.INT32] == "7"
+    assert float(found[Kind.FLOAT64] or 0) == 0.1
+
+
+def test_columns_are_added(bench: Bench) -> None:
+    bench.create(THINGS)
+    more = [
+        Column("price", Kind.FLOAT64, Part.VALUE, "price", optional=True),
+        Column("n", Kind.INT32, Part.VALUE, "n", default="4"),
+    ]
+    for sql in bench.dialect.alter(bench.dialect.table_name("things"), more):
+        bench.database.execute(sql)
+    assert list(bench.database.columns("SELECT * FROM " + bench.dialect.quoted("things"))) == [
+        "id",
+        "name",
+        "price",
+        "n",
+    ]
