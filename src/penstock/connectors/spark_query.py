@@ -13,6 +13,8 @@ class Query:
     """A task that represents a query; it is never instantiated."""
 
     kind = "query"
+    writes: ClassVar[str] = "spark"
+    """What writes the batches of a sink, see ``spark.query.sink.task``."""
 
     @classmethod
     def version(cls) -> str:

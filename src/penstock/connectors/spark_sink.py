@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from penstock.api.connector import SinkConnector
 from penstock.api.sink import SinkTask
 from penstock.connectors.spark_query import Query, QueryConnector
-from penstock.spark.query.sink.settings import SINK_CONFIG, problems
+from penstock.spark.query.sink.settings import OPTION, SINK_CONFIG, problems
 
 
 class SparkSinkTask(Query, SinkTask):
@@ -23,6 +23,7 @@ class SparkSink(QueryConnector, SinkConnector):
 
     java_name = "penstock.connectors.SparkSink"
     settings = SINK_CONFIG
+    setting_prefixes = (OPTION,)
 
     def problems(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
         return problems(config)

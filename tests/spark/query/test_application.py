@@ -13,6 +13,7 @@ import pytest
 
 from penstock.core.model.tasks import SparkReady, TaskEnded, TaskId, TaskLost, TaskRunning
 from penstock.pipeline.task import TaskSpec
+from penstock.spark import supervisor
 from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import DriverSupervisor
 from support.kafka.client import Kafka
@@ -24,11 +25,10 @@ from support.tasks.runs import eventually
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 GRACEFUL = 2.0
-FATAL = {
-    "exit": "SELECT id, name, java_method('java.lang.System', 'exit', 3) AS x FROM records",
-    "memory": "SELECT id, name, length(concat_ws(',', collect_list(repeat('x', 200000000)))) AS x FROM "
-    "(SELECT id, name, explode(sequence(1, 20)) FROM records) GROUP BY id, name",
-}
+MEMORY = (
+    "SELECT id, name, length(concat_ws(',', collect_list(repeat('x', 200000000)))) AS x FROM "
+    "(SELECT id, name, explode(sequence(1, 20)) FROM records) GROUP BY id, name"
+)
 FOR_EVER = f"SELECT id, name, '{'a' * 200}!' RLIKE '^(a+)+(.*)\\\\2x$' AS x FROM records"
 """Spark evaluates the constant when it plans the batch, in the driver; no interrupt ends that."""
 
@@ -105,13 +105,34 @@ def test_its_javas_death_loses_queries_alone(sink: Callable[..., Sink], own: Hos
         assert ids(one.wait(20)) == list(range(20))
 
 
-@pytest.mark.parametrize("how", FATAL)
-def test_a_query_that_ends_its_java_ends_no_hosted_task(
-    sink: Callable[..., Sink], ticking: psutil.Process, how: str
+def test_its_javas_freeze_loses_queries_alone(
+    sink: Callable[..., Sink], own: Hosted, ticking: psutil.Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with sink(sql=FATAL[how]) as one:
+    monkeypatch.setattr(supervisor, "UNANSWERED", 2)
+    with sink() as one:
+        one.produce(*make(0, 10))
+        one.start()
+        one.wait(10)
+        java = psutil.Process(java_of_queries(own))
+        java.suspend()
+        assert "it is frozen, or it hangs" in lost(one).reason
+        monkeypatch.undo()  # its successor may be slow on a busy machine
+        assert not alive(java)
+        one.produce(*make(10, 20))
+        one.start()
+        assert ids(one.wait(20)) == list(range(20))
+
+
+@pytest.mark.parametrize("how", ["exit", "memory"])
+def test_a_query_that_ends_its_java_ends_no_hosted_task(
+    sink: Callable[..., Sink], own: Hosted, ticking: psutil.Process, how: str
+) -> None:
+    with sink(**({"sql": MEMORY} if how == "memory" else {})) as one:
         one.produce(*make(0, 1))
         one.start()
+        if how == "exit":
+            one.wait(1)
+            psutil.Process(java_of_queries(own)).terminate()
         assert "Spark's Java" in lost(one).reason
 
 

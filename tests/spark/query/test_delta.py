@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import pyarrow.dataset as ds
 import pytest
 
-from penstock.spark.settings import HostSettings
+from spark.query.test_lost_offsets import GONE, forget
 from support.jars import require
 from support.kafka.client import Kafka
 from support.spark import delta
-from support.spark.host import Hosted, started
-from support.spark.queries import COLUMNS, Sink, ids, make
-from support.worker_process import SPARKS_JAVA
+from support.spark.host import Hosted
+from support.spark.queries import COLUMNS, ids, make
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -23,25 +20,15 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Hosted]:
     require(delta.JARS)
-    settings = {
-        # Delta sums its log up after so many commits; ten, otherwise.
-        "spark.databricks.delta.properties.defaults.checkpointInterval": "3",
-        SPARKS_JAVA: "-XX:TieredStopAtLevel=1",
-    }
-    with started(HostSettings(spark={**delta.spark_settings(), **settings})) as hosted:
+    # Delta sums its log up after so many commits; ten, otherwise.
+    with delta.started_with(**{"spark.databricks.delta.properties.defaults.checkpointInterval": "3"}) as hosted:
         yield hosted
-
-
-class DeltaSink(Sink):
-    def rows(self, format: str = "parquet") -> list[dict[str, Any]]:
-        files = delta.files(self.folder)
-        return ds.dataset(files, format=format).to_table().to_pylist() if files else []
 
 
 def test_a_batch_that_delta_has_is_not_written_again(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
     """The group stands as it does when a run is killed after Delta's commit and before its own."""
     settings = {"format": "delta", "schema": COLUMNS, "batch_max_records": "10"}
-    with DeltaSink(spark, kafka, kafka.create_topic(), tmp_path / "table", **settings) as one:
+    with delta.DeltaSink(spark, kafka, kafka.create_topic(), tmp_path / "table", **settings) as one:
         one.produce(*make(0, 30))
         one.start()
         one.wait(30)
@@ -54,3 +41,18 @@ def test_a_batch_that_delta_has_is_not_written_again(spark: Hosted, kafka: Kafka
         assert ids(one.wait(45)) == list(range(45))
     # That Delta can sum its log up on this Spark is part of the promise.
     assert (one.folder / "_delta_log" / "_last_checkpoint").exists()
+
+
+def test_a_table_that_knows_batches_of_a_group_without_offsets_is_left_alone(
+    spark: Hosted, kafka: Kafka, tmp_path: Path
+) -> None:
+    settings = {"format": "delta", "schema": COLUMNS}
+    with delta.DeltaSink(spark, kafka, kafka.create_topic(partitions=1), tmp_path / "table", **settings) as one:
+        one.produce(*make(0, 5))
+        one.start()
+        one.wait(5)
+        one.stop()
+        forget(kafka, one.name)
+        one.start()
+        assert GONE in one.failure()
+        assert len(one.rows()) == 5

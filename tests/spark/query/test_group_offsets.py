@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +15,10 @@ from penstock.connectors import SparkSink
 from penstock.kafka.client_settings import connector_consumer, transactional_producer
 from penstock.kafka.clients import new_consumer, new_producer
 from penstock.kafka.fencing import query_transactional_id
+from penstock.kafka.offsets.file import OffsetFile
 from penstock.kafka.offsets.groups import committed_offsets
 from penstock.spark.query.sink.offsets import GroupOffsets
-from penstock.spark.query.sink.progress import Partition, Span
+from penstock.spark.query.sink.progress import Partition, Span, requested_root
 from penstock.worker.offsets import Offsets
 from support.kafka.client import Kafka
 from support.tasks.runs import new_name
@@ -141,11 +143,12 @@ class SparkSinks:
 @pytest.mark.integration
 @pytest.mark.parametrize("reset", [False, True])
 def test_a_batch_that_ends_later_does_not_undo_a_change_of_offsets(
-    run: Run, kafka: Kafka, worker: dict[str, str], connector: dict[str, str], reset: bool
+    run: Run, kafka: Kafka, worker: dict[str, str], connector: dict[str, str], tmp_path: Path, reset: bool
 ) -> None:
-    unused: Any = None
     plugins: Any = SparkSinks()
-    offsets = Offsets(worker, unused, plugins, dict)
+    stored = OffsetFile(str(tmp_path / "offsets"))
+    stored.start()
+    offsets = Offsets(worker, stored, plugins, dict)
     topic = kafka.create_topic()
     partition = (topic, 0)
     query = run()
@@ -159,6 +162,8 @@ def test_a_batch_that_ends_later_does_not_undo_a_change_of_offsets(
         query.done(version, span)
     altered = [] if reset else [{"partition": change[0], "offset": change[1]}]
     assert offsets.read(connector["name"], connector) == altered
+    # Only offsets that are gone need a word of the request.
+    assert bool(requested_root(connector["name"], offsets.for_task(connector["name"], connector))) is reset
 
 
 class Refusing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.spark.query.sink.progress import Committed, Note, Span, Version, progress
+from penstock.spark.query.sink.progress import Committed, Note, Span, Version, progress, root_of
 
 A, B, C = ("a", 0), ("b", 0), ("c", 0)
 OLD, NEW = "old", "new"
@@ -50,3 +50,17 @@ def test_an_altered_partition_is_not_part_of_the_unfinished_batch() -> None:
 def test_metadata_of_others_is_none() -> None:
     assert Note.of("anything") == Note.of("[1]") == Note.of(None) == Note()
     assert Note.of(Note(OLD, 3, 7).text()) == Note(OLD, 3, 7)
+
+
+def test_epochs_have_the_same_root_until_another_is_requested() -> None:
+    first = progress({}, [A]).version
+    after = progress({A: at(5, first.epoch), B: at(5, first.epoch)}, [B]).version
+    assert after.epoch != first.epoch
+    assert root_of(after.epoch) == root_of(first.epoch)
+    requested = progress({A: at(5, first.epoch)}, [A], "new").version
+    assert (root_of(requested.epoch), requested.number) == ("new", 5)
+    assert progress({A: at(6, requested.epoch)}, [A], "new").version.epoch == requested.epoch
+
+
+def test_a_requested_root_waits_for_the_end_of_a_batch_that_was_begun() -> None:
+    assert progress({A: at(6, end=12)}, [A], "new").version == Version(OLD, 5)

@@ -17,6 +17,7 @@ from penstock.spark.query.sink import task
 from penstock.spark.query.sink.offsets import GroupOffsets
 from penstock.spark.query.sink.progress import Span
 from penstock.spark.query.sink.query import Input
+from penstock.spark.query.sink.retries import CountedRetries
 from support.kafka.client import Kafka
 from support.tasks.runs import MemoryHost, eventually, new_name
 
@@ -36,6 +37,7 @@ def test_a_paused_task_commits_its_offsets_again(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(module, name, 0.01)
     group: Any = Group()
     nothing: Any = None
+    retries = CountedRetries(0, 0.0)
     source = Input(nothing, group, nothing, 60.0, nothing)
     spec = TaskSpec(
         connector="c",
@@ -49,7 +51,7 @@ def test_a_paused_task_commits_its_offsets_again(monkeypatch: pytest.MonkeyPatch
         paused=True,
     )
     control, host = TaskControl(pausing=True), MemoryHost()
-    thread = threading.Thread(target=task._run, args=(spec, source, nothing, control, host, lambda: None))
+    thread = threading.Thread(target=task._run, args=(spec, source, nothing, retries, control, host, lambda: None))
     thread.start()
     eventually(lambda: group.renewals >= 3)
     control.stop()

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from penstock.pipeline.errors import ErrorSettings
-from penstock.spark.query.sink.task import Retries
+from penstock.spark.query.sink.retries import BatchRetries, CountedRetries
 
 
-def make(timeout: str, longest: str = "60000") -> Retries:
-    return Retries(ErrorSettings.of({"errors.retry.timeout": timeout, "errors.retry.delay.max.ms": longest}))
+def make(timeout: str, longest: str = "60000") -> BatchRetries:
+    return BatchRetries(ErrorSettings.of({"errors.retry.timeout": timeout, "errors.retry.delay.max.ms": longest}))
 
 
 def test_nothing_is_tried_again_unless_it_is_asked_for() -> None:
-    assert Retries(ErrorSettings.of({})).after(100.0) is None
+    assert BatchRetries(ErrorSettings.of({})).after(100.0) is None
 
 
 def test_waits_grow_up_to_the_longest_and_end_with_the_time_allowed() -> None:
@@ -38,3 +38,12 @@ def test_a_success_gives_all_the_time_again() -> None:
 def test_a_negative_timeout_is_without_end() -> None:
     retries = make("-1", "2000")
     assert [retries.after(now) for now in (0.0, 10.0, 1e6, 1e9)] == [0.3, 0.6, 1.2, 2.0]
+
+
+def test_a_number_of_retries_begins_again_after_a_success() -> None:
+    retries = CountedRetries(2, 3.0)
+    assert [retries.after(0.0) for _ in range(3)] == [3.0, 3.0, None]
+    assert retries.failing
+    assert retries.over()
+    assert not retries.failing
+    assert retries.after(0.0) == 3.0

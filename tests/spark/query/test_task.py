@@ -205,6 +205,24 @@ def test_what_does_not_fit_is_a_dead_letter(sink: Callable[..., Sink], kafka: Ka
     assert unfit["__connect.errors.exception.message"] == b"'two' does not fit column value.id of type bigint"
 
 
+def letters_of(topic: str, tolerance: str) -> dict[str, str]:
+    return {
+        "errors.tolerance": tolerance,
+        "errors.deadletterqueue.topic.name": topic,
+        "errors.deadletterqueue.topic.replication.factor": "1",
+    }
+
+
+def test_a_dead_letter_is_sent_once_though_spark_tries_again(sink: Callable[..., Sink], kafka: Kafka) -> None:
+    letters = new_name("dlq")
+    with sink(schema=COLUMNS, **letters_of(letters, "none")) as one:
+        one.produce({"id": 1, "name": "a"})
+        one.kafka.produce(one.topic, ["{"])
+        one.start()
+        assert "Tolerance exceeded in error handler" in one.failure()
+    assert kafka.values(letters) == [b"{"]
+
+
 def test_a_batch_that_was_written_but_not_committed_is_not_written_twice(sink: Callable[..., Sink]) -> None:
     """The group stands as it does when a run is killed after its files are in their places."""
     with sink(partitions=1, schema=COLUMNS) as one:
@@ -286,7 +304,11 @@ def test_a_run_that_is_cut_off_can_begin_no_batch(sink: Callable[..., Sink], kaf
         other = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": f"query-tests-{one.name}-0"})
         other.init_transactions(30)
         one.produce(*make(5, 10))
-        assert "Another run of this task has been started" in one.failure()
+        events = one.ended()
+        assert not any(isinstance(event, TaskFailed) for event in events)
+        (lost,) = (event for event in events if isinstance(event, TaskLost))
+        assert "Another run of this task has been started" in lost.reason
+        assert not lost.died
         assert len(one.rows()) == 5
 
 

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import pyarrow.dataset as ds
+
+from penstock.spark.settings import HostSettings
 from support.jars import listed
+from support.spark.host import Hosted, started
+from support.spark.queries import Sink
+from support.worker_process import SPARKS_JAVA
 
 JARS = Path(__file__).with_name("delta.jars")
 
@@ -37,3 +46,19 @@ def files(table: Path) -> list[Path]:
 def log(table: Path) -> list[Path]:
     """One file a version."""
     return sorted((table / "_delta_log").glob("*.json"))
+
+
+@contextmanager
+def started_with(**settings: str) -> Iterator[Hosted]:
+    """A Spark that knows Delta, and has these settings too."""
+    more = {SPARKS_JAVA: "-XX:TieredStopAtLevel=1", **settings}
+    with started(HostSettings(spark={**spark_settings(), **more})) as hosted:
+        yield hosted
+
+
+class DeltaSink(Sink):
+    """Writes its topic to a Delta table."""
+
+    def rows(self, format: str = "parquet") -> list[dict[str, Any]]:
+        found = files(self.folder)
+        return ds.dataset(found, format=format).to_table().to_pylist() if found else []

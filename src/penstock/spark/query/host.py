@@ -62,7 +62,8 @@ class Queries:
         """
         who = {**payload["who"], "attempt": 0, "host": socket.gethostname(), "pid": os.getpid()}
         try:
-            channel, admitted = TaskChannel.connect(tuple(payload["address"]), payload["key"], who)
+            worker = tuple(payload["address"]), payload["fingerprint"]
+            channel, admitted = TaskChannel.connect(*worker, payload["key"], who)
         except RefusedError as refusal:
             log.warning("%s was not admitted: %s", who, refusal)
             return None

@@ -25,6 +25,7 @@ from penstock.api.errors import ConnectError, RetriableError
 from penstock.kafka.clients import init_transactions
 from penstock.kafka.fencing import FENCING_IMPOSSIBLE
 from penstock.pipeline.broker_errors import broker_error, is_fenced
+from penstock.pipeline.task import FencedError
 from penstock.spark.query.sink.progress import Committed, Note, Partition, Progress, Span, Version, progress
 
 log = logging.getLogger(__name__)
@@ -61,7 +62,8 @@ def _retriable(error: BrokerError) -> bool:
 @dataclass(slots=True)
 class GroupOffsets:
     """The offsets of the connector's group: committed by a transactional producer, in the name of a consumer that never
-    subscribes. Raises KafkaError, a RetriableError where the brokers may recover.
+    subscribes. Raises KafkaError, a RetriableError where the brokers may recover, and FencedError when another run has
+    claimed the transactional id.
     """
 
     known: Callable[[], Collection[Partition]]
@@ -69,6 +71,8 @@ class GroupOffsets:
     consumer: Consumer
     """One that reads only committed transactions: it waits for the end of those that commit offsets."""
     producer: Producer | None
+    root: str = ""
+    """The root of epochs that was requested last, see ``progress``."""
     offsets: dict[Partition, int] = field(default_factory=dict)
     """What is committed, as far as this object has read or committed it."""
     claimed: bool = False
@@ -101,7 +105,7 @@ class GroupOffsets:
 
     def read(self, assigned: Collection[Partition]) -> Progress:
         """Where to continue in these partitions. All of the group's offsets are read, also those of other topics."""
-        found = progress(self._read(assigned), assigned)
+        found = progress(self._read(assigned), assigned, self.root)
         self.offsets = dict(found.offsets)
         return found
 
@@ -155,7 +159,7 @@ class GroupOffsets:
                 self._transact(self.producer, wanted)
         except KafkaException as e:
             if is_fenced(e.args[0]):
-                raise ConnectError("Another run of this task has been started, and this one ends") from None
+                raise FencedError("Another run of this task has been started, and this one ends") from None
             raise failed("The offsets of the connector's group can't be committed", e.args[0]) from broker_error(
                 e.args[0]
             )

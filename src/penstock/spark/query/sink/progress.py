@@ -8,12 +8,16 @@ Numbers count up within an *epoch*. The partitions of an epoch only become more:
 run reads, so each partition that names the epoch has the number of its last batch. A run that does not read all of them
 any more begins a new epoch, and so does a run whose group was reset, or altered in all partitions. The numbers of the
 new epoch continue those of the old one.
+
+The name of an epoch begins with its *root*, which changes only when offsets are reset by request: the worker leaves a
+new root among the source offsets then. A target that knows an epoch of the present root, while the group has no
+offsets, shows that they are gone without a request.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -33,9 +37,32 @@ class Version:
         return Version(self.epoch, self.number + 1)
 
 
-def new_epoch(after: int) -> Version:
-    """The version before the first batch of a new epoch."""
-    return Version(secrets.token_hex(4), after)
+def new_root() -> str:
+    return secrets.token_hex(4)
+
+
+def root_of(epoch: str) -> str:
+    return epoch.partition(".")[0]
+
+
+def new_epoch(after: int, root: str = "") -> Version:
+    """The version before the first batch of a new epoch; without a ``root`` of a new one, too."""
+    return Version(f"{root or new_root()}.{secrets.token_hex(4)}", after)
+
+
+def place_of_root(connector: str) -> dict[str, Any]:
+    """The source partition whose offset is the root that a request has left, see ``offset_of_root``."""
+    return {"sink": connector}
+
+
+def offset_of_root(root: str) -> dict[str, Any]:
+    return {"epoch": root}
+
+
+def requested_root(connector: str, offsets: Iterable[tuple[Mapping[str, Any], Mapping[str, Any], Any]]) -> str:
+    """The root that the last request has left among these source offsets; empty if there was none."""
+    found = [offset for partition, offset, _ in offsets if partition == place_of_root(connector)]
+    return str(found[-1].get("epoch", "")) if found else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +113,19 @@ class Progress:
     unfinished: Span | None = None
 
 
-def progress(committed: Committed, assigned: Collection[Partition]) -> Progress:
-    """Where a run that reads the partitions ``assigned`` continues."""
+def progress(committed: Committed, assigned: Collection[Partition], root: str = "") -> Progress:
+    """Where a run that reads the partitions ``assigned`` continues; ``root`` is the requested one, if any."""
     offsets = {partition: offset for partition, (offset, _) in committed.items()}
     notes = {partition: note for partition, (_, note) in committed.items() if note.epoch}
     if not notes:
-        return Progress(new_epoch(0), offsets)
+        return Progress(new_epoch(0, root), offsets)
     last = max(notes.values(), key=lambda note: note.number)
     epoch = {partition: note for partition, note in notes.items() if note.epoch == last.epoch}
     ends = {p: note.end for p, note in epoch.items() if note.end is not None and note.number == last.number}
     if ends:
         span = Span({partition: offsets[partition] for partition in ends}, ends)
         return Progress(Version(last.epoch, last.number - 1), offsets, span)
-    if not epoch.keys() <= set(assigned):
-        return Progress(new_epoch(last.number), offsets)
+    root = root or root_of(last.epoch)
+    if not epoch.keys() <= set(assigned) or root != root_of(last.epoch):
+        return Progress(new_epoch(last.number, root), offsets)
     return Progress(Version(last.epoch, last.number), offsets)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.api.errors import ConnectError, KafkaError, RetriableError
 from penstock.pipeline.metrics import Metrics
@@ -22,10 +22,8 @@ from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.sink.offsets import GroupOffsets
 from penstock.spark.query.sink.plan import RECORD_TIME, TOPIC
-from penstock.spark.query.sink.progress import Partition, Progress, Span, Version, new_epoch
-from penstock.spark.query.sink.settings import SinkSettings
+from penstock.spark.query.sink.progress import Partition, Progress, Span, Version, new_epoch, root_of
 from penstock.spark.query.sink.topics import KafkaReader, Topics, from_json
-from penstock.spark.query.sink.writer import BatchWriter
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -41,6 +39,29 @@ RENEW_SECONDS = 3600.0
 RETRY_SECONDS = 60.0
 
 
+class Pace(Protocol):
+    """How often a batch is written, in seconds, and how many records it has at most."""
+
+    @property
+    def interval(self) -> float: ...
+
+    @property
+    def most(self) -> int: ...
+
+
+class Writer(Protocol):
+    """What writes the batches of one run."""
+
+    def later(self, version: Version) -> Version | None:
+        """As ``Target.later``."""
+
+    def write(self, records: DataFrame, version: Version, confirm: Callable[[], None]) -> Mapping[str, Any]:
+        """Write a batch of Kafka's records and return the totals; ``confirm`` as for ``Target.add``.
+
+        Raises PipelineError, NotWrittenError, and errors for rows that can never be written.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Input:
     """The topics of a sink, and the position of its connector in them."""
@@ -50,8 +71,7 @@ class Input:
     reader: KafkaReader
     max_age: float
     """Seconds after which the partitions are looked up again."""
-    settings: SinkSettings
-    """How often a batch is written, and how many records it has."""
+    pace: Pace
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +91,7 @@ class Report:
 class SinkQuery:
     """``run`` and ``measure`` are called by the task's thread; Spark's thread writes the batches."""
 
-    def __init__(self, name: str, source: Input, writer: BatchWriter, control: TaskControl, report: Report) -> None:
+    def __init__(self, name: str, source: Input, writer: Writer, control: TaskControl, report: Report) -> None:
         self._name, self._input, self._writer = name, source, writer
         self._control, self._report = control, report
         self._version: Version | None = None
@@ -129,8 +149,16 @@ class SinkQuery:
                 f"are those of batch {progress.version.number}: they have been set back. Stop the connector and alter "
                 "or reset its offsets, to begin a new epoch"
             )
+        root = self._input.group.root
+        if not progress.offsets and (not root or root == root_of(later.epoch)):
+            raise ConnectError(
+                f"The target has batch {later.number} of this connector, but its group has no offsets: they have "
+                "expired, or have been deleted otherwise than by REST. Starting again could write all records a second "
+                "time. Stop the connector, and alter its offsets to where it is to continue, or reset them to begin "
+                "again as auto.offset.reset says (PATCH or DELETE /connectors/<name>/offsets)"
+            )
         # The group was reset, or altered in all partitions: the numbers continue those that the target knows.
-        return Progress(new_epoch(later.number), progress.offsets)
+        return Progress(new_epoch(later.number, root), progress.offsets)
 
     def renew(self) -> None:
         """Called by the task's thread, also while it is paused: commits the offsets again if it is time."""
@@ -162,12 +190,12 @@ class SinkQuery:
 
     def _start(self, checkpoint: Path) -> StreamingQuery:
         self._ending, self._failure, self._checkpoint = False, None, checkpoint
-        settings = self._input.settings
+        pace = self._input.pace
         return (
-            self._input.reader.stream(self._position, settings.most)
+            self._input.reader.stream(self._position, pace.most)
             .writeStream.queryName(self._name)
             .option("checkpointLocation", checkpoint.as_uri())
-            .trigger(processingTime=f"{int(settings.interval * 1000)} milliseconds")
+            .trigger(processingTime=f"{int(pace.interval * 1000)} milliseconds")
             .foreachBatch(self._batch)
             .start()
         )

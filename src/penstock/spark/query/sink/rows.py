@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
-from pyspark import Accumulator
+from pyspark import Accumulator, TaskContext
 
 from penstock.api.batch import Batch
+from penstock.api.errors import ConnectError
 from penstock.core.model.tasks import TaskId
 from penstock.kafka.client_settings import connector_producer
 from penstock.kafka.clients import new_producer
@@ -25,6 +27,7 @@ from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, Failu
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.trace import trace
+from penstock.spark.query.sink.held_letters import HeldProducer
 from penstock.spark.query.sink.plan import RECORD_TIME, SCHEMA_COLUMN, TOPIC, Plan, RowsError, Totals
 from penstock.spark.query.sink.row_maker import RowMaker, columns_in, raw_batch
 
@@ -51,11 +54,20 @@ class Rows:
                 raise RowsError(trace=trace(error)) from error
 
     def _rows(self, pipeline: Pipeline, maker: RowMaker, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for arrow in batches:
-            batch = pipeline.process(raw_batch(arrow))
-            if rows := maker.rows(batch, pipeline.errors):
-                pipeline.metrics.add("sink-record-send-total", rows.num_rows)
-                yield rows
+        try:
+            for arrow in batches:
+                batch = pipeline.process(raw_batch(arrow))
+                if rows := maker.rows(batch, pipeline.errors):
+                    pipeline.metrics.add("sink-record-send-total", rows.num_rows)
+                    yield rows
+        except RowsError:
+            raise
+        except Exception:
+            # Spark tries three times more, and finds the same.
+            if is_first_try():
+                with suppress(ConnectError):
+                    pipeline.finish()
+            raise
         pipeline.finish()
         self.totals.add(pipeline.totals())
 
@@ -125,13 +137,18 @@ class Pipeline:
         return counts | {name: value for name, value in self.metrics.snapshot(time.monotonic()).items() if value}
 
 
+def is_first_try() -> bool:
+    context = TaskContext.get()
+    return context is None or context.attemptNumber() == 0
+
+
 def _wait(seconds: float) -> bool:
     time.sleep(seconds)
     return False
 
 
 class LazyQueue:
-    """The dead letter queue, whose producer is created with the first dead letter."""
+    """The dead letter queue, which is created with the first dead letter, and gets all of a try at its end."""
 
     def __init__(
         self, id: TaskId, connector: dict[str, str], spec: TaskSpec, metrics: Metrics, letters: OriginalRecords
@@ -143,7 +160,7 @@ class LazyQueue:
     def __call__(self, failure: Failure) -> None:
         if self._queue is None:
             java = connector_producer(self._spec.worker_config, self._connector, f"connector-dlq-producer-{self._id}")
-            producer = new_producer(java)
+            producer: Any = HeldProducer(lambda: new_producer(java))
             self._queue = DeadLetterQueue(self._id, self._connector, producer, self._metrics, self._letters.original)
         self._queue(failure)
 

@@ -7,13 +7,14 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from py4j.java_gateway import is_instance_of
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import AnalysisException
+from py4j.java_gateway import JavaPackage, is_instance_of
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import AnalysisException, PySparkException
 
 from penstock.api.errors import ConnectError
 from penstock.spark.query.folder import folder_of
@@ -23,6 +24,9 @@ from penstock.spark.query.sink.settings import IN_FOLDERS, SinkSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+log = logging.getLogger(__name__)
 
 
 class Owner(NamedTuple):
@@ -49,17 +53,19 @@ class Target(Protocol):
 def target_of(settings: SinkSettings, owner: Owner, session: SparkSession) -> Target:
     if settings.format in IN_FOLDERS and settings.path is not None and settings.mode == "append":
         return Files(settings, folder_name(*owner), folder_of(session, settings.path))
-    return Writer(settings, owner.connector)
+    return Writer(settings, owner.connector, session)
 
 
 class Writer:
     """Spark's own writer."""
 
-    def __init__(self, settings: SinkSettings, connector: str) -> None:
-        self._settings, self._connector = settings, connector
+    def __init__(self, settings: SinkSettings, connector: str, session: SparkSession) -> None:
+        self._settings, self._connector, self._session = settings, connector, session
 
     def later(self, version: Version) -> Version | None:
-        return None
+        if self._settings.format != "delta":
+            return None
+        return later_of(version, batches_in_delta(self._session, self._settings, self._connector))
 
     def add(self, frame: DataFrame, version: Version, confirm: Callable[[], None]) -> None:
         settings = self._settings
@@ -77,6 +83,47 @@ class Writer:
             writer.save(settings.path)
 
 
+def later_of(version: Version, known: Mapping[str, int]) -> Version | None:
+    """As ``Target.later``, of a target that has these batches: by epoch the last."""
+    if known.get(version.epoch, -1) == version.number:
+        return None
+    later = [Version(epoch, number) for epoch, number in known.items() if number >= version.number]
+    return max(later, key=lambda each: each.number, default=None)
+
+
+def batches_in_delta(session: SparkSession, settings: SinkSettings, connector: str) -> dict[str, int]:
+    """By epoch of this connector the last batch that the table has, by Delta's record of it.
+
+    None where that can't be read: the table is in a catalog that is not Spark's own, or Delta's jar is missing, which
+    the first batch reports.
+    """
+    jvm, java = session._jvm, session._jsparkSession
+    assert jvm is not None
+    logs: Any = jvm.org.apache.spark.sql.delta.DeltaLog
+    if isinstance(logs, JavaPackage):
+        return {}
+    if settings.table is None:
+        found = logs.forTableWithSnapshot(java, settings.path)
+    elif session.catalog.tableExists(settings.table):
+        try:
+            table = java.sessionState().sqlParser().parseTableIdentifier(settings.table)
+            found = logs.forTableWithSnapshot(java, table)
+        except (PySparkException, Py4JError) as error:
+            why = str(error).partition("\n")[0]
+            log.warning("Which batches of %s table %s has can't be read: %s", connector, settings.table, why)
+            return {}
+    else:
+        return {}
+    transactions: Any = jvm.scala.jdk.javaapi.CollectionConverters.asJava(found._2().transactions())
+    prefix = f"{connector}-"
+    return {
+        application.removeprefix(prefix): int(number)
+        for application, number in dict(transactions).items()
+        if application.startswith(prefix) and OF_EPOCH.fullmatch(application.removeprefix(prefix))
+    }
+
+
+OF_EPOCH = re.compile(r"[0-9a-f]{8}(\.[0-9a-f]{8})?")
 NO_TABLE = frozenset(
     {
         "PATH_NOT_FOUND",

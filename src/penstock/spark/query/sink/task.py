@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import re
 import time
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from penstock.api.errors import RetriableError
 from penstock.core.model.tasks import TaskId
+from penstock.jdbc.sink_settings import JdbcSinkSettings
 from penstock.kafka.client_settings import connector_consumer, consumer_group, transactional_producer
 from penstock.kafka.clients import consumer_config, make_admin, new_consumer, new_producer
 from penstock.kafka.fencing import query_transactional_id
@@ -24,18 +24,21 @@ from penstock.kafka.offsets.groups import committed_offsets
 from penstock.pipeline.chain import Chain, Resolve
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.dead_letters import make_queue, queue_of
-from penstock.pipeline.errors import RETRY_DELAY_MIN, ErrorSettings
+from penstock.pipeline.errors import ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink.task import TOTALS
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec
 from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.sink.offsets import SECONDS, GroupOffsets
-from penstock.spark.query.sink.query import LOOK_SECONDS, Input, Report, SinkQuery
+from penstock.spark.query.sink.progress import requested_root
+from penstock.spark.query.sink.query import LOOK_SECONDS, Input, Pace, Report, SinkQuery, Writer
+from penstock.spark.query.sink.retries import BatchRetries, CountedRetries, Retries
 from penstock.spark.query.sink.settings import SinkSettings
 from penstock.spark.query.sink.target import Owner, target_of
 from penstock.spark.query.sink.topics import KafkaReader, Topics, kafka_options
 from penstock.spark.query.sink.writer import BatchWriter, NotWrittenError, PipelineError
+from penstock.spark.task import named
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,10 +65,11 @@ def run_sink_query(
 ) -> None:
     """Run the task until it is stopped; as ``run_sink_task``. ``session`` is the task's own.
 
+    ``writes`` of the task's class names what writes its batches.
     ``entered`` is called at the beginning of each batch, in the thread that writes it.
     """
     connector = {**spec.connector_config, "name": spec.connector}
-    settings = SinkSettings.of(connector)
+    kind = _KINDS[named(spec.task_class).writes](connector)
     with contextlib.ExitStack() as stack:
         if queue_of(connector) is not None:
             name = f"connector-dlq-adminclient-{spec.connector}-{spec.task}"
@@ -73,16 +77,15 @@ def run_sink_query(
         # A wrong setting fails the task now, not with the first record.
         stack.callback(Conversion.build(connector, spec.worker_config, resolve).close)
         stack.callback(Chain.build(connector, resolve).close)
-        source = _input(spec, connector, settings, session, stack)
+        source = _input(spec, connector, kind.pace, session, stack)
         owner = Owner(spec.kafka_cluster_id, consumer_group(spec.worker_config, connector), spec.connector)
-        writer = BatchWriter(spec, settings, session, target_of(settings, owner, session))
-        _run(spec, source, writer, control, host, entered)
+        _run(spec, source, kind.writer(spec, session, owner), kind.retries, control, host, entered)
 
 
 def _input(
     spec: TaskSpec,
     connector: dict[str, str],
-    settings: SinkSettings,
+    pace: Pace,
     session: SparkSession,
     stack: contextlib.ExitStack,
 ) -> Input:
@@ -96,28 +99,31 @@ def _input(
     committing = new_consumer({**java, "isolation.level": "read_committed"})
     stack.callback(committing.close)
     group = GroupOffsets(
-        lambda: committed_offsets(java, java["client.id"], java["group.id"], SECONDS), committing, producer
+        lambda: committed_offsets(java, java["client.id"], java["group.id"], SECONDS),
+        committing,
+        producer,
+        requested_root(spec.connector, spec.offsets),
     )
     return Input(
         Topics(consumer, connector, java["auto.offset.reset"]),
         group,
         KafkaReader(session, kafka_options(worker, connector)),
         consumer_config(java)["metadata.max.age.ms"] / 1000,
-        settings,
+        pace,
     )
 
 
 def _run(
     spec: TaskSpec,
     source: Input,
-    writer: BatchWriter,
+    writer: Writer,
+    retries: Retries,
     control: TaskControl,
     host: TaskHost,
     entered: Callable[[], None],
 ) -> None:
     id = TaskId(spec.connector, spec.task)
     metrics = Metrics(host.metrics, TOTALS)
-    retries = Retries(ErrorSettings.of({**spec.connector_config, "name": spec.connector}))
 
     group = source.group
 
@@ -133,7 +139,7 @@ def _run(
     query = SinkQuery(str(id), source, writer, control, report)
 
     def measure() -> None:
-        metrics.put("penstock-retrying", float(retries.since is not None))
+        metrics.put("penstock-retrying", float(retries.failing))
         query.measure()
 
     metrics.before_report = measure
@@ -160,7 +166,7 @@ def _run(
                 log.warning("%s: %s; retrying in %g s", id, error, delay)
                 metrics.add("total-retries")
                 metrics.survived(error)
-                host.running(f"{error}. Retrying for as long as errors.retry.timeout allows")
+                host.running(f"{error}. Retrying for as long as {retries.allowed_by} allows")
                 _wait(control, metrics, delay)
             else:
                 raise
@@ -192,31 +198,33 @@ def passes(error: Exception) -> bool:
     return isinstance(error, RetriableError) or _PASSING.search(text) is not None
 
 
-@dataclass(slots=True)
-class Retries:
-    """How long to retry a batch that could not be written, by Connect's ``errors.retry.*``; times in seconds.
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What differs between sinks whose tasks are queries."""
 
-    Call ``after`` with each failure and ``over`` with each success.
-    """
+    pace: Pace
+    retries: Retries
+    writer: Callable[[TaskSpec, SparkSession, Owner], Writer]
 
-    settings: ErrorSettings
-    since: float | None = None
-    """When the first of the failures in a row was."""
-    attempt: int = 0
 
-    def after(self, now: float) -> float | None:
-        """How long to wait before the next try; None if the time allowed is over."""
-        if self.since is None:
-            self.since = now
-        limit = self.settings.retry_timeout
-        left = math.inf if limit < 0 else self.since + limit - now
-        if left <= 0:
-            return None
-        delay = RETRY_DELAY_MIN * 2.0 ** min(self.attempt, 30)
-        self.attempt += 1
-        return min(delay, self.settings.retry_delay_max, left)
+def _of_spark(connector: dict[str, str]) -> _Kind:
+    settings = SinkSettings.of(connector)
 
-    def over(self) -> bool:
-        """Whether there had been failures."""
-        failed, self.since, self.attempt = self.since is not None, None, 0
-        return failed
+    def writer(spec: TaskSpec, session: SparkSession, owner: Owner) -> Writer:
+        return BatchWriter(spec, settings, session, target_of(settings, owner, session))
+
+    return _Kind(settings, BatchRetries(ErrorSettings.of(connector)), writer)
+
+
+def _of_jdbc(connector: dict[str, str]) -> _Kind:
+    settings = JdbcSinkSettings.of(connector)
+
+    def writer(spec: TaskSpec, session: SparkSession, owner: Owner) -> Writer:
+        from penstock.spark.query.jdbc.writer import JdbcWriter
+
+        return JdbcWriter(spec, settings, session, owner)
+
+    return _Kind(settings, CountedRetries(settings.retries, settings.backoff), writer)
+
+
+_KINDS: dict[str, Callable[[dict[str, str]], _Kind]] = {"spark": _of_spark, "jdbc": _of_jdbc}

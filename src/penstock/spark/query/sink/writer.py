@@ -18,6 +18,7 @@ from pyspark.sql import types as t
 from penstock.api.errors import ConnectError
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.query.dataframes import VIEW, declared, full_text, mapped, narrowed, root_cause
+from penstock.spark.query.select import check_select
 from penstock.spark.query.sink.columns import merged
 from penstock.spark.query.sink.plan import EXTRAS, SCHEMA_COLUMN, Plan, SumOfTotals, reported
 from penstock.spark.query.sink.progress import Version
@@ -61,7 +62,7 @@ class NotWrittenError(ConnectError):
 
 
 class BatchWriter:
-    """Writes batches of one run to ``target``."""
+    """Writes batches of one run to ``target``. Raises ConfigError for an ``sql`` that is not allowed."""
 
     def __init__(self, spec: TaskSpec, settings: SinkSettings, session: SparkSession, target: Target) -> None:
         self._spec, self._settings, self._target = spec, settings, target
@@ -71,6 +72,8 @@ class BatchWriter:
         self._columns = None if settings.schema is None else declared(settings.schema)
         self._zone = session.conf.get("spark.sql.session.timeZone") or "UTC"
         sql = settings.sql or ""
+        if sql:
+            check_select(session, sql)
         self._extras = tuple(name for name in EXTRAS.names if re.search(rf"\b{name}\b", sql) or "*" in sql)
 
     def later(self, version: Version) -> Version | None:

@@ -1,0 +1,52 @@
+"""Dead letters of one try of a partition, which are sent when the try has come to its end.
+
+Spark tries a partition that fails again, and the task a batch whose columns have become more; the dead letters of each
+such try would be in the queue once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from confluent_kafka import KafkaException, Producer
+
+MOST_HELD = 10_000
+"""Beyond so many they are sent at once, and may come more than once."""
+
+
+class HeldProducer:
+    """Stands for the producer that ``make`` makes; what is produced waits for ``flush``."""
+
+    def __init__(self, make: Callable[[], Producer]) -> None:
+        self._make = make
+        self._producer: Producer | None = None
+        self._held: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+
+    def produce(self, *values: Any, **more: Any) -> None:
+        self._held.append((values, more))
+        if len(self._held) >= MOST_HELD:
+            self._send()
+
+    def poll(self, seconds: float) -> int:
+        return 0 if self._producer is None else self._producer.poll(seconds)
+
+    def flush(self, seconds: float) -> int:
+        """As ``Producer.flush``."""
+        if self._held:
+            self._send()
+        return 0 if self._producer is None else self._producer.flush(seconds)
+
+    def _send(self) -> None:
+        producer = self._producer = self._producer or self._make()
+        held, self._held = self._held, []
+        for values, more in held:
+            while True:
+                try:
+                    producer.produce(*values, **more)
+                    break
+                except BufferError:
+                    producer.poll(0.1)
+                except KafkaException as error:
+                    more["on_delivery"](error.args[0], None)
+                    break

@@ -1,0 +1,81 @@
+"""How often a batch that could not be written is tried again; times in seconds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from penstock.pipeline.errors import RETRY_DELAY_MIN, ErrorSettings
+
+
+class Retries(Protocol):
+    """Call ``after`` with each failure and ``over`` with each success."""
+
+    @property
+    def allowed_by(self) -> str:
+        """The setting that says how long."""
+
+    @property
+    def failing(self) -> bool:
+        """Whether there have been failures since the last success."""
+
+    def after(self, now: float) -> float | None:
+        """How long to wait before the next try; None if there is none."""
+
+    def over(self) -> bool:
+        """Whether there had been failures."""
+
+
+@dataclass(slots=True)
+class BatchRetries:
+    """By Connect's ``errors.retry.*``."""
+
+    settings: ErrorSettings
+    since: float | None = None
+    """When the first of the failures in a row was."""
+    attempt: int = 0
+    allowed_by: str = "errors.retry.timeout"
+
+    @property
+    def failing(self) -> bool:
+        return self.since is not None
+
+    def after(self, now: float) -> float | None:
+        if self.since is None:
+            self.since = now
+        limit = self.settings.retry_timeout
+        left = math.inf if limit < 0 else self.since + limit - now
+        if left <= 0:
+            return None
+        delay = RETRY_DELAY_MIN * 2.0 ** min(self.attempt, 30)
+        self.attempt += 1
+        return min(delay, self.settings.retry_delay_max, left)
+
+    def over(self) -> bool:
+        failed, self.since, self.attempt = self.since is not None, None, 0
+        return failed
+
+
+@dataclass(slots=True)
+class CountedRetries:
+    """By a number of them and a pause, as the JDBC sink's ``max.retries`` and ``retry.backoff.ms``."""
+
+    most: int
+    backoff: float
+    attempt: int = 0
+    allowed_by: str = "max.retries"
+
+    @property
+    def failing(self) -> bool:
+        return self.attempt > 0
+
+    def after(self, now: float) -> float | None:
+        if self.attempt >= self.most:
+            return None
+        self.attempt += 1
+        return self.backoff
+
+    def over(self) -> bool:
+        failed, self.attempt = self.attempt > 0, 0
+        return failed
