@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import replace
 
 import pytest
 
@@ -18,6 +19,7 @@ from penstock.core.model.records import (
     TasksCommit,
 )
 from penstock.core.model.tasks import TaskId
+from penstock.kafka.storage import config_records
 from penstock.kafka.storage.config_records import decode, encode, task_id
 from support.kafka.golden import Golden, golden
 
@@ -128,3 +130,20 @@ def test_task_id(text: str, id: TaskId):
 def test_what_is_no_task_id(text: str):
     with pytest.raises(ValueError, match="is not the name of a connector"):
         task_id(text)
+
+
+def test_who_asked_for_a_change_is_a_header_and_changes_no_byte_of_javas() -> None:
+    changes: list[ConnectorConfig | TargetState | RestartRequest] = [
+        ConnectorConfig("c", {"a": "1"}, "ann"),
+        ConnectorConfig("c", None, "ann"),
+        TargetState("c", "PAUSED", "ann"),
+        RestartRequest("c", True, False, "ann"),
+    ]
+    for record in changes:
+        key, value, *headers = config_records.encode_signed(record)
+        assert (key, value) == config_records.encode(replace(record, principal=None))
+        assert headers == [[("penstock.principal", b"ann")]]
+        read = config_records.decode_signed(0, key, value, [("other", None), ("penstock.principal", b"ann")])
+        assert read == record
+        assert getattr(read, "principal", None) == "ann"
+    assert config_records.encode_signed(ConnectorConfig("c", {})) == config_records.encode(ConnectorConfig("c", {}))

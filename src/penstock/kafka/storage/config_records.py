@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import base64
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from penstock.core.model.records import (
@@ -28,11 +29,15 @@ from penstock.core.model.records import (
 from penstock.core.model.tasks import TaskId
 from penstock.java.jackson import compact
 from penstock.java.text import java_text
+from penstock.kafka.log.writer import Pair
 
 log = logging.getLogger(__name__)
 
 POLICY, NOW, OTHERS = "penstock.restart.policy", "now", "others"
 """Members of a restart request that ``penstock.restart.policy`` made; Java ignores them."""
+PRINCIPAL = "penstock.principal"
+"""The header with the name of who asked for a change; Java's workers write none and ignore it."""
+_OF_PRINCIPALS = (ConnectorConfig, TargetState, RestartRequest)
 TARGET_STATES: tuple[TargetStateName, ...] = ("STARTED", "PAUSED", "STOPPED")
 
 
@@ -40,6 +45,23 @@ def encode(record: ConfigTopicRecord) -> tuple[bytes, bytes | None]:
     """Key and value of the record; a value of None is a tombstone."""
     key, content = _content(record)
     return key.encode(), None if content is None else compact.encode(content)
+
+
+def encode_signed(record: ConfigTopicRecord) -> Pair:
+    """With the header that says who asked for it, if that is known."""
+    principal = record.principal if isinstance(record, _OF_PRINCIPALS) else None
+    key, value = encode(record)
+    return (key, value) if principal is None else (key, value, [(PRINCIPAL, principal.encode())])
+
+
+def decode_signed(
+    offset: int, key: bytes | None, value: bytes | None, headers: Iterable[tuple[str, bytes | None]]
+) -> ConfigTopicRecord | None:
+    record = decode(offset, key, value)
+    principal = next((text for name, text in headers if name == PRINCIPAL and text is not None), None)
+    if principal is None or not isinstance(record, _OF_PRINCIPALS):
+        return record
+    return replace(record, principal=principal.decode(errors="replace"))
 
 
 def _content(record: ConfigTopicRecord) -> tuple[str, dict[str, Any] | None]:
@@ -77,7 +99,7 @@ def decode(offset: int, key: bytes | None, value: bytes | None) -> ConfigTopicRe
     try:
         return _record(text, None if value is None else compact.decode(value))
     except (ValueError, TypeError, KeyError) as e:
-        log.warning("Ignoring the record at offset %d of the config topic, key `%s`: %s", offset, text, e)
+        log.warning("Ignoring the record at offset %d of the config topic, key `%s`: %s", offset, text[:200], e)
         return None
 
 

@@ -56,7 +56,7 @@ def decode(partition: int, offset: int, key: bytes | None, value: bytes | None) 
         return _record(text, value)
     except (ValueError, TypeError) as e:
         where = f"offset {offset} of partition {partition}"
-        log.warning("Ignoring the record at %s of the status topic, key `%s`: %s", where, text, e)
+        log.warning("Ignoring the record at %s of the status topic, key `%s`: %s", where, text[:200], e)
         return None
 
 

@@ -85,7 +85,7 @@ class ConfigStore:
         it never counts for task configurations of which some are missing. Done when the records have been read back;
         with FencedError if another worker is the leader by now.
         """
-        pairs = [config_records.encode(record) for record in records]
+        pairs = [config_records.encode_signed(record) for record in records]
         if not privileged or self._privileged is None:
             self._append_in_stages(pairs, _stages(records), on_done)
             return
@@ -130,8 +130,10 @@ class ConfigStore:
         self._log.close()
 
     def _decode(self, records: list[LogRecord]) -> None:
-        decode = config_records.decode
-        self._on_records([ConfigRecord(r.offset, decode(r.offset, r.key, r.value)) for r in records])
+        decode = config_records.decode_signed
+        self._on_records(
+            [ConfigRecord(r.offset, decode(r.offset, r.key, r.value, r.headers), r.timestamp_ms) for r in records]
+        )
 
 
 class StatusStore:

@@ -1,0 +1,81 @@
+"""The history of every connector in memory: what has been read from the history topic, each entry once."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from penstock.history.entries import CLUSTER, Entry, Event, Version
+
+MOST_EVENTS = 500
+"""Of one connector, in memory and in answers; the topic has them all."""
+
+
+@dataclass(slots=True)
+class Book:
+    """One connector's history, oldest first."""
+
+    versions: list[Version] = field(default_factory=list)
+    events: deque[Event] = field(default_factory=deque)
+    keys: set[str] = field(default_factory=set)
+    last: dict[int | None, Event] = field(default_factory=dict)
+    """The last state of the connector (None) and of each task."""
+
+    def add(self, entry: Entry) -> bool:
+        """False if it is there already."""
+        if entry.key in self.keys:
+            return False
+        self.keys.add(entry.key)
+        if isinstance(entry, Version):
+            self.versions.append(entry)
+        else:
+            self._add_event(entry)
+        return True
+
+    def is_forgotten(self, event: Event) -> bool:
+        """Whether it is as old as those that no longer have room."""
+        return len(self.events) >= MOST_EVENTS and event.time_ms < self.events[0].time_ms
+
+    def forget_before(self, time_ms: int) -> None:
+        """Drop what is older, but not the connector's last version."""
+        while len(self.versions) > 1 and self.versions[0].time_ms < time_ms:
+            self.keys.discard(self.versions.pop(0).key)
+        while self.events and self.events[0].time_ms < time_ms:
+            self.keys.discard(self.events.popleft().key)
+
+    def _add_event(self, event: Event) -> None:
+        place = len(self.events)
+        while place and self.events[place - 1].time_ms > event.time_ms:
+            place -= 1
+        self.events.insert(place, event)
+        known = self.last.get(event.task)
+        if event.kind == "state" and (known is None or known.time_ms <= event.time_ms):
+            self.last[event.task] = event
+        while len(self.events) > MOST_EVENTS:
+            self.keys.discard(self.events.popleft().key)
+
+
+@dataclass(slots=True)
+class Books:
+    of: dict[str, Book] = field(default_factory=dict)
+
+    def book(self, connector: str) -> Book:
+        return self.of.setdefault(connector, Book())
+
+    def versions(self, connector: str) -> list[Version]:
+        found = self.of.get(connector)
+        return [] if found is None else found.versions
+
+    def last(self, connector: str) -> Version | None:
+        versions = self.versions(connector)
+        return versions[-1] if versions else None
+
+    def events(self, connector: str) -> list[Event]:
+        """Its own and, since its first version, those of all connectors; oldest first."""
+        own = self.of.get(connector)
+        if own is None:
+            return []
+        since = own.versions[0].time_ms if own.versions else own.events[0].time_ms if own.events else 0
+        shared = self.of.get(CLUSTER)
+        others = [] if shared is None else [event for event in shared.events if event.time_ms >= since]
+        return sorted([*own.events, *others], key=lambda event: event.time_ms)[-MOST_EVENTS:]

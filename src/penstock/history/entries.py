@@ -1,0 +1,100 @@
+"""What the history of a connector consists of: versions of its configuration, and events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+Change = Literal["created", "configuration", "state", "deleted"]
+Kind = Literal["state", "restart", "topic", "rebalance"]
+LONGEST_REASON = 2000
+CLUSTER = ""
+"""The connector of events that are of all connectors: rebalances."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A connector from this change on. ``offset`` and ``time_ms`` are those of the record in the config topic."""
+
+    connector: str
+    number: int
+    offset: int
+    time_ms: int
+    change: Change
+    state: str
+    """The target state: STARTED, PAUSED or STOPPED."""
+    config: Mapping[str, str] | None
+    """None: it is deleted."""
+    principal: str | None = None
+    """Who made the change, if the REST interface has authenticated anybody."""
+
+    @property
+    def key(self) -> str:
+        return f"version:{self.connector}:{self.offset}:{self.time_ms}"
+
+    def summary(self) -> dict[str, Any]:
+        """As REST lists it, without the configuration."""
+        return {
+            "version": self.number,
+            "time": timestamp(self.time_ms),
+            "principal": self.principal,
+            "change": self.change,
+            "state": self.state,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened to a connector (task None) or to a task of it."""
+
+    connector: str
+    task: int | None
+    time_ms: int
+    kind: Kind
+    state: str | None = None
+    worker: str | None = None
+    generation: int | None = None
+    reason: str | None = None
+    """Of a failure its trace, which may be cut."""
+    topic: str | None = None
+    principal: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        what = self.state or self.topic or ""
+        return f"event:{self.connector}:{self.task}:{self.time_ms}:{self.kind}:{what}:{self.generation}"
+
+    def says_the_same(self, other: Event) -> bool:
+        return (self.kind, self.state, self.worker, self.reason) == (
+            other.kind,
+            other.state,
+            other.worker,
+            other.reason,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As REST shows it, without what is not known."""
+        given = asdict(self)
+        shown = {"time": timestamp(given.pop("time_ms")), **given.pop("details"), **given}
+        del shown["connector"]
+        return {name: value for name, value in shown.items() if value is not None}
+
+
+Entry = Version | Event
+
+
+def timestamp(time_ms: int) -> str:
+    return datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def difference(before: Mapping[str, str] | None, after: Mapping[str, str] | None) -> dict[str, Any]:
+    """The settings that were added, changed (old and new value) and removed."""
+    old, new = before or {}, after or {}
+    return {
+        "added": {name: new[name] for name in new if name not in old},
+        "changed": {name: [old[name], new[name]] for name in new if name in old and old[name] != new[name]},
+        "removed": {name: old[name] for name in old if name not in new},
+    }

@@ -1,0 +1,198 @@
+"""Decides what is written to the history topic: a pure machine, as the herder is.
+
+Every worker observes what the config and status topics say and keeps it until the history topic says it too; the leader
+writes what is missing. So a new leader knows what the old one did not get to write, and nothing is written twice: each
+entry is identified by the record that it comes from (its offset and time in the config topic, its time and content in
+the status topic). At its first start the history begins with what the two topics have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from penstock.core.group.membership import Joined
+from penstock.core.model.events import ConfigRead, StatusRead
+from penstock.core.model.records import (
+    ConfigRecord,
+    ConnectorConfig,
+    ConnectorStatus,
+    PolicyRestart,
+    RestartRequest,
+    StatusTopicRecord,
+    TargetState,
+    TaskStatus,
+    TopicStatus,
+)
+from penstock.core.model.state import STARTED
+from penstock.history.books import Books
+from penstock.history.entries import CLUSTER, LONGEST_REASON, Change, Entry, Event, Version
+
+BY_POLICY = "penstock.restart.policy"
+
+
+@dataclass(frozen=True, slots=True)
+class _Observed:
+    """A record of the config topic that makes, or may make, a version."""
+
+    offset: int
+    time_ms: int
+    record: ConnectorConfig | TargetState
+
+
+@dataclass(slots=True)
+class Recorder:
+    retention_ms: int
+    books: Books = field(default_factory=Books)
+    _changes: dict[str, list[_Observed]] = field(default_factory=dict)
+    """By connector, what the history topic does not have yet."""
+    _events: dict[str, Event] = field(default_factory=dict)
+    """The same for events, by key."""
+    _observed: dict[tuple[str, int | None], Event] = field(default_factory=dict)
+    """The last state of each connector and task that this worker has read."""
+
+    def observe(self, event: object, now: int) -> None:
+        """Take an event of the worker's loop; others than these three say nothing about connectors."""
+        match event:
+            case ConfigRead(entries):
+                for entry in entries:
+                    self._observe_config(entry, now)
+            case StatusRead(records):
+                for record in records:
+                    self._expect(_event_of(record, now), now)
+            case Joined(leader=True, assignment=assignment) if not assignment.failed:
+                details = {"connectors": len(assignment.connectors), "tasks": len(assignment.tasks)}
+                self._expect(
+                    Event(
+                        CLUSTER, None, now, "rebalance", generation=event.generation, details={"leader_has": details}
+                    ),
+                    now,
+                )
+
+    def replay(self, entries: Iterable[Entry], now: int) -> None:
+        """Take entries of the history topic, in order; an entry that is there twice counts once."""
+        for entry in entries:
+            book = self.books.book(entry.connector)
+            if isinstance(entry, Version):
+                last = book.versions[-1].number if book.versions else 0
+                book.add(entry if entry.number > last else replace(entry, number=last + 1))
+                self._settle_changes(entry)
+            else:
+                book.add(entry)
+                self._events.pop(entry.key, None)
+            book.forget_before(now - self.retention_ms)
+
+    def due(self) -> list[Entry]:
+        """What the leader is to append now. The caller waits until it has been replayed before it asks again."""
+        if not self._changes and not self._events:
+            return []
+        versions = [version for name in list(self._changes) for version in self._versions_due(name)]
+        return [*versions, *self._events_due()]
+
+    # -- versions
+
+    def _observe_config(self, entry: ConfigRecord, now: int) -> None:
+        time_ms = now if entry.time_ms is None else entry.time_ms
+        match entry.record:
+            case ConnectorConfig(name) | TargetState(name, str()):
+                last = self.books.last(name)
+                if last is None or (entry.offset > last.offset or time_ms > last.time_ms):
+                    self._changes.setdefault(name, []).append(_Observed(entry.offset, time_ms, entry.record))
+            case RestartRequest(name, tasks, failed) as request:
+                details = {"include_tasks": tasks, "only_failed": failed}
+                self._expect(Event(name, None, time_ms, "restart", principal=request.principal, details=details), now)
+            case PolicyRestart(name, chosen):
+                for each in chosen:
+                    self._expect(Event(name, each.task, time_ms, "restart", reason=BY_POLICY), now)
+
+    def _settle_changes(self, version: Version) -> None:
+        """Nothing up to this version's record is missing: the leader writes in the order of the config topic."""
+        waiting = [
+            each
+            for each in self._changes.pop(version.connector, [])
+            if each.offset != version.offset and (each.offset > version.offset or each.time_ms > version.time_ms)
+        ]
+        if waiting:
+            self._changes[version.connector] = waiting
+
+    def _versions_due(self, name: str) -> list[Version]:
+        last = self.books.last(name)
+        config = None if last is None else last.config
+        state = STARTED if last is None or last.config is None else last.state
+        number = 0 if last is None else last.number
+        due: list[Version] = []
+        kept: list[_Observed] = []
+        for each in self._changes[name]:
+            before = config, state
+            match each.record:
+                case TargetState(_, str() as new):
+                    state = new
+                case ConnectorConfig(_, new_config):
+                    config = new_config
+            if (config, state) == before or (config is None and before[0] is None):
+                if config is None and isinstance(each.record, TargetState):
+                    kept.append(each)  # the state in which the connector will be created
+                continue
+            kept.append(each)
+            number += 1
+            change = _change(before[0], config, state != before[1])
+            principal = each.record.principal
+            due.append(Version(name, number, each.offset, each.time_ms, change, state, config, principal))
+            if config is None:
+                state = STARTED
+        self._changes[name] = kept
+        if not kept:
+            del self._changes[name]
+        return due
+
+    # -- events
+
+    def _expect(self, event: Event | None, now: int) -> None:
+        if event is None or event.time_ms < now - self.retention_ms:
+            return
+        if event.kind == "state":
+            known = self._observed.get((event.connector, event.task))
+            if known is not None and known.says_the_same(event):
+                return
+            self._observed[event.connector, event.task] = event
+        book = self.books.book(event.connector)
+        if event.key not in book.keys and not book.is_forgotten(event):
+            self._events[event.key] = event
+
+    def _events_due(self) -> list[Event]:
+        """In the order of time; a state that a task already has is no event."""
+        last: dict[tuple[str, int | None], Event] = {}
+        due = []
+        for event in sorted(self._events.values(), key=lambda event: event.time_ms):
+            instance = event.connector, event.task
+            known = last.get(instance) or self.books.book(event.connector).last.get(event.task)
+            if event.kind == "state":
+                if known is not None and known.says_the_same(event):
+                    del self._events[event.key]
+                    continue
+                last[instance] = event
+            due.append(event)
+        return due
+
+
+def _change(before: object, after: object, state_changed: bool) -> Change:
+    if after is None:
+        return "deleted"
+    if before is None:
+        return "created"
+    return "state" if state_changed else "configuration"
+
+
+def _event_of(record: StatusTopicRecord, now: int) -> Event | None:
+    match record:
+        case ConnectorStatus(name, str() as state):
+            task = None
+        case TaskStatus(id, str() as state):
+            name, task = id.connector, id.task
+        case TopicStatus(topic, name, int() as task, discovered):
+            return Event(name, task, now if discovered is None else discovered, "topic", topic=topic)
+        case _:
+            return None
+    time_ms = now if record.written_ms is None else record.written_ms
+    reason = None if record.trace is None else record.trace[:LONGEST_REASON]
+    return Event(name, task, time_ms, "state", state, record.worker_id, record.generation, reason)

@@ -1,0 +1,95 @@
+"""The history topic: versions and events as JSON, one partition, kept for a time."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+
+import orjson
+
+from penstock.history.entries import Entry, Event, Version
+from penstock.kafka.admin import TopicSpec
+from penstock.kafka.client_settings import internal
+from penstock.kafka.log.outages import Outages
+from penstock.kafka.log.progress import OnDone
+from penstock.kafka.log.reader import LogClients, LogRecord
+from penstock.kafka.log.topic import LogTopic
+from penstock.kafka.log.topic_log import TopicLog
+from penstock.kafka.storage.stores import internal_topic
+
+log = logging.getLogger(__name__)
+
+SETTING = "penstock.history.topic"
+_KINDS: Mapping[str, type[Version] | type[Event]] = {"version": Version, "event": Event}
+
+
+def topic_name(worker: Mapping[str, str]) -> str:
+    """Empty if there is to be no history."""
+    given = worker.get(SETTING)
+    return f"{worker['config.storage.topic']}-history" if given is None else given.strip()
+
+
+def encode(entry: Entry) -> tuple[bytes, bytes]:
+    kind = "version" if isinstance(entry, Version) else "event"
+    return entry.key.encode(), orjson.dumps({"type": kind, **asdict(entry)})
+
+
+def decode(value: bytes | None) -> Entry | None:
+    """None for what no worker of this version has written."""
+    try:
+        members = orjson.loads(value or b"null")
+        if members.get("reason") is not None:
+            members["reason"] = sys.intern(members["reason"])  # a task that fails again and again fails in one way
+        return _KINDS[members.pop("type")](**members)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        log.warning("Ignoring a record of the history topic: %r", error)
+        return None
+
+
+class HistoryStore:
+    """``start`` once, ``close`` at the end; no method blocks, callbacks come from threads of the store."""
+
+    def __init__(
+        self,
+        worker: Mapping[str, str],
+        retention_ms: int,
+        on_entries: Callable[[list[Entry]], None],
+        *,
+        on_caught_up: Callable[[], None],
+        on_failed: Callable[[Exception], None],
+        client_id: str = "connect-history",
+    ) -> None:
+        clients = LogClients(
+            consumer=internal(worker, "consumer", client_id),
+            producer=internal(worker, "producer", client_id),
+            admin=internal(worker, "admin", client_id),
+        )
+        replication = internal_topic(worker, "config", "", partitions=1).spec.replication_factor
+        configs = {"cleanup.policy": "delete", "retention.ms": str(retention_ms)}
+        topic = LogTopic(
+            spec=TopicSpec(topic_name(worker), 1, replication, configs),
+            setting=SETTING,
+            purpose="history of connectors",
+            single_partition=True,
+            compacted=False,
+        )
+        self._on_entries = on_entries
+        self._log = TopicLog(
+            topic, clients, self._decode, on_caught_up=on_caught_up, on_failed=on_failed, outages=Outages()
+        )
+
+    def start(self) -> None:
+        self._log.start()
+
+    def append(self, entries: Sequence[Entry], on_done: OnDone) -> None:
+        """Done when they have been read back."""
+        self._log.append([encode(entry) for entry in entries], on_done, read_back=True)
+
+    def close(self) -> None:
+        self._log.close()
+
+    def _decode(self, records: Iterable[LogRecord]) -> None:
+        decoded = (decode(record.value) for record in records)
+        self._on_entries([entry for entry in decoded if entry is not None])

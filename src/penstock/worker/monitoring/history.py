@@ -1,0 +1,200 @@
+"""The history of connectors on this worker: read by every worker, written by the leader.
+
+A standalone worker keeps it in memory, so that it begins when the worker starts. So does a worker that cannot use the
+history topic, which is no reason to stop working.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any, Self
+
+from penstock.core.model import messages as m
+from penstock.history.entries import Entry, Version, difference
+from penstock.history.recorder import Recorder
+from penstock.kafka.storage.history import SETTING, HistoryStore
+from penstock.settings import WorkerSettings
+
+log = logging.getLogger(__name__)
+
+RETENTION = "penstock.history.retention.ms"
+HistoryRequest = m.ListVersions | m.GetVersion | m.CompareVersions | m.ListEvents
+Submit = Callable[[m.Request], Future[m.Reply | m.Elsewhere]]
+NO_HISTORY = f"This worker keeps no history: {SETTING} is empty"
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+class History:
+    """``observe`` is called by the worker's loop; everything else by any thread."""
+
+    def __init__(self, retention_ms: int, is_leader: Callable[[], bool] = lambda: True, on: bool = True) -> None:
+        """In memory; see ``of``."""
+        self._recorder = Recorder(retention_ms)
+        self._lock = threading.Lock()
+        self._is_leader, self._on = is_leader, on
+        self._has_read = self._writing = False
+        self._problem: str | None = None
+        """Why entries are only kept in memory."""
+        self._store: HistoryStore | None = None
+
+    @classmethod
+    def of(cls, settings: WorkerSettings, is_leader: Callable[[], bool]) -> Self:
+        """As the worker's settings ask for it."""
+        retention_ms = settings.values[RETENTION]
+        on = bool(settings.config.get(SETTING, "by default").strip())
+        history = cls(retention_ms, is_leader, on)
+        if on and settings.distributed:
+            history._store = HistoryStore(
+                settings.config,
+                retention_ms,
+                history._read,
+                on_caught_up=history._caught_up,
+                on_failed=history._failed,
+            )
+        return history
+
+    def start(self) -> None:
+        if self._store is not None:
+            self._store.start()
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+
+    def observe(self, event: object) -> None:
+        """Any event of the loop, in order; the leader writes what is missing."""
+        if not self._on:
+            return
+        with self._lock:
+            self._recorder.observe(event, now_ms())
+            in_memory = self._store is None or self._problem is not None
+            if not in_memory and (self._writing or not self._has_read or not self._is_leader()):
+                return
+            due = self._recorder.due()
+            if in_memory:
+                self._recorder.replay(due, now_ms())
+                return
+            self._writing = bool(due)
+        if due and self._store is not None:
+            self._store.append(due, self._written)
+
+    def _read(self, entries: Sequence[Entry]) -> None:
+        with self._lock:
+            self._recorder.replay(entries, now_ms())
+
+    def _caught_up(self) -> None:
+        self._has_read = True
+
+    def _written(self, error: BaseException | None) -> None:
+        """What could not be written is due again."""
+        if error is not None:
+            log.warning("The history could not be written: %s", error)
+        with self._lock:
+            self._writing = False
+
+    def _failed(self, error: Exception) -> None:
+        log.error("The history topic can't be used, so this worker keeps history only in memory: %s", error)
+        self._problem = str(error)
+
+    # -- requests
+
+    def answer(self, request: HistoryRequest) -> Any:
+        """The body of the answer. Raises Refused."""
+        if not self._on:
+            raise m.Refused(404, NO_HISTORY)
+        with self._lock:
+            match request:
+                case m.ListVersions(name):
+                    versions = self._versions(name)
+                    pairs = zip([None, *versions], versions, strict=False)
+                    listed = [_with_difference(before, version) for before, version in pairs]
+                    return {"connector": name, "kept": self._kept(), "versions": listed[::-1]}
+                case m.GetVersion(name, number):
+                    version = self._version(name, number)
+                    config = None if version.config is None else dict(version.config)
+                    return {"connector": name, **version.summary(), "config": config}
+                case m.CompareVersions(name, number, before):
+                    return self._comparison(name, number, before)
+                case m.ListEvents(name, limit):
+                    events = self._recorder.books.events(name)
+                    shown = [event.to_json() for event in events[len(events) - min(limit, len(events)) :]]
+                    return {"connector": name, "kept": self._kept(), "events": shown[::-1]}
+
+    def submit(self, request: m.Request, submit: Submit) -> Future[m.Reply | m.Elsewhere]:
+        """Submit a request as it is, or in place of a ``RollBack`` the ``PutConfig`` that it means."""
+        if not isinstance(request, m.RollBack):
+            return submit(request)
+        try:
+            return submit(self._rolled_back(request))
+        except m.Refused as refused:
+            answer: Future[m.Reply | m.Elsewhere] = Future()
+            answer.set_result(refused.reply())
+            return answer
+
+    def _rolled_back(self, request: m.RollBack) -> m.PutConfig:
+        if not self._on:
+            raise m.Refused(404, NO_HISTORY)
+        with self._lock:
+            if request.number is not None:
+                version = self._version(request.name, request.number)
+            else:
+                version = self._before(request.name)
+        if version.config is None:
+            raise m.Refused(409, f"In version {version.number} connector {request.name} is deleted")
+        return m.PutConfig(request.name, dict(version.config), principal=request.principal)
+
+    def _kept(self) -> str:
+        return "in memory" if self._store is None or self._problem is not None else "in a topic"
+
+    def _versions(self, name: str) -> list[Version]:
+        versions = self._recorder.books.versions(name)
+        if not versions:
+            raise m.Refused(404, f"There is no history of connector {name}")
+        return versions
+
+    def _version(self, name: str, number: int | None) -> Version:
+        versions = self._versions(name)
+        if number is None:
+            return versions[-1]
+        for version in versions:
+            if version.number == number:
+                return version
+        raise m.Refused(
+            404,
+            f"Connector {name} has no version {number} in its history; there are {versions[0].number} to "
+            f"{versions[-1].number}",
+        )
+
+    def _before(self, name: str) -> Version:
+        versions = self._versions(name)
+        for version in reversed(versions):
+            if version.config is not None and version.config != versions[-1].config:
+                return version
+        raise m.Refused(409, f"The history of connector {name} has no other configuration than its present one")
+
+    def _comparison(self, name: str, number: int, before: int | None) -> dict[str, Any]:
+        new = self._version(name, number)
+        if before is None:
+            older = [version for version in self._versions(name) if version.number < number]
+            old = older[-1] if older else None
+        else:
+            old = self._version(name, before)
+        return {
+            "connector": name,
+            "from": None if old is None else old.number,
+            "to": new.number,
+            "state": [None if old is None else old.state, new.state],
+            "difference": difference(None if old is None else old.config, new.config),
+        }
+
+
+def _with_difference(before: Version | None, version: Version) -> dict[str, Any]:
+    changed = difference(None if before is None else before.config, version.config)
+    return {**version.summary(), "difference": changed}

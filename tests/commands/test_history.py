@@ -1,0 +1,71 @@
+"""``penstock history``, ``rollback`` and ``preview``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from support.rest.cluster import RestCluster
+
+CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
+
+
+def test_versions_are_listed_compared_and_put_into_effect(penstock: Any, url: str, tmp_path: Path) -> None:
+    file = tmp_path / "c.json"
+    for topic in ("t", "u"):
+        file.write_text(json.dumps({"name": "c", **CONFIG, "topic": topic}))
+        assert penstock("apply", "-f", str(file)).exit_code == 0
+    listed = [line.split() for line in penstock("history", "c").stdout.splitlines()]
+    assert [(line[0], *line[2:]) for line in listed] == [
+        ("VERSION", "BY", "STATE", "CHANGE"),
+        ("2", "STARTED", "~topic"),
+        ("1", "STARTED", "created"),
+    ]
+    assert json.loads(penstock("history", "c", "1").stdout)["config"]["topic"] == "t"
+    assert json.loads(penstock("history", "c", "2", "--diff").stdout)["difference"]["changed"] == {"topic": ["t", "u"]}
+    assert penstock("rollback", "c").stdout == "Rolled connector c back to its configuration before.\n"
+    assert penstock("rollback", "c", "2").stdout == "Rolled connector c back to version 2.\n"
+    assert json.loads(penstock("get", "config", "c", "-o", "json").stdout)["topic"] == "u"
+    assert penstock("history", "none").exit_code == 3
+    assert penstock("rollback", "c", "9").exit_code == 3
+
+
+def test_events_are_listed(penstock: Any, cluster: RestCluster) -> None:
+    said = penstock("history", "c", "--diff")
+    assert (said.exit_code, "--diff needs a version" in said.output) == (2, True)
+    assert penstock("history", "c", "--events").stdout.split() == ["TIME", "TASK", "EVENT", "WHAT"]
+
+
+def test_a_preview_is_printed_record_by_record(penstock: Any, cluster: RestCluster, tmp_path: Path) -> None:
+    before = {"topic": "t", "key": None, "value": "one", "headers": []}
+    wrapped = {**before, "value": {"line": "one"}}
+    steps = [
+        {"stage": "TRANSFORMATION", "class": "a.Hoist", "alias": "h", "records": 1, "changed": True, "after": wrapped},
+        {
+            "stage": "TRANSFORMATION",
+            "class": "a.Mask",
+            "alias": "m",
+            "records": 1,
+            "changed": False,
+            "predicate": False,
+        },
+        {"stage": "VALUE_CONVERTER", "class": "a.Json", "alias": None},
+    ]
+    failed = {"stage": "VALUE_CONVERTER", "class": "a.Json", "message": "no schema"}
+    cluster.previewed = {
+        "kind": "source",
+        "error": None,
+        "records": [{"before": before, "steps": steps, "result": None, "error": failed}],
+    }
+    file = tmp_path / "c.json"
+    file.write_text(json.dumps({"name": "c", **CONFIG}))
+    said = penstock("preview", str(file), "--limit", "1")
+    assert (said.exit_code, said.stdout) == (
+        1,
+        'Record 1: t value="one"\n'
+        '  h (Hoist): t value={"line": "one"}\n'
+        "  m (Mask): predicate not met; unchanged\n"
+        "  value_converter (Json): fails\n"
+        "  fails, stage VALUE_CONVERTER: no schema\n",
+    )

@@ -1,0 +1,160 @@
+"""What is written to the history topic: every change once, whoever leads."""
+
+from __future__ import annotations
+
+from penstock.core.group.membership import Assignment, Joined
+from penstock.core.model.events import ConfigRead, StatusRead
+from penstock.core.model.records import (
+    ConfigRecord,
+    ConfigTopicRecord,
+    ConnectorConfig,
+    RestartRequest,
+    TargetState,
+    TaskStatus,
+    TopicStatus,
+)
+from penstock.core.model.tasks import TaskId
+from penstock.history.entries import Entry, Event, Version
+from penstock.history.recorder import Recorder
+from penstock.kafka.storage.history import decode, encode
+
+NOW = 10_000_000
+DAY = 24 * 3_600_000
+
+
+class Cluster:
+    """Workers that observe the same topics; the one that leads writes, and all read it."""
+
+    def __init__(self, *names: str) -> None:
+        self.workers = {name: Recorder(DAY) for name in names}
+        self.topic: list[Entry] = []
+        self.position = 0
+
+    def config(self, *records: ConfigTopicRecord) -> None:
+        entries = tuple(
+            ConfigRecord(self.position + i, record, NOW + self.position + i) for i, record in enumerate(records)
+        )
+        self.position += len(records)
+        for worker in self.workers.values():
+            worker.observe(ConfigRead(entries), NOW)
+
+    def status(self, *records: TaskStatus | TopicStatus) -> None:
+        for worker in self.workers.values():
+            worker.observe(StatusRead(records), NOW)
+
+    def lead(self, name: str, read_by: tuple[str, ...] = ()) -> list[Entry]:
+        """This worker writes what it thinks is due, and these (by default all) read it."""
+        due = [decode(encode(entry)[1]) for entry in self.workers[name].due()]
+        written = [entry for entry in due if entry is not None]
+        self.topic += written
+        for each in read_by or self.workers:
+            self.workers[each].replay(written, NOW)
+        return written
+
+    def start(self, name: str) -> Recorder:
+        worker = self.workers[name] = Recorder(DAY)
+        worker.replay(self.topic, NOW)
+        return worker
+
+
+def shown(entries: list[Entry]) -> list[tuple[object, ...]]:
+    return [(e.number, e.change, e.state, e.config, e.principal) for e in entries if isinstance(e, Version)]
+
+
+def test_each_change_is_a_version_with_who_made_it() -> None:
+    cluster = Cluster("a", "b")
+    cluster.config(TargetState("c", "PAUSED"), ConnectorConfig("c", {"x": "1"}, "ann"))
+    cluster.config(
+        ConnectorConfig("c", {"x": "2"}, "bob"), ConnectorConfig("c", {"x": "2"}), TargetState("c", "STARTED")
+    )
+    cluster.config(ConnectorConfig("c", None, "bob"), TargetState("c", None), ConnectorConfig("c", {"x": "3"}))
+    assert shown(cluster.lead("a")) == [
+        (1, "created", "PAUSED", {"x": "1"}, "ann"),
+        (2, "configuration", "PAUSED", {"x": "2"}, "bob"),
+        (3, "state", "STARTED", {"x": "2"}, None),
+        (4, "deleted", "STARTED", None, "bob"),
+        (5, "created", "STARTED", {"x": "3"}, None),
+    ]
+    assert cluster.lead("a") == cluster.lead("b") == []
+
+
+def test_a_new_leader_writes_what_the_old_one_did_not_and_nothing_twice() -> None:
+    cluster = Cluster("a", "b")
+    cluster.config(ConnectorConfig("c", {"x": "1"}))
+    cluster.lead("a")
+    cluster.config(ConnectorConfig("c", {"x": "2"}), ConnectorConfig("d", {"y": "1"}))
+    lost = cluster.workers["a"].due()  # and never written
+    assert cluster.lead("b") == lost
+    assert cluster.lead("a") == []
+
+
+def test_what_two_leaders_write_is_read_once() -> None:
+    cluster = Cluster("a", "b")
+    cluster.config(ConnectorConfig("c", {"x": "1"}), RestartRequest("c", principal="ann"))
+    both = [*cluster.workers["a"].due(), *cluster.workers["b"].due()]
+    assert len(both) == 4
+    reader = Recorder(DAY)
+    reader.replay(both, NOW)
+    assert [version.number for version in reader.books.versions("c")] == [1]
+    assert [(event.kind, event.principal) for event in reader.books.events("c")] == [("restart", "ann")]
+
+
+def test_it_begins_with_what_a_java_cluster_has_and_a_restart_adds_nothing() -> None:
+    compacted = ConfigRead(
+        (ConfigRecord(40, ConnectorConfig("c", {"x": "9"}), NOW - 5), ConfigRecord(41, TargetState("c", "PAUSED"), NOW))
+    )
+    first = Recorder(DAY)
+    first.observe(compacted, NOW)
+    found = first.due()
+    assert shown(found) == [(1, "created", "STARTED", {"x": "9"}, None), (2, "state", "PAUSED", {"x": "9"}, None)]
+    assert [entry.time_ms for entry in found] == [NOW - 5, NOW]
+    for order in (("topic", "history"), ("history", "topic")):
+        again = Recorder(DAY)
+        for step in order:
+            again.observe(compacted, NOW) if step == "topic" else again.replay(found, NOW)
+        assert again.due() == []
+
+
+def test_a_config_topic_that_was_made_again_continues_the_history() -> None:
+    cluster = Cluster("a")
+    cluster.position = 100
+    cluster.config(ConnectorConfig("c", {"x": "1"}))
+    cluster.lead("a")
+    cluster.workers["a"].observe(ConfigRead((ConfigRecord(0, ConnectorConfig("c", {"x": "2"}), NOW + 999),)), NOW)
+    assert shown(cluster.lead("a")) == [(2, "configuration", "STARTED", {"x": "2"}, None)]
+
+
+def status(state: str, at: int, generation: int = 1, trace: str | None = None) -> TaskStatus:
+    return TaskStatus(TaskId("c", 0), state, "w", generation, trace, None, NOW + at)  # type: ignore[arg-type]
+
+
+def test_states_topics_and_rebalances_are_events() -> None:
+    cluster = Cluster("a", "b")
+    cluster.status(status("RUNNING", 1), TopicStatus("t", "c", 0, NOW + 2), status("RUNNING", 3, generation=2))
+    cluster.status(status("FAILED", 4, trace="KeyError: 7\n  at line 1"), status("RUNNING", 5))
+    joined = Joined(7, "a-1", 2, Assignment(connectors=("c",)), True)
+    cluster.workers["a"].observe(joined, NOW + 6)
+    cluster.lead("a")
+    expected = ["RUNNING", "t", "FAILED", "RUNNING", "rebalance"]
+    for name in ("a", "b"):
+        events = cluster.workers[name].books.events("c")
+        assert [event.state or event.topic or event.kind for event in events] == expected, name
+        assert events[2].reason == "KeyError: 7\n  at line 1"
+    late = cluster.start("c")
+    late.observe(StatusRead((status("RUNNING", 5), TopicStatus("t", "c", 0, NOW + 2))), NOW)
+    assert late.due() == []
+    late.observe(StatusRead((status("FAILED", 9),)), NOW)
+    assert [entry.state for entry in late.due() if isinstance(entry, Event)] == ["FAILED"]
+
+
+def test_what_is_older_than_the_retention_is_forgotten_but_the_last_version() -> None:
+    worker = Recorder(DAY)
+    worker.observe(ConfigRead((ConfigRecord(0, ConnectorConfig("c", {"x": "1"}), NOW),)), NOW)
+    worker.observe(StatusRead((status("RUNNING", 1),)), NOW)
+    worker.replay(worker.due(), NOW)
+    worker.observe(ConfigRead((ConfigRecord(1, ConnectorConfig("c", {"x": "2"}), NOW + 2 * DAY),)), NOW + 2 * DAY)
+    worker.replay(worker.due(), NOW + 2 * DAY)
+    assert [version.config for version in worker.books.versions("c")] == [{"x": "2"}]
+    assert worker.books.events("c") == []
+    worker.observe(StatusRead((status("RUNNING", 1),)), NOW + 2 * DAY)
+    assert worker.due() == []
