@@ -1,0 +1,80 @@
+"""``penstock preview``: try a configuration on real records, without writing anything."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from penstock.commands._output import As, Output, print_json
+from penstock.commands._rest import URL, Url, User, client
+
+app = typer.Typer()
+
+
+@app.command()
+def preview(
+    file: Annotated[Path, typer.Argument(help="A connector's configuration, as properties or JSON.", exists=True)],
+    limit: Annotated[int, typer.Option("--limit", help="How many records to try.", min=1, max=100)] = 5,
+    partition: Annotated[int | None, typer.Option("--partition", help="A sink: this partition only.", min=0)] = None,
+    offset: Annotated[
+        int | None, typer.Option("--offset", help="A sink: from this offset, not the last records.", min=0)
+    ] = None,
+    poll: Annotated[
+        bool, typer.Option("--poll", help="Poll a source that does not say that this is harmless.")
+    ] = False,
+    url: Url = URL,
+    user: User = None,
+    output: As = Output.TABLE,
+) -> None:
+    """Show what a configuration would do to real records: after each transform, and what would be written."""
+    from penstock.worker.connector_file import read_connector
+
+    wanted = read_connector(file)
+    body: dict[str, Any] = {"name": wanted.name, "config": wanted.config, "limit": limit, "poll": poll}
+    body |= {} if partition is None else {"partition": partition}
+    body |= {} if offset is None else {"offset": offset}
+    with client(url, user) as worker:
+        found = worker.preview(body)
+    if output is Output.JSON:
+        print_json(found)
+    else:
+        _print(found)
+    if found["error"] is not None or any(record["error"] is not None for record in found["records"]):
+        raise typer.Exit(1)
+
+
+def _print(found: dict[str, Any]) -> None:
+    if found["error"] is not None:
+        print(f"It could not be tried, {_failed(found['error'])}")
+    elif not found["records"]:
+        print("There are no records to try it on.")
+    for number, record in enumerate(found["records"], 1):
+        print(f"Record {number}: {_text(record['before'])}")
+        for step in record["steps"]:
+            print(f"  {step['alias'] or step['stage'].lower()} ({step['class'].rpartition('.')[2]}): {_did(step)}")
+        if record["error"] is not None:
+            print(f"  fails, {_failed(record['error'])}")
+        elif record["result"] is None:
+            print("  is dropped")
+
+
+def _failed(error: dict[str, Any]) -> str:
+    return f"stage {error['stage']}: {error['message']}"
+
+
+def _did(step: dict[str, Any]) -> str:
+    if "records" not in step:
+        return "fails"
+    skipped = "predicate not met; " if step.get("predicate") is False else ""
+    if not step["records"]:
+        return f"{skipped}no record"
+    return f"{skipped}{_text(step['after'])}" if step.get("changed") else f"{skipped}unchanged"
+
+
+def _text(record: dict[str, Any]) -> str:
+    headers = f" headers={json.dumps(record['headers'], ensure_ascii=False)}" if record["headers"] else ""
+    key = "" if record["key"] is None else f" key={json.dumps(record['key'], ensure_ascii=False)}"
+    return f"{record['topic']}{key} value={json.dumps(record['value'], ensure_ascii=False)}{headers}"

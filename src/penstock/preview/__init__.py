@@ -1,0 +1,1 @@
+"""A configuration tried on real records, in a process of its own, without writing anything."""

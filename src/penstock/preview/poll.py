@@ -1,0 +1,86 @@
+"""Records of a source: its first task, made for this and thrown away. Its offsets are in memory, from the beginning."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.api.batch import Batch
+from penstock.api.connector import Connector
+from penstock.api.errors import ConnectError, RetriableError
+from penstock.api.source import SourceTask
+from penstock.preview.request import PreviewRequest
+
+IDLE_S = 3.0
+"""A source that has given records, and then none for so long, has no more."""
+
+
+@dataclass(slots=True)
+class NoOffsets:
+    def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
+        return None
+
+    def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
+        return [None for _ in partitions]
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewContext:
+    """A ``SourceTaskContext`` and a ``ConnectorContext``."""
+
+    configs: Mapping[str, str]
+    offset_reader: NoOffsets = field(default_factory=NoOffsets)
+    transaction: None = None
+
+    def request_task_reconfiguration(self) -> None:
+        pass
+
+    def raise_error(self, error: Exception) -> None:
+        raise error
+
+
+def poll(connector: Connector, request: PreviewRequest) -> Batch | None:
+    """At most ``limit`` records; None if there are none. Raises what the connector raises."""
+    task_class = connector.task_class()
+    if not issubclass(task_class, SourceTask):
+        raise ConnectError(f"The tasks of {request.connector.get('connector.class')} can't be polled for a preview")
+    config = dict(request.connector)
+    connector.context = PreviewContext(config)  # type: ignore[assignment]
+    connector.start(config)
+    try:
+        configs = list(connector.task_configs(1))
+    finally:
+        connector.stop()
+    if not configs:
+        return None
+    task = task_class()
+    task.context = PreviewContext(dict(configs[0]))
+    try:
+        task.start(dict(configs[0]))
+        return _polled(task, request)
+    finally:
+        task.stop()
+
+
+def _polled(task: SourceTask, request: PreviewRequest) -> Batch | None:
+    found: list[Batch] = []
+    deadline = time.monotonic() + request.seconds
+    idle_since = time.monotonic()
+    while sum(map(len, found)) < request.limit and time.monotonic() < deadline:
+        try:
+            given = task.poll()
+        except RetriableError:
+            given = None
+        if given is None or not len(given):
+            if time.monotonic() - idle_since > IDLE_S:
+                break
+            time.sleep(min(task.idle(), 0.2))
+            continue
+        idle_since = time.monotonic()
+        found.append(given if isinstance(given, Batch) else Batch.of_source_records(given))
+    if not found:
+        return None
+    everything = Batch.concat(found) if len(found) > 1 else found[0]
+    return everything.select(list(range(min(request.limit, len(everything)))))

@@ -1,0 +1,68 @@
+"""Records as JSON for people."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.api.batch import Batch, SinkOrigin, SourceOrigin
+from penstock.api.schema import Schema
+
+LONGEST = 10_000
+"""Characters of a text; what follows is cut off."""
+
+
+def record(batch: Batch, i: int = 0) -> dict[str, Any]:
+    """One row of a batch."""
+    shown: dict[str, Any] = {
+        "topic": batch.topics[i],
+        "partition": batch.partitions[i],
+        "timestamp": batch.timestamps[i],
+        "key": value(batch.keys[i]),
+        "key_schema": schema(batch.key_schemas[i]),
+        "value": value(batch.values[i]),
+        "value_schema": schema(batch.value_schemas[i]),
+        "headers": [[header[0], value(header[-1])] for header in batch.headers[i] or ()],
+    }
+    match batch.origin:
+        case SinkOrigin(topics, partitions, offsets):
+            shown["origin"] = {"topic": topics[i], "partition": partitions[i], "offset": offsets[i]}
+        case SourceOrigin(partitions, offsets):
+            shown["origin"] = {"source_partition": value(partitions[i]), "source_offset": value(offsets[i])}
+    return shown
+
+
+def size(data: Any) -> int | None:
+    return len(data) if isinstance(data, bytes) else None
+
+
+def value(data: Any) -> Any:
+    """Bytes as text if they are text, else as ``{"base64": …}``; what JSON does not have as Python's text."""
+    match data:
+        case None | bool() | int() | float():
+            return data
+        case str():
+            return data if len(data) <= LONGEST else data[:LONGEST] + "…"
+        case bytes() | bytearray() | memoryview():
+            raw = bytes(data)
+            try:
+                return value(raw.decode())
+            except UnicodeDecodeError:
+                return {"base64": base64.b64encode(raw[:LONGEST]).decode()}
+        case Mapping():
+            return {str(name): value(each) for name, each in data.items()}
+        case list() | tuple() | set() | frozenset():
+            return [value(each) for each in data]
+    if dataclasses.is_dataclass(data) and not isinstance(data, type):
+        return {field.name: value(getattr(data, field.name)) for field in dataclasses.fields(data)}
+    return str(data)
+
+
+def schema(given: Schema | None) -> str | None:
+    """Its type in a word, with its name: ``struct orders.Order``, ``optional int64``."""
+    if given is None:
+        return None
+    words = [*(["optional"] if given.optional else []), given.type.name.lower(), *([given.name] if given.name else [])]
+    return " ".join(words)

@@ -1,0 +1,117 @@
+"""What a configuration would do to real records, record by record and step by step."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.core.model.messages import Refused
+from penstock.preview.process import Previews
+from penstock.preview.request import PreviewRequest
+from penstock.preview.run import preview
+from support.kafka.client import Kafka, Record
+
+TRANSFORMS = "org.apache.kafka.connect.transforms"
+STRING = "org.apache.kafka.connect.storage.StringConverter"
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+CHAIN = {
+    "transforms": "wrap,stamp,drop",
+    "transforms.wrap.type": f"{TRANSFORMS}.HoistField$Value",
+    "transforms.wrap.field": "line",
+    "transforms.stamp.type": f"{TRANSFORMS}.InsertField$Value",
+    "transforms.stamp.static.field": "by",
+    "transforms.stamp.static.value": "me",
+    "transforms.stamp.predicate": "never",
+    "transforms.drop.type": f"{TRANSFORMS}.Filter",
+    "transforms.drop.predicate": "never",
+    "transforms.drop.negate": "false",
+    "predicates": "never",
+    "predicates.never.type": f"{TRANSFORMS}.predicates.TopicNameMatches",
+    "predicates.never.pattern": "nothing",
+}
+
+
+def of_file(folder: Path, **settings: Any) -> PreviewRequest:
+    (folder / "in.txt").write_text("one\ntwo\nthree\n")
+    connector = {
+        "name": "c",
+        "connector.class": "FileStreamSource",
+        "file": str(folder / "in.txt"),
+        "topic": "t",
+        **{name.replace("__", "."): value for name, value in settings.items()},
+    }
+    return PreviewRequest(
+        connector=connector, worker={"key.converter": STRING, "value.converter": JSON}, limit=2, seconds=5
+    )
+
+
+def test_a_source_is_polled_in_a_process_of_its_own(tmp_path: Path) -> None:
+    found = Previews().run(of_file(tmp_path, **{name.replace(".", "__"): value for name, value in CHAIN.items()}))
+    assert (found["kind"], found["error"], len(found["records"])) == ("source", None, 2)
+    first = found["records"][0]
+    assert (first["before"]["value"], first["before"]["value_schema"]) == ("one", "string")
+    steps = {step["alias"]: step for step in first["steps"] if step["alias"]}
+    assert (steps["wrap"]["changed"], steps["wrap"]["after"]["value"]) == (True, {"line": "one"})
+    assert (steps["stamp"]["predicate"], steps["stamp"]["changed"]) == (False, False)
+    schema = '{"type":"struct","fields":[{"type":"string","optional":false,"field":"line"}],"optional":false}'
+    written = f'{{"schema":{schema},"payload":{{"line":"one"}}}}'
+    assert (first["result"]["topic"], first["result"]["value"]) == ("t", written)
+    assert first["result"]["bytes"] == {"key": None, "value": len(written)}
+    assert first["result"]["origin"]["source_offset"] == {"position": 4}
+
+
+def test_a_record_that_is_dropped_and_one_that_fails(tmp_path: Path) -> None:
+    drop = {"transforms": "drop", "transforms__drop__type": f"{TRANSFORMS}.Filter"}
+    dropped = preview(of_file(tmp_path, **drop))["records"][0]
+    assert (dropped["result"], dropped["error"], dropped["steps"][0]["records"]) == (None, None, 0)
+    cast = {
+        "transforms": "cast",
+        "transforms__cast__type": f"{TRANSFORMS}.Cast$Value",
+        "transforms__cast__spec": "int32",
+    }
+    failed = preview(of_file(tmp_path, **cast))["records"][0]
+    assert (failed["result"], failed["error"]["stage"]) == (None, "TRANSFORMATION")
+    assert "one" in failed["error"]["message"]
+
+
+def test_what_cannot_be_tried_says_why(tmp_path: Path) -> None:
+    request = of_file(tmp_path, connector__class="org.apache.kafka.connect.mirror.MirrorHeartbeatConnector")
+    assert "polling it is harmless" in preview(request)["error"]["message"]
+    wrong = {"transforms": "x", "transforms__x__type": "NoSuch"}
+    assert preview(of_file(tmp_path, **wrong))["error"]["stage"] == "CONFIGURATION"
+
+
+def test_a_preview_that_takes_too_long_is_killed(tmp_path: Path) -> None:
+    sleeping = Previews(0.5, (sys.executable, "-c", "import time; time.sleep(600)"))
+    started = time.monotonic()
+    with pytest.raises(Refused, match="was killed"):
+        sleeping.run(of_file(tmp_path))
+    assert time.monotonic() - started < 300
+    with pytest.raises(Refused, match="status 3 and no answer: lost <secret>"):
+        Previews(60, (sys.executable, "-c", "import sys; print('lost s3cret', file=sys.stderr); sys.exit(3)")).run(
+            of_file(tmp_path), lambda text: text.replace("s3cret", "<secret>")
+        )
+
+
+@pytest.mark.integration
+def test_a_sink_is_shown_the_last_records_and_nothing_is_committed(bootstrap: str, kafka: Kafka) -> None:
+    topic = kafka.create_topic(partitions=2)
+    kafka.produce(topic, [Record(f'{{"n": {n}}}', b"k", n % 2, timestamp=1000 + n) for n in range(6)])
+    connector = {"name": "s", "connector.class": "FileStreamSink", "topics": topic, **CHAIN}
+    worker = {
+        "bootstrap.servers": bootstrap,
+        "key.converter": STRING,
+        "value.converter": JSON,
+        "value.converter.schemas.enable": "false",
+    }
+    last = preview(PreviewRequest(connector=connector, worker=worker, limit=3, seconds=20))
+    assert (last["kind"], last["error"]) == ("sink", None)
+    assert [record["result"]["value"] for record in last["records"]] == [{"line": {"n": n}} for n in (3, 4, 5)]
+    assert last["records"][0]["before"]["origin"] == {"topic": topic, "partition": 1, "offset": 1}
+    chosen = preview(PreviewRequest(connector=connector, worker=worker, limit=1, partition=0, offset=1, seconds=20))
+    assert [record["result"]["value"] for record in chosen["records"]] == [{"line": {"n": 2}}]
+    assert kafka.committed("penstock-preview") == {}
