@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import penstock
-from penstock.observe import COUNTERPARTS, JsonLines, LogLevels, TextLines, _add_context, log_context, start_logging
+from penstock.observe import COUNTERPARTS, JsonLines, LogLevels, TextLines, add_context, log_context, start_logging
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ def line(formatter: logging.Formatter, message: str = "all is %s", *args: object
     exc_info = more.pop("exc_info", None)
     record = logging.LogRecord("penstock.x", logging.WARNING, "x.py", 1, message, args or ("well",), exc_info)  # type: ignore[arg-type]
     record.__dict__.update(more)
-    _add_context(record)
+    add_context(record)
     return formatter.format(record)
 
 

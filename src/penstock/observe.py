@@ -13,7 +13,7 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -73,7 +73,7 @@ COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
         "penstock.pipeline.chain",
         "penstock.pipeline.conversion",
         "penstock.spark.task",
-        "penstock.spark.task_run",
+        "penstock.spark.run.hosted_run",
     ),
     "org.apache.kafka.connect.runtime.distributed": ("penstock.core", "penstock.worker.distributed"),
     "org.apache.kafka.connect.runtime.distributed.DistributedHerder": ("penstock.worker.loop",),
@@ -84,7 +84,7 @@ COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
         "penstock.pipeline.dead_letters",
         "penstock.pipeline.source.dead_letters",
     ),
-    "org.apache.kafka.connect.runtime.isolation": ("penstock.plugins",),
+    "org.apache.kafka.connect.runtime.isolation": ("penstock.plugins", "penstock.hosts"),
     "org.apache.kafka.connect.runtime.rest": ("penstock.http",),
     "org.apache.kafka.connect.runtime.standalone": ("penstock.worker.standalone",),
     "org.apache.kafka.connect.runtime.standalone.StandaloneHerder": ("penstock.worker.loop",),
@@ -98,6 +98,8 @@ COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
 }
 """Our loggers, by Java's packages and classes whose levels people set."""
 
+_redact: list[Callable[[str], str]] = [lambda text: text]
+_worker: list[str | None] = [None]
 _context: ContextVar[tuple[str, int | None] | None] = ContextVar("log_context", default=None)
 
 
@@ -120,7 +122,7 @@ def start_logging(level: int = logging.INFO, format: str = "text") -> None:
     if format not in FORMATS:
         raise ValueError(f"`penstock.log.format={format}` must be one of {', '.join(FORMATS)}")
     handler = logging.StreamHandler(sys.stdout)
-    handler.addFilter(_add_context)
+    handler.addFilter(add_context)
     handler.setFormatter(JsonLines() if format == "json" else TextLines())
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for noisy in ("py4j", "httpx", "httpcore", "uvicorn"):
@@ -130,7 +132,17 @@ def start_logging(level: int = logging.INFO, format: str = "text") -> None:
             logging.getLogger(java_class)  # so that it can be looked up, as in Java
 
 
-def _add_context(record: logging.LogRecord) -> bool:
+def redact_by(redact: Callable[[str], str]) -> None:
+    """Log what this function makes of each text from now on."""
+    _redact[:] = [redact]
+
+
+def name_worker(id: str) -> None:
+    """Lines of JSON carry this worker id from now on."""
+    _worker[:] = [id]
+
+
+def add_context(record: logging.LogRecord) -> bool:
     """A line may also carry them by ``extra``."""
     connector, task = _context.get() or (None, None)
     record.connector = getattr(record, "connector", connector)
@@ -138,9 +150,22 @@ def _add_context(record: logging.LogRecord) -> bool:
     return True
 
 
+def redacted(text: str) -> str:
+    """As it may be logged; see ``redact_by``."""
+    return _redact[-1](text)
+
+
+def level_name(number: int) -> str:
+    """Java's name of a level."""
+    return _NAMES.get(number, logging.getLevelName(number))
+
+
 class TextLines(logging.Formatter):
     def __init__(self) -> None:
         super().__init__("[%(asctime)s] %(levelname)s %(about)s%(message)s (%(name)s) [%(threadName)s]")
+
+    def format(self, record: logging.LogRecord) -> str:
+        return _redact[-1](super().format(record))
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         connector, task = getattr(record, "connector", None), getattr(record, "task", None)
@@ -150,7 +175,7 @@ class TextLines(logging.Formatter):
 
 class JsonLines(logging.Formatter):
     """Members ``time`` (RFC 3339), ``level``, ``logger``, ``thread``, ``message``, and where they are known
-    ``connector``, ``task`` and ``exception``.
+    ``worker``, ``connector``, ``task`` and ``exception``.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -159,10 +184,11 @@ class JsonLines(logging.Formatter):
             "level": record.levelname,
             "logger": record.name,
             "thread": record.threadName,
-            "message": record.getMessage(),
+            "message": _redact[-1](record.getMessage()),
+            "worker": _worker[-1],
             "connector": getattr(record, "connector", None),
             "task": getattr(record, "task", None),
-            "exception": self.formatException(record.exc_info) if record.exc_info else None,
+            "exception": _redact[-1](self.formatException(record.exc_info)) if record.exc_info else None,
         }
         known = {name: value for name, value in line.items() if value is not None}
         try:

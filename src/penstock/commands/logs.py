@@ -1,6 +1,6 @@
-"""``penstock logs``: show the traces of failures of a connector, or set the level of its logger.
+"""``penstock logs``: show the traces of failures of a connector and its last log lines, or set the level of its logger.
 
-Workers don't serve their logs. They keep the trace of each failure; everything else is in their log files.
+Workers of Java Connect don't serve their logs, only the trace of each failure.
 """
 
 from __future__ import annotations
@@ -28,11 +28,15 @@ def logs(
         str | None,
         typer.Option("--logger", help="With --level: the logger to set; by default the connector's."),
     ] = None,
+    lines: Annotated[int, typer.Option("--lines", "-n", help="How many of the last log lines to show.", min=0)] = 50,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Show log lines as they are written.")] = False,
+    above: Annotated[str, typer.Option("--min-level", help="Show log lines of this level and above.")] = "ALL",
+    task: Annotated[int | None, typer.Option("--task", help="Show log lines of this task.", min=0)] = None,
     url: Url = URL,
     user: User = None,
     output: As = Output.TABLE,
 ) -> None:
-    """Show the traces of failures of a connector; with --level, set the level of its logger."""
+    """Show the traces of failures of a connector and its last log lines; with --level, set the level of its logger."""
     if logger is not None and level is None:
         raise typer.BadParameter("--logger needs --level, as in --level DEBUG.")
     with client(url, user) as worker:
@@ -41,11 +45,27 @@ def logs(
             worker.set_logger(name, level, cluster=True)
             print(f"Logger {name} is at {level.upper()} on all workers, for every connector whose code uses it.")
             return
+        query = {"limit": lines, "level": above, **({} if task is None else {"task": task})}
+        if follow:
+            for line in worker.follow_logs(connector, query):
+                print_json(line) if output is Output.JSON else print(_text(line), flush=True)
+            return
         shown = worker.status(connector)
+        found = worker.logs(connector, query)
     if output is Output.JSON:
-        print_json(shown)
-    else:
-        _print_traces(shown)
+        print_json({**shown, **({} if found is None else {"lines": found["lines"]})})
+        return
+    _print_traces(shown)
+    if found is None or found["unreachable"]:
+        _print_where(shown)
+    if found is not None:
+        for line in found["lines"]:
+            print(_text(line))
+
+
+def _text(line: dict[str, Any]) -> str:
+    where = line["worker"] if line["task"] is None else f"{line['worker']} task-{line['task']}"
+    return f"{line['time']} {line['level']} [{where}] {line['message']} ({line['logger']})"
 
 
 def _logger_of(worker: Client, connector: str) -> str:
@@ -71,6 +91,11 @@ def _print_traces(shown: dict[str, Any]) -> None:
         print("\n".join(f"    {line}" for line in state["trace"].splitlines()))
     if not failed:
         print(f"Nothing of connector {name} has failed.")
-    workers = sorted({state["worker_id"] for _, state in instances})
+
+
+def _print_where(shown: dict[str, Any]) -> None:
+    name = shown["name"]
+    instances = [shown["connector"], *shown["tasks"]]
+    workers = sorted({state["worker_id"] for state in instances})
     marked = f", in lines with [{name}|task-{shown['tasks'][0]['id']}] and the like" if shown["tasks"] else ""
     print(f"More may be in the log of {', '.join(workers)}{marked}.")
