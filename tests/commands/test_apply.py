@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from penstock.commands.apply import difference
+from penstock.commands.apply import WOULD_CHANGE, difference
+from penstock.declarative.plan import Change, Step
 from support.rest.cluster import RestCluster
 
 ORDERS = {"name": "orders", "connector.class": "FileStreamSource", "topic": "t", "file": "f"}
@@ -52,7 +53,7 @@ def test_the_difference_is_shown_before_a_change(penstock: Any, cluster: RestClu
 
 def test_a_dry_run_changes_nothing(penstock: Any, cluster: RestCluster, file: Path) -> None:
     said = penstock("apply", "-f", str(file), "--dry-run")
-    assert (said.exit_code, said.stdout) == (0, NEW)
+    assert (said.exit_code, said.stdout) == (WOULD_CHANGE, NEW)
     assert "orders" not in cluster.workers["one"].herder.state.connectors
 
 
@@ -64,6 +65,13 @@ def test_a_dry_run_has_the_worker_look_for_mistakes(penstock: Any, file: Path) -
         'penstock: Connector orders: Missing required configuration "topic" which has no default value.' in said.stderr
     )
     assert "Connector orders: Invalid value many for configuration tasks.max" in said.stderr
+
+
+def test_a_dry_run_warns_of_settings_without_effect(penstock: Any, file: Path) -> None:
+    file.write_text(json.dumps({**ORDERS, "value.converter.schemas.enable": "false"}))
+    said = penstock("apply", "-f", str(file), "--dry-run")
+    assert said.exit_code == WOULD_CHANGE
+    assert "Connector orders: warning: 'value.converter.schemas.enable' has no effect: " in said.stderr
 
 
 def test_a_folder_is_all_of_its_files_and_one_that_is_refused_stops_none(penstock: Any, tmp_path: Path) -> None:
@@ -92,7 +100,7 @@ def test_a_new_connector_may_begin_in_another_state_and_elsewhere(
     [
         ("{", "is not a connector configuration: The request's body is not valid JSON", 1),
         ('{"connector.class": "FileStreamSource"}', "is missing the mandatory 'name' configuration", 1),
-        ('{"name": "", "config": {}}', "does not name its connector: add a `name`.", 2),
+        ('{"name": "", "config": {}}', "does not name its connector: add a `name`.", 1),
         (None, "cannot be read: No such file or directory", 1),
     ],
 )
@@ -106,9 +114,11 @@ def test_files_that_are_no_connectors(
 
 
 def test_a_folder_without_connectors_is_a_mistake(penstock: Any, tmp_path: Path) -> None:
-    assert penstock("apply", "-f", str(tmp_path)).exit_code == 2
+    said = penstock("apply", "-f", str(tmp_path))
+    assert (said.exit_code, "holds no file that ends in .json" in said.stderr) == (1, True)
 
 
 def test_difference() -> None:
-    assert list(difference({"a": "1", "b": "2"}, {"b": "3", "c": None})) == ["- a=1", "- b=2", "+ b=3", "+ c=null"]
-    assert list(difference(ORDERS, ORDERS)) == []
+    step = Step("x", Change.UPDATE, {"a": "1", "b": "2"}, {"b": "3", "c": None})
+    assert list(difference(step)) == ["  - a=1", "  - b=2", "  + b=3", "  + c=null"]
+    assert list(difference(Step("x", Change.NONE, ORDERS, ORDERS))) == []

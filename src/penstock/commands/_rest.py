@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,10 +28,9 @@ def client(url: str, user: str | None) -> Client:
     return Client(url, user=user)
 
 
-def each(
-    names: list[str], url: str, user: str | None, act: Callable[[Client, str], str | None], done: str = ""
-) -> None:
-    """Call ``act`` for every connector, and print its answer, or ``done`` with the name in place of ``{}``.
+def each(chosen: Chosen, url: str, user: str | None, act: Callable[[Client, str], str | None], done: str = "") -> None:
+    """Call ``act`` for every connector that is meant, and print its answer, or ``done`` with the name in place of
+    ``{}``.
 
     After a refused request it continues with the next connector, and ends with the exit status of the first refusal.
     """
@@ -38,7 +38,7 @@ def each(
 
     status = 0
     with client(url, user) as worker:
-        for name in names:
+        for name in chosen.of(worker):
             try:
                 print(act(worker, name) or done.format(name))
             except WorkerError as error:
@@ -46,6 +46,30 @@ def each(
                 status = status or error.exit_status
     if status:
         raise typer.Exit(status)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The connectors that a command line means: names and patterns, a selector of labels, states."""
+
+    names: list[str] | None
+    selector: str | None = None
+    states: list[str] | None = None
+
+    def of(self, worker: Client) -> list[str]:
+        """Raises BadParameter if nothing says which."""
+        from penstock.declarative.selection import Selector, is_pattern, select
+
+        if not (self.names or self.selector or self.states):
+            raise typer.BadParameter("Name connectors, or choose them by --selector or --state.")
+        names = self.names or []
+        if not (self.selector or self.states or any(map(is_pattern, names))):
+            return names
+        selector = Selector.parse(self.selector) if self.selector else None
+        found = select(names, worker.expanded("info", "status"), selector, self.states or ())
+        if not found:
+            complain("No connector is meant by that.")
+        return found
 
 
 def complain(problem: object) -> None:
@@ -72,4 +96,16 @@ User = Annotated[
     typer.Option("--user", envvar="PENSTOCK_USER", metavar="NAME[:PASSWORD]", help="Basic-auth credentials."),
 ]
 Name = Annotated[str, typer.Argument(metavar="CONNECTOR", autocompletion=complete_connector)]
-Names = Annotated[list[str], typer.Argument(metavar="CONNECTOR...", autocompletion=complete_connector)]
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="CONNECTOR...", help="Names, or patterns such as 'orders-*'.", autocompletion=complete_connector
+    ),
+]
+Select = Annotated[
+    str | None, typer.Option("--selector", "-l", help="Labels: settings `penstock.labels.*`, as in `team=a,env!=prod`.")
+]
+States = Annotated[
+    list[str] | None,
+    typer.Option("--state", help="Only those that are, or have a task, in this state, such as FAILED."),
+]

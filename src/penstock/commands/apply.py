@@ -1,119 +1,177 @@
-"""``penstock apply``: create and update connectors from files."""
+"""``penstock apply``: make a cluster have the connectors that files describe."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penstock.commands._output import As, Output, print_json
 from penstock.commands._rest import URL, Url, User, client, complain
 
 if TYPE_CHECKING:
-    from penstock.core.model.messages import CreateConnector
+    from collections.abc import Iterable
+
+    from penstock.declarative.plan import Step
+    from penstock.declarative.resources import Resource
+    from penstock.declarative.rollout import Rollout
+    from penstock.declarative.selection import Selector
     from penstock.http.client import Client
 
 app = typer.Typer()
 
-SUFFIXES = (".json", ".properties")
-Config = Mapping[str, str | None]
+WOULD_CHANGE = 5
+"""The exit status of a dry run that found differences."""
 
 
 @app.command()
 def apply(
     file: Annotated[
         list[Path],
-        typer.Option("--file", "-f", help="File of a connector (.json, .properties), or a folder of such files."),
+        typer.Option("--file", "-f", help="File of connectors (.json, .properties, .yaml), or a folder of such files."),
     ],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change, and validate it.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would change, and validate it; exit status 5 if anything.")
+    ] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Delete connectors that no file describes.")] = False,
+    selector: Annotated[
+        str | None, typer.Option("--selector", "-l", help="Only connectors with these labels, of files and cluster.")
+    ] = None,
+    var: Annotated[
+        list[str] | None, typer.Option("--var", help="A value, `name=value`, for `{{ name }}` in the files.")
+    ] = None,
+    var_file: Annotated[list[Path] | None, typer.Option(help="YAML or JSON files of such names and values.")] = None,
+    cluster: Annotated[
+        list[str] | None,
+        typer.Option("--cluster", help="`NAME=URL`: where connectors go whose file names this cluster."),
+    ] = None,
+    wait: Annotated[
+        float, typer.Option("--wait", min=0, help="Seconds to wait until each changed connector is healthy.")
+    ] = 0.0,
+    roll_back: Annotated[
+        bool, typer.Option("--rollback", help="With --wait: take a change back that does not become healthy.")
+    ] = False,
     url: Url = URL,
     user: User = None,
+    output: As = Output.TABLE,
 ) -> None:
-    """Create or update connectors from files. Shows the differences first; connectors without any stay as they are.
+    """Create, update and delete connectors so that they are as files describe them. Shows the differences first.
 
-    A file is JSON as POST /connectors takes it, or a JSON object of settings with a `name`, or Java properties.
+    A file is JSON as POST /connectors takes it, a JSON or YAML object of settings with a `name`, Java properties, or
+    a KafkaConnector resource of Strimzi or Jikkou. Connectors that differ in nothing stay as they are.
     """
-    from penstock.http.client import WorkerError
-    from penstock.worker.connector_file import read_connector
+    from penstock.declarative.resources import read_resources
+    from penstock.declarative.rollout import Rollout
+    from penstock.declarative.selection import Selector
+    from penstock.declarative.variables import variables
 
-    wanted = [(path, read_connector(path)) for path in _files(file)]
-    for path, connector in wanted:
-        if not connector.name:
-            raise typer.BadParameter(f"{path} does not name its connector: add a `name`.")
-    status = 0
-    with client(url, user) as worker:
-        for _, connector in wanted:
-            try:
-                status = _apply(worker, connector, dry_run) or status
-            except WorkerError as error:
-                complain(f"Connector {connector.name}: {error}")
-                status = status or error.exit_status
+    if roll_back and not wait:
+        raise typer.BadParameter("--rollback needs --wait: only then is it known whether a change is healthy.")
+    chosen = Selector.parse(selector) if selector else None
+    resources = read_resources(file, variables(var or [], var_file or []))
+    status, document = 0, []
+    for at, own in _by_cluster(resources, _clusters(cluster or []), url).items():
+        with client(at, user) as worker:
+            run = Rollout(worker, wait, roll_back, _silent if output is Output.JSON else print)
+            for step in _plan(worker, own, chosen, prune):
+                status = _step(run, step, dry_run, output) or status
+                document.append({"url": at, **step.to_json()})
+    if output is Output.JSON:
+        print_json(document)
     if status:
         raise typer.Exit(status)
 
 
-def _files(given: list[Path]) -> Iterator[Path]:
-    for path in given:
-        if not path.is_dir():
-            yield path
-            continue
-        found = sorted(each for each in path.iterdir() if each.suffix in SUFFIXES)
-        if not found:
-            raise typer.BadParameter(f"The folder {path} holds no file that ends in {' or '.join(SUFFIXES)}.")
-        yield from found
+def _silent(_: str) -> None:
+    pass
 
 
-def _apply(worker: Client, wanted: CreateConnector, dry_run: bool) -> int:
-    from penstock.http.client import ResourceNotFoundError
+def _clusters(given: list[str]) -> dict[str, str]:
+    clusters = {}
+    for pair in given:
+        name, separator, url = pair.partition("=")
+        if not separator:
+            raise typer.BadParameter(f"`--cluster {pair}` is not `NAME=URL`.")
+        clusters[name] = url
+    return clusters
 
-    name = wanted.name
-    try:
-        present: Config | None = worker.config(name)
-    except ResourceNotFoundError:
-        present = None
-    if present == wanted.config:
-        print(f"Connector {name} is unchanged.")
+
+def _by_cluster(resources: Iterable[Resource], clusters: dict[str, str], url: str) -> dict[str, list[Resource]]:
+    """The resources by the URL they are for. Without --cluster all go to --url."""
+    found: dict[str, list[Resource]] = {each: [] for each in clusters.values()} if clusters else {url: []}
+    for resource in resources:
+        named = resource.cluster if clusters else None
+        if named is not None and named not in clusters:
+            raise typer.BadParameter(f"{resource.path} is for the cluster {named}: add --cluster {named}=URL.")
+        found.setdefault(url if named is None else clusters[named], []).append(resource)
+    return found
+
+
+def _plan(worker: Client, resources: list[Resource], selector: Selector | None, prune: bool) -> Iterable[Step]:
+    from penstock.declarative.plan import plan
+
+    return plan(resources, worker.expanded("info", "status"), selector, prune)
+
+
+def _step(run: Rollout, step: Step, dry_run: bool, output: Output) -> int:
+    """Show and carry out one step; returns the exit status."""
+    from penstock.declarative.plan import Change
+    from penstock.http.client import ClientError, WorkerError
+
+    if output is Output.TABLE:
+        _show(step)
+    if step.change is Change.NONE:
         return 0
-    print(f"Connector {name} does not exist yet:" if present is None else f"Connector {name} differs:")
-    print("\n".join(f"  {line}" for line in difference(present or {}, wanted.config)))
-    if dry_run:
-        return _check(worker, wanted)
-    if present is None:
-        _create(worker, wanted)
-        print(f"Created connector {name}.")
-    else:
-        worker.put_config(name, wanted.config)
-        print(f"Updated connector {name}.")
-    return 0
+    try:
+        if not dry_run:
+            run.carry_out(step)
+            return 0
+        _check(run.worker, step)
+    except WorkerError as error:
+        step.errors.append(str(error))
+    except ClientError as error:
+        if error.exit_status != 1:
+            raise
+        step.errors.append(str(error))
+    for warning in step.warnings:
+        complain(f"Connector {step.name}: warning: {warning}")
+    for problem in step.errors:
+        complain(f"Connector {step.name}: {problem}")
+    return 1 if step.errors else WOULD_CHANGE
 
 
-def difference(present: Config, wanted: Config) -> Iterable[str]:
+def _show(step: Step) -> None:
+    from penstock.declarative.plan import Change
+
+    heads = {
+        Change.CREATE: "Connector {} does not exist yet:",
+        Change.UPDATE: "Connector {} differs:",
+        Change.STATE: "Connector {} is in another state.",
+        Change.DELETE: "Connector {} is described by no file.",
+        Change.NONE: "Connector {} is unchanged.",
+    }
+    print(heads[step.change].format(step.name))
+    if step.change in (Change.CREATE, Change.UPDATE):
+        print("\n".join(difference(step)))
+
+
+def difference(step: Step) -> Iterable[str]:
     """``- key=value`` for removed and ``+ key=value`` for added settings, sorted by key."""
-    for key in sorted(present.keys() | wanted.keys()):
-        if key in present and (key not in wanted or present[key] != wanted[key]):
-            yield f"- {key}={_shown(present[key])}"
-        if key in wanted and (key not in present or present[key] != wanted[key]):
-            yield f"+ {key}={_shown(wanted[key])}"
+    present, wanted = step.present or {}, step.wanted or {}
+    for key, before, after in step.differences():
+        if key in present:
+            yield f"  - {key}={'null' if before is None else before}"
+        if key in wanted:
+            yield f"  + {key}={'null' if after is None else after}"
 
 
-def _shown(value: str | None) -> str:
-    return "null" if value is None else value
+def _check(worker: Client, step: Step) -> None:
+    """Have the worker validate what is wanted."""
+    from penstock.declarative.plan import Change
 
-
-def _check(worker: Client, wanted: CreateConnector) -> int:
-    """Validate a configuration; prints the errors to stderr and returns the exit status."""
-    validated = worker.validate(wanted.config)
-    errors = [error for config in validated["configs"] for error in config["value"]["errors"]]
-    for error in errors:
-        complain(f"Connector {wanted.name}: {error}")
-    return 1 if errors else 0
-
-
-def _create(worker: Client, wanted: CreateConnector) -> None:
-    from penstock.http.routes.connectors import INITIAL_STATES
-
-    names = {state: name for name, state in INITIAL_STATES.items()}
-    pairs = wanted.initial_offsets
-    offsets = None if pairs is None else [{"partition": partition, "offset": offset} for partition, offset in pairs]
-    worker.create(wanted.name, wanted.config, names.get(wanted.initial_state), offsets)
+    if step.change not in (Change.CREATE, Change.UPDATE):
+        return
+    validated = worker.validate(step.wanted or {})
+    step.errors += [error for config in validated["configs"] for error in config["value"]["errors"]]
+    step.warnings += validated.get("penstock", {}).get("warnings", ())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.commands._rest import URL, Names, Url, User, each
+from penstock.commands._rest import URL, Chosen, Names, Select, States, Url, User, each
 
 if TYPE_CHECKING:
     from penstock.http.client import Client
@@ -16,7 +16,9 @@ app = typer.Typer()
 
 @app.command()
 def restart(
-    connectors: Names,
+    connectors: Names = None,
+    selector: Select = None,
+    state: States = None,
     include_tasks: Annotated[bool, typer.Option("--include-tasks", help="Restart the tasks as well.")] = False,
     only_failed: Annotated[bool, typer.Option("--only-failed", help="Restart only what has failed.")] = False,
     task: Annotated[int | None, typer.Option("--task", help="Restart only this task.", min=0)] = None,
@@ -37,7 +39,7 @@ def restart(
         tasks = [t["id"] for t in planned["tasks"] if t["state"] == "RESTARTING"]
         return _sentence(name, planned["connector"]["state"] == "RESTARTING", tasks)
 
-    each(connectors, url, user, act)
+    each(Chosen(connectors, selector, state), url, user, act)
 
 
 def _sentence(name: str, connector: bool, tasks: list[int]) -> str:

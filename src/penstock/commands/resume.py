@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import typer
 
-from penstock.commands._rest import URL, Names, Url, User, each
+from penstock.commands._rest import URL, Chosen, Names, Select, States, Url, User, each
 
 app = typer.Typer()
 
 
 @app.command()
-def resume(connectors: Names, url: Url = URL, user: User = None) -> None:
+def resume(
+    connectors: Names = None, selector: Select = None, state: States = None, url: Url = URL, user: User = None
+) -> None:
     """Resume connectors that are paused or stopped."""
-    each(connectors, url, user, lambda worker, name: worker.resume(name), "Resumed connector {}.")
+    each(
+        Chosen(connectors, selector, state),
+        url,
+        user,
+        lambda worker, name: worker.resume(name),
+        "Resumed connector {}.",
+    )

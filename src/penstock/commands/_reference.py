@@ -1,0 +1,117 @@
+"""All settings there are, with what they belong to: of workers, of connectors, of every plugin, of Kafka's clients."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from penstock.api.config import ConfigDef, ConfigKey, ConfigType
+from penstock.core.config.catalog import CONNECTORS, Catalog, Kind, PluginClass
+from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
+from penstock.core.config.connector import common_config
+from penstock.core.config.converter import CONVERTERS
+from penstock.core.config.enrichment import implicit
+from penstock.core.config.overrides import ADMIN, CONSUMER, PRODUCER
+from penstock.core.config.sink import sink_config
+from penstock.core.config.source import DEAD_LETTERS, define_source_dead_letters, source_config
+from penstock.settings.definitions import distributed_config, standalone_config
+
+CLIENTS = {PRODUCER: PRODUCER_SETTINGS, CONSUMER: CONSUMER_SETTINGS, ADMIN: ADMIN_SETTINGS}
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Something that has settings; ``prefix`` is what they begin with in a configuration, ``<alias>`` stands for any
+    name.
+    """
+
+    name: str
+    settings: Mapping[str, ConfigKey]
+    prefix: str = ""
+    plugin: PluginClass | None = None
+
+    def key(self, name: str) -> ConfigKey | None:
+        """The definition of the setting of this name, as a configuration has it."""
+        head, _, named = self.prefix.partition("<alias>")
+        if not name.startswith(head):
+            return None
+        own = name.removeprefix(head)
+        return self.settings.get(own.partition(".")[2] if named else own)
+
+
+class Reference:
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self.owners = [*_runtime(), *(owner for found in catalog.of_kind(*Kind) for owner in _of_plugin(found))]
+
+    def settings(self, name: str) -> list[tuple[Owner, ConfigKey]]:
+        """All definitions of the setting that a configuration calls so."""
+        found = [(owner, key) for owner in self.owners if (key := owner.key(name)) is not None]
+        own = [(owner, key) for owner in self.owners if (key := owner.settings.get(name)) is not None]
+        return found or own
+
+    def plugins(self, name: str) -> list[Owner]:
+        """The plugins of this name, once for each way to use them. `HoistField` is both of its classes."""
+        found = self.catalog.load(name)
+        return [owner for owner in self.owners if owner.plugin is not None and _is(owner.plugin, found, name)]
+
+    def close(self, name: str) -> list[str]:
+        """Names of settings and plugins that are most like this one."""
+        known = {key for owner in self.owners for key in owner.settings}
+        known |= {each.java_name for each in self.catalog.of_kind(*Kind)}
+        known |= {_short(each) for each in self.catalog.of_kind(*Kind)}
+        return difflib.get_close_matches(name, sorted(known), 4, 0.75)
+
+
+def _is(plugin: PluginClass, found: PluginClass | None, name: str) -> bool:
+    if found is not None:
+        return plugin is found
+    return any(each == name or each.startswith(f"{name}$") for each in (plugin.java_name, _short(plugin)))
+
+
+def _short(plugin: PluginClass) -> str:
+    return plugin.java_name.rpartition(".")[2]
+
+
+def _runtime() -> Iterator[Owner]:
+    distributed, standalone = distributed_config().keys, standalone_config().keys
+    yield Owner("a worker", distributed)
+    yield Owner("a standalone worker", {name: key for name, key in standalone.items() if name not in distributed})
+    common = common_config().keys
+    yield Owner("every connector", common)
+    source = source_config(common_config())
+    define_source_dead_letters(source, dict.fromkeys(DEAD_LETTERS, ""))
+    for name, config in (("a source connector", source), ("a sink connector", sink_config(common_config()))):
+        yield Owner(name, {key: value for key, value in config.keys.items() if key not in common})
+    for prefix, client in CLIENTS.items():
+        yield Owner(f"the {prefix.partition('.')[0]} of a connector", client.keys, prefix)
+    yield Owner("a topic creation group of a source connector", _topic_group().keys, "topic.creation.<alias>.")
+    yield Owner("every transform", implicit().keys, "transforms.<alias>.")
+
+
+def _topic_group() -> ConfigDef:
+    """Of ``topic.creation.groups``, and of the draft's ``topic.creation`` (KIP-158)."""
+    config = ConfigDef()
+    patterns = "regular expressions, separated by commas; names of topics must match whole"
+    config.define("include", ConfigType.LIST, [], documentation=f"Topics that the group is for: {patterns}.")
+    config.define("exclude", ConfigType.LIST, [], documentation=f"Topics that the group is not for: {patterns}.")
+    config.define("partitions", ConfigType.INT, documentation="Number of partitions; -1 for the broker's default.")
+    config.define("replication.factor", ConfigType.SHORT, documentation="Replicas; -1 for the broker's default.")
+    draft = "Instead of `include`, for a rule that `topic.creation` names, the spelling of KIP-158's draft."
+    return config.define("regex", ConfigType.STRING, None, documentation=draft)
+
+
+def _of_plugin(found: PluginClass) -> Iterator[Owner]:
+    try:
+        config = found.config_def()
+    except Exception:
+        config = ConfigDef()
+    if any(kind in found.kinds for kind in CONNECTORS):
+        yield Owner(found.java_name, config.keys, plugin=found)
+    for kind, family in ((Kind.TRANSFORMATION, "transforms"), (Kind.PREDICATE, "predicates")):
+        if kind in found.kinds:
+            yield Owner(found.java_name, config.keys, f"{family}.<alias>.", found)
+    for use, kind in CONVERTERS.items():
+        if kind in found.kinds:
+            yield Owner(found.java_name, config.keys, f"{use}.", found)

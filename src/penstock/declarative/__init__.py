@@ -1,0 +1,1 @@
+"""Connectors as files: read, compared with a cluster, and put into effect (``penstock apply``)."""

@@ -1,0 +1,86 @@
+"""What is to be done so that a cluster has the connectors that files describe, and no others if it is pruned."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.declarative.resources import Resource
+from penstock.declarative.selection import Selector
+
+Config = Mapping[str, str | None]
+
+
+class Change(enum.Enum):
+    CREATE = "create"
+    UPDATE = "update"
+    STATE = "state"
+    """Only its target state differs."""
+    DELETE = "delete"
+    NONE = "unchanged"
+
+
+@dataclass(slots=True)
+class Step:
+    """One connector: what is there, what is wanted, and what the worker says of it."""
+
+    name: str
+    change: Change
+    present: Config | None = None
+    wanted: Config | None = None
+    resource: Resource | None = None
+    state: str | None = None
+    """The target state to set; None to leave it."""
+    errors: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def differences(self) -> list[tuple[str, str | None, str | None]]:
+        """Key, present value, wanted value of each setting that differs; by key."""
+        present, wanted = self.present or {}, self.wanted or {}
+        keys = sorted(present.keys() | wanted.keys())
+        return [(key, present.get(key), wanted.get(key)) for key in keys if _differs(key, present, wanted)]
+
+    def to_json(self) -> dict[str, Any]:
+        document: dict[str, Any] = {"connector": self.name, "change": self.change.value}
+        if self.change is not Change.DELETE:
+            document["settings"] = [{"key": k, "present": p, "wanted": w} for k, p, w in self.differences()]
+        if self.state is not None:
+            document["state"] = self.state
+        return {**document, "errors": self.errors, "warnings": self.warnings}
+
+
+def plan(
+    resources: Iterable[Resource],
+    present: Mapping[str, Mapping[str, Any]],
+    selector: Selector | None = None,
+    prune: bool = False,
+) -> Iterator[Step]:
+    """A step for each connector, deletions last. ``present``: connectors with their ``info`` and ``status``.
+
+    ``selector`` leaves out what it does not match, of the files and of the cluster.
+    """
+    wanted = {each.name: each for each in resources if selector is None or selector.matches(each.wanted.config)}
+    for name, resource in wanted.items():
+        yield _step(resource, present.get(name))
+    if prune:
+        for name, shown in sorted(present.items()):
+            config = shown["info"]["config"]
+            if name not in wanted and (selector is None or selector.matches(config)):
+                yield Step(name, Change.DELETE, config)
+
+
+def _step(resource: Resource, shown: Mapping[str, Any] | None) -> Step:
+    config = resource.wanted.config
+    if shown is None:
+        return Step(resource.name, Change.CREATE, None, config, resource, resource.state)
+    present: Config = shown["info"]["config"]
+    target = {"PAUSED": "PAUSED", "STOPPED": "STOPPED"}.get(shown["status"]["connector"]["state"], "STARTED")
+    state = resource.state if resource.state not in (None, target) else None
+    change = Change.UPDATE if present != config else Change.NONE if state is None else Change.STATE
+    return Step(resource.name, change, present, config, resource, state)
+
+
+def _differs(key: str, present: Config, wanted: Config) -> bool:
+    return (key in present) != (key in wanted) or present.get(key) != wanted.get(key)

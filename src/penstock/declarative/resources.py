@@ -1,0 +1,170 @@
+"""Files that describe connectors: Kafka Connect's JSON and properties, YAML, and Kubernetes-like resources.
+
+Of resources those of kind ``KafkaConnector`` count, Strimzi's (``kafka.strimzi.io``) and Jikkou's (``kafka.jikkou.io``)
+as they are; others are left out. A file may hold several YAML documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from penstock.api.errors import ConfigError
+from penstock.core.config.unknown_keys import LABELS
+from penstock.core.model import messages as m
+from penstock.declarative.variables import substituted
+from penstock.http.routes.connectors import INITIAL_STATES, creation
+from penstock.worker.connector_file import parse_connector
+
+SUFFIXES = (".json", ".properties", ".yaml", ".yml")
+KIND = "KafkaConnector"
+_OTHERS_LABELS = ("strimzi.io/", "kafka.jikkou.io/", "app.kubernetes.io/", "kubernetes.io/")
+_CLUSTER_LABELS = ("strimzi.io/cluster", "kafka.jikkou.io/connect-cluster")
+_STATES = {"running": "STARTED", "paused": "PAUSED", "stopped": "STOPPED"}
+_SPEC = ("class", "connectorClass", "tasksMax", "config", "pause", "state", "version", "autoRestart")
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A connector as a file wants it."""
+
+    path: Path
+    wanted: m.CreateConnector
+    state: str | None = None
+    """The target state: ``STARTED``, ``PAUSED``, ``STOPPED``; None leaves it as it is."""
+    cluster: str | None = None
+    """The name of the Connect cluster it is for, if the file says so."""
+
+    @property
+    def name(self) -> str:
+        return self.wanted.name
+
+
+def read_resources(given: Iterable[Path], variables: Mapping[str, str]) -> list[Resource]:
+    """All connectors of these files and of the files in these folders. Raises ConfigError."""
+    found = [resource for path in _files(given) for resource in _resources(path, variables)]
+    seen: dict[tuple[str | None, str], Path] = {}
+    for resource in found:
+        other = seen.setdefault((resource.cluster, resource.name), resource.path)
+        if other is not resource.path:
+            raise ConfigError(f"Connector {resource.name} is described twice, in {other} and in {resource.path}")
+    return found
+
+
+def _files(given: Iterable[Path]) -> Iterator[Path]:
+    for path in given:
+        if not path.is_dir():
+            yield path
+            continue
+        found = sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file())
+        if not found:
+            raise ConfigError(f"The folder {path} holds no file that ends in {', '.join(SUFFIXES)}")
+        yield from found
+
+
+def _resources(path: Path, variables: Mapping[str, str]) -> Iterator[Resource]:
+    try:
+        content = path.read_bytes()
+        text = substituted(content.decode("utf-8"), variables, path)
+    except OSError as error:
+        raise ConfigError(f"The connector's file {path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError:
+        yield _named(Resource(path, parse_connector(path, content)))  # properties in Latin-1
+        return
+    if path.suffix not in (".yaml", ".yml"):
+        yield _named(Resource(path, parse_connector(path, text.encode())))
+        return
+    try:
+        documents = [each for each in yaml.safe_load_all(text) if each is not None]
+    except yaml.YAMLError as error:
+        raise ConfigError(f"The connector's file {path} is not YAML: {' '.join(str(error).split())}") from error
+    for document in documents:
+        for each in _items(document):
+            resource = _resource(path, each)
+            if resource is not None:
+                yield _named(resource)
+
+
+def _items(document: Any) -> list[Any]:
+    """The documents in a list of resources, or this one."""
+    if isinstance(document, dict) and str(document.get("kind", "")).endswith("List"):
+        return list(document.get("items") or [])
+    return [document]
+
+
+def _resource(path: Path, document: Any) -> Resource | None:
+    """None for a resource that is no connector."""
+    if not isinstance(document, dict):
+        raise ConfigError(f"{path} must describe a connector: an object of settings, or a resource of kind {KIND}")
+    if "kind" in document and "apiVersion" in document:
+        return _of_kubernetes(path, document) if document["kind"] == KIND else None
+    document = {key: _plain(value) for key, value in document.items()}
+    if "config" not in document:
+        document = {"name": document.get("name"), "config": document}
+    return Resource(path, _creation(path, document))
+
+
+def _of_kubernetes(path: Path, document: dict[str, Any]) -> Resource:
+    metadata, spec = document.get("metadata") or {}, document.get("spec") or {}
+    labels: dict[str, Any] = metadata.get("labels") or {}
+    name = str(metadata.get("name") or "")
+    for key in spec:
+        if key not in _SPEC:
+            raise ConfigError(
+                f"{path}: `spec.{key}` of connector {name} is not supported; there are {', '.join(_SPEC)}"
+            )
+    config = {str(key): _plain(value) for key, value in (spec.get("config") or {}).items()}
+    cls = spec.get("class") or spec.get("connectorClass")
+    own = {"connector.class": cls, "tasks.max": spec.get("tasksMax"), "connector.plugin.version": spec.get("version")}
+    config |= {key: _plain(value) for key, value in own.items() if value is not None}
+    config |= {LABELS + key: str(value) for key, value in labels.items() if not key.startswith(_OTHERS_LABELS)}
+    config |= _restart_policy(path, name, spec.get("autoRestart") or {})
+    cluster = next((str(labels[key]) for key in _CLUSTER_LABELS if key in labels), None)
+    return Resource(path, _creation(path, {"name": name, "config": config}), _state(path, name, spec), cluster)
+
+
+def _restart_policy(path: Path, name: str, given: Mapping[str, Any]) -> dict[str, str]:
+    if "maxRestarts" in given:
+        raise ConfigError(f"{path}: `spec.autoRestart.maxRestarts` of connector {name} is not supported; leave it out")
+    return {} if not given.get("enabled") else {"penstock.restart.policy": "on-failure"}
+
+
+def _state(path: Path, name: str, spec: Mapping[str, Any]) -> str:
+    state = str(spec.get("state") or ("paused" if spec.get("pause") else "running")).lower()
+    if state not in _STATES:
+        raise ConfigError(
+            f"{path}: `spec.state={state}` of connector {name} is unknown; there are {', '.join(_STATES)}"
+        )
+    return _STATES[state]
+
+
+def _creation(path: Path, document: Any) -> m.CreateConnector:
+    try:
+        return creation(document)
+    except m.Refused as error:
+        raise ConfigError(f"The connector's file {path} is not a connector configuration: {error}") from error
+
+
+def _plain(value: Any) -> Any:
+    """YAML's values as Kafka Connect's JSON has them: a list becomes one setting, separated by commas."""
+    if isinstance(value, list):
+        return ",".join("" if each is None else str(_plain(each)) for each in value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if value is None or isinstance(value, (str, dict)):
+        return value
+    return str(value)
+
+
+def _named(resource: Resource) -> Resource:
+    if not resource.name:
+        raise ConfigError(f"{resource.path} does not name its connector: add a `name`.")
+    return resource
+
+
+INITIAL = {state: name for name, state in INITIAL_STATES.items()}
+"""How REST calls the target states."""

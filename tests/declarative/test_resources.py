@@ -1,0 +1,156 @@
+"""Files that describe connectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from penstock.api.errors import ConfigError
+from penstock.declarative.resources import Resource, read_resources
+from penstock.declarative.variables import variables
+
+STRIMZI = """\
+apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaConnector
+metadata:
+  name: orders
+  labels:
+    strimzi.io/cluster: east
+    team: billing
+spec:
+  class: org.apache.kafka.connect.file.FileStreamSourceConnector
+  tasksMax: 2
+  state: paused
+  autoRestart:
+    enabled: true
+  config:
+    topic: orders
+    file: /tmp/{{ file }}
+    topic.creation.default.partitions: 3
+    errors.log.enable: true
+    transforms: [one, two]
+---
+apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaConnect
+metadata:
+  name: east
+"""
+JIKKOU = """\
+apiVersion: "kafka.jikkou.io/v1beta1"
+kind: "KafkaConnector"
+metadata:
+  name: "orders"
+  labels:
+    kafka.jikkou.io/connect-cluster: "west"
+spec:
+  connectorClass: "FileStreamSink"
+  tasksMax: 1
+  config:
+    topics: orders
+    file: /tmp/orders
+  state: "RUNNING"
+"""
+
+
+def read(tmp_path: Path, name: str, text: str, **values: str) -> list[Resource]:
+    (tmp_path / name).write_text(text)
+    return read_resources([tmp_path / name], values)
+
+
+def test_a_resource_of_strimzi(tmp_path: Path) -> None:
+    (resource,) = read(tmp_path, "orders.yaml", STRIMZI, file="orders")
+    assert (resource.name, resource.cluster, resource.state) == ("orders", "east", "PAUSED")
+    assert resource.wanted.config == {
+        "name": "orders",
+        "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
+        "tasks.max": "2",
+        "topic": "orders",
+        "file": "/tmp/orders",
+        "topic.creation.default.partitions": "3",
+        "errors.log.enable": "true",
+        "transforms": "one,two",
+        "penstock.labels.team": "billing",
+        "penstock.restart.policy": "on-failure",
+    }
+
+
+def test_a_resource_of_jikkou(tmp_path: Path) -> None:
+    (resource,) = read(tmp_path, "orders.yml", JIKKOU)
+    assert (resource.name, resource.cluster, resource.state) == ("orders", "west", "STARTED")
+    expected = {"connector.class": "FileStreamSink", "tasks.max": "1", "topics": "orders", "file": "/tmp/orders"}
+    assert resource.wanted.config == {"name": "orders", **expected}
+
+
+def test_a_list_of_resources(tmp_path: Path) -> None:
+    items = "\n".join(f"  {line}" for line in JIKKOU.splitlines())
+    text = f"kind: KafkaConnectorList\napiVersion: x\nitems:\n- \n{items}\n"
+    assert [each.name for each in read(tmp_path, "list.yaml", text)] == ["orders"]
+
+
+def test_plain_yaml(tmp_path: Path) -> None:
+    text = (
+        "name: a\nconnector.class: FileStreamSource\ntasks.max: 1\nbatch.size: 2000\n---\nname: b\nconfig: {x: true}\n"
+    )
+    first, second = read(tmp_path, "both.yaml", text)
+    assert first.wanted.config == {
+        "name": "a", "connector.class": "FileStreamSource", "tasks.max": "1", "batch.size": "2000"
+    }  # fmt: skip
+    assert second.wanted.config == {"name": "b", "x": "true"}
+    assert (first.state, first.cluster) == (None, None)
+
+
+def test_a_folder_and_its_folders(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "a.json").write_text('{"name": "a", "connector.class": "X", "file": "{{where}}"}')
+    (tmp_path / "b.properties").write_text("name=b\nconnector.class=X\n")
+    (tmp_path / "README").write_text("none")
+    found = read_resources([tmp_path], {"where": "there"})
+    assert {each.name: each.wanted.config.get("file") for each in found} == {"a": "there", "b": None}
+
+
+def test_properties_in_latin_1(tmp_path: Path) -> None:
+    (tmp_path / "a.properties").write_bytes("name=a\nfile=caf\u00e9\n".encode("iso-8859-1"))
+    (resource,) = read_resources([tmp_path], {})
+    assert resource.wanted.config["file"] == "caf\u00e9"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (STRIMZI, "needs a value for `file`: give it by `--var file=VALUE` or `--var-file`"),
+        (JIKKOU.replace("RUNNING", "RESTING"), "`spec.state=resting` of connector orders is unknown"),
+        (JIKKOU.replace("tasksMax", "taskMax"), "`spec.taskMax` of connector orders is not supported; there are class"),
+        (JIKKOU.replace('name: "orders"', ""), "does not name its connector"),
+        ("name: [", "is not YAML: "),
+        ("- 1", "must describe a connector"),
+        (
+            STRIMZI.replace("{{ file }}", "f").replace("enabled: true", "maxRestarts: 4"),
+            "`spec.autoRestart.maxRestarts`",
+        ),
+        (f"{JIKKOU}---\n{JIKKOU}", None),
+    ],
+)
+def test_mistakes(tmp_path: Path, text: str, complaint: str | None) -> None:
+    if complaint is None:
+        (tmp_path / "other.yaml").write_text(JIKKOU)
+        (tmp_path / "orders.yaml").write_text(JIKKOU)
+        with pytest.raises(ConfigError, match="Connector orders is described twice"):
+            read_resources([tmp_path], {})
+        return
+    with pytest.raises(ConfigError) as error:
+        read(tmp_path, "orders.yaml", text)
+    assert complaint in str(error.value)
+
+
+def test_variables(tmp_path: Path) -> None:
+    file = tmp_path / "vars.yaml"
+    file.write_text("region: eu\nport: 9092\ntls: true\n")
+    assert variables(["region=us", "empty="], [file]) == {"region": "us", "port": "9092", "tls": "true", "empty": ""}
+    with pytest.raises(ConfigError, match="`--var region` is no variable"):
+        variables(["region"], [])
+    file.write_text("- 1")
+    with pytest.raises(ConfigError, match="must hold one object"):
+        variables([], [file])
+    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+        variables([], [tmp_path / "none.yaml"])
