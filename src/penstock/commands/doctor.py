@@ -1,0 +1,64 @@
+"""``penstock doctor``: what of a Java Connect cluster works here, and what does not."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from penstock.commands import _rest
+from penstock.commands._output import As, Output, print_json
+
+if TYPE_CHECKING:
+    from penstock.doctor.findings import Report, Section
+
+app = typer.Typer()
+
+
+@app.command()
+def doctor(
+    properties: Annotated[Path, typer.Argument(help="Properties file of a worker of Java Connect.")],
+    connectors: Annotated[
+        list[Path] | None, typer.Argument(help="Files with configurations of connectors, or folders of them.")
+    ] = None,
+    url: Annotated[str | None, typer.Option(help="URL of a running worker of Java Connect.")] = None,
+    user: _rest.User = None,
+    standalone: Annotated[bool, typer.Option("--standalone", help="The file is that of a standalone worker.")] = False,
+    all: Annotated[bool, typer.Option("--all", help="Show what works as well.")] = False,
+    output: As = Output.TABLE,
+) -> None:
+    """Check a Java Connect worker's file, and its connectors, for what works here, differs, needs a jar or is refused.
+
+    Connectors are read from the given files, from the config topic if the file's brokers answer, and from the running
+    cluster. Nothing is written. Exit status 1 if something is refused or needs a jar.
+    """
+    from penstock.doctor.examination import examine
+
+    with contextlib.ExitStack() as stack:
+        java = None if url is None else stack.enter_context(_rest.client(url, user))
+        report = examine(properties, connectors or (), java, standalone)
+    if output is Output.JSON:
+        print_json([each.to_json() for each in report.sections])
+    else:
+        print("\n\n".join(_text(each, all) for each in report.sections) + "\n\n" + _summary(report))
+    if report.blocks:
+        raise typer.Exit(1)
+
+
+def _text(section: Section, all: bool) -> str:
+    shown = [each for each in section.findings if all or each.verdict.value != "works"]
+    judged = f": {section.verdict.value}" if section.findings else ""
+    lines = [f"{section.title}{judged}", *(f"  {fact}" for fact in section.facts)]
+    for each in shown:
+        says = f": {each.says}" if each.says else ""
+        lines.append(f"  {each.verdict.value:17}  {each.subject}{says}")
+    if left := len(section.findings) - len(shown):
+        lines.append(f"  {left} more work as in Java" if shown else f"  {left} work as in Java")
+    return "\n".join(lines)
+
+
+def _summary(report: Report) -> str:
+    blocked = [each.title for each in report.sections if each.verdict.blocks]
+    return f"Not as it is: {', '.join(blocked)}." if blocked else "All of it runs here."

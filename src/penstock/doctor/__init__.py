@@ -1,0 +1,1 @@
+"""What of a Java Connect worker or cluster would work here (``penstock doctor``). Only reads."""

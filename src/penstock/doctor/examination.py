@@ -1,0 +1,97 @@
+"""The examination: of a worker's properties, of connectors in files, in Kafka, or of a running cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from penstock.api.errors import ConfigError, ConnectError
+from penstock.core.config.converter import CONVERTERS
+from penstock.core.config.validation import WorkerRules
+from penstock.declarative.resources import read_resources
+from penstock.doctor import topics
+from penstock.doctor.connectors import Judge
+from penstock.doctor.findings import Report, Section
+from penstock.doctor.plugins import judge_plugins
+from penstock.doctor.worker import judge_worker
+from penstock.http.client import Client
+from penstock.java.errors import PropertiesError
+from penstock.java.properties import parse_properties
+from penstock.java.regex import compile_regex
+from penstock.plugins import Plugins
+from penstock.plugins.jars import JavaSettings, java_plugins
+
+
+def examine(
+    properties: Path, connectors: Sequence[Path] = (), java: Client | None = None, standalone: bool = False
+) -> Report:
+    """``java``: a worker of the running cluster. Raises ConfigError for files that can't be read, ClientError if the
+    cluster does not answer.
+    """
+    config = _read(properties)
+    path = [each.strip() for each in config.get("plugin.path", "").split(",") if each.strip()]
+    jvm, jars = java_plugins(JavaSettings.of(config, path))
+    try:
+        plugins = Plugins.discover([each for each in path if Path(each).exists()], jars)
+        return _report(properties, config, connectors, java, standalone, plugins)
+    finally:
+        if jvm is not None:
+            jvm.close()
+
+
+def _report(
+    properties: Path,
+    config: Mapping[str, str],
+    connectors: Sequence[Path],
+    java: Client | None,
+    standalone: bool,
+    plugins: Plugins,
+) -> Report:
+    report = Report([judge_worker(f"Worker, {properties}", config, plugins.catalog, standalone)])
+    judge = Judge(plugins, _rules(config, standalone))
+    configs: dict[str, Mapping[str, str | None]] = {
+        each.name: each.wanted.config for each in read_resources(connectors, dict(os.environ))
+    }
+    found = None
+    if not standalone:
+        try:
+            found = topics.look(config)
+        except (ConnectError, ConfigError) as error:
+            report.sections.append(Section("Kafka", (), (f"Topics and offsets were not looked at. {error}",)))
+        else:
+            report.sections.append(Section("Kafka", tuple(found.findings), tuple(found.facts)))
+            configs = {**found.connectors, **configs}
+    if java is not None:
+        report.sections.append(judge_plugins(plugins.catalog, java.plugins(connectors_only=False)))
+        configs |= {name: shown["info"]["config"] for name, shown in java.expanded("info").items()}
+    for name, given in sorted(configs.items()):
+        text = {key: value or "" for key, value in given.items()}
+        report.sections.append(judge.connector(name, text, _offsets(judge, config, found, name, text)))
+    return report
+
+
+def _offsets(
+    judge: Judge, worker: Mapping[str, str], found: topics.Found | None, name: str, config: Mapping[str, str]
+) -> tuple[str, ...]:
+    if found is None:
+        return ()
+    if judge.is_sink(config):
+        return (topics.sink_offsets(worker, name, config),)
+    return (topics.source_offsets(found, name),)
+
+
+def _rules(config: Mapping[str, str], standalone: bool) -> WorkerRules:
+    converters = {key: config.get(key) for key in CONVERTERS}
+    exactly_once = config.get("exactly.once.source.support", "").strip().lower() == "enabled"
+    group = None if standalone else config.get("group.id", "")
+    return WorkerRules(group_id=group, exactly_once=exactly_once, converters=converters, compile=compile_regex)
+
+
+def _read(properties: Path) -> dict[str, str]:
+    try:
+        return parse_properties(properties.read_bytes().decode("iso-8859-1"))
+    except OSError as error:
+        raise ConfigError(f"The file {properties} cannot be read: {error.strerror}") from error
+    except PropertiesError as error:
+        raise ConfigError(f"The file {properties} is no properties file: {error}") from error

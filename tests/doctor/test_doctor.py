@@ -1,0 +1,125 @@
+"""The verdicts of ``penstock doctor`` on files; on a running Java cluster: ``tests/compat/test_take_over.py``."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.core.config.validation import WorkerRules
+from penstock.doctor.connectors import Judge
+from penstock.doctor.findings import Section, Verdict
+from penstock.doctor.worker import judge_worker
+from penstock.java.regex import compile_regex
+from penstock.plugins import Plugins
+
+WORKS, DIFFERS, NEEDS_JAR, REFUSED = Verdict
+PLUGINS = Plugins.discover()
+PLAIN = {
+    "bootstrap.servers": "a:1",
+    "group.id": "g",
+    "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "config.storage.topic": "c",
+    "offset.storage.topic": "o",
+    "status.storage.topic": "s",
+}
+INSERT = "org.apache.kafka.connect.transforms.InsertField$Value"
+SOURCE = {"connector.class": "FileStreamSource", "file": "/a", "topic": "t"}
+
+
+def verdicts(section: Section, subject: str) -> list[Verdict]:
+    return [each.verdict for each in section.findings if each.subject == subject]
+
+
+def says(section: Section, subject: str) -> str:
+    return " ".join(each.says for each in section.findings if each.subject == subject)
+
+
+def of_worker(**settings: str) -> Section:
+    given = {key.replace("__", "."): value for key, value in settings.items()}
+    return judge_worker("worker", {**PLAIN, **given}, PLUGINS.catalog, standalone=False)
+
+
+def of_connector(**settings: str) -> Section:
+    given = {key.replace("__", "."): value for key, value in settings.items()}
+    rules = WorkerRules(group_id="g", converters={"value.converter": PLAIN["value.converter"]}, compile=compile_regex)
+    return Judge(PLUGINS, rules).connector("c", {**SOURCE, **given})
+
+
+def test_a_plain_worker_works() -> None:
+    section = of_worker()
+    assert section.verdict is WORKS
+    assert {each.subject for each in section.findings} == set(PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "verdict", "what"),
+    [
+        ("metric.reporters", "com.x.R", REFUSED, "GET /metrics"),
+        ("rest.extension.classes", "com.x.E", REFUSED, "penstock.authorization.file"),
+        ("offset.flush.interval.ms", "soon", REFUSED, "Not a number"),
+        ("key.converter", "com.x.C", NEEDS_JAR, "plugin.path"),
+        ("metrics.num.samples", "3", DIFFERS, "half a minute"),
+        ("offset.flush.intervall.ms", "3", DIFFERS, "`offset.flush.interval.ms` meant"),
+        ("offset.flush.interval.ms", "3", WORKS, ""),
+        ("offset.flush.interval.ms", "${file:/x:y}", WORKS, "not resolved"),
+        ("producer.linger.ms", "5", WORKS, ""),
+        ("producer.max.request.size", "5000", WORKS, "message.max.bytes=5000"),
+        ("producer.interceptor.classes", "com.x.I", REFUSED, "Interceptors"),
+        ("producer.acks", "some", REFUSED, "must be one of"),
+        ("consumer.max.poll.records", "5", WORKS, ""),
+        ("consumer.sasl.mechanism", "GSSAPI", WORKS, ""),
+        ("consumer.made.up", "1", DIFFERS, "no such setting"),
+        ("consumer.ssl.cipher.suites", "A", DIFFERS, "librdkafka has no setting"),
+    ],
+)
+def test_settings_of_a_worker(setting: str, value: str, verdict: Verdict, what: str) -> None:
+    section = of_worker(**{setting: value})
+    assert verdict in verdicts(section, setting)
+    assert what in says(section, setting)
+
+
+def test_kerberos_is_refused_as_a_whole() -> None:
+    section = of_worker(**{"producer.security.protocol": "SASL_SSL", "producer.sasl.mechanism": "GSSAPI"})
+    assert REFUSED in verdicts(section, "producer.security.protocol")
+    assert "SCRAM-SHA-512" in says(section, "producer.security.protocol")
+
+
+def test_no_secret_is_shown() -> None:
+    jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="geheim";'
+    given = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas}
+    section = of_worker(**{f"producer.{key}": value for key, value in given.items()})
+    assert section.verdict is WORKS
+    assert "geheim" not in repr(section)
+
+
+def test_what_a_worker_must_have() -> None:
+    section = judge_worker("worker", {"group.id": "g"}, PLUGINS.catalog, standalone=False)
+    assert verdicts(section, "config.storage.topic") == [REFUSED]
+
+
+def test_a_connector_that_works() -> None:
+    assert of_connector().verdict is WORKS
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "verdict", "what"),
+    [
+        ("connector.class", "io.confluent.connect.s3.S3SinkConnector", NEEDS_JAR, "it runs in a JVM"),
+        ("value.converter", "com.x.Converter", NEEDS_JAR, "com.x.Converter"),
+        ("batch.size", "x", REFUSED, "Not a number"),
+        ("tasks.max", "${env:TASKS}", WORKS, ""),
+        ("topik", "t", DIFFERS, "Did you mean 'topic'"),
+        ("producer.override.linger.ms", "x", REFUSED, "Not a number"),
+        ("consumer.override.fetch.min.bytes", "5", DIFFERS, "this connector has no consumer"),
+    ],
+)
+def test_settings_of_a_connector(setting: str, value: str, verdict: Verdict, what: str) -> None:
+    section = of_connector(**{setting: value})
+    assert verdict in [*verdicts(section, setting), WORKS if section.verdict is WORKS else None]
+    assert what in says(section, setting)
+
+
+def test_transforms_are_looked_for() -> None:
+    section = of_connector(transforms="a,b", transforms__a__type="com.x.T", transforms__b__type=INSERT)
+    assert verdicts(section, "transforms.a.type") == [NEEDS_JAR]
+    assert verdicts(section, "transforms.b.type") == [WORKS]
