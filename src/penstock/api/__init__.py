@@ -82,6 +82,7 @@ from penstock.api.sink import ErrantRecordReporter, SinkTask, SinkTaskContext, T
 from penstock.api.source import OffsetReader, SourceTask, SourceTaskContext, TransactionContext
 from penstock.api.topic_settings import BROKER_DEFAULT, CleanupPolicy, TopicSettings
 from penstock.api.transform import Predicate, Transformation
+from penstock.api.typed_config import Setting, TypedConfig
 from penstock.api.validators import (
     CaseInsensitiveValidString,
     Composite,
@@ -175,6 +176,7 @@ __all__ = [
     "SchemaProjectorError",
     "SchemaType",
     "SerializationError",
+    "Setting",
     "SinkConnector",
     "SinkOrigin",
     "SinkRecord",
@@ -190,6 +192,7 @@ __all__ = [
     "TopicSettings",
     "TransactionContext",
     "Transformation",
+    "TypedConfig",
     "ValidList",
     "ValidString",
     "Validator",

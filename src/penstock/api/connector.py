@@ -31,6 +31,11 @@ class Connector:
     """Base of all connectors; derive from SourceConnector or SinkConnector."""
 
     java_name: ClassVar[str] = ""
+    setting_prefixes: ClassVar[tuple[str, ...]] = ()
+    """Prefixes of settings that it reads beside those of ``config_def``, such as options it passes on to a library.
+
+    Other settings that nothing defines are warned about when a configuration is validated.
+    """
     context: ConnectorContext
 
     @classmethod
@@ -76,6 +81,9 @@ class ConnectorTransactionBoundaries(enum.Enum):
 
 class SourceConnector(Connector):
     """Base of connectors that bring records into Kafka."""
+
+    polling_is_harmless: ClassVar[bool] = False
+    """Whether starting it and polling a task changes nothing anywhere, so that `penstock preview` may do so."""
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
         """Whether this connector can be exactly-once with this configuration; None if unknown (KIP-618)."""

@@ -37,6 +37,9 @@ class _Plugin:
 class Converter(_Plugin):
     """Base of all key and value converters."""
 
+    takes_tables: ClassVar[bool] = False
+    """Whether ``from_connect_batch`` takes a ``Table`` of values too; otherwise it gets the list of its rows."""
+
     def configure(self, config: Mapping[str, str], is_key: bool) -> None:
         """Called once before any other method.
 

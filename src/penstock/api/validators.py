@@ -166,7 +166,7 @@ class NonEmptyStringWithoutControlChars:
 class Matches:
     """A string that matches a regular expression as a whole; ``compile`` is for dialects other than Python's."""
 
-    def __init__(self, pattern: str, compile: Callable[[str], re.Pattern[str]] = re.compile) -> None:
+    def __init__(self, pattern: str, compile: Callable[[str], Any] = re.compile) -> None:
         self.pattern = pattern
         self._compiled = compile(pattern)
 

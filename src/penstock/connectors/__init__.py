@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.connectors.file import FileStreamSinkConnector, FileStreamSourceConnector
+from penstock.connectors.jdbc_sink import JdbcSinkConnector
 from penstock.connectors.mirror import MirrorCheckpointConnector, MirrorHeartbeatConnector, MirrorSourceConnector
 from penstock.connectors.spark_sink import SparkSink
 from penstock.connectors.spark_source import SparkSource
@@ -10,6 +11,7 @@ from penstock.connectors.spark_source import SparkSource
 __all__ = [
     "FileStreamSinkConnector",
     "FileStreamSourceConnector",
+    "JdbcSinkConnector",
     "MirrorCheckpointConnector",
     "MirrorHeartbeatConnector",
     "MirrorSourceConnector",

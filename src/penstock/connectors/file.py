@@ -27,6 +27,7 @@ class FileStreamSourceConnector(SourceConnector):
     """
 
     java_name = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+    polling_is_harmless = True
 
     @classmethod
     def version(cls) -> str:

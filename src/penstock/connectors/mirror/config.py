@@ -28,6 +28,11 @@ from penstock.kafka.security.settings import SECURITY
 
 # These begin like settings of clients, but are the connector's own.
 _NOT_CLIENTS = {"consumer.poll.timeout.ms", "admin.timeout.ms"}
+PREFIXES = (
+    *(f"{cluster}.{of}." for cluster in ("source", "target") for of in ("cluster", "admin", "consumer", "producer")),
+    *("admin.", "consumer.", "producer.", "topic.filter.", "group.filter.", "replication.policy.", "config."),
+)
+"""Of settings of clients, and of classes of the user's own."""
 _CLUSTER_WIDE = {"bootstrap.servers", *SECURITY}
 
 

@@ -15,7 +15,7 @@ from penstock.api.connector import SourceConnector
 from penstock.api.record import SourceRecord
 from penstock.api.schema import BYTES
 from penstock.api.source import SourceTask
-from penstock.connectors.mirror.config import MirrorConfig
+from penstock.connectors.mirror.config import PREFIXES, MirrorConfig
 from penstock.connectors.mirror.records import Heartbeat
 from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import HEARTBEAT_SETTINGS
@@ -65,6 +65,7 @@ class MirrorHeartbeatTask(SourceTask):
 class MirrorHeartbeatConnector(SourceConnector):
     """Its settings are ``settings.HEARTBEAT_SETTINGS``; it has one task, or none if heartbeats are disabled."""
 
+    setting_prefixes = PREFIXES
     java_name = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
 
     @classmethod

@@ -18,7 +18,7 @@ from penstock.api.connector import SourceConnector
 from penstock.api.errors import RetriableError
 from penstock.connectors.mirror import cluster
 from penstock.connectors.mirror.checkpoint.task import MirrorCheckpointTask
-from penstock.connectors.mirror.config import MirrorConfig
+from penstock.connectors.mirror.config import PREFIXES, MirrorConfig
 from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS, add_error
 from penstock.connectors.mirror.source_offsets import check
@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 class MirrorCheckpointConnector(SourceConnector):
     """Its settings are ``settings.CHECKPOINT_SETTINGS``."""
 
+    setting_prefixes = PREFIXES
     java_name = "org.apache.kafka.connect.mirror.MirrorCheckpointConnector"
 
     _scheduler: Scheduler | None = None

@@ -19,7 +19,7 @@ from penstock.api.connector import ExactlyOnceSupport, SourceConnector
 from penstock.api.errors import ConnectError
 from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror import cluster
-from penstock.connectors.mirror.config import MirrorConfig, consumer_settings
+from penstock.connectors.mirror.config import PREFIXES, MirrorConfig, consumer_settings
 from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import SOURCE_SETTINGS, add_error
 from penstock.connectors.mirror.source.task import MirrorSourceTask
@@ -39,6 +39,7 @@ _NOT_EXACTLY_ONCE = (
 class MirrorSourceConnector(SourceConnector):
     """Its settings are ``settings.SOURCE_SETTINGS``."""
 
+    setting_prefixes = PREFIXES
     java_name = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
 
     _scheduler: Scheduler | None = None

@@ -178,7 +178,7 @@ def run_sink(
     Records without an offset get the next one of their partition. A put that raises RetriableError is retried a few
     times.
     """
-    rows = _numbered(records)
+    rows = numbered(records)
     ends = {TopicPartition(r.topic, r.partition or 0): r.offset + 1 for r in rows}
     task = task_class()
     context = MemorySinkContext(dict(config), frozenset(ends))
@@ -205,7 +205,8 @@ def _put(task: SinkTask, batch: Batch) -> None:
     return None
 
 
-def _numbered(records: Iterable[SinkRecord]) -> list[SinkRecord]:
+def numbered(records: Iterable[SinkRecord]) -> list[SinkRecord]:
+    """The records as they would come from Kafka: those without an offset get the next one of their partition."""
     following: dict[tuple[str, int], int] = {}
     rows = []
     for record in records:

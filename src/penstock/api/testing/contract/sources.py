@@ -1,0 +1,215 @@
+"""The contract of a source task."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import unittest
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from penstock.api.batch import Batch
+from penstock.api.errors import RetriableError
+from penstock.api.record import SourceRecord
+from penstock.api.source import SourceTask
+from penstock.api.testing import MemoryOffsets, MemorySourceContext, Offsets
+
+HANGS_S = 30.0
+"""A ``poll`` that has not returned so long after ``stop`` hangs."""
+EMPTY_POLLS = 3
+"""In succession: then the source has nothing more."""
+_MOST_CUTS = 12
+_MOST_IDLE_S = 0.2
+
+
+class SourceContract:
+    """Subclass it in a test module under a name that begins with ``Test``, and define ``task_class`` and ``config``.
+
+    Each test runs the task several times with the same configuration, so the source must give the same records again;
+    of one that never ends, ``most_records`` are looked at.
+    """
+
+    most_records = 200
+
+    def task_class(self) -> type[SourceTask]:
+        raise NotImplementedError
+
+    def config(self) -> Mapping[str, str]:
+        """Of one task, with which there are at least two records."""
+        raise NotImplementedError
+
+    def outage(self) -> AbstractContextManager[object]:
+        """The system that is read from can't be reached while this is entered."""
+        raise unittest.SkipTest("outage() is not defined")
+
+    def change_schema(self) -> None:
+        """Make the source give further records, with another schema."""
+        raise unittest.SkipTest("change_schema() is not defined")
+
+    # -- the tests
+
+    def test_every_record_says_where_to_resume(self) -> None:
+        for record in self._some_records():
+            for what in ("source_partition", "source_offset"):
+                position = getattr(record, what)
+                assert position, f"{record} has no {what}"
+                wrong = {key: each for key, each in position.items() if not _storable(key, each)}
+                assert not wrong, f"only texts, numbers, booleans and None can be in a {what}, not {wrong}"
+                json.dumps(position)
+
+    def test_a_restart_from_any_offset_loses_and_repeats_nothing(self) -> None:
+        records = self._some_records()
+        endless = len(records) == self.most_records
+        for cut in _cuts(len(records)):
+            rest = self._read(_offsets(records[:cut]), most=len(records) - cut if endless else None)
+            self._same(records[cut:], rest, f"after a restart from the offsets of the first {cut} records")
+
+    def test_a_restart_after_the_last_record_repeats_nothing(self) -> None:
+        records = self._some_records()
+        if len(records) == self.most_records:
+            raise unittest.SkipTest("the source never ends")
+        again = self._read(_offsets(records))
+        assert again == [], f"records are repeated: {again[:3]}"
+
+    def test_a_pause_changes_nothing(self) -> None:
+        """A paused task is not polled."""
+        records = self._some_records()
+        self._same(records, self._read(pause=0.3, most=len(records)), "with a pause between polls")
+
+    def test_stop_ends_a_poll(self) -> None:
+        """``stop`` comes from another thread, while ``poll`` may block."""
+        task = self._started()
+        stopping = threading.Event()
+        polled = threading.Event()
+        errors: list[BaseException] = []
+
+        def poll() -> None:
+            try:
+                while not stopping.is_set():
+                    polled.set()
+                    _poll(task)
+            except BaseException as error:
+                if not stopping.is_set():  # what it raises once it has been stopped is of no interest
+                    errors.append(error)
+
+        thread = threading.Thread(target=poll, daemon=True)
+        thread.start()
+        polled.wait()
+        time.sleep(0.2)
+        stopping.set()
+        task.stop()
+        thread.join(HANGS_S)
+        assert not thread.is_alive(), f"poll has not returned within {HANGS_S:.0f} s after stop"
+        assert errors == [], f"poll failed: {errors}"
+
+    def test_stop_comes_without_a_start_that_worked(self) -> None:
+        task = self.task_class()()
+        task.context = MemorySourceContext({}, MemoryOffsets())
+        task.stop()
+
+    def test_an_outage_is_no_end(self) -> None:
+        """While its system can't be reached a task gives nothing, or raises RetriableError; then it goes on."""
+        records = self._some_records()
+        task = self._started()
+        found: list[SourceRecord] = []
+        try:
+            with self.outage():
+                for _ in range(3):
+                    found += _poll(task)
+            self._same(records, self._rest(task, found, len(records)), "after an outage")
+        finally:
+            task.stop()
+
+    def test_a_change_of_the_schema_is_followed(self) -> None:
+        records = self._some_records()
+        task = self._started()
+        try:
+            found = self._rest(task, [], len(records))
+            before = {(record.key_schema, record.value_schema) for record in found}
+            self.change_schema()
+            later = self._rest(task, [], self.most_records)
+        finally:
+            task.stop()
+        after = {(record.key_schema, record.value_schema) for record in later}
+        assert after - before, "there are no records with another schema"
+        again = self._read(_offsets(found), most=len(later))
+        self._same(later, again, "after a restart across the change of the schema")
+
+    # -- running it
+
+    def _some_records(self) -> list[SourceRecord]:
+        records = self._read()
+        assert len(records) > 1, f"config() must give two records at least, not {len(records)}"
+        return records
+
+    def _read(self, offsets: Offsets = (), pause: float = 0.0, most: int | None = None) -> list[SourceRecord]:
+        task = self._started(offsets)
+        try:
+            return self._rest(task, [], self.most_records if most is None else most, pause)
+        finally:
+            task.stop()
+
+    def _rest(self, task: SourceTask, found: list[SourceRecord], most: int, pause: float = 0.0) -> list[SourceRecord]:
+        empty, first = 0, True
+        while empty < EMPTY_POLLS and len(found) < most:
+            records = _poll(task)
+            found += records
+            empty = 0 if records else empty + 1
+            if not records:
+                time.sleep(min(task.idle(), _MOST_IDLE_S))
+            elif first:
+                time.sleep(pause)
+                first = False
+        return found[:most]
+
+    def _started(self, offsets: Offsets = ()) -> SourceTask:
+        task = self.task_class()()
+        config = dict(self.config())
+        pairs = [(dict(partition), dict(offset)) for partition, offset in offsets]
+        task.context = MemorySourceContext(config, MemoryOffsets(pairs))
+        try:
+            task.start(config)
+        except BaseException:
+            task.stop()
+            raise
+        return task
+
+    @staticmethod
+    def _same(expected: Sequence[SourceRecord], found: Sequence[SourceRecord], when: str) -> None:
+        """The order counts in each source partition."""
+        by_partition: list[dict[str, list[Any]]] = [{}, {}]
+        for rows, records in zip(by_partition, (expected, found), strict=True):
+            for record in records:
+                where = json.dumps(record.source_partition, sort_keys=True)
+                rows.setdefault(where, []).append((record.topic, record.key, record.value, record.source_offset))
+        for where, wanted in by_partition[0].items():
+            got = by_partition[1].get(where, [])
+            lost = [row for row in wanted if row not in got]
+            assert not lost, f"{when} {len(lost)} records of {where} are lost, the first {lost[0]}"
+            assert len(got) == len(wanted), f"{when} records of {where} are repeated: {len(got)} for {len(wanted)}"
+            assert got == wanted, f"{when} the records of {where} come in another order"
+        assert by_partition[0].keys() == by_partition[1].keys(), f"{when} there are records of other source partitions"
+
+
+def _poll(task: SourceTask) -> list[SourceRecord]:
+    try:
+        found = task.poll()
+    except RetriableError:
+        return []
+    return list(found.rows()) if isinstance(found, Batch) else list(found or ())  # type: ignore[arg-type]
+
+
+def _offsets(records: Sequence[SourceRecord]) -> Offsets:
+    return [(record.source_partition, record.source_offset) for record in records]
+
+
+def _cuts(records: int) -> list[int]:
+    """Where to cut: everywhere, or where there are many records at some places from the first to the last."""
+    step = max(1, records // _MOST_CUTS)
+    return sorted({*range(0, records, step), 1, records - 1})
+
+
+def _storable(key: object, value: object) -> bool:
+    return isinstance(key, str) and (value is None or isinstance(value, str | int | float | bool))

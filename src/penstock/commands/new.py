@@ -1,0 +1,31 @@
+"""``penstock new``: the package of a new connector, transform or converter."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer()
+
+
+class Kind(enum.StrEnum):
+    SOURCE = "source"
+    SINK = "sink"
+    TRANSFORM = "transform"
+    CONVERTER = "converter"
+
+
+@app.command()
+def new(
+    kind: Annotated[Kind, typer.Argument(help="What to make.")],
+    name: Annotated[str, typer.Argument(help="Its name, such as `weather-source`.")],
+    folder: Annotated[Path, typer.Option("--in", help="The folder to make it in.")] = Path(),
+) -> None:
+    """Make a package with a plugin that works, its settings, its tests and its documentation, to start from."""
+    from penstock.scaffold.package import NewPlugin
+
+    made = NewPlugin.of(kind.value, name).write(folder)
+    print(f"Made {made}. Go there, and run `make install test check`; README.md says how a worker finds the plugin.")

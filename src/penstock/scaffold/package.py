@@ -1,0 +1,70 @@
+"""The files of a new plugin: a package that installs, has tests that pass, and is found by a worker."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from penstock import __version__
+from penstock.api.errors import ConfigError
+
+KINDS = ("source", "sink", "transform", "converter")
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class NewPlugin:
+    kind: str
+    name: str
+    """As distributions are named: ``weather-source``."""
+
+    @classmethod
+    def of(cls, kind: str, name: str) -> NewPlugin:
+        """Raises ConfigError for a name that no package can have."""
+        if not _NAME.fullmatch(name) or keyword.iskeyword(name.replace("-", "_")):
+            right = "small letters and digits, words joined by `-`, beginning with a letter, such as `weather-source`"
+            raise ConfigError(f"`{name}` can't be the name of a plugin; right are {right}")
+        return cls(kind, name)
+
+    @property
+    def module(self) -> str:
+        return self.name.replace("-", "_")
+
+    @property
+    def class_name(self) -> str:
+        return "".join(word.capitalize() for word in self.name.split("-"))
+
+    def texts(self) -> dict[str, str]:
+        """The content of each file, by its path in the package's folder."""
+        module = self.module
+        return {
+            "pyproject.toml": self._filled("pyproject.toml"),
+            "Makefile": self._filled("Makefile"),
+            "README.md": self._filled(f"{self.kind}.md"),
+            ".gitignore": "__pycache__/\n.venv/\ndist/\n",
+            f"src/{module}/__init__.py": self._filled(f"{self.kind}.py"),
+            f"src/{module}/py.typed": "",
+            f"tests/test_{module}.py": self._filled(f"test_{self.kind}.py"),
+        }
+
+    def _filled(self, template: str) -> str:
+        text = files("penstock.scaffold").joinpath("templates", f"{template}.tmpl").read_text("utf-8")
+        names = {"name": self.name, "module": self.module, "cls": self.class_name, "version": __version__}
+        return Template(text).substitute(names, kind=self.kind)
+
+    def write(self, parent: Path) -> Path:
+        """Make the folder of the package. Raises ConfigError if there is one of its name."""
+        folder = parent / self.name
+        try:
+            folder.mkdir()
+            for path, text in self.texts().items():
+                file = folder / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text, "utf-8")
+        except OSError as error:
+            raise ConfigError(f"The folder {folder} cannot be written: {error.strerror}") from error
+        return folder
