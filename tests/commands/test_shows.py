@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
 from typing import Any
 
 import pytest
 
 from penstock.commands._rest import complete_connector
+from penstock.core.model import messages as m
 from penstock.core.model.tasks import TaskId
 from penstock.http.client import Client
 from support.rest.cluster import RestCluster
@@ -214,12 +216,38 @@ def test_sinks_create_no_topics(penstock: Any, worker: Client) -> None:
 
 @pytest.mark.usefixtures("source")
 def test_logs(penstock: Any, cluster: RestCluster) -> None:
-    where = "More may be in the log of one, in lines with [orders|task-0] and the like.\n"
-    assert penstock("logs", "orders").stdout == f"Nothing of connector orders has failed.\n{where}"
+    write(cluster, logging.INFO, "well", None)
+    write(cluster, logging.ERROR, "bad", 0)
+    bad = "2026-01-02T03:04:05.000Z ERROR [one task-0] bad (penstock.x)\n"
+    lines = f"2026-01-02T03:04:05.000Z INFO [one] well (penstock.x)\n{bad}"
+    assert penstock("logs", "orders").stdout == f"Nothing of connector orders has failed.\n{lines}"
     cluster.fail(TaskId("orders", 0), "the disk is full\n\tat line 1\n")
     assert penstock("logs", "orders").stdout == (
-        f"Task 0 of connector orders is FAILED on one:\n    the disk is full\n    \tat line 1\n{where}"
+        f"Task 0 of connector orders is FAILED on one:\n    the disk is full\n    \tat line 1\n{lines}"
     )
+    for narrowed in (("--min-level", "WARN"), ("--task", "0"), ("-n", "1")):
+        assert penstock("logs", "orders", *narrowed).stdout.endswith(f"at line 1\n{bad}")
+    assert "must be one of" in penstock("logs", "orders", "--min-level", "LOUD").stderr
+
+
+@pytest.mark.usefixtures("source")
+def test_logs_are_followed_until_the_connector_is_deleted(penstock: Any, worker: Client, cluster: RestCluster) -> None:
+    write(cluster, logging.INFO, "before", 0)
+    lines = worker.follow_logs("orders", {"level": "INFO"})
+    assert next(lines)["message"] == "before"
+    write(cluster, logging.DEBUG, "too little", 0)
+    write(cluster, logging.WARNING, "after", 1)
+    assert (line := next(lines))["message"] == "after"
+    assert (line["level"], line["task"], line["worker"]) == ("WARN", 1, "one")
+    cluster.submit("one", m.DeleteConnector("orders"))
+    assert list(lines) == []
+    assert penstock("logs", "orders", "-f").exit_code == 3
+
+
+def write(cluster: RestCluster, level: int, text: str, task: int | None) -> None:
+    record = logging.LogRecord("penstock.x", level, "x.py", 1, text, (), None)
+    record.created, record.connector, record.task = 1767323045.0, "orders", task
+    cluster.log_lines.handle(record)
 
 
 @pytest.mark.usefixtures("source")

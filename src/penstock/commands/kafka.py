@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from penstock.commands._servers import Home, directory_of, exit_if_none, say_running, say_stopped
+
 app = typer.Typer(no_args_is_help=True, help="Run a Kafka broker on this machine, for development.")
 
-Home = Annotated[Path | None, typer.Option("--home", help="Penstock's cache folder, instead of $PENSTOCK_HOME.")]
 Data = Annotated[Path | None, typer.Option("--data", help="Folder of the broker; by default in Penstock's cache.")]
 
 
@@ -23,9 +23,9 @@ def up(
     """Start a broker, which runs until `penstock kafka down`."""
     from penstock.embedded import daemon
 
-    directory = _directory(home, data)
+    directory = directory_of(home, data, daemon.default_directory)
     running = daemon.up(directory, port)
-    print(f"Kafka runs on {running.bootstrap} (process {running.pid}, data and log in {directory}).")
+    say_running("Kafka", running.bootstrap, running, directory)
 
 
 @app.command()
@@ -33,9 +33,9 @@ def down(home: Home = None, data: Data = None) -> None:
     """Stop the broker; its data is kept."""
     from penstock.embedded import daemon
 
-    directory = _directory(home, data)
+    directory = directory_of(home, data, daemon.default_directory)
     stopped = daemon.down(directory)
-    print(f"Stopped the broker on {stopped.bootstrap}." if stopped else f"No broker runs from {directory}.")
+    say_stopped("broker", stopped.bootstrap if stopped else None, directory)
 
 
 @app.command()
@@ -43,17 +43,8 @@ def status(home: Home = None, data: Data = None) -> None:
     """Show whether the broker runs; exit status 3 if it does not."""
     from penstock.embedded import daemon
 
-    directory = _directory(home, data)
+    directory = directory_of(home, data, daemon.default_directory)
     running = daemon.status(directory)
-    if running is None:
-        print(f"No broker runs from {directory}.")
-        raise typer.Exit(3)
-    print(f"Kafka runs on {running.bootstrap} (process {running.pid}, data and log in {directory}).")
-
-
-def _directory(home: Path | None, data: Path | None) -> Path:
-    from penstock.embedded import daemon
-
-    if home is not None:
-        os.environ["PENSTOCK_HOME"] = str(home.absolute())
-    return data.absolute() if data else daemon.default_directory()
+    exit_if_none("broker", running, directory)
+    assert running is not None
+    say_running("Kafka", running.bootstrap, running, directory)

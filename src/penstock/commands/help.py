@@ -1,0 +1,107 @@
+"""``penstock help``: what a setting means, or which settings a plugin has."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from penstock.commands._output import As, Output, print_json
+from penstock.commands._rest import complain
+
+if TYPE_CHECKING:
+    from penstock.api.config import ConfigKey
+    from penstock.commands._reference import Owner, Reference
+
+app = typer.Typer()
+WIDTH = 100
+
+
+@app.command()
+def help(
+    name: Annotated[
+        str, typer.Argument(help="A setting, as a configuration has it, or the class or alias of a plugin.")
+    ],
+    plugin_path: Annotated[
+        list[Path] | None, typer.Option(help="Folders with plugins, as in a worker's `plugin.path`.")
+    ] = None,
+    output: As = Output.TABLE,
+) -> None:
+    """Explain a setting of a worker, connector, transform, converter or client, or list those of a plugin.
+
+    Needs no worker.
+    """
+    from penstock.commands._reference import Reference
+    from penstock.plugins import Plugins
+
+    reference = Reference(Plugins.discover([str(each) for each in plugin_path or ()]).catalog)
+    owners = reference.plugins(name)
+    settings = reference.settings(name)
+    if not owners and not settings:
+        complain(_unknown(reference, name))
+        raise typer.Exit(1)
+    if output is Output.JSON:
+        rows = [(owner, key) for owner in owners for key in owner.settings.values()]
+        print_json([_document(owner, key) for owner, key in rows or settings])
+    elif owners:
+        print("\n\n".join(_plugin(of) for _, of in groupby(owners, lambda owner: owner.plugin)))
+    else:
+        print("\n\n".join(_paragraph(name, of, text) for text, of in _grouped(name, settings).items()))
+
+
+def _grouped(name: str, settings: list[tuple[Owner, ConfigKey]]) -> dict[str, list[str]]:
+    """What has the setting, by what is to be said of it; what every connector has is not repeated for some."""
+    found: dict[str, list[str]] = {}
+    for owner, key in settings:
+        prefix = f", with the prefix {owner.prefix}" if owner.prefix and owner.key(name) is None else ""
+        of = found.setdefault(_definition(key), [])
+        if "every connector" not in of:
+            of.append(owner.name + prefix)
+    return found
+
+
+def _unknown(reference: Reference, name: str) -> str:
+    close = reference.close(name)
+    hint = f" Did you mean {' or '.join(close)}?" if close else " `penstock get plugins --all` lists the plugins."
+    return f"There is no setting and no plugin `{name}`.{hint}"
+
+
+def _plugin(same: Iterable[Owner]) -> str:
+    """A plugin with all of its settings; ``same`` are the ways to use it."""
+    owners = list(same)
+    plugin, settings = owners[0].plugin, owners[0].settings
+    assert plugin is not None
+    lines = [plugin.java_name, f"  {', '.join(kind.interface for kind in plugin.kinds)}, version {plugin.version}"]
+    if prefixes := sorted({owner.prefix for owner in owners} - {""}):
+        lines.append(f"  its settings begin with {' or '.join(prefixes)}")
+    if not settings:
+        lines.append("  It defines no settings.")
+    return "\n\n".join(["\n".join(lines), *(f"{key.name}\n{_definition(key)}" for key in settings.values())])
+
+
+def _paragraph(name: str, of: list[str], definition: str) -> str:
+    return "\n".join([name, f"  a setting of {'; '.join(of)}", definition])
+
+
+def _definition(key: ConfigKey) -> str:
+    shown = key.info()
+    default = "required" if shown.required else f"default {_default(shown.default_value)}"
+    lines = [f"  {shown.type.lower()}, {default}, importance {shown.importance.lower()}"]
+    if key.validator is not None:
+        lines.append(f"  valid: {key.validator}")
+    if shown.documentation:
+        lines.append(textwrap.indent(textwrap.fill(shown.documentation, WIDTH - 2), "  "))
+    return "\n".join(lines)
+
+
+def _default(value: str | None) -> str:
+    return "null" if value is None else value or '""'
+
+
+def _document(owner: Owner, key: ConfigKey) -> dict[str, Any]:
+    valid = None if key.validator is None else str(key.validator)
+    return {"of": owner.name, "prefix": owner.prefix, **key.info().to_json(), "valid": valid}

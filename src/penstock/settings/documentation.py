@@ -1,0 +1,136 @@
+"""What each setting of a worker does, one sentence or two: for ``penstock help`` and the reference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.api.config import ConfigDef
+
+_CLIENTS = "Of the worker's Kafka clients and of those of its tasks"
+_KEY = "The key with which workers sign requests to each other (KIP-507)"
+_COPIES = "Replication factor of the {} topic if a worker creates it; -1 for the broker's default."
+_PARTITIONS = "Number of partitions of the {} topic if a worker creates it; -1 for the broker's default."
+
+DOCUMENTATION = {
+    "bootstrap.servers": "Addresses of brokers, `host:port`, separated by commas; the others are found from these.",
+    "key.converter": "The converter between the bytes of keys in Kafka and Connect's data, for connectors that name "
+    "none. Its own settings begin with `key.converter.`.",
+    "value.converter": "The converter between the bytes of values in Kafka and Connect's data, for connectors that "
+    "name none. Its own settings begin with `value.converter.`.",
+    "header.converter": "The converter between the bytes of headers in Kafka and Connect's data, for connectors that "
+    "name none. Its own settings begin with `header.converter.`.",
+    "key.converter.plugin.version": "The version, or range of versions, that the class of `key.converter` must have.",
+    "value.converter.plugin.version": "The version, or range of versions, that the class of `value.converter` must "
+    "have.",
+    "header.converter.plugin.version": "The version, or range of versions, that the class of `header.converter` must "
+    "have.",
+    "task.shutdown.graceful.timeout.ms": "How long a worker waits for its connectors and tasks to stop; then they are "
+    "ended by force. All stop at the same time, so this is the limit for all of them together.",
+    "offset.flush.interval.ms": "How often tasks commit offsets.",
+    "offset.flush.timeout.ms": "How long a commit of offsets may take before it is given up and tried again later.",
+    "plugin.path": "Folders with plugins, separated by commas.",
+    "metric.reporters": "Java classes, so only the default is accepted. Metrics can be read at `GET /metrics`.",
+    "config.providers": "Names of config providers, separated by commas, for references such as "
+    "`${file:/secrets.properties:password}`. Each has `config.providers.<name>.class` and "
+    "`config.providers.<name>.param.*`.",
+    "connector.client.config.override.policy": "Which settings of its clients a connector may override by "
+    "`producer.override.*`, `consumer.override.*` and `admin.override.*`: `All`, `None`, `Principal`, `Allowlist`, or "
+    "a class of a plugin (KIP-458).",
+    "connector.client.config.override.allowlist": "With the policy `Allowlist`: the settings that connectors may "
+    "override, separated by commas.",
+    "topic.creation.enable": "Whether topics are created by the rules of source connectors, `topic.creation.*` "
+    "(KIP-158). Otherwise missing topics are left to the broker.",
+    "topic.tracking.enable": "Whether the topics that each connector uses are recorded and shown at "
+    "`GET /connectors/{name}/topics` (KIP-558).",
+    "topic.tracking.allow.reset": "Whether `PUT /connectors/{name}/topics/reset` is allowed (KIP-558).",
+    "rest.advertised.host.name": "The host name by which other workers reach the REST API of this one; by default that "
+    "of the listener.",
+    "rest.advertised.port": "The port by which other workers reach the REST API of this one; by default that of the "
+    "listener.",
+    "rest.advertised.listener": "The protocol, `http` or `https`, by which other workers reach the REST API of this "
+    "one.",
+    "access.control.allow.origin": "Origins whose web pages may call the REST API: regular expressions, separated by "
+    "commas, or `*` for all. By default none.",
+    "access.control.allow.methods": "The methods that pages of other origins may use, separated by commas; by default "
+    "GET, POST and HEAD.",
+    "response.http.headers.config": "Headers of every answer of the REST API, such as "
+    "`set Cache-Control: no-cache, add X-Frame-Options: DENY`.",
+    "rest.extension.classes": "Extensions of the REST API. Of Java's only basic authentication is here: "
+    "`org.apache.kafka.connect.rest.basic.auth.extension.BasicAuthSecurityRestExtension`.",
+    "listeners": "Addresses on which the REST API listens, such as `http://:8083,https://worker-1:8443`.",
+    "admin.listeners": "Addresses for `/admin` alone; by default those of `listeners`, and none if it is empty.",
+    "plugin.discovery": "How plugins in jars are found: `only_scan`, `hybrid_warn`, `hybrid_fail` or `service_load` "
+    "(KIP-898).",
+    "client.dns.lookup": f"{_CLIENTS}: whether all addresses of a broker's name are tried.",
+    "metrics.sample.window.ms": "Checked as in Java, without effect: rates are taken over half a minute.",
+    "metrics.num.samples": "Checked as in Java, without effect: rates are taken over half a minute.",
+    "metrics.recording.level": "Checked as in Java, without effect: all metrics are recorded.",
+    "ssl.client.auth": "Whether clients of the REST API need a certificate: `required`, `requested` or `none`.",
+    "penstock.log.format": "Whether lines of the log are `text` or `json` objects.",
+    "java.security.auth.login.config": "A JAAS file, for basic authentication of the REST API and for Kafka clients; "
+    "what `-Djava.security.auth.login.config` is to Java.",
+    "penstock.java.home": "The Java in which plugins from jars run; by default that of Spark.",
+    "penstock.java.opts": "Options of the JVMs in which plugins from jars run, such as `-Xmx1g`.",
+    "penstock.java.process": "How many JVMs there are for tasks of jars: one for each `connector`, on each machine, or "
+    "one for the whole `worker`.",
+    "penstock.jdbc.drivers": "Jars of JDBC drivers, or folders of them, for connectors to databases; beside those "
+    "in `plugin.path` and those that `penstock plugins install` has fetched.",
+    "penstock.query.slots": "On a Spark cluster: how many of the slots of `spark.cores.max` or "
+    "`spark.executor.instances` queries get; hosted tasks get the rest. With 0 each application asks for all of them.",
+    "penstock.task.lease.ms": "How long a task goes on without a sign of life from its worker. By default it follows "
+    "from `session.timeout.ms`.",
+    "offset.storage.file.filename": "Standalone only: the file in which source offsets are kept.",
+    "session.timeout.ms": "A worker that the group has not heard from for so long is taken for dead, and its work is "
+    "given to others.",
+    "rebalance.timeout.ms": "How long each worker may take to join the group again after a rebalance has begun.",
+    "heartbeat.interval.ms": "How often a worker sends heartbeats to the group; at most a third of "
+    "`session.timeout.ms`.",
+    "client.id": f"{_CLIENTS}: the beginning of the names by which brokers' logs and quotas know them.",
+    "request.timeout.ms": f"{_CLIENTS}: how long a request to a broker may take before it is sent again.",
+    "connections.max.idle.ms": f"{_CLIENTS}: connections that are not used for so long are closed.",
+    "worker.sync.timeout.ms": "How long a worker that is behind in reading the config topic tries to catch up before "
+    "it leaves the group.",
+    "worker.unsync.backoff.ms": "How long a worker that could not catch up stays away from the group.",
+    "inter.worker.key.size": f"{_KEY}: its size in bits; by default that of the algorithm.",
+    "metadata.max.age.ms": f"{_CLIENTS}: how old what they know about topics may become.",
+    "reconnect.backoff.ms": f"{_CLIENTS}: the time before a broker is connected to again, at first.",
+    "reconnect.backoff.max.ms": f"{_CLIENTS}: the longest time before a broker is connected to again.",
+    "socket.connection.setup.timeout.ms": f"{_CLIENTS}: how long a connection may take to be made, at first.",
+    "socket.connection.setup.timeout.max.ms": f"{_CLIENTS}: how long a connection may take to be made, at most.",
+    "retry.backoff.ms": f"{_CLIENTS}: the time before a failed request is sent again, at first.",
+    "retry.backoff.max.ms": f"{_CLIENTS}: the longest time before a failed request is sent again.",
+    "metadata.recovery.strategy": f"{_CLIENTS}: what they do when no known broker answers: `rebootstrap` begins again "
+    "with `bootstrap.servers`, `none` waits.",
+    "metadata.recovery.rebootstrap.trigger.ms": f"{_CLIENTS}: after so long without an answer they begin again with "
+    "`bootstrap.servers`.",
+    "group.id": "The name of the cluster: workers with the same one share connectors and tasks.",
+    "offset.storage.topic": "The topic in which source offsets are kept.",
+    "config.storage.topic": "The topic in which configurations of connectors and tasks are kept; one partition.",
+    "status.storage.topic": "The topic in which states of connectors and tasks are kept.",
+    "send.buffer.bytes": f"{_CLIENTS}: the size of TCP's send buffer; -1 for the system's default.",
+    "receive.buffer.bytes": f"{_CLIENTS}: the size of TCP's receive buffer; -1 for the system's default.",
+    "exactly.once.source.support": "Whether sources are exactly once: `disabled`, `preparing` (workers can read what "
+    "such sources write) or `enabled` (KIP-618).",
+    "exactly.once.source.enabled": "KIP-618's first name for `exactly.once.source.support=enabled`.",
+    "offset.storage.partitions": _PARTITIONS.format("offset"),
+    "status.storage.partitions": _PARTITIONS.format("status"),
+    "config.storage.replication.factor": _COPIES.format("config"),
+    "offset.storage.replication.factor": _COPIES.format("offset"),
+    "status.storage.replication.factor": _COPIES.format("status"),
+    "connect.protocol": "How workers share the work: `sessioned` (incremental, with signed requests), `compatible` "
+    "(incremental), or `eager` (all stop for each rebalance).",
+    "scheduled.rebalance.max.delay.ms": "How long the work of a worker that has gone is kept for its return.",
+    "inter.worker.key.ttl.ms": f"{_KEY}: how long it is used before a new one is made.",
+    "inter.worker.key.generation.algorithm": f"{_KEY}: the algorithm it is made for.",
+    "inter.worker.signature.algorithm": f"{_KEY}: the algorithm of signatures.",
+    "inter.worker.verification.algorithms": f"{_KEY}: the algorithms of signatures that are accepted.",
+}
+
+
+def documented(config: ConfigDef) -> ConfigDef:
+    """The same definitions; those without documentation get theirs, or the one of Kafka's clients is named."""
+    complete = ConfigDef()
+    for key in config.keys.values():
+        text = key.documentation or DOCUMENTATION.get(key.name, "")
+        complete.add(replace(key, documentation=text or f"`{key.name}` of Kafka's clients; see Kafka's documentation."))
+    return complete

@@ -1,0 +1,67 @@
+"""The documentation site: it builds strictly, and its reference has everything there is."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from penstock.commands._reference import Reference
+from penstock.http.openapi.document import OPERATIONS
+from penstock.plugins import Plugins
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    made = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert made.returncode == 0, made.stderr
+    return folder
+
+
+def text(page: Path) -> str:
+    return unescape(re.sub(r"<[^>]+>", "", page.read_text("utf-8")))
+
+
+def test_every_page_of_the_docs_is_in_it(site: Path) -> None:
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert (site / page.relative_to(ROOT / "docs").with_suffix("") / "index.html").exists(), page
+
+
+def test_every_setting_is_in_the_reference(site: Path) -> None:
+    shown = "\n".join(text(page) for page in (site / "reference").rglob("*.html"))
+    words = set(shown.split())
+    settings = {key for owner in Reference(Plugins.discover().catalog).owners for key in owner.settings}
+    assert len(settings) > 400
+    assert settings - words == set()
+
+
+def test_every_request_and_command_is_in_the_reference(site: Path) -> None:
+    requests = text(site / "reference" / "rest" / "index.html")
+    assert [name for name in OPERATIONS if name not in requests] == []
+    commands = text(site / "reference" / "commands" / "index.html")
+    modules = [each.stem for each in (ROOT / "src/penstock/commands").glob("[a-z]*.py")]
+    assert [name for name in modules if f"penstock {name}" not in commands] == []
+
+
+def test_differences_are_on_one_page(site: Path) -> None:
+    shown = text(site / "differences" / "index.html").split()
+    assert {"metric.reporters", "metrics.num.samples", "batch.size", "penstock.config.strict"} <= set(shown)
+
+
+def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
+    fetched = re.compile(r'<(?:script|img|link rel="stylesheet")[^>]*(?:src|href)="(https?:)?//')
+    assert [page for page in site.rglob("*.html") if fetched.search(page.read_text("utf-8"))] == []
