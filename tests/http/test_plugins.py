@@ -81,6 +81,13 @@ def test_validation(api: Any) -> None:
     assert errors["tasks.max"] == ["Invalid value 0 for configuration tasks.max: Value must be at least 1"]
 
 
+def test_settings_without_effect_are_shown_if_asked_for(api: Any) -> None:
+    path, config = "/connector-plugins/FileStreamSink/config/validate", {"connector.class": SINK, "task.max": 1}
+    assert "penstock" not in api.put(path, json=config).json()
+    (warning,) = api.put(f"{path}?penstock=true", json=config).json()["penstock"]["warnings"]
+    assert warning == "'task.max' is no setting of this connector and has no effect. Did you mean 'tasks.max'?"
+
+
 @pytest.mark.parametrize("body", [{}, {"connector.class": None}])
 def test_validation_without_a_class(api: Any, body: dict[str, Any]) -> None:
     answer = api.put("/connector-plugins/FileStreamSink/config/validate", json=body)

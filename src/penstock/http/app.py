@@ -16,10 +16,14 @@ import httpx
 from starlette.responses import Response
 
 from penstock.core.model import messages as m
+from penstock.http.access.gate import Gate
+from penstock.http.access.limits import Limits
+from penstock.http.access.principals import Forwarded
 from penstock.http.forwarding import Forwarding
 from penstock.http.openapi import document
 from penstock.http.router import Call, Guard, Router
-from penstock.http.routes import connectors, loggers, plugins, worker
+from penstock.http.routes import connectors, history, loggers, logs, plugins, preview, worker
+from penstock.http.routes.logs import Peers
 from penstock.http.routes.task_health import ConnectorHealth
 from penstock.http.routes.worker import Metrics
 
@@ -41,8 +45,12 @@ class AskWorker:
     submit: Submit
     forwarding: Forwarding
     timeout: float
+    gate: Gate
 
     async def __call__(self, call: Call, request: m.Request) -> m.Reply | Response:
+        return await self.gate(call.request, request, lambda message: self._ask(call, message))
+
+    async def _ask(self, call: Call, request: m.Request) -> m.Reply | Response:
         answer = asyncio.wrap_future(self.submit(request))
         done, _ = await asyncio.wait({answer}, timeout=self.timeout)  # this does not cancel a late answer
         if not done:
@@ -61,21 +69,28 @@ def make_router(
     admin: bool = True,
     regular: bool = True,
     guard: Guard | None = None,
+    gate: Gate | None = None,
+    forwarded: Forwarded | None = None,
     metrics: Metrics | None = None,
     health: ConnectorHealth | None = None,
     timeouts: Timeouts | None = None,
+    max_body: int = Limits().max_body,
 ) -> Router:
     """All paths of a listener; ``admin``: those of ``/admin``, ``regular``: all others.
 
     Requests are forwarded through ``client``.
     """
-    timeouts, forwarding = timeouts or Timeouts(), Forwarding(client)
-    ask = AskWorker(submit, forwarding, timeouts.request)
-    router = Router(guard)
+    timeouts, forwarding = timeouts or Timeouts(), Forwarding(client, forwarded or Forwarded())
+    gate = gate or Gate()
+    ask = AskWorker(submit, forwarding, timeouts.request, gate)
+    router = Router(guard, max_body)
     if regular:
-        worker.add_routes(router, ask, AskWorker(submit, forwarding, timeouts.health), metrics)
+        worker.add_routes(router, ask, AskWorker(submit, forwarding, timeouts.health, gate), metrics, gate)
         plugins.add_routes(router, ask)
         connectors.add_routes(router, ask, health)
+        history.add_routes(router, ask)
+        preview.add_routes(router, ask)
+        logs.add_routes(router, ask, None if health is None else Peers(health.url, health.client))
     if admin:
         loggers.add_routes(router, ask)
     document.add_route(router)

@@ -7,18 +7,23 @@ server: syntax of the path, 404, 405, credentials, 415, 406.
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from penstock.core.model.messages import Refused, Reply
 from penstock.core.model.messages import Request as Message
+from penstock.http.access import audit
+from penstock.http.access.limits import Bodies, Limits
+from penstock.http.access.principals import Principal, address_of, tried
 from penstock.http.media_types import JSON, check_accept, check_content_type
 from penstock.http.paths import Path
 
@@ -27,7 +32,7 @@ log = logging.getLogger(__name__)
 Handler = Callable[["Call"], Awaitable[Reply | Response]]
 Ask = Callable[["Call", Message], Awaitable[Reply | Response]]
 """Gets the answer to a request from this worker or another one."""
-Guard = Callable[[Request], Reply | None]
+Guard = Callable[[Request], Reply | Awaitable[Reply | None] | None]
 """Called before a request is carried out; a Reply is the answer instead."""
 
 _NUMBER = re.compile(r"[+-]?0*[0-9]{1,10}")
@@ -80,8 +85,8 @@ def not_found() -> Refused:
 class Router:
     """An ASGI application: a table of methods and paths. ``{part}`` stands for any one part of a path."""
 
-    def __init__(self, guard: Guard | None = None) -> None:
-        self._guard = guard
+    def __init__(self, guard: Guard | None = None, max_body: int = Limits().max_body) -> None:
+        self._guard, self._bodies = guard, Bodies(max_body)
         self._routes: list[tuple[tuple[str, ...], dict[str, Route]]] = []
 
     def add(
@@ -107,8 +112,13 @@ class Router:
         return [("/" + "/".join(pattern), sorted(methods)) for pattern, methods in self._routes]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope, receive)
-        response = await self._respond(request)
+        body = self._bodies.bounded(scope, receive)
+        try:
+            response = await self._respond(Request(scope, body))
+        except ClientDisconnect:
+            return  # nobody reads an answer
+        finally:
+            body.release()
         await response(scope, receive, send)
 
     async def _respond(self, request: Request) -> Response:
@@ -119,12 +129,20 @@ class Router:
             answer = await self._answer(request, path)
         except Refused as refused:
             answer = refused.reply()
+        except ClientDisconnect:
+            raise
         except Exception as error:
             log.exception("%s %s failed", request.method, raw)
             answer = Refused(500, str(error) or repr(error)).reply()
         if ambiguous and isinstance(answer, Reply) and answer.status == 404:
             answer = Refused(400, "Ambiguous URI path: there is no connector of this name").reply()
-        return answer if isinstance(answer, Response) else render(answer)
+        if isinstance(answer, Response):
+            return answer
+        try:
+            return render(answer)
+        except Exception as error:
+            log.exception("The answer to %s %s can't be JSON", request.method, raw)
+            return render(Refused(500, str(error) or repr(error)).reply())
 
     async def _answer(self, request: Request, path: Path) -> Reply | Response:
         methods, parts = self._find(path)
@@ -134,8 +152,14 @@ class Router:
         if route is None:
             refused = Refused(405, "HTTP 405 Method Not Allowed").reply()
             return Reply(405, refused.body, {"Allow": ",".join(_allowed(methods))})
-        if self._guard is not None and route.guarded and (denied := self._guard(request)) is not None:
-            return denied
+        if self._guard is not None and route.guarded:
+            denied = self._guard(request)
+            if isinstance(denied, Awaitable):
+                denied = await denied
+            if denied is not None:
+                principal = Principal(address=address_of(request), tried=tried(request))
+                audit.write(principal, f"{request.method} {request.url.path}", denied.status)
+                return denied
         if route.consumes:
             check_content_type(request.headers.get("content-type"))
         check_accept(request.headers.get("accept"), route.produces)
@@ -165,8 +189,15 @@ def _options(request: Request, methods: Mapping[str, Route]) -> Response:
 
 
 def render(reply: Reply) -> Response:
-    body = b"" if reply.body is None else orjson.dumps(reply.body, option=orjson.OPT_NON_STR_KEYS)
+    body = b"" if reply.body is None else _encoded(reply.body)
     headers = dict(reply.headers)
     if reply.body is not None:
         headers.setdefault("Content-Type", JSON)
     return Response(body, reply.status, headers)
+
+
+def _encoded(body: Any) -> bytes:
+    try:
+        return orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError:  # of integers beyond 64 bits, which offsets may have, and halves of surrogate pairs
+        return json.dumps(body, separators=(",", ":")).encode()

@@ -62,7 +62,63 @@ _VALUE = _object(
     visible={"type": "boolean"},
 )
 
+_CHANGES = _object(added=_TEXTS, changed=_map(_list(TEXT)), removed=_TEXTS)
+_VERSION = {
+    "version": NUMBER,
+    "time": TEXT,
+    "principal": TEXT_OR_NULL,
+    "change": {"enum": ["created", "configuration", "state", "deleted"]},
+    "state": {"enum": ["STARTED", "PAUSED", "STOPPED"]},
+}
+_KEPT = {"enum": ["in a topic", "in memory"], "description": "In memory it begins with the start of the worker"}
+_EVENT = _open(
+    *("task", "state", "worker", "generation", "reason", "topic", "principal"),
+    time=TEXT,
+    kind={"enum": ["state", "restart", "topic", "rebalance"]},
+    task=NUMBER,
+    state=TEXT,
+    worker=TEXT,
+    generation=NUMBER,
+    reason=TEXT,
+    topic=TEXT,
+    principal=TEXT,
+)
+
 SCHEMAS: dict[str, Json] = {
+    "History": _object(connector=TEXT, kept=_KEPT, versions=_list(_object(**_VERSION, difference=_CHANGES))),
+    "Version": _object(connector=TEXT, **_VERSION, config={"oneOf": [_TEXTS, {"type": "null"}]}),
+    "VersionDifference": _object(
+        **{"connector": TEXT, "from": NUMBER_OR_NULL, "to": NUMBER, "state": _list(TEXT_OR_NULL)}, difference=_CHANGES
+    ),
+    "Logs": _open(
+        *("connector", "unreachable", "next"),
+        connector=TEXT,
+        unreachable=_list(TEXT),
+        next=NUMBER,
+        lines=_list(
+            _object(
+                number=NUMBER,
+                time=TEXT,
+                level=TEXT,
+                logger=TEXT,
+                task=NUMBER_OR_NULL,
+                worker=TEXT,
+                message=TEXT,
+            )
+        ),
+    ),
+    "PreviewRequest": _object(
+        *("config", "patch", "limit", "partition", "offset", "poll"),
+        name={"type": "string", "minLength": 1},
+        config={**ref("Config"), "description": "The configuration"},
+        patch={**ref("Config"), "description": "Instead: changes of the connector's present configuration"},
+        limit={"type": "integer", "minimum": 1, "maximum": 100},
+        partition={"type": "integer", "minimum": 0, "maximum": 2**31 - 1},
+        offset={"type": "integer", "minimum": 0, "maximum": 2**53},
+        poll={"type": "boolean", "description": "Poll a source that does not say that this is harmless"},
+    ),
+    "Preview": _object(kind=_KIND, records=_list(OBJECT), error=OBJECT_OR_NULL),
+    "Events": _object(connector=TEXT, kept=_KEPT, events=_list(_EVENT)),
     "Error": _object(error_code=NUMBER, message=TEXT),
     "Message": _object(message=TEXT),
     "ServerInfo": _object(version=TEXT, commit=TEXT, kafka_cluster_id=TEXT),
@@ -145,10 +201,12 @@ SCHEMAS: dict[str, Json] = {
         dependents=_list(TEXT),
     ),
     "ConfigInfos": _object(
+        "penstock",
         name=TEXT,
         error_count=NUMBER,
         groups=_list(TEXT_OR_NULL),
         configs=_list(_object(definition={"oneOf": [ref("ConfigKey"), {"type": "null"}]}, value=_VALUE)),
+        penstock=_object(warnings=_list(TEXT)),
     ),
     "LoggerLevel": _object(level=TEXT, last_modified={"type": ["integer", "null"]}),
     "LoggerLevels": _map(ref("LoggerLevel")),

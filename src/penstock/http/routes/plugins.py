@@ -19,7 +19,7 @@ def add_routes(router: Router, ask: Ask) -> None:
 
     async def validate(call: Call) -> m.Reply | Response:
         config = bodies.config(await bodies.document(call.request), "The configuration")
-        return await ask(call, m.ValidateConfig(call.parts["plugin"], config))
+        return await ask(call, m.ValidateConfig(call.parts["plugin"], config, call.flag("penstock")))
 
     router.add("GET", "/connector-plugins", plugins)
     router.add("GET", "/connector-plugins/{plugin}/config", plugin_config)

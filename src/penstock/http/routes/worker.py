@@ -8,6 +8,7 @@ from collections.abc import Callable
 from starlette.responses import Response
 
 from penstock.core.model import messages as m
+from penstock.http.access.gate import VIEW, Gate
 from penstock.http.router import Ask, Call, Router
 
 Metrics = Callable[[], bytes]
@@ -17,7 +18,7 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 NOT_IN_TIME = "Worker was unable to handle this request and may be unable to handle other requests."
 
 
-def add_routes(router: Router, ask: Ask, ask_soon: Ask, metrics: Metrics | None) -> None:
+def add_routes(router: Router, ask: Ask, ask_soon: Ask, metrics: Metrics | None, gate: Gate) -> None:
     """``ask_soon`` waits for the shorter time that ``/health`` allows."""
 
     async def root(call: Call) -> m.Reply | Response:
@@ -32,11 +33,12 @@ def add_routes(router: Router, ask: Ask, ask_soon: Ask, metrics: Metrics | None)
     router.add("GET", "/", root, consumes=False)
     router.add("GET", "/health", health, consumes=False)
     if metrics is not None:
-        _add_metrics(router, metrics)
+        _add_metrics(router, metrics, gate)
 
 
-def _add_metrics(router: Router, metrics: Metrics) -> None:
+def _add_metrics(router: Router, metrics: Metrics, gate: Gate) -> None:
     async def render(call: Call) -> Response:
+        gate.check(call.request, VIEW)
         return Response(await asyncio.to_thread(metrics), headers={"Content-Type": METRICS_TYPE})
 
     router.add("GET", "/metrics", render, consumes=False, produces="text/plain")

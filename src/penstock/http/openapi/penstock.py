@@ -1,0 +1,76 @@
+"""The operations below ``/penstock/v1``, which Java Connect does not have, and their documents."""
+
+from __future__ import annotations
+
+from penstock.http.openapi.parts import Json, answer, body, content, flag, operation
+from penstock.http.openapi.schemas import EXAMPLE_CONFIG, ref
+
+ONE = "/penstock/v1/connectors/{name}"
+
+
+def _number(name: str, description: str) -> Json:
+    """Not negative; the schema is a text, as an empty one counts as none."""
+    return {
+        "name": name,
+        "in": "query",
+        "description": description,
+        "schema": {"type": "string", "pattern": "^[0-9]{0,9}$"},
+        "example": "1",
+    }
+
+
+_LEVEL = {
+    "name": "level",
+    "in": "query",
+    "description": "Only lines of this level and above",
+    "schema": {"type": "string"},
+    "example": "WARN",
+}
+_LINES = (
+    _LEVEL,
+    _number("task", "Only lines of this task"),
+    _number("limit", "How many at most; 200 if it is not given, no more than 2000"),
+    _number("after", "Only lines of a greater number"),
+    flag("here", "Only lines of the worker that answers"),
+)
+
+OPERATIONS: Json = {
+    f"GET {ONE}/history": operation(
+        "The versions of its configuration and target state, newest first", answer(200, "OK", ref("History"))
+    ),
+    f"GET {ONE}/history/{{version}}": operation("One version", answer(200, "OK", ref("Version"))),
+    f"GET {ONE}/history/{{version}}/diff": operation(
+        "What a version changed",
+        answer(200, "OK", ref("VersionDifference")),
+        query=(_number("from", "The version to compare with; by default the one before"),),
+    ),
+    f"GET {ONE}/events": operation(
+        "What happened to it and its tasks, newest first",
+        answer(200, "OK", ref("Events")),
+        query=(_number("limit", "How many at most; no more than 500"),),
+    ),
+    f"GET {ONE}/logs": operation(
+        "The last log lines of it and its tasks, oldest first", answer(200, "OK", ref("Logs")), query=_LINES
+    ),
+    f"GET {ONE}/logs/stream": {
+        **operation("The last log lines and those that follow, as server-sent events", query=_LINES),
+        "responses": {
+            "200": {
+                "description": "Lines as the JSON of `logs`, one an event; `end` if the connector is deleted",
+                "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            },
+            "default": content("Refused or failed", ref("Error")),
+        },
+    },
+    "POST /penstock/v1/preview": operation(
+        "Try a configuration on real records, without writing anything",
+        answer(200, "OK", ref("Preview")),
+        body=body(ref("PreviewRequest"), {"name": "lines", "config": EXAMPLE_CONFIG, "limit": 5}),
+    ),
+    f"POST {ONE}/rollback": operation(
+        "Put a former configuration into effect",
+        answer(200, "OK", ref("Connector")),
+        answer(201, "The connector, which had been deleted, was created", ref("Connector")),
+        query=(_number("version", "The version; by default the last one whose configuration is another one"),),
+    ),
+}
