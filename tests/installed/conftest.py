@@ -1,0 +1,84 @@
+"""Penstock as users have it: installed from its wheel, in an environment without a checkout."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from penstock.embedded.home import home
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*command: object, cwd: Path, env: dict[str, str] | None = None) -> str:
+    done = subprocess.run(list(map(str, command)), cwd=cwd, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@dataclass(frozen=True)
+class Dist:
+    """What ``make dist`` makes."""
+
+    sdist: Path
+    wheel: Path
+
+
+@dataclass(frozen=True)
+class Installed:
+    """An environment with the wheel; it has the dependencies of the one that runs the tests, and a home of its own, for
+    which nothing that is there need be downloaded again.
+    """
+
+    folder: Path
+    env: dict[str, str]
+
+    @property
+    def bin(self) -> Path:
+        return self.folder / "env" / "bin"
+
+    def penstock(self, *arguments: object, cwd: Path) -> str:
+        return run(self.bin / "penstock", *arguments, cwd=cwd, env=self.env)
+
+    def python(self, *arguments: object, cwd: Path) -> str:
+        return run(self.bin / "python", *arguments, cwd=cwd, env=self.env)
+
+
+@pytest.fixture(scope="session")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Dist:
+    """The sdist of this checkout, and the wheel that is built from what lies in the sdist alone."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder, cwd=ROOT)
+    (sdist,) = folder.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    unpacked = folder / sdist.name.removesuffix(".tar.gz")
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=unpacked)
+    (wheel,) = folder.glob("*.whl")
+    return Dist(sdist, wheel)
+
+
+@pytest.fixture(scope="session")
+def installed(dist: Dist, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    folder = tmp_path_factory.mktemp("installed")
+    run(sys.executable, "-m", "venv", "--without-pip", folder / "env", cwd=folder)
+    python = folder / "env" / "bin" / "python"
+    pip = ["uv", "pip"] if shutil.which("uv") else [sys.executable, "-m", "pip"]
+    run(*pip, "install", "--python", python, "--no-deps", "--no-index", dist.wheel, cwd=folder)
+    # A line of a .pth adds a folder, but not what that folder's own .pth files add: not the checkout.
+    (site,) = (folder / "env" / "lib").glob("python*/site-packages")
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    own_home = folder / "home"
+    own_home.mkdir()
+    for name in ("jars", "java"):
+        (home() / name).mkdir(parents=True, exist_ok=True)
+        (own_home / name).symlink_to(home() / name)
+    env = {"PATH": f"{python.parent}:/usr/local/bin:/usr/bin:/bin", "HOME": str(folder), "PENSTOCK_HOME": str(own_home)}
+    return Installed(folder, env)

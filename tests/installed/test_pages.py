@@ -1,0 +1,101 @@
+"""The pages for beginners, from an empty folder and with nothing but the wheel: every file is written and every command
+run as the page says, and what is shown is what comes.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+from installed.conftest import ROOT, Installed
+
+pytestmark = pytest.mark.slow
+
+PAGES = ["README.md", "docs/tutorials/source.md", "docs/tutorials/sink.md", "docs/tutorials/transform.md"]
+FILE = re.compile(r"`([\w./-]+\.(?:py|json))`[^`]*:$")
+
+
+@dataclass
+class Page:
+    """Blocks that are indented by four: a file after a paragraph that ends with its name, or commands with their
+    output. In output ``…`` stands for anything, and lines may be left out.
+    """
+
+    steps: list[tuple[str, list[str]]] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, path: Path) -> Page:
+        page, before = cls(), ""
+        for indented, lines in groupby(_first_steps(path).splitlines(), key=_Indented()):
+            text = "\n".join(line[4 * indented :] for line in lines).strip("\n")
+            if not indented:
+                before = text
+            elif text.startswith("$ "):
+                page._commands(text)
+            elif named := FILE.search(before):
+                page.steps.append((_writing(named[1], text), []))
+            else:
+                raise AssertionError(f"{path}: neither a file nor commands:\n{text}")
+        return page
+
+    def _commands(self, text: str) -> None:
+        for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+            command, *output = part.rstrip().split("\n")
+            self.steps.append((command, output))
+
+
+class _Indented:
+    """Whether a line is of a block; an empty one is of what it stands in."""
+
+    def __init__(self) -> None:
+        self._last = False
+
+    def __call__(self, line: str) -> bool:
+        if line.strip():
+            self._last = line.startswith("    ")
+        return self._last
+
+
+def _first_steps(path: Path) -> str:
+    """Of the README the quick start alone."""
+    text = path.read_text("utf-8")
+    return text.split("\n## Quick start\n")[1].split("\n## ")[0] if path.name == "README.md" else text
+
+
+def _writing(name: str, text: str) -> str:
+    return f"mkdir -p $(dirname {name}) && cat > {name} <<'END OF THE FILE'\n{text}\nEND OF THE FILE"
+
+
+def shown(expected: str, output: str) -> bool:
+    pattern = ".*".join(map(re.escape, expected.split("…")))
+    return any(re.fullmatch(pattern, line) for line in output.splitlines())
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_a_page_says(installed: Installed, tmp_path: Path, name: str) -> None:
+    steps = Page.read(ROOT / name).steps
+    assert len(steps) > 1
+    script = ["trap 'kill $(jobs -p) 2>/dev/null || true' EXIT", "set -e"]
+    for number, (command, _) in enumerate(steps):
+        script += [f"echo '@@ {number}'", command]
+    done = subprocess.run(
+        ["bash", "-c", "\n".join(script)],
+        cwd=tmp_path,
+        env=installed.env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = f"{done.stdout}\n{done.stderr}"
+    assert done.returncode == 0, said
+    outputs = re.split(r"^@@ \d+\n", done.stdout, flags=re.MULTILINE)[1:]
+    assert len(outputs) == len(steps), said
+    for (command, expected), output in zip(steps, outputs, strict=True):
+        missing = [line for line in expected if not shown(line, output)]
+        assert missing == [], f"{command}\n{output}"
