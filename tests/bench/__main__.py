@@ -10,6 +10,8 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
@@ -17,11 +19,12 @@ import typer
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from bench import comparing, doubling, profiling, report
+from bench import comparing, doubling, jars, profiling, report
 from bench.cases import CASES
 from bench.connect import CaseError, Connect
 from bench.setting import Setting
 from penstock.embedded import Broker
+from support.postgres import binaries
 from support.worker_process import SPARKS_JAVA, WorkerProcess
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -44,6 +47,9 @@ def run(
 ) -> None:
     """Measure, compare what was delivered, and show the figures."""
     names = [] if again else list(cases or (*CASES, *MORE))
+    if not cases and "jar-snapshot" in names and binaries() is None:
+        print("jar-snapshot is left out: there is no PostgreSQL on this machine", flush=True)
+        names.remove("jar-snapshot")
     if unknown := set(names) - {*CASES, *MORE}:
         raise typer.BadParameter(f"There is no case {', '.join(sorted(unknown))}.")
     if java_url and not bootstrap:
@@ -58,30 +64,47 @@ def _measure(names: list[str], java_url: str, bootstrap: str, records: int, roun
     found: report.Found = {part: [] for part in report.PARTS}
     so_many = f"{records:,} records"
     times = f"{rounds} round{'s' if rounds > 1 else ''}"
-    with _stage(bootstrap) as (bootstrap, folder, ours):
+    with _stage(bootstrap) as stage:
+        bootstrap, folder = stage.bootstrap, stage.folder
         java = Connect("java", java_url) if java_url else None
         with Setting(bootstrap, folder, records) as setting:
             for case in names:
-                if case in CASES:
-                    found["figures"] += comparing.run(case, setting, ours, java, rounds, _about(so_many, times))
+                if case in CASES and case not in jars.CASES:
+                    found["figures"] += comparing.run(case, setting, stage.ours, java, rounds, _about(so_many, times))
+            with jars.Workers(bootstrap, folder) as workers:
+                for case in names:
+                    if case in jars.CASES:
+                        pair = workers.of(case)
+                        found["figures"] += comparing.run(case, setting, *pair, rounds, _about(so_many, times))
             if "profile" in names:
                 found["profile"] = [profiling.run(case, setting, _about(so_many)) for case in profiling.PATHS]
         if "doubling" in names:
-            found["doubling"] = list(doubling.run(ours, bootstrap, folder, records, _about()))
+            found["doubling"] = list(doubling.run(stage.ours, bootstrap, folder, records, _about()))
     return found
 
 
+@dataclass
+class _Stage:
+    bootstrap: str
+    folder: Path
+    ends: ExitStack
+
+    @cached_property
+    def ours(self) -> Connect:
+        """A worker, started when it is first asked for."""
+        worker = WorkerProcess(self.bootstrap, self.folder, **{SPARKS_JAVA: ""})
+        self.ends.callback(_delete_topics, worker)
+        self.ends.enter_context(worker)
+        return Connect(comparing.OURS, str(worker.http.base_url))
+
+
 @contextmanager
-def _stage(bootstrap: str) -> Iterator[tuple[str, Path, Connect]]:
-    """A broker if none is given, a folder, and a worker."""
+def _stage(bootstrap: str) -> Iterator[_Stage]:
+    """A broker if none is given, and a folder."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-bench-")))
         folder.chmod(0o777)  # Java's worker may run as somebody else
-        bootstrap = bootstrap or stack.enter_context(Broker()).bootstrap
-        worker = WorkerProcess(bootstrap, folder, **{SPARKS_JAVA: ""})
-        stack.callback(_delete_topics, worker)
-        stack.enter_context(worker)
-        yield bootstrap, folder, Connect(comparing.OURS, str(worker.http.base_url))
+        yield _Stage(bootstrap or stack.enter_context(Broker()).bootstrap, folder, stack)
 
 
 def _delete_topics(worker: WorkerProcess) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bench import control, copying, mirroring, query
+from bench import control, copying, formats, jars, mirroring, query
 from bench.connect import Connect
 from bench.density import density
 from bench.setting import Setting
@@ -33,6 +33,10 @@ class Goal:
         return f"{'≥' if self.at_least else '≤'} {self.number:g}{'' if self.by_itself else ' ×'}"
 
 
+def _records(least: int) -> dict[str, Goal]:
+    return {"records/s": Goal(least, at_least=True, by_itself=True)}
+
+
 def _rate(least: float) -> dict[str, Goal]:
     return {"records/s": Goal(least, at_least=True)}
 
@@ -43,12 +47,15 @@ CASES: dict[str, Run] = {
     "sink-string": copying.sink_string,
     "sink-json": copying.sink_json,
     "sink-wide": copying.sink_wide,
+    **formats.SOURCES,
+    **formats.SINKS,
     "mirror-latency": mirroring.latency,
     "mirror-throughput": mirroring.throughput,
     "lifecycle": control.lifecycle,
     "rest": control.rest,
     "density": density,
     "query": query.by_connector,
+    **jars.CASES,
 }
 
 GOALS: dict[str, dict[str, Goal]] = {
@@ -57,6 +64,13 @@ GOALS: dict[str, dict[str, Goal]] = {
     "sink-string": _rate(2.0),
     "sink-json": _rate(1.3),
     "sink-wide": _rate(1.5),
+    # Twice what Java Connect did with Confluent's own converters when they were measured once.
+    "source-avro": _records(132_000),
+    "source-json-schema": _records(232_000),
+    "source-protobuf": _records(258_000),
+    "sink-avro": _records(232_000),
+    "sink-json-schema": _records(586_000),
+    "sink-protobuf": _records(370_000),
     "mirror-latency": {"p50 ms": Goal(1.5), "p99 ms": Goal(1.5)},
     "lifecycle": {"create ms": Goal(0.8), "restart ms": Goal(0.8)},
     "rest": {"p50 ms": Goal(2), "p99 ms": Goal(2)},
@@ -66,7 +80,12 @@ GOALS: dict[str, dict[str, Goal]] = {
         "idle CPU %": Goal(5, by_itself=True),
     },
     "query": _rate(0.9),
+    "jar-source": _rate(0.8),
+    "jar-sink": _rate(0.8),
+    "jar-snapshot": _rate(0.95),
 }
 
 NOT_OF_JAVA = frozenset({"query"})
 """Compared with a program of our own."""
+NOT_IN_JAVA = frozenset(f"{side}-{format}" for side in ("source", "sink") for format in formats.WITHOUT_JAVA)
+"""Compared with nothing: Java's converters for them can't be had."""

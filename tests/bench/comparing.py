@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from bench import query
-from bench.cases import CASES, GOALS, NOT_OF_JAVA, Figures, Goal
+from bench.cases import CASES, GOALS, NOT_IN_JAVA, NOT_OF_JAVA, Figures, Goal
 from bench.connect import Connect
 from bench.setting import Setting
 from bench.tables import Table
@@ -49,7 +49,7 @@ def run(case: str, setting: Setting, ours: Connect, java: Connect | None, rounds
     if case in NOT_OF_JAVA:
         reference = "a plain program"
         runs[reference] = lambda: query.by_program(setting)
-    elif java is not None and not (case == "density" and java.pid is None):
+    elif java is not None and case not in NOT_IN_JAVA and not (case == "density" and java.pid is None):
         reference = java.name
         runs[reference] = lambda: CASES[case](java, setting)
     runs[OURS] = lambda: CASES[case](ours, setting)

@@ -63,13 +63,13 @@ class Connect:
             time.sleep(0.2)
         return answer
 
-    def running(self, name: str, since: float) -> float:
-        """Milliseconds since ``since`` (``time.perf_counter``) until the connector and its one task run."""
+    def running(self, name: str, since: float, tasks: int = 1) -> float:
+        """Milliseconds since ``since`` (``time.perf_counter``) until the connector and its tasks run."""
         while time.perf_counter() - since < PATIENCE:
             answer = self.http.get(f"/connectors/{name}/status")
             if answer.status_code == 200:
                 status = answer.json()
-                if [part["state"] for part in (status["connector"], *status["tasks"])] == ["RUNNING"] * 2:
+                if [part["state"] for part in (status["connector"], *status["tasks"])] == ["RUNNING"] * (tasks + 1):
                     return (time.perf_counter() - since) * 1000
                 self._check(name, status)
             time.sleep(0.005)

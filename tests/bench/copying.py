@@ -51,13 +51,23 @@ class Copy:
     config: dict[str, str] = field(default_factory=dict)
     partitions: int = 1
     tasks: int = 1
+    topic: str | None = None
+    """Where a sink's records are; by default in a topic of the lines as they are."""
+    connector: str | None = None
+    """Its class, if that is not ``FileStreamSource`` or ``FileStreamSink``."""
+    canonical: Callable[[bytes], bytes] | None = None
+    """What two clusters' records have in common, if that is not all but the order of JSON's members."""
 
 
 def source(copy: Copy, cluster: Cluster, setting: Setting) -> Watch:
     """A file of lines becomes a topic."""
     name = setting.create_topic(setting.name(copy.case))
     early, late = setting.consumer("read_uncommitted"), setting.consumer("read_committed")
-    file = {"connector.class": "FileStreamSource", "file": str(setting.lines()), "batch.size": "10000"}
+    file = {
+        "connector.class": copy.connector or "FileStreamSource",
+        "file": str(setting.lines()),
+        "batch.size": "10000",
+    }
     watch = Watch(setting.records, lambda: cluster.check(name))
     cluster.put(name, {**file, "tasks.max": str(copy.tasks), "topic": name, **copy.config})
     try:
@@ -68,7 +78,7 @@ def source(copy: Copy, cluster: Cluster, setting: Setting) -> Watch:
         early.close()
         late.close()
         cluster.delete(name)
-    canonical: Callable[[bytes], bytes] = _members_sorted if copy.config else bytes
+    canonical = copy.canonical or (_members_sorted if copy.config else bytes)
     setting.same(copy.case, cluster.name, map(canonical, setting.values(name)), unchanged=not copy.config)
     setting.delete_topics(name)
     return watch
@@ -76,11 +86,11 @@ def source(copy: Copy, cluster: Cluster, setting: Setting) -> Watch:
 
 def sink(copy: Copy, cluster: Cluster, setting: Setting) -> Watch:
     """A topic becomes a file of lines."""
-    name, topic = setting.name(copy.case), setting.filled_topic(copy.partitions)
+    name, topic = setting.name(copy.case), copy.topic or setting.filled_topic(copy.partitions)
     out = setting.folder / f"{name}.out"
     out.touch()
     out.chmod(0o666)
-    file = {"connector.class": "FileStreamSink", "file": str(out), **_LARGE_FETCHES}
+    file = {"connector.class": copy.connector or "FileStreamSink", "file": str(out), **_LARGE_FETCHES}
     written, watch = 0, Watch(setting.records, lambda: cluster.check(name))
     cluster.put(name, {**file, "tasks.max": str(copy.tasks), "topics": topic, **copy.config})
     try:

@@ -12,6 +12,7 @@ from typing import Any
 
 from confluent_kafka.admin import NewTopic
 
+from bench import formats
 from bench.cases import CASES
 from bench.connect import STRINGS, CaseError
 from bench.setting import Setting
@@ -21,7 +22,7 @@ from penstock.connectors.file_source import FileStreamSourceTask
 from penstock.pipeline.trace import trace
 from support.tasks.runs import TaskRun
 
-PATHS = ("source-string", "source-json", "sink-string", "sink-json")
+PATHS = ("source-string", "source-json", "sink-string", "sink-json", *formats.SOURCES, *formats.SINKS)
 
 STAGES = {
     "poll": ("connectors/file_source.py", "connectors/lines.py"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -13,6 +13,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from bench.connect import CaseError
+from penstock.embedded import registry
+from penstock.embedded.registry import RunningRegistry
 
 Digest = tuple[int, int]
 
@@ -26,7 +28,10 @@ class Setting:
     records: int
     seen: dict[str, tuple[str, Digest]] = field(default_factory=dict)
     """By case: who delivered first, and what."""
-    _inputs: dict[int, str] = field(default_factory=dict)
+    _inputs: dict[str, str] = field(default_factory=dict)
+    _registry: RunningRegistry | None = None
+    _resources: dict[str, Any] = field(default_factory=dict)
+    _ends: list[Callable[[], None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.admin = AdminClient({"bootstrap.servers": self.bootstrap})
@@ -35,12 +40,25 @@ class Setting:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for end in reversed(self._ends):
+            end()
         if self._inputs:
             self.delete_topics(*self._inputs.values())
         self._file.unlink(missing_ok=True)
+        if self._registry is not None:
+            registry.down(self.folder / "registry")
 
     def name(self, what: str) -> str:
         return f"bench-{what}-{uuid.uuid4().hex[:8]}"
+
+    def resource(self, name: str, make: Callable[[], Any]) -> Any:
+        """What several runs use; made once. What has to be done with it in the end it says by ``at_end``."""
+        if name not in self._resources:
+            self._resources[name] = make()
+        return self._resources[name]
+
+    def at_end(self, do: Callable[[], None]) -> None:
+        self._ends.append(do)
 
     def create_topic(self, name: str, partitions: int = 1) -> str:
         self.admin.create_topics([NewTopic(name, partitions, 1)])[name].result()
@@ -65,20 +83,38 @@ class Setting:
 
     def filled_topic(self, partitions: int) -> str:
         """The same lines in a topic; made once."""
-        if partitions not in self._inputs:
-            topic = self.create_topic(self.name(f"input-{partitions}"), partitions)
-            producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 20})
-            with self.lines().open("rb") as rows:
-                for i, row in enumerate(rows):
-                    while True:
-                        try:
-                            producer.produce(topic, row.rstrip(b"\n"), partition=i % partitions)
-                            break
-                        except BufferError:
-                            producer.poll(0.1)
-            producer.flush()
-            self._inputs[partitions] = topic
-        return self._inputs[partitions]
+        return self.input(str(partitions), lambda: self._lines_in_topic(partitions))
+
+    def input(self, what: str, make: Callable[[], str]) -> str:
+        """A topic that several cases read; made once, by a function that returns its name."""
+        if what not in self._inputs:
+            self._inputs[what] = make()
+        return self._inputs[what]
+
+    def _lines_in_topic(self, partitions: int) -> str:
+        topic = self.create_topic(self.name(f"input-{partitions}"), partitions)
+        with self.lines().open("rb") as rows:
+            self.produce(topic, (row.rstrip(b"\n") for row in rows), partitions)
+        return topic
+
+    def produce(self, topic: str, values: Iterable[bytes], partitions: int = 1) -> None:
+        """To the topic's partitions in turn; returns when all are there."""
+        producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 20})
+        for i, value in enumerate(values):
+            while True:
+                try:
+                    producer.produce(topic, value, partition=i % partitions)
+                    break
+                except BufferError:
+                    producer.poll(0.1)
+        producer.flush()
+
+    @property
+    def registry(self) -> str:
+        """The address of a schema registry, started when it is first asked for."""
+        if self._registry is None:
+            self._registry = registry.up(self.folder / "registry", 0, keep=False)
+        return self._registry.url
 
     # -- what comes out
 
