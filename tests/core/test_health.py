@@ -8,6 +8,7 @@ from penstock.core.model.actions import Answer
 from penstock.core.model.events import CaughtUp, Degraded, Submitted
 from penstock.core.model.messages import GetHealth
 from penstock.core.model.settings import HerderSettings
+from penstock.core.model.tasks import SparkDied, SparkReady
 
 READY = (200, "healthy", "Worker has completed startup and is ready to handle requests.")
 
@@ -55,6 +56,23 @@ def test_a_worker_that_has_lost_its_group():
     assert health(worker) == (500, "unhealthy", "The coordinator can't be reached.")
     worker.handle(CoordinatorFound(), 0)
     assert health(worker) == READY
+
+
+def test_an_application_of_spark_that_has_ended_is_named_if_tasks_count():
+    for counts in (True, False):
+        worker = Herder(HerderSettings(worker_id="w:1", health_of_tasks=counts))
+        for event in (
+            CaughtUp(),
+            joined(),
+            SparkReady(4),
+            SparkReady(4, queries=True),
+            SparkDied("it was killed", True),
+        ):
+            worker.handle(event, 0)
+        named = (500, "unhealthy", "Spark for queries is being started again: it was killed.")
+        assert health(worker) == (named if counts else READY)
+        worker.handle(SparkReady(4, queries=True), 0)
+        assert health(worker) == READY
 
 
 def test_a_worker_that_may_not_join_its_group():

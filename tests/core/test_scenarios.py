@@ -112,6 +112,8 @@ def run(cluster: Cluster, command: str, lines: list[str]) -> Cluster:
             cluster.fail(TaskId(name, int(task)), why)
         case "lose", [name, task, *why]:
             cluster.lose(TaskId(name, int(task)), " ".join(why))
+        case "spark-ended", [worker, query]:
+            cluster.spark_ended(worker, [TaskId(query, 0)])
         case "die", [name, task, *why]:
             cluster.lose(TaskId(name, int(task)), " ".join(why), died=True)
         case "stall", [name, task, *why]:

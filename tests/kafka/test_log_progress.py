@@ -67,3 +67,13 @@ def test_markers_of_others_are_waited_for():
     reads = ReadProgress()
     reads.begin({0: 4})
     assert reads.without_markers({0: 5}, reads.positions()) == {0: 5}
+
+
+def test_what_is_missing_is_named_with_how_far_it_is():
+    reads, told = ReadProgress(), Told()
+    reads.begin({0: 0, 1: 5})
+    assert reads.missing() == {}
+    reads.wait_for({0: 2, 1: 5}, told)
+    assert reads.missing() == {0: (0, 2)}
+    reads.passed({0: 2})
+    assert reads.missing() == {}

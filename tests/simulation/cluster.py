@@ -10,7 +10,7 @@ happens in one certain order as soon as it can (scenarios); with it, it says eac
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,8 @@ from penstock.core.model import messages as m
 from penstock.core.model.records import ConfigRecord, StatusTopicRecord, TopicStatus
 from penstock.core.model.settings import HerderSettings
 from penstock.core.model.tasks import (
+    SparkDied,
+    SparkReady,
     TaskEnded,
     TaskEvent,
     TaskFailed,
@@ -133,6 +135,15 @@ class Cluster:
     def lose(self, id: TaskId, why: str, died: bool = False) -> None:
         """What carried it went away, or its process died by itself."""
         self._ends_with(id, lambda run: TaskLost(id, run, why, died))
+
+    def spark_ended(self, name: str, queries: Iterable[TaskId]) -> None:
+        """The worker's application for queries, which starts again at once."""
+        worker, why = self.workers[name], "Spark has ended: it was killed"
+        self.post(worker, "spark", SparkDied(why, queries=True))
+        for id in queries:
+            self.lose(id, why)
+        self.post(worker, "spark", SparkReady(4, queries=True))
+        self._settle_unless_picked()
 
     def _ends_with(self, id: TaskId, last: Callable[[int], TaskEvent]) -> None:
         for worker in self.workers.values():

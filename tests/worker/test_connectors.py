@@ -58,11 +58,12 @@ class Runs:
     def __init__(self) -> None:
         self.events: list[Any] = []
         setup = ConnectorSetup(
-            new=lambda name: Blocking(),
+            new=lambda config: Blocking(),
             resolve=lambda config: {k: v.removeprefix("${env:").removesuffix("}") for k, v in config.items()},
             check=self._check,
             prepare=lambda config: None,
             task_class_name=lambda cls: cls.__name__,
+            offsets=lambda name, config: [],
         )
         self.connectors = Connectors(setup, self.events.append, stop_timeout=WAIT_S)
 

@@ -12,7 +12,7 @@ from penstock.core.herder import Herder
 from penstock.core.model import messages as m
 from penstock.core.model.actions import Action
 from penstock.core.model.records import TaskStatus
-from penstock.core.model.tasks import TaskId, TaskMetrics
+from penstock.core.model.tasks import SparkDied, SparkReady, TaskId, TaskMetrics
 from penstock.worker.monitoring.metrics import WorkerMetrics
 from penstock.worker.monitoring.prometheus import PrometheusText
 from simulation.cluster import Cluster
@@ -103,6 +103,21 @@ def test_what_the_worker_runs(cluster: MeasuredCluster) -> None:
     seen = samples(cluster)
     assert (seen("worker_connector_count"), seen("worker_task_count")) == (0, 0)
     assert seen("worker_connector_total_task_count", connector="orders") is None
+
+
+def test_the_applications_of_spark(cluster: MeasuredCluster) -> None:
+    def seen(name: str) -> list[float | None]:
+        return [samples(cluster)(name, application=application) for application in ("hosted", "queries")]
+
+    assert seen("spark_penstock_running") == [None, None]
+    cluster.tell(SparkReady(4))
+    assert seen("spark_penstock_running") == [1, None]
+    cluster.tell(SparkReady(4, queries=True))
+    cluster.tell(SparkDied("it was killed", queries=True))
+    assert seen("spark_penstock_running") == [1, 0]
+    assert seen("spark_penstock_ended_total") == [0, 1]
+    cluster.tell(SparkReady(4, queries=True))
+    assert seen("spark_penstock_running") == [1, 1]
 
 
 def test_the_states_of_connectors_and_tasks(cluster: MeasuredCluster) -> None:

@@ -13,11 +13,12 @@ import pytest
 from penstock.core.model.actions import StartTask, Validate, WriteOffsets
 from penstock.core.model.events import Completed
 from penstock.core.model.messages import OffsetChanges
-from penstock.core.model.tasks import TaskEnded, TaskId
+from penstock.core.model.tasks import TaskEnded, TaskId, TaskWaiting
 from penstock.http.access.tls import client_context
 from penstock.java import key_stores
 from penstock.pipeline.task import TaskSpec
 from penstock.worker import offsets as worker_offsets
+from penstock.worker import task_launcher
 from penstock.worker.background import Background
 from penstock.worker.specs import Specs
 from penstock.worker.task_launcher import THREADS, TaskLauncher
@@ -49,7 +50,11 @@ class Hosts:
     def reset_topics(self, id: TaskId) -> None: ...
 
 
-def test_a_config_provider_that_hangs_delays_the_tasks_of_no_other_connector(go: threading.Event) -> None:
+def test_a_config_provider_that_hangs_delays_the_tasks_of_no_other_connector(
+    go: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_launcher, "LONG_S", 0.0)
+
     class HangingSpecs(Specs):
         def outline(self, action: StartTask) -> TaskSpec:
             if action.id.connector == "hangs":
@@ -67,13 +72,18 @@ def test_a_config_provider_that_hangs_delays_the_tasks_of_no_other_connector(go:
 
     hosts, events = Hosts(), list[Any]()
     nothing: Any = None
-    launcher = TaskLauncher(hosts, HangingSpecs(nothing, nothing, nothing, nothing), nothing, events.append)
+    launcher = TaskLauncher(hosts, HangingSpecs(nothing, nothing, nothing, nothing, nothing), nothing, events.append)
     before = threading.active_count()
     for task in range(100):
         launcher.start(start("hangs", task))
-    assert threading.active_count() - before <= THREADS
+    assert threading.active_count() - before <= THREADS + 1  # and the one that reports them
     launcher.start(start("fine", 0))
     until(lambda: hosts.run_ == ["fine"], "the task of the other connector starts", 10)
+    until(lambda: len(events) == 100, "all that wait are reported", 10)
+    told = {event.id.task: event.reason for event in events if isinstance(event, TaskWaiting)}
+    assert "\tat outline(" in told[0]
+    assert told[99].startswith("The task has waited for 0 s for other tasks of the connector")
+    events.clear()
     for task in (0, 99):  # one whose preparation hangs, and one that waits for it
         launcher.stop(TaskId("hangs", task))
     assert events == [TaskEnded(TaskId("hangs", 0), 1), TaskEnded(TaskId("hangs", 99), 1)]

@@ -283,6 +283,7 @@ def _handlers(
         m.GetOffsets: offsets.read,
         m.AlterOffsets: offsets.alter,
         m.ResetOffsets: offsets.reset,
+        m.CheckSignature: inter_worker.check_signature,
         m.PutTaskConfigs: inter_worker.put_task_configs,
         m.FenceTasks: inter_worker.fence_tasks,
         m.ResetTopics: topics.reset,

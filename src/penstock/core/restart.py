@@ -163,7 +163,7 @@ class RestartRequests:
             return (yield from self._restart_one(request.name))
         yield from self.leadership.as_leader()
         config_of(self.state, request.name, "Unknown connector: {}")
-        wanted = RestartRequest(request.name, request.include_tasks, request.only_failed)
+        wanted = RestartRequest(request.name, request.include_tasks, request.only_failed, request.principal)
         plan = self.restarts.plan_for(wanted)
         shown = None if plan is None else self._planned_status(plan)
         yield from self.leadership.append(wanted)

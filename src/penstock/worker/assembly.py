@@ -19,9 +19,10 @@ from penstock.api.errors import ConfigError
 from penstock.core.config.connector import RESTART_POLICY
 from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.infos import ConfigInfos
+from penstock.core.config.secrets import restored
 from penstock.core.config.validation import WorkerRules
 from penstock.core.herder import Herder
-from penstock.core.model.messages import Elsewhere, Refused, Reply, Request
+from penstock.core.model.messages import Elsewhere, Preview, Refused, Reply, Request
 from penstock.core.model.settings import HerderSettings
 from penstock.core.topic_creation.groups import TopicCreation
 from penstock.http.access.listeners import RestSettingError
@@ -36,10 +37,14 @@ from penstock.kafka.client_settings import internal
 from penstock.kafka.clients import check_addresses, new_admin
 from penstock.kafka.fencing import fence
 from penstock.kafka.offsets.topic import ensure_own_topic
-from penstock.observe import LogLevels
+from penstock.observe import LogLevels, name_worker, redact_by
 from penstock.plugins import Plugins
+from penstock.plugins.jars import JavaSettings, java_plugins
+from penstock.preview.process import Previews
+from penstock.preview.request import PreviewRequest
 from penstock.settings import ExactlyOnceSource, WorkerSettings
 from penstock.settings.providers import ConfigTransformer
+from penstock.settings.redaction import Redaction
 from penstock.spark.hosted import HostedTasks
 from penstock.spark.settings import HostSettings
 from penstock.worker.background import Background
@@ -47,11 +52,15 @@ from penstock.worker.connectors import Connectors, ConnectorSetup
 from penstock.worker.distributed import KafkaFoundation
 from penstock.worker.local import LocalAnswers, WorkerLevels
 from penstock.worker.loop import Loop, Parts
+from penstock.worker.monitoring.audit_topic import AuditTopic
+from penstock.worker.monitoring.history import History
+from penstock.worker.monitoring.log_lines import LogLines
 from penstock.worker.monitoring.metrics import WorkerMetrics
 from penstock.worker.monitoring.prometheus import PrometheusText
 from penstock.worker.monitoring.restarts import described
 from penstock.worker.monitoring.task_health import TaskHealth
 from penstock.worker.offsets import Offsets
+from penstock.worker.permissions import WorkerPermissions
 from penstock.worker.specs import Specs, WorkerFacts
 from penstock.worker.standalone import MemoryFoundation
 from penstock.worker.task_launcher import TaskLauncher
@@ -74,9 +83,13 @@ class Worker:
         """The cause, once ``failed`` is set."""
         self.failed = threading.Event()
         check_addresses(settings.bootstrap_servers)
-        self._plugins = Plugins.discover(settings.plugin_path)
+        self._jvm, jars = java_plugins(JavaSettings.of(config, settings.plugin_path))
+        self._plugins = Plugins.discover(settings.plugin_path, jars)
         self._check_converters()
         self._providers = ConfigTransformer.of(config, self._plugins.resolve)
+        self._redaction = Redaction()
+        self._redaction.learn(config)
+        self._permissions = WorkerPermissions.of(settings, self._plugins)
         self._rules = self._worker_rules(config)
         try:
             self._server = RestServer(
@@ -86,18 +99,26 @@ class Worker:
                 metrics=lambda: self._prometheus.render(),
                 figures=lambda connector: self._health.of(connector),
                 restarts=lambda name, task: described(self._herder.restart_policy, name, task),
+                session_key=lambda: None if (key := self._herder.state.session_key) is None else key.key,
             )
         except (RestSettingError, ListenError) as error:
             raise ConfigError(str(error)) from error
         self.url = self._server.advertised_url
         self.id = self.url.split("://")[1].strip("/")
+        name_worker(self.id)
         self._herder = Herder(self._herder_settings(), self._plugins)
         self._metrics = WorkerMetrics(self._herder, self._class_name)
         self._health = TaskHealth()
+        self._previews = Previews()
+        self._log_lines = LogLines(self.id, settings.values["penstock.logs.lines"])
+        self._history = History.of(settings, lambda: self._herder.membership.is_leader)
         self._prometheus = PrometheusText(self._metrics.values)
+        audit_topic = (settings.values["penstock.audit.topic"] or "").strip()
+        self._audit = AuditTopic(config, audit_topic) if audit_topic else None
         self._loop = Loop(self._herder, self._fail)
+        redact_by(self._redaction.clean)
         self._levels = LogLevels()
-        self._hosts = HostedTasks(HostSettings.of(config, self.id), self._loop.deliver)
+        self._hosts = HostedTasks(HostSettings.of(config, self.id), self._deliver)
         self._foundation: KafkaFoundation | MemoryFoundation
         if settings.distributed:
             self._foundation = KafkaFoundation(settings, self.url, self._loop.deliver, self._fail)
@@ -107,9 +128,11 @@ class Worker:
 
     def start(self) -> None:
         """Returns as soon as REST answers; topics and Spark follow."""
+        self._log_lines.start()
         self._loop.start(self._parts)
         self._server.start()
         self._hosts.start()
+        self._history.start()
         self._foundation.open()
 
     def stop(self) -> None:
@@ -123,8 +146,14 @@ class Worker:
         for end in ends:
             end()
         self._foundation.close()
+        self._history.close()
         self._close_providers()
+        if self._audit is not None:
+            self._audit.close()
+        if self._jvm is not None:
+            self._jvm.close()
         log.info("Worker stopped")
+        self._log_lines.close()
 
     def _close_providers(self) -> None:
         """A config provider is a plugin: the worker's end does not depend on it."""
@@ -136,7 +165,7 @@ class Worker:
     @property
     def submit(self) -> Callable[[Request], Future[Reply | Elsewhere]]:
         """See ``Loop.submit``."""
-        return lambda request: self._loop.submit(request)
+        return lambda request: self._history.submit(request, self._loop.submit)
 
     # -- the parts
 
@@ -146,11 +175,14 @@ class Worker:
         exactly_once = settings.exactly_once is ExactlyOnceSource.ENABLED
         offsets = Offsets(config, self._foundation.offset_store, self._plugins, self._resolve)
         setup = ConnectorSetup(
-            new=lambda name: self._plugins.connector({"connector.class": name})(),
+            new=lambda named: self._plugins.connector(named)(),
             resolve=self._resolve,
             check=self._check_connector,
             prepare=self._prepare_connector,
             task_class_name=java_class_name,
+            offsets=lambda name, config: [
+                (partition, offset) for partition, offset, _ in offsets.for_task(name, config) if partition and offset
+            ],
         )
         facts = WorkerFacts(
             config=config,
@@ -160,7 +192,7 @@ class Worker:
             plugin_path=settings.plugin_path,
             cluster_id=self._cluster_id,
         )
-        specs = Specs(facts, self._plugins, self._resolve, offsets)
+        specs = Specs(facts, self._plugins, self._resolve, self._permissions.check, offsets)
         try:
             tls = client_context(config, key_stores)
         except RestSettingError as error:
@@ -169,7 +201,7 @@ class Worker:
         background = Background(
             threads,
             self._loop.deliver,
-            validate=lambda given: self._validate(given).message,
+            validate=self._accept,
             offsets=offsets,
             fence=self._fence,
             tls=tls,
@@ -182,10 +214,13 @@ class Worker:
             cluster_id=self._cluster_id,
             validate=self._validate,
             set_level=levels.set,
+            history=self._history,
+            log_lines=self._log_lines,
+            preview=self._preview,
         )
         return Parts(
             foundation=self._foundation,
-            connectors=Connectors(setup, self._loop.deliver, settings.task_shutdown_timeout_ms / 1000),
+            connectors=Connectors(setup, self._deliver, settings.task_shutdown_timeout_ms / 1000),
             tasks=TaskLauncher(self._hosts, specs, self._loop.submit, self._loop.deliver),
             background=background,
             local=local,
@@ -231,6 +266,8 @@ class Worker:
             converters=s.converters,
             policy=self._plugins.override_policy(s.override_policy, config),
             compile=compile_regex,
+            strict=s.values["penstock.config.strict"],
+            forbidden=self._permissions.problems,
         )
 
     def _check_converters(self) -> None:
@@ -241,14 +278,53 @@ class Worker:
                 raise ConfigError(name, converter, f"Class {converter} could not be found.")
 
     def _resolve(self, config: Mapping[str, str]) -> dict[str, str]:
-        return dict(self._providers.transform(dict(config)))
+        resolved = dict(self._providers.transform(dict(config)))
+        self._redaction.learn(resolved)
+        return resolved
+
+    def _deliver(self, event: object) -> None:
+        """An event of a connector or a task, which may repeat secrets."""
+        self._loop.deliver(self._redaction.clean_event(event))
 
     def _validate(self, config: Mapping[str, str | None]) -> ConfigInfos:
         given = dict(config)
         return self._plugins.validate(self._providers.transform(given), self._rules, given)
 
+    def _preview(self, request: Preview) -> dict[str, Any]:
+        """Only what may be created as a connector may be tried. Raises Refused, ConfigError."""
+        known = self._herder.state.connectors.get(request.name)
+        before = {} if known is None else dict(known.config)
+        if request.patch and known is None:
+            raise Refused(404, f"Connector {request.name} not found")
+        wanted = restored({**(before if request.patch else {}), **request.config}, before)
+        config = {name: value for name, value in {**wanted, "name": request.name}.items() if value is not None}
+        problems = self._validate(config).message
+        if problems is not None:
+            raise Refused(400, problems)
+        resolved = self._resolve(config)
+        self._permissions.check(self._plugins.catalog, resolved)
+        given = PreviewRequest(
+            connector=resolved,
+            worker=dict(self.settings.config),
+            plugin_path=list(self.settings.plugin_path),
+            limit=request.limit,
+            partition=request.partition,
+            offset=request.offset,
+            poll=request.poll,
+        )
+        return self._previews.run(given, self._redaction.clean)
+
+    def _accept(self, config: Mapping[str, str | None]) -> str | None:
+        """Why a connector is refused; settings without effect are logged for one that is not."""
+        infos = self._validate(config)
+        if infos.message is None:
+            for warning in infos.warnings:
+                log.warning("Connector %s: %s", config.get("name"), warning)
+        return infos.message
+
     def _check_connector(self, connector: Connector, config: Mapping[str, str]) -> None:
-        """What Java checks when a source connector starts, though it accepted the configuration."""
+        """What Java checks when a source connector starts, though it accepted the configuration; and permissions."""
+        self._permissions.check(self._plugins.catalog, config)
         if self._plugins.kind(config) == "source" and self.settings.topic_creation:
             TopicCreation.from_config(config, compile_regex)
 
@@ -275,6 +351,7 @@ class Worker:
     def _observe(self, event: object) -> None:
         self._metrics.observe(event)
         self._health.observe(event)
+        self._history.observe(event)
 
     def _fail(self, error: Exception) -> None:
         self.failure = error

@@ -18,14 +18,20 @@ def read_connector(path: Path) -> m.CreateConnector:
     Java properties. The content decides which it is; but a ``.json`` file must be JSON.
     """
     try:
-        document = _document(path, path.read_bytes())
+        return parse_connector(path, path.read_bytes())
+    except OSError as error:
+        raise ConfigError(f"The connector's file {path} cannot be read: {error.strerror}") from error
+
+
+def parse_connector(path: Path, content: bytes) -> m.CreateConnector:
+    """As ``read_connector``, of this content; the path is for messages."""
+    try:
+        document = _document(path, content)
         if isinstance(document, dict) and "config" not in document:
             if "name" not in document:
                 raise ConfigError(f"Connector configuration at '{path}' is missing the mandatory 'name' configuration")
             document = {"name": document["name"], "config": document}
         return creation(document)
-    except OSError as error:
-        raise ConfigError(f"The connector's file {path} cannot be read: {error.strerror}") from error
     except m.Refused as error:
         raise ConfigError(f"The connector's file {path} is not a connector configuration: {error}") from error
 

@@ -36,6 +36,8 @@ from penstock.settings import with_references
 log = logging.getLogger(__name__)
 
 Deliver = Callable[[Any], None]
+SourceOffsets = list[tuple[Mapping[str, Any], Mapping[str, Any]]]
+"""Pairs of source partition and source offset."""
 
 _DISALLOWED = (
     "This behaviour should be considered a bug and is disallowed. If necessary, it can be permitted by reconfiguring "
@@ -52,8 +54,8 @@ LOOK_S = 1.0
 class ConnectorSetup:
     """What a run needs besides its configuration, as functions of the worker."""
 
-    new: Callable[[str], Connector]
-    """An object of the class of this name."""
+    new: Callable[[Mapping[str, str]], Connector]
+    """An object of the class that a configuration names."""
     resolve: Callable[[Mapping[str, str]], dict[str, str]]
     """The configuration with references to config providers resolved."""
     check: Callable[[Connector, Mapping[str, str]], None]
@@ -61,6 +63,8 @@ class ConnectorSetup:
     prepare: Callable[[Mapping[str, str]], None]
     """Creates or checks the topics that it needs; an exception makes the connector fail. May block."""
     task_class_name: Callable[[type], str]
+    offsets: Callable[[str, Mapping[str, str]], SourceOffsets]
+    """The committed offsets of a source, up to the end of their topic. May block."""
 
 
 class TooManyTasks(ConnectError):
@@ -110,6 +114,9 @@ class _Run:
 
     def raise_error(self, error: BaseException) -> None:
         self.commands.put(lambda: self._fail(error))
+
+    def source_offsets(self) -> SourceOffsets:
+        return self.setup.offsets(self.name, self.setup.resolve(self.raw))
 
     # -- calls that take long
 
@@ -169,7 +176,7 @@ class _Run:
     def _instance(self) -> Connector:
         if self.connector is None:
             with self.calling("__init__"):
-                self.connector = self.setup.new(self.raw.get("connector.class", ""))
+                self.connector = self.setup.new(self.raw)
             self.connector.context = self
         return self.connector
 

@@ -9,12 +9,13 @@ from typing import Any
 
 from penstock import KAFKA_VERSION, __version__
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.core.config.catalog import PluginClass
 from penstock.core.config.infos import ConfigInfos
 from penstock.core.config.versions import VersionRange
 from penstock.core.model import messages as m
 from penstock.observe import NUMBERS, LogLevels
 from penstock.plugins import Plugins
+from penstock.worker.monitoring.history import History
+from penstock.worker.monitoring.log_lines import LogLines
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,13 @@ class LocalAnswers:
         cluster_id: Callable[[], str],
         validate: Callable[[Mapping[str, str | None]], ConfigInfos],
         set_level: Callable[[str, str], list[str]],
+        history: History,
+        log_lines: LogLines | None = None,
+        preview: Callable[[m.Preview], dict[str, Any]],
     ) -> None:
         self._threads, self._plugins, self._levels = threads, plugins, levels
         self._cluster_id, self._validate, self._set_level = cluster_id, validate, set_level
+        self._history, self._log_lines, self._preview = history, log_lines, preview
 
     def answer(self, request: m.LocalRequest, future: Future[m.Reply | m.Elsewhere]) -> None:
         self._threads.submit(self._answer, request, future)
@@ -70,15 +75,14 @@ class LocalAnswers:
             case m.ListPlugins(connectors_only):
                 return self._plugins.listing(connectors_only)
             case m.GetPluginConfig(plugin, version):
-                found = self._plugins.catalog.load(plugin)
-                if found is not None and version is not None:
-                    self._require(found, version)
-                keys = self._plugins.config(plugin)
+                _check_range(version)
+                keys = self._plugins.config(plugin, version)
                 if keys is None:
                     raise m.Refused(404, f"Unknown plugin {plugin}.")
                 return [key.to_json() for key in keys]
-            case m.ValidateConfig(plugin, config):
-                return self._validated(plugin, config)
+            case m.ValidateConfig(plugin, config, warnings):
+                infos = self._validated(plugin, config)
+                return {**infos.to_json(), **({"penstock": {"warnings": [*infos.warnings]}} if warnings else {})}
             case m.ListLoggers():
                 return self._levels.all()
             case m.GetLogger(name):
@@ -88,23 +92,29 @@ class LocalAnswers:
                 return shown
             case m.SetLogger(name, level):
                 return self._set_level(name, level)
+            case m.ListVersions() | m.GetVersion() | m.CompareVersions() | m.ListEvents():
+                return self._history.answer(request)
+            case m.Preview():
+                return self._preview(request)
+            case m.GetLogs():
+                return {"lines": [], "next": 0} if self._log_lines is None else self._log_lines.answer(request)
         raise TypeError(f"not a request about this worker alone: {request!r}")
 
-    def _require(self, found: PluginClass, version: str) -> None:
-        try:
-            VersionRange.parse(version)
-        except ConfigError:
-            raise m.Refused(400, f"Invalid version specification: {version}") from None
-        self._plugins.catalog.require(found, version)
-
-    def _validated(self, plugin: str, config: dict[str, str | None]) -> Any:
+    def _validated(self, plugin: str, config: dict[str, str | None]) -> ConfigInfos:
         """The class of the configuration must end with the name in the path, ``Connector`` at the end of either
         aside.
         """
         named = config.get("connector.class")
         if named is not None and not _stem(named).endswith(_stem(plugin)):
             raise m.Refused(400, f"Included connector type {named} does not match request type {plugin}")
-        return self._validate(config).to_json()
+        return self._validate(config)
+
+
+def _check_range(version: str | None) -> None:
+    try:
+        VersionRange.parse(version)
+    except ConfigError:
+        raise m.Refused(400, f"Invalid version specification: {version}") from None
 
 
 def _stem(name: str) -> str:

@@ -22,6 +22,7 @@ from penstock.kafka.offsets.source_connectors import SourceConnectorOffsets
 from penstock.kafka.offsets.topic import OffsetStore, own_offsets_topic
 from penstock.pipeline.task import CommittedOffsets
 from penstock.plugins import Plugins
+from penstock.spark.query.sink.progress import new_root, offset_of_root, place_of_root
 
 log = logging.getLogger(__name__)
 
@@ -106,6 +107,15 @@ class Offsets:
         await_result(lambda done: self._sources.write(config, known, done))
         return external
 
+    def _begin_epochs(self, connector: str) -> None:
+        """The offsets of a query are reset by request, and do not just disappear: it may begin again."""
+        root = [(place_of_root(connector), offset_of_root(new_root()))]
+
+        def write(done: Callable[[Any, Exception | None], None]) -> None:
+            self._store.write(connector, root, lambda error: done(None, error))
+
+        await_result(write)
+
     def _write_sink(self, plugin: SinkConnector, config: Config, offsets: OffsetChanges | None) -> bool:
         try:
             changes = None if offsets is None else parse(offsets)
@@ -114,6 +124,8 @@ class Offsets:
         if isinstance(plugin, QueryConnector):
             # It commits to a group without members, which accepts a commit after this change too.
             fence_query(self._worker, config)
+            if changes is None or None in changes.values():
+                self._begin_epochs(config["name"])
         places = (
             dict.fromkeys(await_result(lambda done: self._sinks.read(config, done))) if changes is None else changes
         )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from penstock.api.source import SourceTask
+from penstock.core.config.catalog import Catalog
 from penstock.core.model.actions import StartTask
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.plugins import Plugins
@@ -44,11 +45,14 @@ class Specs:
     plugins: Plugins
     resolve: Callable[[Mapping[str, str]], dict[str, str]]
     """Replaces references to config providers. May block."""
+    check: Callable[[Catalog, Mapping[str, str]], None]
+    """Raises ConfigError for a configuration, its references replaced, that this worker does not allow."""
     offsets: OffsetsForTasks
 
     def outline(self, start: StartTask) -> TaskSpec:
         """All but a source's offsets. Called on a thread that may block. Raises whatever must make the task FAILED."""
         connector_config = self.resolve(start.connector_config)
+        self.check(self.plugins.catalog, connector_config)
         task_class = self.plugins.connector(connector_config)().task_class()
         is_source = issubclass(task_class, SourceTask)
         topic, global_topic = self.offsets.topics(start.id.connector, connector_config) if is_source else (None, None)

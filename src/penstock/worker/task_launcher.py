@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -17,10 +18,10 @@ from typing import Protocol, TypeVar
 
 from penstock.core.model.actions import StartTask
 from penstock.core.model.messages import ConfirmTask, Elsewhere, Reply, Request
-from penstock.core.model.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId
+from penstock.core.model.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, TaskWaiting
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
-from penstock.pipeline.trace import trace
-from penstock.spark.task_run import Gate, NotConfirmedError
+from penstock.pipeline.trace import stack, trace
+from penstock.spark.run.hosted_run import Gate, NotConfirmedError
 from penstock.worker.specs import Specs
 from penstock.worker.threads import ConnectorThreads
 
@@ -28,6 +29,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+LONG_S, LOOK_S = 10.0, 1.0
+"""After so many seconds of preparation the task's status says where it is; and how often that is checked."""
 THREADS = 4
 """For the preparation of one connector's tasks: one that hangs delays no task of another connector."""
 
@@ -57,16 +60,21 @@ class TaskLauncher:
         self._threads = ConnectorThreads(THREADS)
         self._preparing: dict[TaskId, _Start] = {}
         self._lock = threading.Lock()
+        self._watched = False
 
     def start(self, action: StartTask) -> None:
         with self._lock:
             start = self._preparing[action.id] = _Start(action)
+            if not self._watched:
+                self._watched = True
+                threading.Thread(target=self._watch, name="preparations", daemon=True).start()
         self._threads.submit(action.id.connector, lambda: self._prepare(start))
 
     def _prepare(self, start: _Start) -> None:
         action = start.action
         if not self._is_wanted(start):
             return
+        start.thread = threading.get_ident()
         try:
             spec = self._specs.outline(action)
         except BaseException as error:
@@ -89,6 +97,20 @@ class TaskLauncher:
         if start.paused is not None and start.paused != spec.paused:
             (self._hosts.pause if start.paused else self._hosts.resume)(action.id)
 
+    def _watch(self) -> None:
+        """Reports preparations that take long; returns when there is none."""
+        while True:
+            time.sleep(LOOK_S)
+            with self._lock:
+                if not self._preparing:
+                    self._watched = False
+                    return
+                since = time.monotonic() - LONG_S
+                late = [each for each in self._preparing.values() if not each.reported and each.begun <= since]
+            for start in late:
+                start.reported = True
+                self._deliver(TaskWaiting(start.action.id, start.action.run, start.described()))
+
     def in_background(self, spec: TaskSpec, call: Callable[[], T]) -> Future[T]:
         """On a thread of the connector."""
         return self._threads.submit(spec.connector, call)
@@ -100,7 +122,11 @@ class TaskLauncher:
             raise NotConfirmedError(reply.body["message"] if isinstance(reply, Reply) else "another worker leads")
 
     def committed(self, spec: TaskSpec) -> CommittedOffsets:
-        return self._specs.committed(spec)
+        """Blocks. Raises NotConfirmedError if the brokers do not answer: the task is tried again."""
+        try:
+            return self._specs.committed(spec)
+        except TimeoutError as error:
+            raise NotConfirmedError(str(error)) from error
 
     def _is_wanted(self, start: _Start) -> bool:
         with self._lock:
@@ -142,7 +168,7 @@ class TaskLauncher:
 
 @dataclass(frozen=True, slots=True)
 class _Gate:
-    """``spark.task_run.Gate`` of one run."""
+    """``spark.run.hosted_run.Gate`` of one run."""
 
     launcher: TaskLauncher
     spec: TaskSpec
@@ -155,7 +181,8 @@ class _Gate:
 
     def _admit(self) -> TaskSpec:
         self.launcher.confirm(self.spec)
-        if self.spec.is_source and not self.spec.exactly_once:
+        # Among those of a sink's query is what a request to reset its offsets has left.
+        if (self.spec.is_source and not self.spec.exactly_once) or is_query_of_sink(self.spec):
             return replace(self.spec, offsets=self.launcher.committed(self.spec))
         return self.spec
 
@@ -164,10 +191,24 @@ class _Gate:
         return self.launcher.committed(self.spec)
 
 
+def is_query_of_sink(spec: TaskSpec) -> bool:
+    return spec.kind == "query" and not spec.is_source
+
+
 class _Start:
     """A start under way, and what was requested of the task meanwhile."""
 
     def __init__(self, action: StartTask) -> None:
         self.action = action
+        self.begun = time.monotonic()
+        self.thread: int | None = None
+        """The thread that prepares it, once one does."""
+        self.reported = False
         self.paused: bool | None = None
         self.topics_reset = False
+
+    def described(self) -> str:
+        """Where its preparation is."""
+        if self.thread is None:
+            return f"The task has waited for {LONG_S:.0f} s for other tasks of the connector that are being prepared"
+        return f"The task's configuration has not been resolved for {LONG_S:.0f} s. It is at\n{stack(self.thread)}"

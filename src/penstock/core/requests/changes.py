@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.core.config.secrets import restored
 from penstock.core.group.leadership import Leadership
 from penstock.core.model import actions
 from penstock.core.model import messages as m
@@ -34,20 +35,27 @@ class Changes:
 
     def put_config(self, request: m.PutConfig) -> Flow:
         """200, or 201 for a new connector."""
-        return (yield from self._put(m.CreateConnector(request.name, request.config), replace=True))
+        return (
+            yield from self._put(
+                m.CreateConnector(request.name, request.config, principal=request.principal), replace=True
+            )
+        )
 
     def patch_config(self, request: m.PatchConfig) -> Flow:
         yield from self.leadership.as_leader()
         config: dict[str, str | None] = {**config_of(self.state, request.name), **request.patch}
         kept: dict[str, str | None] = {key: value for key, value in config.items() if value is not None}
-        return (yield from self._put(m.CreateConnector(request.name, kept), replace=True))
+        created = m.CreateConnector(request.name, kept, principal=request.principal)
+        return (yield from self._put(created, replace=True))
 
     def _put(self, request: m.CreateConnector, replace: bool) -> Flow:
         name = request.name
-        problems = yield actions.Validate(request.config)
+        known = self.state.connectors.get(name)
+        config = restored(request.config, {} if known is None or not replace else known.config)
+        problems = yield actions.Validate(config)
         if problems is not None:
             raise m.Refused(400, problems)
-        checked = {key: value for key, value in request.config.items() if value is not None}
+        checked = {key: value for key, value in config.items() if value is not None}
 
         def write() -> Flow:
             exists = name in self.state.connectors
@@ -56,9 +64,10 @@ class Changes:
             if request.initial_offsets is not None:
                 yield actions.WriteOffsets(name, checked, request.initial_offsets)
             state = request.initial_state
-            records: list[ConfigTopicRecord] = [] if state is None else [TargetState(name, state)]
+            who = request.principal
+            records: list[ConfigTopicRecord] = [] if state is None else [TargetState(name, state, who)]
             shown = self.reads.info(name, checked)  # with the tasks that it had before
-            yield from self.leadership.append(*records, ConnectorConfig(name, checked))
+            yield from self.leadership.append(*records, ConnectorConfig(name, checked, who))
             return m.Reply(200 if exists else 201, shown)
 
         reply = yield from self.leadership.one_by_one(write)
@@ -95,7 +104,8 @@ class Changes:
 
         def write() -> Flow:
             config_of(self.state, request.name)
-            yield from self.leadership.append(ConnectorConfig(request.name, None), TargetState(request.name, None))
+            deleted = ConnectorConfig(request.name, None, request.principal)
+            yield from self.leadership.append(deleted, TargetState(request.name, None))
             self.cleanup.clear_connector(request.name)
             return m.Reply(204)
 
@@ -104,7 +114,8 @@ class Changes:
     def set_target_state(self, request: m.SetTargetState) -> Flow:
         """Pause and resume: any worker may write these."""
         config_of(self.state, request.name, "Unknown connector {}")
-        yield actions.AppendConfig((TargetState(request.name, request.state),), as_leader=False)
+        state = TargetState(request.name, request.state, request.principal)
+        yield actions.AppendConfig((state,), as_leader=False)
         return m.Reply(202)
 
     def stop(self, request: m.StopConnector) -> Flow:
@@ -113,7 +124,8 @@ class Changes:
 
         def write() -> Flow:
             config_of(self.state, request.name, "Unknown connector {}")
-            yield from self.leadership.append(TasksCommit(request.name, 0), TargetState(request.name, STOPPED))
+            stopped = TargetState(request.name, STOPPED, request.principal)
+            yield from self.leadership.append(TasksCommit(request.name, 0), stopped)
             return m.Reply(204)
 
         return (yield from self.leadership.one_by_one(write))

@@ -13,6 +13,8 @@ from penstock.core.reconfiguration import Reconfigurations
 from penstock.core.requests.reads import config_of
 from penstock.core.session_keys import SessionKeys
 
+TASK_CONFIGS = "externally setting task configurations"
+
 
 @dataclass(slots=True)
 class InterWorkerRequests:
@@ -22,9 +24,15 @@ class InterWorkerRequests:
     reconfigurations: Reconfigurations
     zombies: ZombieFencing
 
+    def check_signature(self, request: m.CheckSignature) -> Flow:
+        """204. Any worker answers, not the leader alone: it has the same key."""
+        self.keys.check_request(request.signature, TASK_CONFIGS)
+        yield from ()
+        return m.Reply(204)
+
     def put_task_configs(self, request: m.PutTaskConfigs) -> Flow:
         """From a worker whose connector has made new task configurations."""
-        self.keys.check_request(request.signature, "externally setting task configurations")
+        self.keys.check_request(request.signature, TASK_CONFIGS)
 
         def write() -> Flow:
             config_of(self.state, request.name)

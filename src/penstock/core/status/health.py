@@ -8,6 +8,7 @@ from penstock.core.group.leadership import Leadership
 from penstock.core.group.membership import CoordinatorFound, CoordinatorUnknown, Failed, Joined
 from penstock.core.model import messages as m
 from penstock.core.model.events import Degraded
+from penstock.core.model.tasks import SparkDied, SparkReady
 from penstock.core.work import Phase, Work
 
 GROUP = "group"
@@ -19,6 +20,8 @@ class WorkerHealth:
     work: Work
     reasons: dict[str, str] = field(default_factory=dict)
     """Sentences, by what is degraded. The worker recovers from all of them without anybody's action here."""
+    sparks: dict[bool, str] = field(default_factory=dict)
+    """Why Spark's application for queries (True) or hosted tasks is being started again."""
 
     def follow(self, event: object) -> None:
         """Called with every event."""
@@ -27,6 +30,10 @@ class WorkerHealth:
                 self.reasons[what] = reason
             case Degraded(what):
                 self.reasons.pop(what, None)
+            case SparkDied(reason, queries):
+                self.sparks[queries] = reason
+            case SparkReady(queries=queries):
+                self.sparks.pop(queries, None)
             case CoordinatorUnknown(reason) | Failed(reason):
                 self.reasons[GROUP] = f"{reason}."
             case CoordinatorFound() | Joined():
@@ -46,7 +53,9 @@ class WorkerHealth:
         return m.Reply(503, {"status": "starting", "message": message})
 
     def _tasks(self) -> str | None:
-        """Which connectors and tasks of this worker are failed or stalled, if ``penstock.health.tasks`` asks for it."""
+        """Which connectors and tasks of this worker are failed or stalled, and which of its Spark applications have
+        ended, if ``penstock.health.tasks`` asks for it.
+        """
         if not self.leadership.settings.health_of_tasks:
             return None
         work = self.work
@@ -54,4 +63,7 @@ class WorkerHealth:
         failed = [f"task {t.id}" for t in work.tasks.values() if t.phase is Phase.FAILED]
         stalled = [f"task {t.id}" for t in work.tasks.values() if t.stalled and t.phase is not Phase.FAILED]
         groups = (("Failed", sorted(connectors) + sorted(failed)), ("Stalled", sorted(stalled)))
-        return " ".join(f"{what}: {', '.join(names)}." for what, names in groups if names) or None
+        found = [f"{what}: {', '.join(names)}." for what, names in groups if names]
+        for queries, reason in sorted(self.sparks.items()):
+            found.append(f"Spark for {'queries' if queries else 'hosted tasks'} is being started again: {reason}.")
+        return " ".join(found) or None

@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from penstock.api.config import ConfigType, parse_type
 from penstock.api.errors import ConfigError
@@ -20,8 +19,16 @@ DEFAULT = "default"
 BROKER_DEFAULT = -1
 
 Props = Mapping[str, str | None]
+
+
+class Matcher(Protocol):
+    """A compiled regular expression. Raises ValueError if a match takes too long."""
+
+    def fullmatch(self, text: str, /) -> object: ...
+
+
 # Compiles a regular expression of Java's dialect; raises ConfigError (or ValueError) with Java's description.
-Compile = Callable[[str], re.Pattern[str]]
+Compile = Callable[[str], Matcher]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +47,8 @@ class Rule:
     """Settings for the topics that match: some ``include`` matches the whole name, and no ``exclude`` does."""
 
     name: str
-    include: tuple[re.Pattern[str], ...]
-    exclude: tuple[re.Pattern[str], ...]
+    include: tuple[Matcher, ...]
+    exclude: tuple[Matcher, ...]
     partitions: int
     replication_factor: int
     configs: Mapping[str, str]
@@ -50,7 +57,7 @@ class Rule:
         return _any_match(self.include, topic) and not _any_match(self.exclude, topic)
 
 
-def _any_match(patterns: tuple[re.Pattern[str], ...], topic: str) -> bool:
+def _any_match(patterns: tuple[Matcher, ...], topic: str) -> bool:
     return any(pattern.fullmatch(topic) for pattern in patterns)
 
 

@@ -20,7 +20,7 @@ from penstock.api.errors import ConnectError
 from penstock.kafka.admin import code_of, sentence
 from penstock.kafka.clients import SILENT, init_transactions, new_producer
 from penstock.kafka.log.progress import OnDone
-from penstock.kafka.log.writer import LogClosedError, OnWritten, Pair
+from penstock.kafka.log.writer import LogClosedError, OnWritten, Pair, headers_of
 from penstock.kafka.security.authorization import missing_right
 from penstock.kafka.security.settings import Security
 
@@ -114,8 +114,8 @@ class PrivilegedWriter:
                 ends[message.partition()] = message.offset() + 1
 
         producer.begin_transaction()
-        for key, value in records:
-            producer.produce(self.topic, value, key, on_delivery=delivered)
+        for key, value, *headers in records:
+            producer.produce(self.topic, value, key, on_delivery=delivered, headers=headers_of(headers))
         producer.flush(_TIMEOUT)
         producer.commit_transaction(_TIMEOUT)
 

@@ -70,6 +70,12 @@ class ReadProgress:
         """Whether there are waits."""
         return bool(self._waits)
 
+    def missing(self) -> dict[int, tuple[int, int]]:
+        """The partitions that are waited for, each with the position reached and the end."""
+        with self._lock:
+            ends = [item for wait in self._waits for item in wait.ends.items()]
+            return {p: (at, end) for p, end in sorted(ends) if (at := self._positions.get(p, 0)) < end}
+
     def mark(self, ends: Ends) -> None:
         """A transaction of this worker ended with these records, so that a marker follows each."""
         with self._lock:

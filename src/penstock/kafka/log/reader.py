@@ -25,8 +25,11 @@ log = logging.getLogger(__name__)
 
 _BATCH = 1000
 _IDLE_POLL = 0.3
-_PATIENCE = 5.0
-"""How many seconds a caller may wait for records while none come."""
+_PATIENCE, _MOST_PATIENCE = 5.0, 60.0
+"""How many seconds a caller may wait for records while none come: at first, and after consumers were replaced for that.
+
+Replaced sooner than it has found its brokers, on a machine under load, no consumer would deliver anything.
+"""
 _GONE = (BrokerError.UNKNOWN_TOPIC_OR_PART, BrokerError._UNKNOWN_TOPIC)
 
 
@@ -43,6 +46,7 @@ class ConsumedMessage(Protocol):
     def key(self) -> bytes | None: ...
     def value(self) -> bytes | None: ...
     def timestamp(self) -> tuple[int, int]: ...
+    def headers(self) -> list[tuple[str, bytes | None]] | None: ...
 
 
 class LogRecord(NamedTuple):
@@ -52,6 +56,7 @@ class LogRecord(NamedTuple):
     value: bytes | None
     timestamp_ms: int | None = None
     """None if the broker has none."""
+    headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +84,7 @@ class LogReader:
     ) -> None:
         self._topic, self._clients, self._reads = topic, clients, reads
         self._on_records, self._outage = on_records, outage
-        self._moved = time.monotonic()
+        self._moved, self._patience = time.monotonic(), _PATIENCE
         self._consumer = self._new_consumer()
 
     def turn(self) -> bool:
@@ -89,15 +94,22 @@ class LogReader:
             return self._deliver(cast("list[ConsumedMessage]", [first, *self._consumer.consume(_BATCH, 0)]))
         if not self._reads.waited_for or self._outage.present:
             self._moved = time.monotonic()
-        elif time.monotonic() - self._moved > _PATIENCE:
-            log.info("The consumer of topic `%s` delivers nothing; replacing it by a new one", self._topic)
-            self._consumer.close()
-            self._consumer = self._new_consumer()
-            self._moved = time.monotonic()
+        elif time.monotonic() - self._moved > self._patience:
+            self._replace_consumer()
         return True
 
     def close(self) -> None:
         self._consumer.close()
+
+    def _replace_consumer(self) -> None:
+        missing = ", ".join(f"{p} at {at}, waited for {end}" for p, (at, end) in self._reads.missing().items())
+        log.info(
+            "The consumer of topic `%s` delivers nothing for %.0f s; replacing it by a new one (partitions: %s)",
+            *(self._topic, self._patience, missing),
+        )
+        self._consumer.close()
+        self._consumer = self._new_consumer()
+        self._moved, self._patience = time.monotonic(), min(2 * self._patience, _MOST_PATIENCE)
 
     def _new_consumer(self) -> Consumer:
         native: dict[str, Any] = {
@@ -125,7 +137,8 @@ class LogReader:
                 partition, offset = message.partition(), message.offset()
                 kind, timestamp = message.timestamp()
                 time_ms = None if kind == TIMESTAMP_NOT_AVAILABLE else timestamp
-                records.append(LogRecord(partition, offset, message.key(), message.value(), time_ms))
+                headers = tuple(message.headers() or ())
+                records.append(LogRecord(partition, offset, message.key(), message.value(), time_ms, headers))
                 positions[partition] = offset + 1
             elif error.code() == BrokerError._PARTITION_EOF:
                 positions[message.partition()] = message.offset()
@@ -137,6 +150,8 @@ class LogReader:
             self._on_records(records)
         if positions:
             self._moved = time.monotonic()
+            if records:
+                self._patience = _PATIENCE
             self._outage.end()
             self._reads.passed(positions)
         return there

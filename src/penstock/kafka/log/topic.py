@@ -26,6 +26,8 @@ class LogTopic:
     """The worker's setting that names the topic, for error messages."""
     purpose: str
     single_partition: bool = False
+    compacted: bool = True
+    """Whether it must be compacted and nothing else."""
 
     @property
     def name(self) -> str:
@@ -38,7 +40,7 @@ class LogTopic:
         if it makes sense to ask again, else ConnectError.
         """
         made = create_topic(admin, self.spec, _TIMEOUT)
-        if made is not Creation.NEW:
+        if made is not Creation.NEW and self.compacted:
             verify_only_compact(admin, self.name, self.setting, self.purpose, _TIMEOUT)
         try:
             count = partition_counts(admin, [self.name], _TIMEOUT).get(self.name, 0)

@@ -18,8 +18,9 @@ from penstock.kafka.log.progress import Ends
 from penstock.kafka.security.authorization import missing_right
 from penstock.kafka.security.settings import Security
 
-Pair = tuple[bytes, bytes | None]
-"""A key and a value; None is a tombstone."""
+Headers = list[tuple[str, str | bytes | None]]
+Pair = tuple[bytes, bytes | None] | tuple[bytes, bytes | None, Headers]
+"""A key and a value, of which None is a tombstone; and headers, if there are any."""
 
 OnWritten = Callable[[Ends, Exception | None], None]
 """Called once, on a thread of the writer, with the offsets after the records in their partitions, or an error."""
@@ -110,10 +111,10 @@ class LogWriter:
 
         if not records:
             on_written({}, None)
-        for key, value in records:
+        for key, value, *headers in records:
             while True:
                 try:
-                    producer.produce(self._topic, value, key, on_delivery=delivered)
+                    producer.produce(self._topic, value, key, on_delivery=delivered, headers=headers_of(headers))
                     break
                 except BufferError:
                     self._closing.wait(0.01)
@@ -128,3 +129,7 @@ class LogWriter:
         while not self._closing.is_set():
             self._producer.poll(_IDLE_POLL)
         self._producer.flush(_FLUSH)
+
+
+def headers_of(given: Sequence[Any]) -> Headers | None:
+    return given[0] if given else None

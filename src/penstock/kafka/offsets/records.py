@@ -53,8 +53,10 @@ def decode_key(key: bytes | None) -> OffsetKey | None:
         log.warning("Ignoring offset partition key with unknown serialization. Expected json. %s: %r", e, key[:200])
         return None
     match document:
-        case [str(connector), dict(partition)]:
+        case [str(connector), dict(partition)] if _has_canonical(partition):
             return OffsetKey(connector, partition)
+        case [str(), dict()]:
+            problem = "depth of the second element in the partition key list"
         case [str(), None]:
             return None
         case list() if len(document) != 2:
@@ -87,6 +89,16 @@ def decode_value(value: bytes | None) -> dict[str, Any] | None:
 def canonical(partition: Mapping[str, Any]) -> bytes:
     """The same bytes for the same source partition, whatever the order of its members."""
     return orjson.dumps(partition, default=_base64, option=orjson.OPT_SORT_KEYS)
+
+
+def _has_canonical(partition: Mapping[str, Any]) -> bool:
+    """Nothing that a worker writes is nested, but others can write to the topic."""
+    if not any(isinstance(value, dict | list) for value in partition.values()):
+        return True
+    try:
+        return bool(canonical(partition))
+    except TypeError:
+        return False
 
 
 def _base64(value: object) -> str:

@@ -21,6 +21,7 @@ from penstock.core.herder import Herder
 from penstock.core.model.events import ConnectorEvent, ConnectorFailed, ConnectorRunning
 from penstock.core.model.tasks import TaskEvent, TaskFailed, TaskId, TaskLost, TaskMetrics, TaskPaused, TaskRunning
 from penstock.worker.monitoring import restarts
+from penstock.worker.monitoring.sparks import SparkApplications
 
 PROTOCOLS = ("EAGER", "COMPATIBLE", "SESSIONED")
 STATES = ("running", "paused", "failed", "unassigned", "destroyed", "restarting")
@@ -117,11 +118,13 @@ class WorkerMetrics:
         self._herder, self._class_name, self._clock = herder, class_name, clock
         self._runs: dict[str | TaskId, Run] = {}
         self._connectors, self._tasks, self._rebalances = Startups(), Startups(), Rebalances()
+        self._sparks = SparkApplications()
 
     # -- events
 
     def observe(self, event: object) -> None:
         now = self._clock()
+        self._sparks.observe(event)
         if self._rebalances.awaited is not None and self._herder.membership.assignment is self._rebalances.awaited:
             self._rebalances.end(now)
         match event:
@@ -191,6 +194,8 @@ class WorkerMetrics:
         numbers = [("connector-count", len(connectors)), ("task-count", len(tasks))]
         for name, value in (*numbers, *self._connectors.values("connector"), *self._tasks.values("task")):
             yield Value("connect-worker-metrics", name, (), value)
+        for application, name, value in self._sparks.values():
+            yield Value("connect-spark-metrics", name, (("application", application),), value)
 
     def _rebalancing(self, now: float) -> Iterator[Value]:
         r = self._rebalances
