@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import Any
 
 import pytest
@@ -201,3 +202,16 @@ def test_failures_are_logged_with_javas_words(
 ) -> None:
     Handling({**TOLERATE, **config}).handler.run([NUMBERS], consumed("x"))
     assert [r.getMessage() for r in caplog.records if r.levelno == logging.ERROR] == expected
+
+
+def test_what_must_not_wait_is_done_while_a_record_waits() -> None:
+    def fail(batch: Batch) -> Batch:
+        raise RetriableError("again")
+
+    handling = Handling({"errors.retry.timeout": "900", **TOLERATE})
+    done: list[int] = []
+    handling.handler._wait = lambda seconds: time.sleep(seconds)  # type: ignore[assignment, func-returns-value]
+    handling.handler.meanwhile = lambda: done.append(1)
+    assert len(handling.handler.run([Step(Stage.VALUE_CONVERTER, "x.Fails", fail)], consumed("1"))) == 0
+    # Once for each of the pauses of 0.3 and 0.6 seconds, the second of which has a second turn.
+    assert len(done) >= 3

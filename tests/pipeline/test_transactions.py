@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from faults.broker import FaultyBroker
 from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
 from penstock.embedded import Broker
+from penstock.pipeline.task import FencedError
 from support.kafka.client import Kafka
 from support.tasks.runs import TaskRun, eventually, new_name
 
@@ -229,7 +233,7 @@ def end_of(kafka: Kafka, topic: str) -> int:
         consumer.close()
 
 
-def test_a_transaction_that_takes_too_long_fails_the_task_with_advice(strict: Kafka) -> None:
+def test_a_transaction_that_takes_too_long_loses_the_task_with_advice(strict: Kafka) -> None:
     """What it wrote is aborted by the broker, which takes a place in the log."""
     topic, offsets_topic = strict.create_topic(), strict.create_topic()
 
@@ -241,6 +245,33 @@ def test_a_transaction_that_takes_too_long_fails_the_task_with_advice(strict: Ka
     slow = run(stepping(records(topic, "a"), late), strict, offsets_topic, config)
     eventually(lambda: slow.error, 90)
     trace = slow.failure()
+    assert isinstance(slow.error, FencedError)
     assert "was unable to finish writing records to Kafka before its producer transaction expired" in trace
     assert "increase its transaction.timeout.ms" in trace
     assert (strict.values(topic), strict.values(offsets_topic)) == ([], [])
+
+
+def test_brokers_that_are_away_for_longer_than_a_transaction_lose_the_task_and_not_a_record(tmp_path: Path) -> None:
+    """Java's producer would wait for them, and be fenced when they are back."""
+    seconds = 6
+    config = {"producer.override.transaction.timeout.ms": f"{seconds * 1000}"}
+    with FaultyBroker(tmp_path) as broker:
+        kafka = Kafka(broker.bootstrap)
+        topic, offsets_topic = kafka.create_topic(), kafka.create_topic()
+        once = {"exactly_once": True, "offsets_topic": offsets_topic, "group_id": new_name("g")}
+
+        def later(task: Steps) -> list[SourceRecord]:
+            eventually(lambda: kafka.values(offsets_topic) == [b'{"o":1}'])
+            broker.proxy.cut(3 * seconds)
+            return records(topic, "b", start=1)
+
+        away = TaskRun(stepping(records(topic, "a"), later), broker.proxied, config, **once)
+        eventually(lambda: away.error, 90)
+        away.join()
+        assert isinstance(away.error, FencedError), away.failure()
+        time.sleep(2 * seconds)
+        again = {**once, "run": 2}
+        connector = away.connector
+        with TaskRun(stepping(records(topic, "b", start=1)), broker.proxied, config, connector=connector, **again):
+            eventually(lambda: kafka.values(topic) == [b"a", b"b"], 60)
+        assert kafka.values(offsets_topic) == [b'{"o":1}', b'{"o":2}']

@@ -71,7 +71,7 @@ class DeadLetterQueue:
 
     def __call__(self, failure: Failure) -> None:
         self._metrics.add("deadletterqueue-produce-requests")
-        record = self._original(failure.record)
+        record = self._original(failure.record) if failure.original is None else failure.original
         headers = [(header[0], header[-1]) for header in record.headers[0]]
         if self._context:
             headers += self.context_headers(failure)

@@ -25,6 +25,7 @@ from penstock.pipeline.metrics import Metrics
 log = logging.getLogger(__name__)
 
 RETRY_DELAY_MIN = 0.3
+MEANWHILE_SECONDS = 0.5
 
 
 class Stage(enum.Enum):
@@ -61,6 +62,8 @@ class Failure:
     error: BaseException
     record: Batch
     alias: str | None = None
+    original: Batch | None = None
+    """The record as it was read, in bytes, if the reporter of the failure has it; one row."""
 
     def place(self) -> str:
         """Where it happened, for traces and logs."""
@@ -126,6 +129,8 @@ class ErrorHandler:
     ) -> None:
         self.settings, self.metrics = settings, metrics
         self._wait, self._reporters = wait, reporters
+        self.meanwhile: Callable[[], None] | None = None
+        """Called again and again while a record waits for its next attempt: what must not wait with it."""
 
     def run(self, steps: list[Step], batch: Batch) -> Batch:
         """The batch after all steps, without the records that were dropped or skipped.
@@ -193,9 +198,20 @@ class ErrorHandler:
         delay = RETRY_DELAY_MIN * 2.0 ** min(attempt - 1, 30)
         if delay > self.settings.retry_delay_max:
             delay = random.uniform(0, self.settings.retry_delay_max)
-        if self._wait(min(delay, left)):
+        if self._pause(min(delay, left)):
             raise StoppedError("The task was stopped while an operation on a record was to be tried again") from error
         return True
+
+    def _pause(self, seconds: float) -> bool:
+        """Whether the task is stopped meanwhile."""
+        if self.meanwhile is None:
+            return self._wait(seconds)
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self.meanwhile()
+            if self._wait(min(left, MEANWHILE_SECONDS)):
+                return True
+        return False
 
     def failed(self, failure: Failure) -> None:
         """An operation outside of the steps failed for this record; raises as ``run`` does unless it is tolerated."""

@@ -2,7 +2,7 @@
 
 The first line is Java's (``<class>: <message>``), the causes follow directly, root last, so that they are all at the
 top; then the notes that the pipeline added (stage, transform, topic, partition, offset), then the Python frames,
-innermost first.
+innermost first. The error of a Java plugin is shown as Java prints it, after what was raised here.
 """
 
 from __future__ import annotations
@@ -18,12 +18,25 @@ _FRAMES = 60
 def trace(error: BaseException) -> str:
     """The whole text for an error and its causes; lines are separated by line feeds."""
     chain = causes(error)
+    java = next((i for i, e in enumerate(chain) if hasattr(e, "java_trace")), len(chain))
+    if java < len(chain):
+        return _with_java(chain[:java], chain[java])
     lines = [("Caused by: " if i else "") + headline(e) for i, e in enumerate(chain)]
     for e in chain:
         lines += [f"\t{note}" for note in getattr(e, "__notes__", ())]
     frames = [line for e in reversed(chain) for line in _frames(e)]
     lines += list(dict.fromkeys(frames))[:_FRAMES]
     return "\n".join(lines) + "\n"
+
+
+def _with_java(chain: list[BaseException], error: BaseException) -> str:
+    """What was raised here, then the error of a Java plugin as Java prints it."""
+    lines = []
+    for i, e in enumerate(chain):
+        lines += [("Caused by: " if i else "") + headline(e), *(f"\t{note}" for note in getattr(e, "__notes__", ()))]
+        lines += _frames(e)[:_FRAMES]
+    trace: str = error.java_trace  # type: ignore[attr-defined]
+    return "\n".join(lines) + ("\nCaused by: " if lines else "") + trace.replace("\r\n", "\n").rstrip("\n") + "\n"
 
 
 def headline(error: BaseException) -> str:

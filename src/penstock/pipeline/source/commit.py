@@ -51,6 +51,9 @@ class CommitPolicy(Protocol):
     def tick(self, now: float) -> float:
         """Called often; the result is after how many seconds it must be called again."""
 
+    def meanwhile(self, now: float) -> None:
+        """Called while a polled record waits for its next attempt: commit what was sent before."""
+
     def pause(self) -> None:
         """Called before a pause: commit everything."""
 
@@ -136,6 +139,9 @@ class AtLeastOnce:
             self._sender.check()
             self._next = time.monotonic() + self._timing.interval
         return self._next - now
+
+    def meanwhile(self, now: float) -> None:
+        self.tick(now)
 
     def pause(self) -> None:
         self._commit()

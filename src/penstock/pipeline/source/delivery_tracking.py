@@ -6,7 +6,7 @@ The producer calls back for each record then, which notes the record's row; the 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import repeat
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import confluent_kafka as ck
 
 from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.columns import SelectedRows
 from penstock.api.source import SourceTask
 from penstock.pipeline.source.ledger import Submitted
 from penstock.pipeline.source.sender import Delivered, Sender
@@ -30,6 +31,8 @@ def tracked(batch: Batch) -> Batch:
     """The same batch, with a source offset object for each record alone, which identifies it after transforms."""
     origin = batch.origin
     assert isinstance(origin, SourceOrigin)
+    if isinstance(origin.offsets, SelectedRows):
+        return batch
     offsets = list(origin.offsets)
     if len(set(map(id, offsets))) < len(offsets):
         offsets = list(map(dict, offsets))
@@ -86,7 +89,11 @@ class TrackedBatch(Submitted):
             offsets: list[Any] = list(map(ck.Message.offset, messages))
             if None in offsets:  # with acks=0 nobody knows them
                 offsets = [-1 if offset is None else offset for offset in offsets]
-            _notify(task, self._select(rows), topics, places, offsets)
+            if (commit_records_at := getattr(task, "commit_records_at", None)) is not None:
+                times = [time for _, time in map(ck.Message.timestamp, messages)]
+                _logged(partial(commit_records_at, self._select(rows), topics, places, offsets, times))
+            else:
+                _notify(task, self._select(rows), topics, places, offsets)
 
     def _select(self, rows: list[int]) -> Batch:
         return self.batch if rows == list(range(len(self.batch))) else self.batch.select(rows)
@@ -98,6 +105,9 @@ def _rows(before: Batch, ready: Batch) -> list[int]:
         return list(range(len(before)))
     assert isinstance(before.origin, SourceOrigin)
     assert isinstance(ready.origin, SourceOrigin)
+    if isinstance(before.origin.offsets, SelectedRows) and isinstance(ready.origin.offsets, SelectedRows):
+        places = {row: i for i, row in enumerate(before.origin.offsets.rows)}
+        return [places[row] for row in ready.origin.offsets.rows]
     by_offset = {id(offset): row for row, offset in enumerate(before.origin.offsets)}
     return [by_offset[id(offset)] for offset in ready.origin.offsets]
 
@@ -106,13 +116,17 @@ def _notify(
     task: SourceTask, batch: Batch, topics: Sequence[str], partitions: Sequence[int], offsets: Sequence[int]
 ) -> None:
     if type(task).commit_records is not SourceTask.commit_records:
-        try:
-            task.commit_records(batch, topics, partitions, offsets)
-        except Exception:
-            log.exception("Exception thrown while calling task.commit_records()")
+        _logged(partial(task.commit_records, batch, topics, partitions, offsets))
         return
     for record, topic, number, offset in zip(batch.rows(), topics, partitions, offsets, strict=True):
         try:
             task.commit_record(record, topic, number, offset)  # type: ignore[arg-type]
         except Exception:
             log.exception("Exception thrown while calling task.commit_record()")
+
+
+def _logged(commit_records: Callable[[], None]) -> None:
+    try:
+        commit_records()
+    except Exception:
+        log.exception("Exception thrown while calling task.commit_records()")

@@ -73,8 +73,8 @@ class SourceLoop:
 
     def run(self) -> None:
         control, metrics = self.runtime.control, self.runtime.metrics
-        while not control.stopping:
-            if control.pausing:
+        while not control.stopping or self._polled():
+            if control.pausing and not self._polled():
                 self._pause()
                 continue
             started = time.monotonic()
@@ -99,6 +99,17 @@ class SourceLoop:
                     then()
             with control.calls.entered("commit"):
                 self.commit.sent()
+
+    def _polled(self) -> bool:
+        """Whether the task has polled ahead: those records are sent before a pause or a stop."""
+        return not self.runtime.control.aborted and getattr(self.task, "polled", False)
+
+    def meanwhile(self) -> None:
+        """Called while a record waits for its next attempt: what was sent before is committed meanwhile."""
+        now = time.monotonic()
+        self.runtime.metrics.tick(now)
+        with self.runtime.control.calls.entered("commit"):
+            self.commit.meanwhile(now)
 
     def _poll(self) -> Sequence[SourceRecord] | Batch | None:
         try:

@@ -17,6 +17,7 @@ from penstock.api.errors import ConnectError
 from penstock.api.source import SourceTask, TransactionContext
 from penstock.core.model.tasks import TaskId
 from penstock.core.topic_creation.groups import TopicCreation, uses_topic_creation
+from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import connector_admin, connector_producer, internal, transactional_producer
 from penstock.kafka.clients import admin_like, make_admin, new_producer, producer_config
@@ -65,6 +66,7 @@ def run_source_task(
     """
     id = TaskId(spec.connector, spec.task)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(task_jvm(spec))
         metrics = Metrics(host.metrics, TOTALS)
         settings = ErrorSettings.of(spec.connector_config)
         reporters: list[FailureReporter] = [LogReporter(id, settings, metrics)]
@@ -101,7 +103,9 @@ def run_source_task(
         steps = SourceSteps([*chain.steps, *conversion.from_connect()], dead_letters)
         topics = TargetTopics(ActiveTopics(spec, control, host), creator)
         try:
-            SourceLoop(runtime, task, commit, sender, steps, topics).run()
+            loop = SourceLoop(runtime, task, commit, sender, steps, topics)
+            errors.meanwhile = loop.meanwhile
+            loop.run()
         except StoppedError as stopped:
             log.info("%s %s; it will be polled again after the next start", id, stopped)
         except Exception:

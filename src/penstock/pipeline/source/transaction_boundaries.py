@@ -33,6 +33,9 @@ class TransactionBoundaries:
         self._commit_batch = self._abort_batch = False
         self._commit_after: dict[int, SourceRecord] = {}
         self._abort_after: dict[int, SourceRecord] = {}
+        self._batch: Batch | None = None
+        self._ends: list[tuple[int, bool]] = []
+        """Where transactions end within that batch."""
 
     # -- called by the task
 
@@ -49,6 +52,11 @@ class TransactionBoundaries:
                 self._abort_batch = True
             else:
                 self._abort_after[id(after)] = after
+
+    def end_after(self, batch: Batch, ends: Sequence[tuple[int, bool]]) -> None:
+        """End transactions after these rows of a batch that ``poll`` gives next; True: abort. For tasks in the JVM."""
+        with self._lock:
+            self._batch, self._ends = batch, list(ends)
 
     # -- called by the commit policy
 
@@ -81,6 +89,9 @@ class TransactionBoundaries:
         the task polled a batch of columns, in which no record can be recognised.
         """
         with self._lock:
+            if polled is self._batch:
+                ends, self._batch, self._ends = self._ends, None, []
+                return _ends(ends)
             if not self._commit_after and not self._abort_after:
                 return []
             if isinstance(polled, Batch):
@@ -97,6 +108,15 @@ class TransactionBoundaries:
                 if (end := _end(commit, abort, both)) is not None:
                     found.append((i, end))
             return found
+
+
+def _ends(rows: Sequence[tuple[int, bool]]) -> list[tuple[int, TransactionEnd]]:
+    asked: dict[int, set[bool]] = {}
+    for row, abort in rows:
+        asked.setdefault(row, set()).add(abort)
+    both = "The task asked to commit and to abort after the same record"
+    ends = [(row + 1, _end(False in aborts, True in aborts, both)) for row, aborts in sorted(asked.items())]
+    return [(after, end) for after, end in ends if end is not None]
 
 
 def _end(commit: bool, abort: bool, both: str) -> TransactionEnd | None:

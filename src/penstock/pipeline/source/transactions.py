@@ -38,6 +38,7 @@ BEGIN_SECONDS = 60
 """How long to wait at the start for brokers that are slow to answer; Java's default of ``max.block.ms``."""
 ABORT_SECONDS = 30.0
 """How long to wait for the records of a transaction before it is aborted, and then for the abort."""
+_NO_ANSWER = (ck.KafkaError._MSG_TIMED_OUT, ck.KafkaError._TIMED_OUT)
 _TIMED_OUT = (
     "The task {} was unable to finish writing records to Kafka before its producer transaction expired, or a newer "
     "run of it has taken its place. If it was too slow: tune the connector's producer configuration for higher "
@@ -161,6 +162,10 @@ class ExactlyOnce:
             if self._boundaries.kind == "connector":
                 self._commit_as_asked()
         return self._boundaries.remaining(now) if self._running is None else 0.01
+
+    def meanwhile(self, now: float) -> None:
+        if self._boundaries.kind != "connector":  # which may have asked for an end after the record that waits
+            self.tick(now)
 
     def pause(self) -> None:
         """End the transaction; an open one would time out, or hold up consumers that read committed records."""
@@ -295,4 +300,13 @@ def unsent(task: TaskId, error: ck.KafkaError) -> ConnectError:
 
 
 def _failure(task: TaskId, error: ck.KafkaError, otherwise: str) -> ConnectError:
-    return FencedError(_TIMED_OUT.format(task)) if is_fenced(error) else ConnectError(otherwise)
+    """Another run, or the same one once the brokers answer again, continues after a FencedError.
+
+    Java's producer has no limit of time in Connect; librdkafka's gives up when the transaction's time is over, by which
+    the brokers, when they are back, have aborted it.
+    """
+    if is_fenced(error):
+        return FencedError(_TIMED_OUT.format(task))
+    if error.code() in _NO_ANSWER:
+        return FencedError(f"{otherwise}: the brokers have not answered in time")
+    return ConnectError(otherwise)

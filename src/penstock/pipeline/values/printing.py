@@ -64,10 +64,15 @@ def _of_structs(schema: Schema, table: Table) -> list[str] | None:
     printers = [printer(field.schema) for field in schema.fields]
     template = ",".join([_as_template(name) + "=%s" for name in table.names])
     columns = [
-        column if show is _same or show is str else map(show, column)
+        column if show is _same or show is str or (show is double_text and _as_python(column)) else map(show, column)
         for show, column in zip(printers, table.columns, strict=True)
     ]
     return list(map(f"Struct{{{template}}}".__mod__, zip(*columns, strict=True)))
+
+
+def _as_python(doubles: Sequence[float]) -> bool:
+    """Whether Python spells all of these as Java does."""
+    return all(1e-3 <= abs(double) < 1e7 or double == 0 for double in doubles)
 
 
 def _as_template(text: str) -> str:
