@@ -129,11 +129,11 @@ def test_what_is_required(name: str) -> None:
 
 
 def test_known_settings_without_an_effect_are_named(caplog: pytest.LogCaptureFixture) -> None:
-    given = {"plugin.discovery": "service_load", "metrics.num.samples": "2", "sasl.login.retry.backoff.ms": "50"}
+    given = {"metrics.recording.level": "DEBUG", "metrics.num.samples": "2", "sasl.login.retry.backoff.ms": "50"}
     with caplog.at_level(logging.WARNING):
         distributed(**given)
     assert [record.getMessage() for record in caplog.records] == [
-        "`plugin.discovery=service_load` has no effect: Python has one way to find plugins",
+        "`metrics.recording.level=DEBUG` has no effect: all metrics are always recorded",
         "`sasl.login.retry.backoff.ms=50` has no effect: a token is requested again with the next connection",
     ]
 

@@ -21,6 +21,8 @@ from penstock.api.validators import (
 from penstock.core.config.clients import SECURITY, define_table
 from penstock.core.config.connector import RESTART_POLICIES, RESTART_POLICY, RESTART_POLICY_MEANING
 from penstock.core.session_keys import DEFAULT_KEY_SIZES, DIGESTS
+from penstock.settings.documentation import documented
+from penstock.settings.security import define_access, define_permissions, define_rest_limits
 
 _WORKER = """
 key.converter CLASS HIGH !
@@ -71,6 +73,9 @@ metadata.recovery.rebootstrap.trigger.ms LONG LOW 300000
 """
 _OWN = """
 java.security.auth.login.config STRING LOW
+penstock.java.home STRING LOW
+penstock.java.opts STRING LOW
+penstock.jdbc.drivers STRING LOW
 penstock.query.slots INT LOW 0
 penstock.task.lease.ms LONG LOW
 """
@@ -79,7 +84,8 @@ ALGORITHMS = tuple(DIGESTS)
 
 def standalone_config() -> ConfigDef:
     """All settings of a standalone worker."""
-    return _worker_config().define("offset.storage.file.filename", ConfigType.STRING, importance=Importance.HIGH)
+    config = _worker_config().define("offset.storage.file.filename", ConfigType.STRING, importance=Importance.HIGH)
+    return documented(config)
 
 
 def distributed_config() -> ConfigDef:
@@ -106,7 +112,7 @@ def distributed_config() -> ConfigDef:
     config.define("inter.worker.verification.algorithms", ConfigType.LIST, "HmacSHA256", _ALGORITHMS, Importance.LOW)
     recovery = CaseInsensitiveValidString("rebootstrap", "none")
     config.define("metadata.recovery.strategy", ConfigType.STRING, "rebootstrap", recovery, Importance.LOW)
-    return config
+    return documented(config)
 
 
 def _worker_config() -> ConfigDef:
@@ -118,6 +124,8 @@ def _worker_config() -> ConfigDef:
     config.define("admin.listeners", ConfigType.LIST, None, _ADMIN_LISTENERS, Importance.LOW)
     discovery = CaseInsensitiveValidString("only_scan", "service_load", "hybrid_warn", "hybrid_fail")
     config.define("plugin.discovery", ConfigType.STRING, "hybrid_warn", discovery, Importance.LOW)
+    processes = ValidString("connector", "worker")
+    config.define("penstock.java.process", ConfigType.STRING, "connector", processes, Importance.LOW)
     config.define("metrics.sample.window.ms", ConfigType.LONG, 30_000, at_least(0), Importance.LOW)
     config.define("metrics.num.samples", ConfigType.INT, 2, at_least(1), Importance.LOW)
     config.define("metrics.recording.level", ConfigType.STRING, "INFO", ValidString("INFO", "DEBUG"), Importance.LOW)
@@ -126,7 +134,8 @@ def _worker_config() -> ConfigDef:
     )
     without_own_check = "\n".join(line for line in SECURITY.splitlines() if not line.startswith("security.protocol "))
     define_table(config, without_own_check)
-    config.define("penstock.log.format", ConfigType.STRING, "text", ValidString("text", "json"), Importance.LOW)
+    _define_history(config)
+    _define_logs(config)
     config.define(
         RESTART_POLICY,
         ConfigType.STRING,
@@ -136,6 +145,9 @@ def _worker_config() -> ConfigDef:
         f"{RESTART_POLICY_MEANING} A connector's own setting of this name counts instead.",
     )
     _define_stalls(config)
+    define_rest_limits(config)
+    define_permissions(config)
+    define_access(config)
     return define_table(config, _OWN)
 
 
@@ -158,12 +170,52 @@ def _define_stalls(config: ConfigDef) -> None:
         "What to do about a stalled task: `report` it, or `restart` it, by force if it does not end when stopped.",
     )
     config.define(
+        "penstock.config.strict",
+        ConfigType.BOOLEAN,
+        False,
+        importance=Importance.LOW,
+        documentation="Whether a connector's configuration is refused for a setting that has no effect, a misspelt one "
+        "for example. Otherwise there is a warning in the worker's log.",
+    )
+    config.define(
         "penstock.health.tasks",
         ConfigType.BOOLEAN,
         False,
         importance=Importance.LOW,
         documentation="Whether `GET /health` answers 500 while a connector or a task of this worker is failed or "
         "stalled.",
+    )
+
+
+def _define_history(config: ConfigDef) -> None:
+    config.define(
+        "penstock.history.topic",
+        ConfigType.STRING,
+        None,
+        importance=Importance.LOW,
+        documentation="The topic that keeps every version of every connector's configuration and target state, and "
+        "what happened to connectors and tasks; by default the config topic's name and `-history`. Empty: no history. "
+        "A standalone worker keeps it in memory.",
+    )
+    config.define(
+        "penstock.history.retention.ms",
+        ConfigType.LONG,
+        90 * 24 * 3_600_000,
+        at_least(60_000),
+        Importance.LOW,
+        "For how long the history is kept.",
+    )
+
+
+def _define_logs(config: ConfigDef) -> None:
+    config.define("penstock.log.format", ConfigType.STRING, "text", ValidString("text", "json"), Importance.LOW)
+    config.define(
+        "penstock.logs.lines",
+        ConfigType.INT,
+        500,
+        between(0, 10_000),
+        Importance.LOW,
+        "How many of the last log lines of each connector and its tasks a worker keeps in memory, for `penstock logs`.",
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from penstock.api.errors import ConfigError
 
 # Settings that only make sense inside a JVM; a value other than the default would silently be without effect.
-_JAVA_ONLY = {
+JAVA_ONLY = {
     "metric.reporters": "reporters are Java classes; metrics can be read at `GET /metrics`",
     "security.providers": "security providers are Java classes",
     "ssl.provider": "TLS is Python's own",
@@ -24,8 +24,7 @@ _JAVA_ONLY = {
 _JAVA_DEFAULTS = {"metric.reporters": ("org.apache.kafka.common.metrics.JmxReporter", "JmxReporter")}
 
 # Settings that are checked as in Java and have no effect: a value other than Java's default is logged.
-_WITHOUT_EFFECT = {
-    "plugin.discovery": ("hybrid_warn", "Python has one way to find plugins"),
+WITHOUT_EFFECT = {
     "metrics.num.samples": ("2", "rates are taken over half a minute"),
     "metrics.sample.window.ms": ("30000", "rates are taken over half a minute"),
     "metrics.recording.level": ("INFO", "all metrics are always recorded"),
@@ -68,7 +67,7 @@ _REMOVED = ("internal.key.converter", "internal.value.converter")
 
 def refuse_java_only(config: Mapping[str, str]) -> None:
     """Raises ConfigError for the first setting that has a meaning in Java alone."""
-    for name, reason in _JAVA_ONLY.items():
+    for name, reason in JAVA_ONLY.items():
         value = (config.get(name) or "").strip()
         if value and value not in _JAVA_DEFAULTS.get(name, ()):
             raise ConfigError(f"`{name}={value}` can't be honoured: {reason}. Leave the setting out")
@@ -83,7 +82,7 @@ def without_effect(config: Mapping[str, str]) -> list[str]:
     """A sentence for each setting that is known and given, and changes nothing."""
     return [
         f"`{name}={config[name]}` has no effect: {reason}"
-        for name, (default, reason) in _WITHOUT_EFFECT.items()
+        for name, (default, reason) in WITHOUT_EFFECT.items()
         if config.get(name, default).strip().lower() != default.lower()
     ]
 
