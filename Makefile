@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install demo test unit soak kill-test kill-test-sinks scale bench conformance check lock clean
+.PHONY: help install demo test unit soak kill-test kill-test-sinks kill-test-changes fuzz scale bench conformance docs dist release check lock clean
 
 PYTHON ?= python3
 JOBS ?= 2
@@ -34,6 +34,12 @@ kill-test: $(STAMP)  ## 100 kills of workers, Sparks and tasks, and other faults
 kill-test-sinks: $(STAMP)  ## 100 kills while 5 million records go into a file, a Parquet and a Delta table; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak sinks $(ARGS)
 
+kill-test-changes: $(STAMP)  ## 100 kills and freezes while Debezium streams 100,000 changes of a PostgreSQL; ARGS="--help" lists the options
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak changes $(ARGS)
+
+fuzz: $(STAMP)  ## 10,000 random requests by three roles and a stranger, with secrets to be found; ARGS="--help" lists the options
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m fuzz $(ARGS)
+
 scale: $(STAMP)  ## measure the load of 10,000 connectors on 500 workers on the leader and the internal topics
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m scale $(ARGS)
 
@@ -42,6 +48,16 @@ bench: $(STAMP)  ## measure performance, compared with Java's Connect if one is 
 
 conformance: $(STAMP)  ## run the conformance suite in CONFORMANCE=folder against a worker of its own
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m conformance $(CONFORMANCE) $(ARGS)
+
+docs: $(STAMP)  ## build the documentation site in build/site, with a reference made from the code
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Open build/site/index.html, or run \`$(BIN)/mkdocs serve\`."
+
+dist: $(STAMP)  ## build the wheel and the sdist in dist/
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+
+release: check test docs dist  ## check everything, and build what a release has
 
 check: $(STAMP)  ## check formatting, lint and types
 	$(BIN)/ruff format --check .

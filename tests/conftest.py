@@ -1,4 +1,6 @@
-"""The broker that integration tests share: one per run, or the one that PENSTOCK_TEST_BOOTSTRAP names."""
+"""The broker and the schema registry that integration tests share: one each per run, or those that the variables
+PENSTOCK_TEST_BOOTSTRAP and PENSTOCK_TEST_REGISTRY name.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from support.kafka.client import Kafka
+from support.machine import missing
 
 # How long an example takes says more of the machine than of the code.
 settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -37,6 +40,30 @@ def bootstrap() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def kafka(bootstrap: str) -> Kafka:
     return Kafka(bootstrap)
+
+
+@pytest.fixture(scope="session")
+def registry_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a real registry: the one that PENSTOCK_TEST_REGISTRY names, or one of this run.
+
+    Subjects of other tests are there too: make up names.
+    """
+    if running := os.environ.get("PENSTOCK_TEST_REGISTRY"):
+        yield running
+        return
+    from penstock.embedded import registry
+    from penstock.embedded.home import EmbeddedError
+
+    directory = tmp_path_factory.mktemp("registry")
+    try:
+        registry.installed()
+    except EmbeddedError as error:
+        missing(f"A schema registry can't be had here: {error}")
+    running_registry = registry.up(directory, 0, keep=False)
+    try:
+        yield running_registry.url
+    finally:
+        registry.down(directory)
 
 
 @pytest.fixture

@@ -18,6 +18,8 @@ from penstock.http.routes.task_health import ConnectorHealth, Figures
 from penstock.observe import LogLevels
 from penstock.plugins import Plugins
 from penstock.worker.local import LocalAnswers
+from penstock.worker.monitoring.history import History
+from penstock.worker.monitoring.log_lines import LogLines
 from penstock.worker.monitoring.restarts import described
 from simulation.cluster import Cluster, Worker
 
@@ -35,6 +37,9 @@ class RestCluster(Cluster):
         self.figures: dict[str, Figures] = {}
         """By worker: what its tasks report, whatever their connector."""
         self._answers: dict[int, Submitted] = {}
+        self.previewed: dict[str, Any] = {"kind": "source", "records": [], "error": None}
+        self.log_lines = LogLines("one", 100)
+        self.history = History(90 * 24 * 3_600_000)
         self._local = LocalAnswers(
             pool,
             self.plugins,
@@ -42,9 +47,15 @@ class RestCluster(Cluster):
             cluster_id=lambda: "the-cluster",
             validate=self._judge,
             set_level=levels.set,
+            history=self.history,
+            log_lines=self.log_lines,
+            preview=lambda request: self.previewed,
         )
 
     def submit(self, worker: str, request: m.Request) -> Submitted:
+        return self.history.submit(request, lambda request: self._submit(worker, request))
+
+    def _submit(self, worker: str, request: m.Request) -> Submitted:
         """As a worker's loop does it, but at once."""
         answer: Submitted = Future()
         if isinstance(request, m.LocalRequest):
@@ -73,6 +84,11 @@ class RestCluster(Cluster):
             lambda name, task: described(policy, name, task),
         )
         return make_router(lambda request: self.submit(worker, request), client, health=health)
+
+    def post(self, worker: Worker, channel: str, event: Any) -> None:
+        if worker.id == "one":
+            self.history.observe(event)
+        super().post(worker, channel, event)
 
     def _judge(self, config: Mapping[str, str | None]) -> Any:
         return self.plugins.validate(config, WorkerRules("the-group"))
