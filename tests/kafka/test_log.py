@@ -1,21 +1,25 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from confluent_kafka import TopicPartition
 
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.kafka.admin import TopicSpec
 from penstock.kafka.client_settings import internal
 from penstock.kafka.clients import init_transactions, new_producer
-from penstock.kafka.log.reader import LogClients
+from penstock.kafka.log.outages import Outage, Outages
+from penstock.kafka.log.progress import ReadProgress
+from penstock.kafka.log.reader import LogClients, LogReader, LogRecord
 from penstock.kafka.log.topic import LogTopic
 from penstock.kafka.log.topic_log import TopicLog
 from penstock.kafka.log.writer import LogClosedError
-from support.kafka.client import Kafka
+from support.kafka.client import Kafka, Record
 from support.kafka.golden import golden
 from support.waiting import Inbox, answer
 
@@ -141,6 +145,34 @@ def test_reading_to_the_end_waits_for_open_transactions(kafka: Kafka):
         producer.commit_transaction()
         assert [done.next(), done.next()] == [None, None]
         assert [r.value for r in records.records(1)] == [b"1"]
+
+
+def test_a_partition_of_which_nothing_comes_any_more_gets_a_new_consumer(
+    kafka: Kafka, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """librdkafka stops so with one partition when its leader has come back with another epoch; here it is told to."""
+    monkeypatch.setattr("penstock.kafka.log.standstill.FIRST", 0.5)
+    name, reads, records = kafka.create_topic(partitions=2, config=COMPACT), ReadProgress(), list[LogRecord]()
+    reads.begin({0: 0, 1: 0})
+    outage = Outage("reading", threading.Event(), Outages())
+    reader = LogReader(name, clients(kafka), reads, records.extend, outage)
+    try:
+        while not records:
+            kafka.produce(name, [Record(b"1", b"k", 1)])
+            reader.turn()
+        reader._consumer.pause([TopicPartition(name, 0)])
+        kafka.produce(name, [Record(b"0", b"k", 0)])
+        done = Inbox()
+        reads.wait_for({0: 1}, done)
+        with caplog.at_level(logging.INFO):
+            while done.empty():
+                kafka.produce(name, [Record(b"1", b"k", 1)])
+                reader.turn()
+    finally:
+        reader.close()
+    assert done.next() is None
+    assert [r.value for r in records if r.partition == 0] == [b"0"]
+    assert "(partition 0 at 0, waited for 1)" in caplog.text
 
 
 def test_an_aborted_transaction_is_never_seen(kafka: Kafka):

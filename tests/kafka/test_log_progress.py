@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.kafka.log.progress import ReadProgress
+from penstock.kafka.log.progress import EndLookups, ReadProgress
+from support.waiting import Inbox
 
 
 class Told:
@@ -77,3 +78,22 @@ def test_what_is_missing_is_named_with_how_far_it_is():
     assert reads.missing() == {0: (0, 2)}
     reads.passed({0: 2})
     assert reads.missing() == {}
+
+
+def test_a_look_up_that_fails_ends_for_those_who_asked_and_the_next_one_goes_on():
+    reads, first, second = ReadProgress(), Inbox(), Inbox()
+    answers: list[dict[int, int] | Exception] = [RuntimeError("can't start new thread"), {0: 4}]
+
+    def look_up() -> dict[int, int]:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    lookups = EndLookups("topic", reads, look_up)
+    reads.begin({0: 4})
+    lookups.begin([])
+    lookups.ask(first)
+    assert str(first.next()) == "can't start new thread"
+    lookups.ask(second)
+    assert second.next() is None

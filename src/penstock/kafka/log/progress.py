@@ -65,11 +65,6 @@ class ReadProgress:
                 return
         done(None if here else over)
 
-    @property
-    def waited_for(self) -> bool:
-        """Whether there are waits."""
-        return bool(self._waits)
-
     def missing(self) -> dict[int, tuple[int, int]]:
         """The partitions that are waited for, each with the position reached and the end."""
         with self._lock:
@@ -152,10 +147,13 @@ class EndLookups:
         threading.Thread(target=self._run, args=(asked,), name=f"log-{self._topic}-ends", daemon=True).start()
 
     def _run(self, asked: list[OnDone]) -> None:
-        before = self._reads.positions()
-        ends = self._look_up()
+        before, ends, over = self._reads.positions(), None, None
+        try:
+            ends = self._look_up()
+        except Exception as e:  # those who asked are told, and the next look-up may go well
+            over = e
         with self._lock:
-            self._looking, over = False, self._over
+            self._looking, over = False, self._over or over
             if ends is None and over is None:
                 self._asked = asked + self._asked
         if over is not None:

@@ -1,7 +1,7 @@
 """Reading the topic of a log, from the positions it has reached, on one thread.
 
-A consumer that delivers nothing while a caller waits for records that exist is replaced: librdkafka was seen to stop
-for good after the leader of a partition had come back with another epoch.
+A consumer that delivers nothing of a partition while a caller waits for records there that exist is replaced:
+librdkafka was seen to stop for good with one of several partitions after the leader had come back with another epoch.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from confluent_kafka import KafkaError as BrokerError
 from penstock.kafka.clients import SILENT, new_consumer
 from penstock.kafka.log.outages import Outage
 from penstock.kafka.log.progress import ReadProgress
+from penstock.kafka.log.standstill import Missing, Standstill
 from penstock.kafka.security.authorization import NotAllowedError, missing_right
 from penstock.kafka.security.settings import Security
 
@@ -25,11 +26,6 @@ log = logging.getLogger(__name__)
 
 _BATCH = 1000
 _IDLE_POLL = 0.3
-_PATIENCE, _MOST_PATIENCE = 5.0, 60.0
-"""How many seconds a caller may wait for records while none come: at first, and after consumers were replaced for that.
-
-Replaced sooner than it has found its brokers, on a machine under load, no consumer would deliver anything.
-"""
 _GONE = (BrokerError.UNKNOWN_TOPIC_OR_PART, BrokerError._UNKNOWN_TOPIC)
 
 
@@ -84,32 +80,33 @@ class LogReader:
     ) -> None:
         self._topic, self._clients, self._reads = topic, clients, reads
         self._on_records, self._outage = on_records, outage
-        self._moved, self._patience = time.monotonic(), _PATIENCE
+        self._standstill = Standstill()
         self._consumer = self._new_consumer()
 
     def turn(self) -> bool:
         """Deliver what has come, waiting a moment for it; False if the topic is deleted. Raises NotAllowedError."""
-        first = self._consumer.poll(_IDLE_POLL)
+        there, first = True, self._consumer.poll(_IDLE_POLL)
         if first is not None:
-            return self._deliver(cast("list[ConsumedMessage]", [first, *self._consumer.consume(_BATCH, 0)]))
-        if not self._reads.waited_for or self._outage.present:
-            self._moved = time.monotonic()
-        elif time.monotonic() - self._moved > self._patience:
-            self._replace_consumer()
-        return True
+            there = self._deliver(cast("list[ConsumedMessage]", [first, *self._consumer.consume(_BATCH, 0)]))
+        if self._outage.present:
+            self._standstill.forget()
+        elif self._standstill.check(missing := self._reads.missing(), time.monotonic()):
+            self._replace_consumer(missing)
+        return there
 
     def close(self) -> None:
         self._consumer.close()
 
-    def _replace_consumer(self) -> None:
-        missing = ", ".join(f"{p} at {at}, waited for {end}" for p, (at, end) in self._reads.missing().items())
+    def _replace_consumer(self, missing: Missing) -> None:
         log.info(
-            "The consumer of topic `%s` delivers nothing for %.0f s; replacing it by a new one (partitions: %s)",
-            *(self._topic, self._patience, missing),
+            "The consumer of topic `%s` delivers nothing of a partition for %.0f s; replacing it by a new one (%s)",
+            self._topic,
+            self._standstill.tolerated,
+            ", ".join(f"partition {p} at {at}, waited for {end}" for p, (at, end) in missing.items()),
         )
         self._consumer.close()
         self._consumer = self._new_consumer()
-        self._moved, self._patience = time.monotonic(), min(2 * self._patience, _MOST_PATIENCE)
+        self._standstill.acted()
 
     def _new_consumer(self) -> Consumer:
         native: dict[str, Any] = {
@@ -149,9 +146,6 @@ class LogReader:
         if records:
             self._on_records(records)
         if positions:
-            self._moved = time.monotonic()
-            if records:
-                self._patience = _PATIENCE
             self._outage.end()
             self._reads.passed(positions)
         return there
