@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 SCAN_SECONDS = 900.0
 _SAFE = "/:@!$&'()*+,;=~"
 _JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+_DISCOVERY = SOURCES / "penstock" / "host" / "plugins"
 _SOURCES = ("Definitions.java", "Discovery.java", "NewerClasses.java", "ProblemLog.java")
 
 
@@ -104,7 +105,7 @@ def _kept(text: str) -> Path:
 
 def _salt(java_home: str | None) -> str:
     """What else decides on what is found: the Java, told by its file rather than by asking it, and our program."""
-    own = hashlib.sha256(b"".join((SOURCES / "penstock" / "host" / name).read_bytes() for name in _SOURCES))
+    own = hashlib.sha256(b"".join((_DISCOVERY / name).read_bytes() for name in _SOURCES))
     named = java_home or os.environ.get("JAVA_HOME")
     found = Path(named, "bin", "java") if named else Path(shutil.which("java") or "")
     if found.is_relative_to(home() / "java") or not found.is_file():
@@ -166,7 +167,13 @@ def _keep(files: dict[Path, Path], found: list[dict[str, Any]], said: str) -> No
 def _run(executable: Path, jars: Sequence[Path], locations: list[Path]) -> tuple[list[dict[str, Any]], str]:
     with tempfile.TemporaryDirectory(prefix="penstock-discovery-") as scratch:
         out = Path(scratch, "found.json")
-        command = [str(executable), *_JVM_OPTIONS, "-cp", os.pathsep.join(map(str, jars)), "penstock.host.Discovery"]
+        command = [
+            str(executable),
+            *_JVM_OPTIONS,
+            "-cp",
+            os.pathsep.join(map(str, jars)),
+            "penstock.host.plugins.Discovery",
+        ]
         try:
             done = subprocess.run(
                 [*command, str(out), *map(str, locations)],

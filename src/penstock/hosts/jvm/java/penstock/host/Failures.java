@@ -8,12 +8,12 @@ import java.util.List;
 import java.util.Map;
 
 /** An exception as it crosses: its class with the classes above it, its message, its trace, and its causes. */
-final class Failures {
+public final class Failures {
     private static final int MOST_CAUSES = 20;
 
     private Failures() {}
 
-    static Map<String, Object> document(Throwable error) {
+    public static Map<String, Object> document(Throwable error) {
         Map<String, Object> document = described(error);
         List<Object> causes = new ArrayList<>();
         Throwable cause = error.getCause();

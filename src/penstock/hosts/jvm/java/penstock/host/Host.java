@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.connect.runtime.isolation.Plugins;
+import penstock.host.plugins.PluginLoaders;
 
 /** What all sessions of this JVM share: its settings, its plugins, and its end. */
 public final class Host {

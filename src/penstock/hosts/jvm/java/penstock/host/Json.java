@@ -7,22 +7,22 @@ import java.util.List;
 import java.util.Map;
 
 /** JSON as the values that plugins expect. */
-final class Json {
+public final class Json {
     private Json() {}
 
     /** A configuration: texts, or null. */
-    static Map<String, String> texts(JsonNode node) {
+    public static Map<String, String> texts(JsonNode node) {
         Map<String, String> found = new LinkedHashMap<>();
         node.fields().forEachRemaining(each -> found.put(each.getKey(), text(each.getValue())));
         return found;
     }
 
-    static String text(JsonNode node) {
+    public static String text(JsonNode node) {
         return node == null || node.isNull() || node.isMissingNode() ? null : node.asText();
     }
 
     /** A source's partition or offset, as Connect reads them back from its topic: integers are longs. */
-    static Map<String, Object> offset(JsonNode node) {
+    public static Map<String, Object> offset(JsonNode node) {
         if (node == null || node.isNull()) {
             return null;
         }
@@ -31,7 +31,7 @@ final class Json {
         return found;
     }
 
-    static Object value(JsonNode node) {
+    public static Object value(JsonNode node) {
         switch (node.getNodeType()) {
             case BOOLEAN:
                 return node.booleanValue();

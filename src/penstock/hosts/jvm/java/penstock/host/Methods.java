@@ -2,6 +2,14 @@ package penstock.host;
 
 import java.util.HashMap;
 import java.util.Map;
+import penstock.host.plugins.ConnectorMethods;
+import penstock.host.plugins.DefinitionMethods;
+import penstock.host.plugins.PolicyMethods;
+import penstock.host.plugins.ProviderMethods;
+import penstock.host.tasks.Batches;
+import penstock.host.tasks.SinkMethods;
+import penstock.host.tasks.SourceTasks;
+import penstock.host.tasks.Steps;
 
 /** All methods that can be called, by subject. */
 final class Methods {

@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.plugins;
 
 import java.util.ArrayList;
 import java.util.LinkedHashSet;

@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.plugins;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -31,7 +31,7 @@ public final class PluginLoaders {
     }
 
     /** Those of the class path alone. */
-    static Plugins withoutPlugins() {
+    public static Plugins withoutPlugins() {
         return new Plugins(Map.of("plugin.discovery", "service_load"));
     }
 

@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.tasks;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.lang.reflect.InvocationHandler;
@@ -17,6 +17,7 @@ import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
+import penstock.host.Session;
 
 /**
  * The consumer of a sink task, as far as plugins use it: what they ask is answered by the member of the group, which is

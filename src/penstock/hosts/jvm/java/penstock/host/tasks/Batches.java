@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.tasks;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
@@ -13,6 +13,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.header.Header;
+import penstock.host.Method;
+import penstock.host.Reply;
+import penstock.host.Session;
+import penstock.host.columns.ColumnReader;
+import penstock.host.columns.ColumnWriter;
+import penstock.host.columns.Out;
+import penstock.host.columns.SchemaTable;
 
 /** The records that are in this JVM, as batches by number, and what the other side gets to know of them. */
 public final class Batches {
@@ -24,7 +31,7 @@ public final class Batches {
         schemas = SchemaTable.of(session);
     }
 
-    static void register(Map<String, Method> methods) {
+    public static void register(Map<String, Method> methods) {
         methods.put("batch.put", (session, args, payload) -> {
             Input input = of(session).input(args, payload);
             return of(session).outcome(input.records(), input.records());

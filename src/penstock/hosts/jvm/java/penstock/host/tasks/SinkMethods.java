@@ -1,15 +1,18 @@
-package penstock.host;
+package penstock.host.tasks;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.ByteBuffer;
 import java.util.Map;
 import org.apache.kafka.connect.connector.ConnectRecord;
+import penstock.host.Method;
+import penstock.host.Reply;
+import penstock.host.Session;
 
 /** What the other side calls of a sink task, which is one object of its session. */
-final class SinkMethods {
+public final class SinkMethods {
     private SinkMethods() {}
 
-    static void register(Map<String, Method> methods) {
+    public static void register(Map<String, Method> methods) {
         methods.put("sink.create", SinkMethods::create);
         methods.put("sink.start", (session, args, payload) -> task(session).start());
         methods.put("sink.open", (session, args, payload) -> task(session).open(Partitions.all(args.get("partitions"))));

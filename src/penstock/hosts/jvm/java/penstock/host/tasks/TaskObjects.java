@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.tasks;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.LinkedHashMap;
@@ -9,6 +9,9 @@ import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
 import org.apache.kafka.connect.connector.Task;
 import org.apache.kafka.connect.runtime.isolation.LoaderSwap;
 import org.apache.kafka.connect.runtime.isolation.Plugins;
+import penstock.host.Host;
+import penstock.host.Session;
+import penstock.host.plugins.PluginObjects;
 
 /** Objects of task classes, and what all tasks are given. */
 final class TaskObjects {

@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.plugins;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.ByteBuffer;
@@ -11,15 +11,19 @@ import org.apache.kafka.connect.connector.Connector;
 import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.sink.SinkConnector;
 import org.apache.kafka.connect.source.SourceConnector;
+import penstock.host.Json;
+import penstock.host.Method;
+import penstock.host.Reply;
+import penstock.host.Session;
 
 /** The methods of one {@code Connector}, made by {@code connector.create}; a session has one. */
-final class ConnectorMethods {
+public final class ConnectorMethods {
     private Connector connector;
     private boolean initialized;
 
     private ConnectorMethods() {}
 
-    static void register(Map<String, Method> methods) {
+    public static void register(Map<String, Method> methods) {
         methods.put("connector.create", (session, args, payload) -> of(session).create(args));
         methods.put("connector.validate", (session, args, payload) -> of(session).validate(args));
         methods.put("connector.start", (session, args, payload) -> of(session).start(session, args));

@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.tasks;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
@@ -19,6 +19,11 @@ import org.apache.kafka.connect.runtime.isolation.LoaderSwap;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.sink.SinkTask;
 import org.apache.kafka.connect.util.ConnectorTaskId;
+import penstock.host.Failures;
+import penstock.host.Host;
+import penstock.host.Json;
+import penstock.host.Reply;
+import penstock.host.Session;
 
 /** A sink task. The reply of each call has what the task has asked of its context meanwhile. */
 final class HostedSink {

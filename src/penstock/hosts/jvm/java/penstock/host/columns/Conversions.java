@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.columns;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -11,19 +11,19 @@ import org.apache.kafka.connect.storage.Converter;
 import org.apache.kafka.connect.storage.HeaderConverter;
 
 /** A converter on the keys, values or headers of records, one by one. Where it has bytes, a record has byte arrays. */
-final class Conversions {
+public final class Conversions {
     /** The bytes of a key or value, and the headers after a converter that may have changed them. */
     private record Converted(byte[] bytes, RecordHeaders headers) {}
 
     private final String part;
     private final Object plugin;
 
-    Conversions(String part, Object plugin) {
+    public Conversions(String part, Object plugin) {
         this.part = part;
         this.plugin = plugin;
     }
 
-    Object from(ConnectRecord<?> record) {
+    public Object from(ConnectRecord<?> record) {
         RecordHeaders headers = new RecordHeaders();
         if (part.equals("headers")) {
             for (Header header : record.headers()) {
@@ -42,7 +42,7 @@ final class Conversions {
     }
 
     /** The column of bytes, and that of headers if there are any. */
-    boolean write(Object[] found, ColumnWriter writer) {
+    public boolean write(Object[] found, ColumnWriter writer) {
         boolean headers = false;
         for (Object each : found) {
             headers |= ((Converted) each).headers().iterator().hasNext();
@@ -74,7 +74,7 @@ final class Conversions {
         return headers;
     }
 
-    Object to(ConnectRecord<?> record) {
+    public Object to(ConnectRecord<?> record) {
         if (part.equals("headers")) {
             ConnectHeaders headers = new ConnectHeaders();
             for (Header header : record.headers()) {

@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.columns;
 
 /** What a column holds; the same numbers as in {@code codec/tags.py}. */
 final class Tag {

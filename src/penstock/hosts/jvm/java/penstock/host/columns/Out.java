@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.columns;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;

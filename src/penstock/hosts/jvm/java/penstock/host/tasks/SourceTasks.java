@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.tasks;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.ByteBuffer;
@@ -19,9 +19,15 @@ import org.apache.kafka.connect.source.SourceTask;
 import org.apache.kafka.connect.source.SourceTaskContext;
 import org.apache.kafka.connect.source.TransactionContext;
 import org.apache.kafka.connect.storage.OffsetStorageReader;
+import penstock.host.Failures;
+import penstock.host.Host;
+import penstock.host.Json;
+import penstock.host.Method;
+import penstock.host.Reply;
+import penstock.host.Session;
 
 /** The source task of a session. */
-final class SourceTasks {
+public final class SourceTasks {
     private SourceTask task;
     private Map<String, String> config;
     private TransactionRequests transactions;
@@ -31,7 +37,7 @@ final class SourceTasks {
         return session.state(SourceTasks.class, SourceTasks::new);
     }
 
-    static void register(Map<String, Method> methods) {
+    public static void register(Map<String, Method> methods) {
         methods.put("source.create", (session, args, payload) -> of(session).create(args));
         methods.put("source.start", (session, args, payload) -> of(session).start(session, args));
         methods.put("source.poll", (session, args, payload) -> of(session).poll(session, args));

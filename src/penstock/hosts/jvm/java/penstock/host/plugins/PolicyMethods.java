@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.plugins;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.ByteBuffer;
@@ -14,14 +14,19 @@ import org.apache.kafka.connect.connector.policy.ConnectorClientConfigOverridePo
 import org.apache.kafka.connect.connector.policy.ConnectorClientConfigRequest;
 import org.apache.kafka.connect.connector.policy.ConnectorClientConfigRequest.ClientType;
 import org.apache.kafka.connect.health.ConnectorType;
+import penstock.host.Host;
+import penstock.host.Json;
+import penstock.host.Method;
+import penstock.host.Reply;
+import penstock.host.Session;
 
 /** A policy on client settings that connectors override; a session has one. */
-final class PolicyMethods {
+public final class PolicyMethods {
     private ConnectorClientConfigOverridePolicy policy;
 
     private PolicyMethods() {}
 
-    static void register(Map<String, Method> methods) {
+    public static void register(Map<String, Method> methods) {
         methods.put("policy.create", PolicyMethods::create);
         methods.put("policy.validate", PolicyMethods::validate);
     }

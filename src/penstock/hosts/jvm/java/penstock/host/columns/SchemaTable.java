@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.columns;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
@@ -13,6 +13,7 @@ import java.util.Map;
 import org.apache.kafka.connect.data.ConnectSchema;
 import org.apache.kafka.connect.data.Field;
 import org.apache.kafka.connect.data.Schema;
+import penstock.host.Session;
 
 /**
  * The schemas of a session by number. Each side describes a schema once, when it first sends its number: ours are even,

@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.plugins;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.ByteBuffer;
@@ -10,14 +10,18 @@ import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigDef.ConfigKey;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.config.types.Password;
+import penstock.host.Json;
+import penstock.host.Method;
+import penstock.host.Reply;
+import penstock.host.Session;
 
 /** The code in a plugin's ConfigDef: validators and recommenders of single settings. */
-final class DefinitionMethods {
+public final class DefinitionMethods {
     private final Map<JsonNode, ConfigDef> definitions = new HashMap<>();
 
     private DefinitionMethods() {}
 
-    static void register(Map<String, Method> methods) {
+    public static void register(Map<String, Method> methods) {
         methods.put("definition.check", DefinitionMethods::check);
         methods.put("definition.recommend", DefinitionMethods::recommend);
     }

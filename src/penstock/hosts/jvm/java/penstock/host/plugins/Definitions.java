@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.plugins;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.concurrent.FutureTask;

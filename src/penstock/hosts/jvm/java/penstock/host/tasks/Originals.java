@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.tasks;
 
 import java.util.Optional;
 import org.apache.kafka.clients.consumer.ConsumerRecord;

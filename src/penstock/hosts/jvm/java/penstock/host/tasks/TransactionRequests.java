@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.tasks;
 
 import java.util.ArrayList;
 import java.util.IdentityHashMap;

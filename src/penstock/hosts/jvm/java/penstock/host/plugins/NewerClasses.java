@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.plugins;
 
 import io.github.classgraph.ClassGraph;
 import io.github.classgraph.ClassInfo;

@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.tasks;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
@@ -18,6 +18,8 @@ import org.apache.kafka.connect.runtime.InternalSinkRecord;
 import org.apache.kafka.connect.runtime.errors.ProcessingContext;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.source.SourceRecord;
+import penstock.host.Json;
+import penstock.host.columns.ColumnReader;
 
 /** Columns that the other side sends: of new records, or in place of those of records that are here. */
 final class Incoming {

@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.plugins;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.ByteBuffer;
@@ -10,14 +10,18 @@ import org.apache.kafka.common.config.provider.ConfigProvider;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.metrics.Monitorable;
 import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
+import penstock.host.Json;
+import penstock.host.Method;
+import penstock.host.Reply;
+import penstock.host.Session;
 
 /** A config provider; a session has one. */
-final class ProviderMethods {
+public final class ProviderMethods {
     private ConfigProvider provider;
 
     private ProviderMethods() {}
 
-    static void register(Map<String, Method> methods) {
+    public static void register(Map<String, Method> methods) {
         methods.put("provider.create", ProviderMethods::create);
         methods.put("provider.get", ProviderMethods::get);
     }

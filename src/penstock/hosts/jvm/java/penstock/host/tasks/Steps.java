@@ -1,19 +1,27 @@
-package penstock.host;
+package penstock.host.tasks;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.IdentityHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.runtime.isolation.LoaderSwap;
-import org.apache.kafka.connect.storage.ConverterType;
 import org.apache.kafka.connect.storage.Converter;
+import org.apache.kafka.connect.storage.ConverterType;
 import org.apache.kafka.connect.storage.HeaderConverter;
 import org.apache.kafka.connect.transforms.Transformation;
 import org.apache.kafka.connect.transforms.predicates.Predicate;
+import penstock.host.Host;
+import penstock.host.Json;
+import penstock.host.Method;
+import penstock.host.Reply;
+import penstock.host.Session;
+import penstock.host.columns.ColumnWriter;
+import penstock.host.columns.Conversions;
+import penstock.host.columns.Out;
+import penstock.host.columns.SchemaTable;
+import penstock.host.plugins.PluginObjects;
 
 /** Transforms, predicates and converters of a session by number, applied to batches. */
 public final class Steps {
@@ -50,7 +58,7 @@ public final class Steps {
         return session.state(Steps.class, Steps::new);
     }
 
-    static void register(Map<String, Method> methods) {
+    public static void register(Map<String, Method> methods) {
         methods.put("step.create", (session, args, payload) -> of(session).create(session, args));
         methods.put("step.close", (session, args, payload) -> of(session).close(args));
         methods.put("step.apply", (session, args, payload) -> of(session).apply(session, args, payload));

@@ -1,4 +1,4 @@
-package penstock.host;
+package penstock.host.tasks;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
