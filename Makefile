@@ -20,7 +20,7 @@ demo: $(STAMP)  ## run a broker, a worker and connectors with real data, on this
 	$(BIN)/penstock demo
 
 test: $(STAMP)  ## run all tests, in JOBS=2 processes, each with its own Kafka broker and Spark
-	$(BIN)/pytest -n $(JOBS) --dist loadfile
+	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 unit: $(STAMP)  ## run the tests that need neither Kafka nor a JVM
 	$(BIN)/pytest -n $(JOBS) --dist loadfile -m "not integration and not slow"

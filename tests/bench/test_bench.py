@@ -30,7 +30,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 def test_cases_are_measured_and_written_down(bootstrap: str, tmp_path: Path) -> None:
     page = tmp_path / "performance.md"
     page.write_text(DOCUMENT.read_text())
-    options = ("--records", 300_000, "--rounds", 1, "--bootstrap", bootstrap, "--write", tmp_path)
+    options = ("--records", 60_000, "--rounds", 1, "--bootstrap", bootstrap, "--write", tmp_path)
     measured = run(*options, "source-json", "profile")
     assert measured.returncode == 0, measured.stdout + measured.stderr
     kept = json.loads((tmp_path / "performance.json").read_text())
