@@ -79,6 +79,7 @@ def _converter(format: str, cluster: Cluster, setting: Setting) -> dict[str, str
             "value.converter.apicurio.registry.auto-register": "true",
             "value.converter.apicurio.registry.as-confluent": "true",
             "value.converter.apicurio.registry.use-id": "contentId",
+            "value.converter.apicurio.registry.headers.enabled": "false",
         }
     return {
         "value.converter": CONVERTERS[format].java_name,

@@ -125,13 +125,14 @@ class ProtobufConverter(RegistryConverter):
             text, version = source.latest(message.full_name)
             message = self._message(source.what, text, source.id.indexes, message.full_name)
         schema = MessageSchemas(self.options).top(message, version)
-        readers = MessageReaders(self.options)
+        readers = MessageReaders(self.options, self._class_of)
         change, table = readers.reader(message, schema), readers.table(message, schema)
         parse_message = self._class_of(message).FromString
 
         def all(messages: Sequence[bytes], start: int) -> list[Any] | Table:
-            found = [parse_message(data[start:]) for data in messages]
-            return list(map(change, found)) if table is None else table(found)
+            if table is not None:
+                return table(messages, start)
+            return [change(parse_message(data[start:])) for data in messages]
 
         return Reader(schema, lambda data, start: change(parse_message(data[start:])), all)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from operator import attrgetter
 from typing import Any
@@ -12,6 +13,7 @@ from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.pipeline.converters.registry.mapping.maps import in_java_order
+from penstock.pipeline.converters.registry.protobuf.columns import FEWEST, column_reader
 from penstock.pipeline.converters.registry.protobuf.files import field_proto
 from penstock.pipeline.converters.registry.protobuf.options import WRAPPER_TYPES, ProtobufOptions
 from penstock.pipeline.converters.registry.protobuf.to_connect import (
@@ -23,6 +25,8 @@ from penstock.pipeline.converters.registry.protobuf.to_connect import (
 )
 from penstock.pipeline.values.logical import moment_of
 
+log = logging.getLogger(__name__)
+
 Change = Callable[[Any], Any]
 _UNSIGNED_LONG = (4, 6)
 """The types of Protobuf's fields that have 64 bits and no sign."""
@@ -31,8 +35,8 @@ _UNSIGNED_LONG = (4, 6)
 class MessageReaders:
     """Compiles the functions that read messages; those of a message that contains itself call themselves."""
 
-    def __init__(self, options: ProtobufOptions) -> None:
-        self.options = options
+    def __init__(self, options: ProtobufOptions, class_of: Callable[[Any], Any]) -> None:
+        self.options, self._class_of = options, class_of
         self._compiled: dict[tuple[str, int], list[Change]] = {}
 
     def reader(self, message: Any, schema: Schema) -> Change:
@@ -48,23 +52,39 @@ class MessageReaders:
         holder.append(read)
         return read
 
-    def table(self, message: Any, schema: Schema) -> Callable[[list[Any]], Table] | None:
-        """A function for many messages of this type; None if it has oneofs, or is no struct with fields."""
+    def table(self, message: Any, schema: Schema) -> Callable[[Sequence[bytes], int], Table] | None:
+        """A function for the bytes of many messages; None if the type has oneofs, or is no struct with fields."""
         fields = plain_fields(message)
         if schema.type is not SchemaType.STRUCT or not fields or real_oneofs(message):
             return None
         changes = {field.name: self._field(field, self._of(schema, field.name)) for field in fields}
         optional = {field.name for field in fields if self._may_be_absent(field)}
         names = [field.name for field in schema.fields]
+        columns, parse = column_reader(message, optional), self._class_of(message).FromString
 
-        def column(name: str, found: list[Any]) -> list[Any]:
-            get, change = attrgetter(name), changes[name]
+        def changed(name: str, column: list[Any]) -> list[Any]:
+            change = changes[name]
+            if change is None:
+                return column
+            return [None if item is None else change(item) for item in column]
+
+        def parsed(name: str, found: list[Any]) -> list[Any]:
+            get, change = attrgetter(name), changes[name] or _same
             if name in optional:
-                finish = change or _same
-                return [finish(get(one)) if one.HasField(name) else None for one in found]
-            return list(map(get, found)) if change is None else [change(get(one)) for one in found]
+                return [change(get(one)) if one.HasField(name) else None for one in found]
+            return list(map(get, found)) if change is _same else [change(get(one)) for one in found]
 
-        return lambda found: Table(names, [column(name, found) for name in names])
+        def read(messages: Sequence[bytes], start: int) -> Table:
+            if columns is not None and len(messages) >= FEWEST:
+                try:
+                    found = columns(messages, start)
+                    return Table(names, [changed(name, found[name]) for name in names])
+                except Exception:
+                    log.debug("These messages are parsed one by one", exc_info=True)
+            each = [parse(data[start:]) for data in messages]
+            return Table(names, [parsed(name, each) for name in names])
+
+        return read
 
     def _struct(self, message: Any, schema: Schema) -> Change:
         always: list[tuple[str, Change | None]] = []
