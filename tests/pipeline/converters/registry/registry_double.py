@@ -35,6 +35,7 @@ class RegistryDouble:
     replies: list[Reply] = field(default_factory=list)
     requests: list[tuple[str, str]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
 
     def fail(self, reply: Reply) -> None:
         self.replies[:] = [reply]
@@ -112,6 +113,7 @@ def running_double() -> Iterator[RegistryDouble]:
             url = urlsplit(self.path)
             double.requests.append((self.command, url.path))
             double.headers.append(dict(self.headers.items()))
+            double.queries.append(url.query)
             reply = double.answer(self.command, url.path, body, parse_qs(url.query))
             self.send_response(reply.status)
             self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")

@@ -22,6 +22,7 @@ BEARER_SOURCES = ("STATIC_TOKEN", "OAUTHBEARER")
 _B, _S, _I, _P, _L = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT, ConfigType.PASSWORD, ConfigType.LIST
 _STRATEGY = "io.confluent.kafka.serializers.subject.TopicNameStrategy"
 _NO_RULES = "The rules of data contracts are not carried out here; leave this setting out"
+_JAVAS_TLS = "TLS is Python's own here, with its protocols and ciphers; leave this setting out"
 _NO_CLASSES = "This names a Java class, which can't be run here; leave this setting out"
 
 
@@ -35,6 +36,8 @@ def registry_settings() -> ConfigDef:
     for name in _SSL:
         config.define(SSL_PREFIX + name, _P if "password" in name or name.endswith(".key") else _S, None,
                       importance=Importance.LOW, documentation=f"As Kafka's `{name}`, for the registry.")  # fmt: skip
+    for name, type, default in _SSL_REFUSED:
+        refuse(config, SSL_PREFIX + name, type, default, _JAVAS_TLS)
     config.define(SSL_PREFIX + "ssl.endpoint.identification.algorithm", _S, "https", importance=Importance.LOW,
                   documentation="Empty: the registry's certificate may be for another host.")  # fmt: skip
     return config
@@ -92,7 +95,7 @@ _SETTINGS: tuple[tuple[str, ConfigType, Any, Importance, str, Any], ...] = (
      "Comma-separated list of URLs of the registry's instances; they are tried in turn.",
      Described(_urls, "addresses of a registry")),
     ("schema.registry.url.randomize", _B, False, _LOW, "Whether to start with any of the URLs.", None),
-    ("max.schemas.per.subject", _I, 1000, _LOW, "Maximum number of schemas that are kept by the client.", _at_least(1)),
+    ("max.schemas.per.subject", _I, 1000, _LOW, "How many schemas of one topic are kept for writing.", _at_least(1)),
     ("normalize.schemas", _B, False, _MEDIUM, "Whether the registry ignores differences that have no meaning.", None),
     ("auto.register.schemas", _B, True, _MEDIUM, "Whether schemas that the registry lacks are registered.", None),
     ("use.schema.id", _I, -1, _LOW, "The id of the schema to write with, if schemas are not registered.", None),
@@ -173,4 +176,10 @@ _SSL = (
     "ssl.keystore.location", "ssl.keystore.password", "ssl.keystore.type", "ssl.keystore.key",
     "ssl.keystore.certificate.chain", "ssl.key.password", "ssl.truststore.location", "ssl.truststore.password",
     "ssl.truststore.type", "ssl.truststore.certificates",
+)  # fmt: skip
+_SSL_REFUSED: tuple[tuple[str, ConfigType, Any], ...] = (
+    ("ssl.protocol", _S, "TLSv1.3"), ("ssl.enabled.protocols", _L, ["TLSv1.2", "TLSv1.3"]),
+    ("ssl.cipher.suites", _L, []), ("ssl.provider", _S, None), ("ssl.keymanager.algorithm", _S, "SunX509"),
+    ("ssl.trustmanager.algorithm", _S, "PKIX"), ("ssl.secure.random.implementation", _S, None),
+    ("ssl.engine.factory.class", _S, None),
 )  # fmt: skip

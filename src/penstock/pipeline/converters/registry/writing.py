@@ -42,6 +42,7 @@ class Writing:
         which = "key" if format.is_key else "value"
         self._in_header = format.settings[f"{which}.schema.id.serializer"] == HEADER_SERIALIZER
         self._header_name = KEY_HEADER if format.is_key else VALUE_HEADER
+        self._most_of_a_topic: int = format.settings["max.schemas.per.subject"]
         self._plans: dict[tuple[str, Schema | None], _Plan] = {}
         self._targets: dict[Schema | None, Target] = {}
 
@@ -108,8 +109,17 @@ class Writing:
                 raise self._unwritable(topic, error) from error
             if len(self._plans) >= self._format.cache_size:
                 self._plans.clear()
+            elif len(self._plans) >= self._most_of_a_topic:
+                self._make_room(topic)
             self._plans[topic, schema] = plan
         return plan
+
+    def _make_room(self, topic: str) -> None:
+        """Forget the plans of a topic that has as many as it may have."""
+        own = [place for place in self._plans if place[0] == topic]
+        if len(own) >= self._most_of_a_topic:
+            for place in own:
+                del self._plans[place]
 
     def _target(self, schema: Schema | None) -> Target:
         found = self._targets.get(schema)
