@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
-from penstock.core.model.tasks import SparkDied, SparkReady, TaskEvent, TaskId
+from penstock.core.model.tasks import SparkDied, SparkReady, TaskEvent, TaskId, TaskWaiting
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.hosted import HostedTasks
 from penstock.spark.settings import HostSettings
+
+Spec = Callable[..., TaskSpec]
 
 LOOPS = str(Path(__file__).parents[2] / "spark")
 
@@ -90,3 +92,19 @@ def make_spec(loop: str = "tick", *, run: int = 1, paused: bool = False, **confi
         worker_config={},
         paused=paused,
     )
+
+
+def id_of(spec: TaskSpec) -> TaskId:
+    return TaskId(spec.connector, spec.task)
+
+
+def process_of(hosted: Any, spec: TaskSpec) -> int:
+    """The process of an admitted task."""
+    pid = hosted.runs[id_of(spec)].process_id
+    assert isinstance(pid, int)
+    return pid
+
+
+def without_waiting(events: list[Any]) -> list[Any]:
+    """What a task has told, but for the wait before it that a busy machine brings about."""
+    return [event for event in events if not isinstance(event, TaskWaiting)]

@@ -1,0 +1,191 @@
+"""Hosted tasks that are lost: their process, Spark's driver or its Java is killed, ends, hangs or is frozen."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any
+
+import psutil
+import pytest
+
+from penstock.core.model.tasks import (
+    SparkDied,
+    SparkReady,
+    TaskEnded,
+    TaskFailed,
+    TaskLost,
+    TaskPaused,
+    TaskRunning,
+    TaskWaiting,
+)
+from penstock.spark import supervisor
+from support.process_tree import alive
+from support.spark.host import Spec, id_of, process_of
+from support.waiting import until
+
+pytestmark = pytest.mark.integration
+
+
+def test_a_killed_process_is_a_lost_task(hosted: Any, spec: Spec) -> None:
+    one = spec()
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    os.kill(pid := process_of(hosted, one), signal.SIGKILL)
+    lost, ended = hosted.events.until(TaskEnded, id_of(one))
+    assert isinstance(lost, TaskLost)
+    assert f"process {pid} on" in lost.reason
+    assert "ended without a word" in lost.reason
+    assert lost.reason.endswith(": it was killed by SIGKILL")
+    assert not lost.died
+    assert isinstance(ended, TaskEnded)
+    assert not (hosted._exits.folder / str(pid)).exists()
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"), [("exit", ": it exited with code 3"), ("abort", ": it crashed with SIGABRT")]
+)
+def test_a_process_that_ends_by_itself_has_died(hosted: Any, spec: Spec, how: str, reason: str) -> None:
+    one = spec("crash", how=how)
+    hosted.run(one)
+    (lost,) = (event for event in hosted.events.until(TaskEnded, id_of(one)) if isinstance(event, TaskLost))
+    assert lost.reason.endswith(reason)
+    assert lost.died
+
+
+def test_a_process_whose_parent_died_was_killed(hosted: Any, spec: Spec) -> None:
+    one = spec()
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    os.kill(psutil.Process(process_of(hosted, one)).ppid(), signal.SIGKILL)
+    lost, _ = hosted.events.until(TaskEnded, id_of(one))
+    assert not lost.died
+
+
+def test_a_task_that_fills_its_memory_takes_no_other_along(hosted: Any, spec: Spec) -> None:
+    other, one = spec(), spec("hog")
+    hosted.run(other)
+    hosted.events.until(TaskRunning, id_of(other))
+    process = psutil.Process(process_of(hosted, other))
+    hosted.run(one)
+    lost = hosted.events.until(TaskEnded, id_of(one))[-2]
+    # Nothing but the kernel's counter tells its kill for lack of memory from one by hand.
+    assert lost.reason.endswith(": it was killed by SIGKILL")
+    # The same process still runs it, and no event has said otherwise.
+    assert alive(process)
+    hosted.pause(id_of(other))
+    assert hosted.events.until(TaskPaused, id_of(other)) == [TaskPaused(id_of(other), 1)]
+    hosted.stop(id_of(other))
+    assert not any(isinstance(event, TaskFailed) for event in hosted.events.until(TaskEnded, id_of(other)))
+
+
+def test_a_stop_while_a_task_is_being_forked_harms_no_other(hosted: Any, spec: Spec) -> None:
+    one, two, three = spec(), spec(), spec()
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    daemon = psutil.Process(process_of(hosted, one)).ppid()
+    os.kill(daemon, signal.SIGSTOP)
+    try:
+        hosted.run(two)
+        hosted.events.until(TaskWaiting, id_of(two))
+        hosted.stop(id_of(two))
+        hosted.events.until(TaskEnded, id_of(two))
+        until(lambda: f"{id_of(two)}/1" not in hosted.driver.groups, "the end of the Spark job", 60)
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+    hosted.run(three)
+    hosted.events.until(TaskRunning, id_of(three))
+    assert psutil.Process(process_of(hosted, three)).ppid() == daemon
+    for other in (one, three):
+        hosted.stop(id_of(other))
+        assert not any(isinstance(event, TaskFailed) for event in hosted.events.until(TaskEnded, id_of(other)))
+
+
+def test_a_process_that_hangs_loses_its_lease(hosted: Any, spec: Spec) -> None:
+    one = spec()
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    process = psutil.Process(process_of(hosted, one))
+    process.suspend()
+    lost, _ = hosted.events.until(TaskEnded, id_of(one))
+    assert "No heartbeat of the task" in lost.reason
+    assert not lost.died
+    assert not alive(process)
+
+
+def test_sparks_death_loses_its_tasks_and_spark_comes_back(hosted: Any, spec: Spec) -> None:
+    one, two = spec(), spec()
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    os.kill(hosted.driver.process_id, signal.SIGKILL)
+    died = hosted.events.until(SparkDied)[-1]
+    hosted.run(two)
+    assert "was killed by signal 9" in died.reason
+    lost, _ = hosted.events.until(TaskEnded, id_of(one))
+    assert lost.reason.startswith("The task ended with Spark (process ")
+    assert died.reason in lost.reason
+    assert not lost.died
+    waiting = hosted.events.until(TaskRunning, id_of(two))[0]
+    assert died.reason in waiting.reason
+    ready = hosted.events.until(SparkReady)
+    while ready[-1].queries:
+        ready = hosted.events.until(SparkReady)
+    assert ready == [SparkReady(512)]
+    hosted.stop(id_of(two))
+    hosted.events.until(TaskEnded, id_of(two))
+
+
+def test_javas_death_is_sparks_death(hosted: Any, spec: Spec) -> None:
+    one = spec()
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    os.kill(java := hosted.driver.java_id, signal.SIGKILL)
+    assert f"Spark's Java (process {java}) ended" in hosted.events.until(SparkDied)[-1].reason
+    lost, _ = hosted.events.until(TaskEnded, id_of(one))
+    assert "ended with Spark" in lost.reason
+    hosted.events.until(SparkReady)
+
+
+@pytest.mark.parametrize("which", ["driver", "java"])
+def test_a_spark_that_is_frozen_is_killed_when_a_task_is_to_start(
+    hosted: Any, spec: Spec, monkeypatch: pytest.MonkeyPatch, which: str
+) -> None:
+    monkeypatch.setattr(supervisor, "UNANSWERED", 2)
+    one, two = spec(), spec()
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    task = psutil.Process(process_of(hosted, one))
+    processes = [psutil.Process(pid) for pid in (hosted.driver.process_id, hosted.driver.java_id)]
+    frozen = processes[which == "java"]
+    frozen.suspend()
+    # A task that runs needs nothing of Spark.
+    time.sleep(4 * supervisor.PING)
+    assert alive(frozen)
+    assert alive(task)
+    assert hosted.events.so_far(id_of(one)) == []
+    hosted.run(two)
+    assert "it is frozen, or it hangs" in hosted.events.until(SparkDied)[-1].reason
+    monkeypatch.undo()  # its successor may be slow on a busy machine
+    lost, _ = hosted.events.until(TaskEnded, id_of(one))
+    assert isinstance(lost, TaskLost)
+    assert not lost.died
+    hosted.events.until(TaskRunning, id_of(two))
+    assert not any(map(alive, [*processes, task]))
+    hosted.stop(id_of(two))
+    hosted.events.until(TaskEnded, id_of(two))
+
+
+def test_a_spark_that_is_frozen_is_killed_when_a_task_does_not_end(
+    hosted: Any, spec: Spec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "UNANSWERED", 2)
+    one = spec("deaf")
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    psutil.Process(hosted.driver.java_id).suspend()
+    hosted.stop(id_of(one), timeout=0.5)
+    assert "it is frozen, or it hangs" in hosted.events.until(SparkDied)[-1].reason
+    monkeypatch.undo()  # its successor may be slow on a busy machine
+    hosted.events.until(TaskEnded, id_of(one))
+    hosted.events.until(SparkReady)
