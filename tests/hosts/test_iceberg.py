@@ -1,0 +1,117 @@
+"""Iceberg's sink, unchanged, with a catalogue in a folder.
+
+Its tasks take part in the group of the worker's real members, and each record is in the table once, though a JVM is
+killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import fastavro
+import psutil
+import pyarrow.parquet as pq
+import pytest
+
+from hosts.plugins import plugin_path
+from support.kafka.client import Kafka, Record
+from support.tasks.runs import JSON
+from support.waiting import until
+from support.worker_process import PLAIN, WorkerProcess
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+SECONDS = 240
+PARTITIONS = 2
+MARK = f"test.iceberg={uuid.uuid4().hex}"
+DELETED = 2
+
+
+@pytest.fixture
+def worker(bootstrap: str, tmp_path: Path) -> Iterator[WorkerProcess]:
+    path = plugin_path(tmp_path / "plugins", "iceberg")
+    running = WorkerProcess(bootstrap, tmp_path, **{"plugin.path": path, "penstock.java.opts": f"-D{MARK}"}, **PLAIN)
+    running.start_seconds = 300
+    with running as up:
+        yield up
+
+
+def rows(table: Path) -> list[dict[str, Any]]:
+    """Of the current snapshot, by the data files that its manifests list."""
+    hint = table / "metadata" / "version-hint.text"
+    if not hint.exists():
+        return []
+    metadata = json.loads((table / "metadata" / f"v{hint.read_text().strip()}.metadata.json").read_text())
+    current = metadata.get("current-snapshot-id")
+    snapshots = {each["snapshot-id"]: each for each in metadata["snapshots"]}
+    if current not in snapshots:
+        return []
+    found = []
+    for manifest in avro(snapshots[current]["manifest-list"]):
+        for entry in avro(manifest["manifest_path"]):
+            if entry["status"] != DELETED:
+                found += pq.read_table(path_of(entry["data_file"]["file_path"])).to_pylist()
+    return found
+
+
+def avro(file: str) -> list[Any]:
+    with path_of(file).open("rb") as stream:
+        return list(fastavro.reader(stream))
+
+
+def path_of(address: str) -> Path:
+    return Path(urlsplit(address).path)
+
+
+def jvms_of_tasks() -> list[psutil.Process]:
+    found = [each for each in psutil.process_iter(["cmdline"]) if f"-D{MARK}" in (each.info["cmdline"] or [])]
+    return [each for each in found if "penstock.spark.daemon" in " ".join(each.parent().cmdline())]  # type: ignore[union-attr]
+
+
+def test_each_record_is_in_the_table_once(worker: WorkerProcess, bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
+    topic, control = kafka.create_topic(partitions=PARTITIONS), kafka.create_topic()
+    table = tmp_path / "warehouse" / "shop" / "orders"
+
+    def produce(numbers: range) -> None:
+        values = [json.dumps({"id": each, "name": f"order {each}", "price": each / 4}).encode() for each in numbers]
+        kafka.produce(topic, [Record(value, partition=i % PARTITIONS) for i, value in enumerate(values)])
+
+    def written(end: int) -> bool:
+        assert "FAILED" not in worker.states("orders"), worker.http.get("/connectors/orders/status").text
+        return len(rows(table)) >= end
+
+    worker.put(
+        "orders",
+        **{
+            "connector.class": "org.apache.iceberg.connect.IcebergSinkConnector",
+            "tasks.max": str(PARTITIONS),
+            "topics": topic,
+            "value.converter": JSON,
+            "value.converter.schemas.enable": "false",
+            "consumer.override.auto.offset.reset": "earliest",
+            "iceberg.catalog.type": "hadoop",
+            "iceberg.catalog.warehouse": (tmp_path / "warehouse").as_uri(),
+            "iceberg.tables": "shop.orders",
+            "iceberg.tables.auto-create-enabled": "true",
+            "iceberg.control.topic": control,
+            "iceberg.control.commit.interval-ms": "1000",
+            "iceberg.kafka.bootstrap.servers": bootstrap,
+        },
+    )
+    produce(range(100))
+    until(lambda: written(100), "the first orders are in the table", SECONDS)
+    killed = jvms_of_tasks()
+    assert killed, "no JVM of the tasks was found"
+    for process in killed:
+        os.kill(process.pid, signal.SIGKILL)
+    produce(range(100, 250))
+    until(lambda: written(250), "the others are in the table", SECONDS)
+    expected = [{"id": each, "name": f"order {each}", "price": each / 4} for each in range(250)]
+    assert sorted(rows(table), key=lambda row: row["id"]) == expected
