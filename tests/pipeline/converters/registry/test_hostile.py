@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from penstock.api.columns import Table
 from penstock.api.errors import DataError
+from penstock.api.schema import STRING, array, map_of, struct
 from penstock.pipeline.converters import AvroConverter, JsonSchemaConverter, ProtobufConverter
 from pipeline.converters.registry.registry_double import RegistryDouble, running_double
 
@@ -143,3 +145,48 @@ def test_an_id_of_another_format(shared, kind):
     converter.configure({"schema.registry.url": shared.url}, False)
     with pytest.raises(DataError, match=topic):
         converter.to_connect(topic, (), head + b"\0\0\0")
+
+
+ENDLESS_SCHEMAS = {
+    "a property that is itself": ("JSON", '{"type":"object","properties":{"a":{"$ref":"#/properties/a"}}}'),
+    "a schema that is itself": ("JSON", '{"$ref":"#"}'),
+    "JSON of many levels": ("JSON", '{"type":"array","items":' * 600 + '{"type":"string"}' + "}" * 600),
+    "Avro of many levels": ("AVRO", '{"type":"array","items":' * 600 + '"string"' + "}" * 600),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS_SCHEMAS)
+def test_schemas_without_an_end_are_errors_of_their_records(shared: RegistryDouble, name: str) -> None:
+    kind, text = ENDLESS_SCHEMAS[name]
+    number = shared.register("endless-value", {"schema": text, "schemaType": kind})["id"]
+    converter = (JsonSchemaConverter if kind == "JSON" else AvroConverter)()
+    converter.configure({"schema.registry.url": shared.url}, False)
+    with pytest.raises(DataError, match=rf"topic endless to .*id {number} is nested too deeply, or refers to itself"):
+        converter.to_connect("endless", (), b"\0" + number.to_bytes(4, "big") + b"{}")
+
+
+def test_a_reference_that_comes_back_to_itself_is_named(shared: RegistryDouble) -> None:
+    reference = {"name": "y.json", "subject": "circle", "version": 1}
+    schema = {"schema": '{"$ref":"y.json"}', "schemaType": "JSON", "references": [reference]}
+    shared.register("circle", schema)
+    number = shared.register("endless-value", schema)["id"]
+    converter = JsonSchemaConverter()
+    converter.configure({"schema.registry.url": shared.url}, False)
+    with pytest.raises(DataError, match=r"reference y\.json, version 1 of circle: it refers to itself"):
+        converter.to_connect("endless", (), b"\0" + number.to_bytes(4, "big") + b"{}")
+
+
+@pytest.mark.parametrize("kind", [AvroConverter, ProtobufConverter])
+@pytest.mark.parametrize("count", [1, 3])
+def test_halves_of_surrogate_pairs_are_question_marks_as_in_java(
+    shared: RegistryDouble, kind: type[Any], count: int
+) -> None:
+    schema = struct(("s", STRING), ("m", map_of(STRING, array(STRING)) if kind is AvroConverter else STRING), name="S")
+    given = {"s": "a\ud800", "m": {"\udfff": ["\ud83d\ude00", "b"]} if kind is AvroConverter else "\ud83d\ude00"}
+    expected = {"s": "a?", "m": {"?": ["\U0001f600", "b"]} if kind is AvroConverter else "\U0001f600"}
+    converter = kind()
+    converter.configure({"schema.registry.url": shared.url}, False)
+    topic = f"halves-{kind.schema_type}"
+    for values in ([given] * count, Table(["s", "m"], [[given["s"]] * count, [given["m"]] * count])):
+        data = converter.from_connect_batch([topic] * count, [()] * count, [schema] * count, values)
+        assert list(converter.to_connect_batch([topic] * count, [()] * count, data)[1]) == [expected] * count

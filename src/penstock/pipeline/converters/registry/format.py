@@ -52,6 +52,11 @@ class Source:
     """With ``use.latest.version``: asks for the schema that the messages are to be read as, and for its version."""
 
 
+def endless(what: str) -> SerializationError:
+    """What is said of a schema that the mapping can't follow to its end."""
+    return SerializationError(f"{what} is nested too deeply, or refers to itself without end")
+
+
 Read = Callable[[bytes, int], Any]
 """The value that begins at this place of a message. Raises an exception for bytes that are none."""
 ReadAll = Callable[[Sequence[bytes], int], "list[Any] | Table | None"]
@@ -115,14 +120,21 @@ class Format(ABC):
         """The schema with what it refers to registered, if the format needs that."""
         return text
 
-    def resolved(self, what: str, text: SchemaText) -> dict[str, SchemaText]:
-        """The schemas that a schema refers to, and those they refer to, by the names used; those needed come first."""
+    def resolved(self, what: str, text: SchemaText, within: tuple[tuple[str, int], ...] = ()) -> dict[str, SchemaText]:
+        """The schemas that a schema refers to, and those they refer to, by the names used; those needed come first.
+
+        ``within``: subjects and versions whose references these are. Raises SerializationError if one is among them.
+        """
         found: dict[str, SchemaText] = {}
         for reference in text.references:
             if reference.name not in found:
                 where = f"{what}: reference {reference.name}, version {reference.version} of {reference.subject}"
-                inner = self.registry.version(where, reference.subject, reference.version).schema
-                found.update({name: t for name, t in self.resolved(what, inner).items() if name not in found})
+                place = reference.subject, reference.version
+                if place in within:
+                    raise SerializationError(f"{where}: it refers to itself")
+                inner = self.registry.version(where, *place).schema
+                others = self.resolved(what, inner, (*within, place))
+                found.update({name: other for name, other in others.items() if name not in found})
                 found[reference.name] = inner
         return found
 

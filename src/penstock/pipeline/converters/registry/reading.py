@@ -13,7 +13,7 @@ from penstock.api.columns import Table
 from penstock.api.errors import DataError, KafkaError, RetriableError, SerializationError
 from penstock.api.schema import Schema
 from penstock.pipeline.converters.registry.access.client import SchemaText
-from penstock.pipeline.converters.registry.format import Format, Reader, Source
+from penstock.pipeline.converters.registry.format import Format, Reader, Source, endless
 from penstock.pipeline.converters.registry.subjects import TOPIC, subject
 from penstock.pipeline.converters.registry.wire import (
     CONFIG_DESERIALIZER,
@@ -163,6 +163,8 @@ class Reading:
                 found = id, self._format.reader(self._source(topic, id))
             except (SerializationError, RetriableError) as error:
                 raise self._unreadable(topic, id, error) from error
+            except RecursionError as error:
+                raise self._unreadable(topic, id, endless(f"The schema for id {id}")) from error
             if len(self._readers) >= self._format.cache_size:
                 self._readers.clear()
             self._readers[topic, head] = found

@@ -6,6 +6,7 @@ Java: ``AbstractKafkaAvroSerializer``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,8 @@ from penstock.api.errors import DataError, KafkaError, RetriableError, Serializa
 from penstock.api.record import Header
 from penstock.api.schema import Schema
 from penstock.pipeline.converters.registry.access.client import Registered
-from penstock.pipeline.converters.registry.format import Format, Target, Writer
+from penstock.pipeline.converters.registry.format import Format, Target, Writer, endless
+from penstock.pipeline.converters.registry.mapping.surrogates import is_about_surrogates, without_surrogates
 from penstock.pipeline.converters.registry.subjects import subject
 from penstock.pipeline.converters.registry.wire import (
     HEADER_SERIALIZER,
@@ -32,6 +34,15 @@ class _Plan:
     head: bytes
     header: Header | None
     writer: Writer
+
+
+def _written(write: Callable[[bytes, Any], Any], head: bytes, values: Any) -> Any:
+    try:
+        return write(head, values)
+    except Exception as error:
+        if not is_about_surrogates(error):
+            raise
+    return write(head, without_surrogates(values))
 
 
 class Writing:
@@ -66,7 +77,7 @@ class Writing:
             return self._one_by_one(topics, headers, schemas, list(values))
         plan = self._plan(topic, schema)
         try:
-            messages: list[bytes | None] = list(plan.writer.all(plan.head, values))
+            messages: list[bytes | None] = list(_written(plan.writer.all, plan.head, values))
         except Exception as error:
             raise self._unwritable(topic, error) from error
         if plan.header is not None:
@@ -85,7 +96,7 @@ class Writing:
             try:
                 if value is None:
                     raise DataError("Found null value for non-optional schema")
-                messages.append(plan.writer.one(plan.head, value))
+                messages.append(_written(plan.writer.one, plan.head, value))
             except Exception as error:
                 raise self._unwritable(topic, error) from error
             if plan.header is not None:
@@ -102,11 +113,13 @@ class Writing:
     def _plan(self, topic: str, schema: Schema | None) -> _Plan:
         plan = self._plans.get((topic, schema))
         if plan is None:
-            target = self._target(schema)
             try:
+                target = self._target(schema)
                 plan = self._make_plan(topic, schema, target)
             except (SerializationError, RetriableError) as error:
                 raise self._unwritable(topic, error) from error
+            except RecursionError as error:
+                raise self._unwritable(topic, endless("The schema")) from error
             if len(self._plans) >= self._format.cache_size:
                 self._plans.clear()
             elif len(self._plans) >= self._most_of_a_topic:
