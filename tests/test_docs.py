@@ -47,6 +47,33 @@ def test_tests_that_keep_promises_exist(page: Path) -> None:
     assert [f"{file}::{test}" for file, test in named if f"\ndef {test}(" not in (ROOT / file).read_text()] == []
 
 
+def promises(text: str) -> list[str]:
+    """Rows of tables and items of lists, but for the heads of tables and what is not promised."""
+    kept, found = True, []
+    for paragraph in re.split(r"\n(?=\n|[-|#])", text):
+        line = paragraph.strip()
+        if line.startswith("#") or line.endswith("romised:"):
+            kept = "not promised" not in line.lower()
+        elif kept and (line.startswith("- ") or (line.startswith("| ") and "| kept by |" not in line)):
+            found.append(line)
+    return found
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "guarantees").glob("*.md")), ids=lambda page: page.name)
+def test_every_promise_names_its_test(page: Path) -> None:
+    made = promises(page.read_text())
+    assert made
+    assert [each for each in made if not re.search(r"`tests/|`make ", each)] == []
+
+
+def test_a_promise_without_a_test_is_found() -> None:
+    table = "# Title\n\n| promise | kept by |\n|---|---|\n| A | `tests/a.py` |\n| B | |\n"
+    items = "- C\n  goes on (`make c`).\n- D\n"
+    assert promises(f"{table}\n{items}\nNot promised:\n\n- E\n\n## More\n\n- F\n") == [
+        *("| A | `tests/a.py` |", "| B | |", "- C\n  goes on (`make c`).", "- D", "- F")
+    ]
+
+
 def test_a_walk_is_five_files_at_most() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
     walks = re.split(r"^## ", text, flags=re.MULTILINE)[1:5]

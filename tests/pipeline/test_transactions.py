@@ -14,9 +14,12 @@ from faults.broker import FaultyBroker
 from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
 from penstock.embedded import Broker
+from penstock.kafka.clients import init_transactions, new_producer
+from penstock.kafka.offsets.topic import worker_offsets
 from penstock.pipeline.task import FencedError
 from support.kafka.client import Kafka
 from support.tasks.runs import TaskRun, eventually, new_name
+from support.waiting import Inbox, answer
 
 pytestmark = pytest.mark.integration
 
@@ -249,6 +252,32 @@ def test_a_transaction_that_takes_too_long_loses_the_task_with_advice(strict: Ka
     assert "was unable to finish writing records to Kafka before its producer transaction expired" in trace
     assert "increase its transaction.timeout.ms" in trace
     assert (strict.values(topic), strict.values(offsets_topic)) == ([], [])
+
+
+def test_offsets_are_read_when_the_time_of_a_dead_tasks_open_transaction_is_over(strict: Kafka) -> None:
+    """A task that is frozen or cut off, and has no successor, holds up those that start no longer than that."""
+    topic = strict.create_topic(config={"cleanup.policy": "compact"})
+    worker = {
+        "bootstrap.servers": strict.bootstrap,
+        "exactly.once.source.support": "enabled",
+        "offset.storage.topic": topic,
+        "offset.storage.replication.factor": "1",
+    }
+    settings = {"bootstrap.servers": strict.bootstrap, "transactional.id": topic, "transaction.timeout.ms": "3000"}
+    dead, ready = new_producer(settings), Inbox()
+    init_transactions(dead, 30)
+    store = worker_offsets(worker, on_caught_up=ready)
+    store.start()
+    try:
+        ready.next()
+        dead.begin_transaction()
+        dead.produce(topic, b'{"o":1}', b'["c",{"p":0}]')
+        dead.flush()
+        answer(store.read_to_end)
+        assert store.snapshot("c") == []
+        assert end_of(strict, topic) == 2  # with the mark of what the broker has aborted
+    finally:
+        store.close()
 
 
 def test_brokers_that_are_away_for_longer_than_a_transaction_lose_the_task_and_not_a_record(tmp_path: Path) -> None:

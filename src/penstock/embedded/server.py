@@ -31,7 +31,10 @@ _APPENDED = ("listeners", "advertised.listeners", "listener.security.protocol.ma
 
 
 def server_properties(data: Path, port: int, controller_port: int, extra: Mapping[str, str]) -> dict[str, str]:
-    """The broker's settings. ``extra`` wins, except for the three that list listeners: there it is added to ours."""
+    """The broker's settings. ``extra`` wins, except for the three that list listeners: there it is added to ours.
+
+    With ``process.roles=broker`` in ``extra`` it is a further broker of a cluster whose controller ``extra`` names.
+    """
     here = "127.0.0.1"
     settings = {
         "node.id": "1",
@@ -56,6 +59,8 @@ def server_properties(data: Path, port: int, controller_port: int, extra: Mappin
         "share.coordinator.state.topic.num.partitions": "5",
         "group.initial.rebalance.delay.ms": "0",
     }
+    if extra.get("process.roles") == "broker":
+        settings["listeners"] = f"PLAINTEXT://{here}:{port}"
     added = {key: f"{settings[key]},{value}" for key, value in extra.items() if key in _APPENDED}
     return {**settings, **extra, **added}
 

@@ -77,9 +77,11 @@ class LogReader:
         reads: ReadProgress,
         on_records: Callable[[list[LogRecord]], None],
         outage: Outage,
+        reachable: Callable[[], bool],
     ) -> None:
+        """``reachable`` asks the brokers, briefly: a consumer is not to blame for what they do not deliver."""
         self._topic, self._clients, self._reads = topic, clients, reads
-        self._on_records, self._outage = on_records, outage
+        self._on_records, self._outage, self._reachable = on_records, outage, reachable
         self._standstill = Standstill()
         self._consumer = self._new_consumer()
 
@@ -88,10 +90,11 @@ class LogReader:
         there, first = True, self._consumer.poll(_IDLE_POLL)
         if first is not None:
             there = self._deliver(cast("list[ConsumedMessage]", [first, *self._consumer.consume(_BATCH, 0)]))
-        if self._outage.present:
-            self._standstill.forget()
-        elif self._standstill.check(missing := self._reads.missing(), time.monotonic()):
-            self._replace_consumer(missing)
+        if self._standstill.check(missing := self._reads.missing(), time.monotonic()):
+            if self._reachable():
+                self._replace_consumer(missing)
+            else:
+                self._standstill.forget()
         return there
 
     def close(self) -> None:

@@ -32,7 +32,7 @@ class Standstill:
         return any(now - since > self.tolerated for _, since in self._since.values())
 
     def forget(self) -> None:
-        """What stands still has a reason: the time counts anew."""
+        """There is a reason why nothing comes: the time counts anew."""
         self._since = {}
 
     def acted(self) -> None:

@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 _TIMEOUT = 10.0
 """Seconds for one look-up."""
+_GLANCE = 3.0
+"""Seconds for the question whether brokers answer; too few on a machine under load, and they never seem to."""
 _LOOK_AGAIN = 30.0
 """Seconds after which the end of the topic is looked up, in case records were missed."""
 
@@ -164,7 +166,7 @@ class TopicLog:
         if (starts := self._offsets(OffsetSpec.earliest())) is None:
             return self._gone
         waiting = self._reads.begin(starts)
-        reader = LogReader(self.name, self.clients, self._reads, self._on_records, self._outage)
+        reader = LogReader(self.name, self.clients, self._reads, self._on_records, self._outage, self._brokers_answer)
         try:
             self._writer.open()
             self._ends.begin([*waiting, self._caught_up])
@@ -174,7 +176,8 @@ class TopicLog:
                     log.error("Topic `%s` with the %s was deleted; recreating it", self.name, self.topic.purpose)
                     return True
                 if self._outage.present:
-                    self._look_for_brokers()
+                    if self._brokers_answer():
+                        self._outage.end()
                 elif time.monotonic() - looked > _LOOK_AGAIN:
                     looked = time.monotonic()
                     self.read_to_end(lambda error: None)
@@ -183,13 +186,13 @@ class TopicLog:
             reader.close()
         return False
 
-    def _look_for_brokers(self) -> None:
+    def _brokers_answer(self) -> bool:
         try:
-            offsets_at(self._admin, self.name, [0], OffsetSpec.latest(), 1)
+            offsets_at(self._admin, self.name, [0], OffsetSpec.latest(), _GLANCE)
         except (KafkaException, TimeoutError):
             self._admin = self._new_admin()
-            return
-        self._outage.end()
+            return False
+        return True
 
     def _new_admin(self) -> AdminClient:
         return new_admin(self.clients.admin, error_cb=self._outage.heard)

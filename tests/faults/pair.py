@@ -1,0 +1,77 @@
+"""A cluster of two brokers, of which the second can be killed: the first is the controller as well."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Self
+
+from confluent_kafka.admin import NewTopic
+
+from penstock.embedded import Broker
+from penstock.embedded.ports import free_port
+from penstock.java.properties import parse_properties
+from support.kafka.client import Kafka
+from support.waiting import until
+
+_COORDINATORS = ("__consumer_offsets", "__transaction_state")
+_EXTRA = {
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+    "broker.heartbeat.interval.ms": "300",
+    "broker.session.timeout.ms": "2000",
+}
+
+
+class BrokerPair:
+    """Coordinators of groups and transactions are on the second broker, and move to the first when it dies.
+
+    Used as a context manager.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._first = Broker(folder / "first", extra=_EXTRA)
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        with self._stack:
+            self._stack.enter_context(self._first)
+            self._second = self._joining()
+            self._stack.enter_context(self._second)
+            self.bootstrap = f"{self._first.bootstrap},{self._second.bootstrap}"
+            self.kafka = Kafka(self.bootstrap)
+            until(lambda: len(self.kafka.admin.list_topics(timeout=10).brokers) == 2, "the second broker", 60)
+            for name in _COORDINATORS:
+                self.create_topic(name, [2, 1], **{"cleanup.policy": "compact"})
+            self._stack = self._stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def create_topic(self, name: str, brokers: list[int], **config: str) -> str:
+        """With one partition, of which the first of these brokers is the leader."""
+        new = NewTopic(name, 1, replica_assignment=[brokers], config=config)
+        self.kafka.admin.create_topics([new])[name].result()
+        return name
+
+    def kill_second(self) -> None:
+        assert self._second.pid is not None
+        os.killpg(self._second.pid, signal.SIGKILL)
+        self._second.stop()
+
+    def start_second(self) -> None:
+        self._second.start()
+
+    def _joining(self) -> Broker:
+        """The second broker, which is told the cluster's id as formatting would."""
+        first, second = self._folder / "first", self._folder / "second"
+        voters = parse_properties((first / "server.properties").read_text())["controller.quorum.voters"]
+        cluster = parse_properties((first / "data" / "meta.properties").read_text())["cluster.id"]
+        (second / "data").mkdir(parents=True)
+        (second / "data" / "meta.properties").write_text(f"version=1\nnode.id=2\ncluster.id={cluster}\n")
+        extra = {"node.id": "2", "process.roles": "broker", "controller.quorum.voters": voters}
+        return Broker(second, free_port(), extra={**_EXTRA, **extra})
