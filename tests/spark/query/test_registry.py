@@ -24,6 +24,7 @@ from penstock.api.schema import DATE, FLOAT64, INT64, OPTIONAL_STRING, STRING, T
 from penstock.pipeline.converters import AvroConverter
 from support.jars import require
 from support.kafka.client import Kafka, Record
+from support.registry_front import Answer, running_front
 from support.spark import delta
 from support.spark.host import Hosted
 from support.tasks.runs import eventually, new_name
@@ -142,9 +143,75 @@ def test_an_undecodable_record_is_a_dead_letter_byte_for_byte(
         "errors.tolerance": "all",
         "errors.deadletterqueue.topic.name": letters,
         "errors.deadletterqueue.topic.replication.factor": "1",
+        "errors.deadletterqueue.context.headers.enable": "true",
     }
     with delta.DeltaSink(spark, kafka, topic, tmp_path / "table", **settings) as one:
         one.start()
         assert sorted(found["id"] for found in one.wait(3)) == [0, 1, 2]
         one.stop()
-    assert [record.value for record in kafka.read_all(letters)] == bad
+    found = kafka.read_all(letters)
+    assert [record.value for record in found] == bad
+    said = [(dict(record.headers)["__connect.errors.exception.message"] or b"").decode() for record in found]
+    assert f"id 2147483647 of subject {topic}-value" in said[0]
+    assert "error code: 40403 (HTTP status 404)" in said[0]
+
+
+def test_a_registry_that_is_lost_in_the_middle_loses_no_records(
+    spark: Hosted, kafka: Kafka, registry_url: str, tmp_path: Path
+) -> None:
+    topic = kafka.create_topic(f"orders-{uuid.uuid4().hex[:8]}")
+    converter = AvroConverter()
+    converter.configure({"schema.registry.url": registry_url}, False)
+
+    def send(schema: Schema, *numbers: int) -> None:
+        rows = [row(number) | ({"note": "n"} if schema is NEWER else {}) for number in numbers]
+        kafka.produce(topic, [Record(converter.from_connect(topic, (), schema, each)) for each in rows])
+
+    with running_front(registry_url) as front:
+        settings = {
+            "format": "delta",
+            "value.converter": AVRO,
+            "value.converter.schema.registry.url": front.url,
+            "value.converter.max.retries": "0",
+            "value.converter.retries.wait.ms": "100",
+            "errors.retry.timeout": "-1",
+            "errors.retry.delay.max.ms": "500",
+        }
+        with delta.DeltaSink(spark, kafka, topic, tmp_path / "table", **settings) as one:
+            one.start()
+            send(OLDER, 0, 1)
+            assert sorted(found["id"] for found in one.wait(2)) == [0, 1]
+            front.answer = Answer.error(503, 50003, "Not now")
+            asked = len(front.requests)
+            send(OLDER, 2)
+            send(NEWER, 3)
+            eventually(lambda: one.fine() and len(front.requests) > asked + 3, SECONDS)
+            assert sorted(found["id"] for found in one.rows()) in ([0, 1], [0, 1, 2])
+            front.answer = None
+            assert sorted(found["id"] for found in one.wait(4)) == [0, 1, 2, 3]
+            one.stop()
+    converter.close()
+
+
+def test_a_registry_that_stays_away_ends_the_query_with_its_words(
+    spark: Hosted, kafka: Kafka, registry_url: str, tmp_path: Path
+) -> None:
+    topic = kafka.create_topic(f"orders-{uuid.uuid4().hex[:8]}")
+    converter = AvroConverter()
+    converter.configure({"schema.registry.url": registry_url}, False)
+    kafka.produce(topic, [Record(converter.from_connect(topic, (), OLDER, row(0)))])
+    converter.close()
+    with running_front(registry_url) as front:
+        front.answer = Answer.error(503, 50003, "Not now")
+        settings = {
+            "format": "delta",
+            "value.converter": AVRO,
+            "value.converter.schema.registry.url": front.url,
+            "value.converter.max.retries": "0",
+            "errors.retry.timeout": "1000",
+        }
+        with delta.DeltaSink(spark, kafka, topic, tmp_path / "table", **settings) as one:
+            one.start()
+            trace = one.failure()
+    assert f"subject {topic}-value" in trace
+    assert "Not now; error code: 50003 (HTTP status 503)" in trace
