@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install demo test unit soak kill-test kill-test-sinks kill-test-changes fuzz scale bench conformance docs dist release check lock clean
+.PHONY: help install demo test unit soak kill-test kill-test-sinks kill-test-changes fuzz scale bench conformance docs dist release check audit lock clean
 
 PYTHON ?= python3
 JOBS ?= 2
@@ -63,6 +63,9 @@ check: $(STAMP)  ## check formatting, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+audit: $(STAMP)  ## compare requirements.lock with FILE=advisories.json (OSV or PyPI), offline
+	@$(BIN)/python scripts/audit.py requirements.lock "$(FILE)"
 
 lock:  ## pin the dependencies of pyproject.toml in requirements.lock (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --all-extras --generate-hashes --no-emit-index-url \
