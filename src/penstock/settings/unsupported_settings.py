@@ -9,6 +9,7 @@ import difflib
 from collections.abc import Collection, Mapping
 
 from penstock.api.errors import ConfigError
+from penstock.core.config.cloud_logins import INSTEAD, has_counterpart
 
 # Settings that only make sense inside a JVM; a value other than the default would silently be without effect.
 JAVA_ONLY = {
@@ -17,8 +18,8 @@ JAVA_ONLY = {
     "ssl.provider": "TLS is Python's own",
     "ssl.engine.factory.class": "TLS is Python's own",
     "ssl.secure.random.implementation": "TLS is Python's own",
-    "sasl.client.callback.handler.class": "callback handlers are Java classes",
-    "sasl.login.callback.handler.class": "callback handlers are Java classes",
+    "sasl.client.callback.handler.class": f"callback handlers are Java classes; {INSTEAD}",
+    "sasl.login.callback.handler.class": f"callback handlers are Java classes; {INSTEAD}",
     "sasl.login.class": "login classes are Java classes",
 }
 _JAVA_DEFAULTS = {"metric.reporters": ("org.apache.kafka.common.metrics.JmxReporter", "JmxReporter")}
@@ -69,7 +70,7 @@ def refuse_java_only(config: Mapping[str, str]) -> None:
     """Raises ConfigError for the first setting that has a meaning in Java alone."""
     for name, reason in JAVA_ONLY.items():
         value = (config.get(name) or "").strip()
-        if value and value not in _JAVA_DEFAULTS.get(name, ()):
+        if value and value not in _JAVA_DEFAULTS.get(name, ()) and not has_counterpart(name, value):
             raise ConfigError(f"`{name}={value}` can't be honoured: {reason}. Leave the setting out")
 
 

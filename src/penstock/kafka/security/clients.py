@@ -26,6 +26,8 @@ def _login(login: Login | None, java: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     if login.mechanism != "OAUTHBEARER":
         return {"sasl.username": login.username, "sasl.password": login.password}
+    if login.cloud is not None:
+        return {"sasl.mechanism": login.mechanism, "oauth_cb": login.cloud.for_librdkafka}
     options = login.options
     if not java.get("sasl.oauthbearer.token.endpoint.url"):
         return {"enable.sasl.oauthbearer.unsecure.jwt": True, "sasl.oauthbearer.config": f"principal={login.username}"}

@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
-from penstock.api.errors import ConnectError
+from penstock.api.errors import ConfigError, ConnectError
 from penstock.kafka.security.settings import Login
 
 _LIFE = 3600.0
@@ -37,13 +37,20 @@ class Tokens(AbstractTokenProvider):  # type: ignore[misc]
     def token(self) -> str:
         with self._lock:
             if time.time() >= self._renew:
-                self._token, life = self._fetched() if self._endpoint else (self._unsecured(), _LIFE)
+                self._token, life = self._new()
                 self._renew = time.time() + life * _RENEWED_AFTER
             return self._token
 
     def extensions(self) -> dict[str, str]:
         options = self._login.options
         return {name[10:]: value for name, value in options.items() if name.startswith("extension_")}
+
+    def _new(self) -> tuple[str, float]:
+        """A token and its life in seconds."""
+        if self._login.cloud is not None:
+            found = self._login.cloud.token()
+            return found.text, found.expires - time.time()
+        return self._fetched() if self._endpoint else (self._unsecured(), _LIFE)
 
     @property
     def _endpoint(self) -> str:
@@ -55,12 +62,15 @@ class Tokens(AbstractTokenProvider):  # type: ignore[misc]
         return f"{_encoded({'alg': 'none'})}.{_encoded(claims)}."
 
     def _fetched(self) -> tuple[str, float]:
-        """The token and its life in seconds."""
         client = self._credential("client.id", "clientId")
         secret = self._credential("client.secret", "clientSecret")
         scope = self._login.options.get("scope") or self._java.get("sasl.oauthbearer.scope")
         form = {"grant_type": "client_credentials", **({"scope": str(scope)} if scope else {})}
         basic = base64.b64encode(f"{client}:{secret}".encode()).decode()
+        if not self._endpoint.lower().startswith(("http://", "https://")):
+            raise ConfigError(
+                "sasl.oauthbearer.token.endpoint.url", self._endpoint, "It has to begin with http:// or https://"
+            )
         request = urllib.request.Request(
             self._endpoint, urllib.parse.urlencode(form).encode(), {"Authorization": f"Basic {basic}"}
         )

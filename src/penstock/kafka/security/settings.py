@@ -16,10 +16,21 @@ from cryptography.x509 import load_pem_x509_certificate
 from penstock.api.config_types import Password
 from penstock.api.errors import ConfigError
 from penstock.core.config.clients import SECURITY_CHECKS
+from penstock.core.config.cloud_logins import (
+    AWS,
+    CLIENT_HANDLER,
+    IAM_LOGIN,
+    INSTEAD,
+    LOGIN_HANDLER,
+    LOGIN_HANDLERS,
+    MSK_IAM,
+    has_counterpart,
+)
 from penstock.java import key_stores
 from penstock.java.errors import JaasError, KeyStoreError
 from penstock.java.jaas import login_module
 from penstock.kafka.librdkafka_config import IGNORED, NO_EFFECT, Counterpart, number, refused, same
+from penstock.kafka.security.clouds import CloudLogin
 
 _PROTOCOL = SECURITY_CHECKS["security.protocol"]
 _NO_CLASSES = "This is a Java class, which can't be run here; leave this setting out"
@@ -93,15 +104,20 @@ _IGNORED = (
 )
 
 _INSTEAD = "use SCRAM-SHA-512, OAUTHBEARER with sasl.oauthbearer.token.endpoint.url, or a client certificate instead"
+_NOT_HERE = f"This is a Java class, which can't be run here; {INSTEAD}"
 _OWN_HANDLERS = ("OAuthBearerLoginCallbackHandler", "OAuthBearerUnsecuredLoginCallbackHandler")
 """Of Java, whose work the clients do here themselves."""
 
 
 def _login_handler(given: str) -> None:
-    if given.strip() and given.strip().rpartition(".")[2] not in _OWN_HANDLERS:
-        raise ConfigError(
-            "sasl.login.callback.handler.class", given, f"This is a Java class, which can't be run here; {_INSTEAD}"
-        )
+    name = given.strip()
+    if name and name.rpartition(".")[2] not in _OWN_HANDLERS and not has_counterpart(LOGIN_HANDLER, name):
+        raise ConfigError(LOGIN_HANDLER, given, _NOT_HERE)
+
+
+def _client_handler(given: str) -> None:
+    if given.strip() and not has_counterpart(CLIENT_HANDLER, given):
+        raise ConfigError(CLIENT_HANDLER, given, _NOT_HERE)
 
 
 SECURITY: dict[str, Counterpart] = {
@@ -110,8 +126,8 @@ SECURITY: dict[str, Counterpart] = {
     **{name: same(name, convert=lambda value: value or None) for name in _SAME_TEXT},
     "security.protocol": same("security.protocol", check=_PROTOCOL, convert=str.lower),
     "security.providers": refused("security.providers", _NO_CLASSES),
-    "sasl.client.callback.handler.class": refused("sasl.client.callback.handler.class", _NO_CLASSES),
-    "sasl.login.callback.handler.class": Counterpart(("sasl.login.callback.handler.class",), convert=_login_handler),
+    CLIENT_HANDLER: Counterpart((CLIENT_HANDLER,), convert=_client_handler),
+    LOGIN_HANDLER: Counterpart((LOGIN_HANDLER,), convert=_login_handler),
     "ssl.engine.factory.class": refused("ssl.engine.factory.class", _NO_CLASSES),
     "ssl.endpoint.identification.algorithm": same(
         "ssl.endpoint.identification.algorithm", convert=lambda value: value.lower() or "none"
@@ -126,10 +142,11 @@ MECHANISMS = {
     "SCRAM-SHA-256": "ScramLoginModule",
     "SCRAM-SHA-512": "ScramLoginModule",
     "OAUTHBEARER": "OAuthBearerLoginModule",
+    MSK_IAM: IAM_LOGIN.rpartition(".")[2],
 }
 
 
-_KNOWN_ELSEWHERE = {"GSSAPI": "Kerberos", "AWS_MSK_IAM": "IAM of Amazon MSK"}
+_KNOWN_ELSEWHERE = {"GSSAPI": "Kerberos"}
 """Mechanisms that Java's clients have, and these have not."""
 
 
@@ -140,6 +157,8 @@ class Login:
     password: str = field(default="", repr=False)
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Of the login module."""
+    cloud: CloudLogin | None = None
+    """Whose tokens are used, if it is a cloud's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,11 +218,22 @@ def _login(settings: Mapping[str, str]) -> Login:
     given = class_name.rpartition(".")[2]
     if given != module:
         raise ConfigError("sasl.jaas.config", given, f"The login module of sasl.mechanism={mechanism} is {module}")
-    if mechanism == "OAUTHBEARER":
-        return Login(mechanism, options.get("unsecuredLoginStringClaim_sub", ""), options=options)
+    if mechanism in ("OAUTHBEARER", MSK_IAM):
+        cloud = _cloud(settings, mechanism, options)
+        return Login("OAUTHBEARER", options.get("unsecuredLoginStringClaim_sub", ""), options=options, cloud=cloud)
     if not {"username", "password"} <= options.keys():
         raise ConfigError("sasl.jaas.config", "[hidden]", f"It must give username and password for {mechanism}")
     return Login(mechanism, options["username"], options["password"], options)
+
+
+def _cloud(settings: Mapping[str, str], mechanism: str, options: Mapping[str, str]) -> CloudLogin | None:
+    """Raises ConfigError if the login can't be done here."""
+    name = AWS if mechanism == MSK_IAM else LOGIN_HANDLERS.get(settings.get(LOGIN_HANDLER, "").strip())
+    if name is None:
+        return None
+    login = CloudLogin(name, settings.get("bootstrap.servers", ""), options)
+    login.check()
+    return login
 
 
 def _tls(settings: Mapping[str, str]) -> Tls:
