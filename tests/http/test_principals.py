@@ -182,6 +182,10 @@ def test_the_header_of_workers_can_not_be_forged(serve: Serve, tmp_path: Path, o
     assert put("connectors/x/pause", right) == 202
     assert put("connectors/y/pause", right) == 401
     assert put("connectors/x/resume", right) == 401
+    assert put("connectors/x/pause?forward=false", right) == 401
+    signed = Forwarded(lambda: b"the key").header(carl, "PUT", b"/connectors/x/pause?a=b+c&a=", b"")
+    assert put("connectors/x/pause?a=b%20c&a=", signed) == 202
+    assert put("connectors/x/pause", signed) == 401
     assert (
         put("connectors/x/pause", Forwarded(lambda: b"a guess").header(carl, "PUT", b"/connectors/x/pause", b"")) == 401
     )

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from penstock.core.model.messages import ALGORITHM_HEADER, SIGNATURE_HEADER, Refused
-from penstock.http.access.principals import Forwarded, principal_of
+from penstock.http.access.principals import Forwarded, principal_of, target_of
 
 KEPT = ("content-type", "authorization", SIGNATURE_HEADER.lower(), ALGORITHM_HEADER.lower())
 RELAYED = ("content-type", "location")
@@ -40,8 +40,8 @@ class Forwarding:
         target = httpx.URL(url.rstrip("/") + request.scope["raw_path"].decode("latin-1"), params=query)
         headers = {name: request.headers[name] for name in KEPT if name in request.headers}
         body = await request.body()
-        path = request.scope["raw_path"].partition(b"?")[0]
-        headers |= self._forwarded.header(principal_of(request), request.method, path, body)
+        signed = target_of(request.scope["raw_path"], query)
+        headers |= self._forwarded.header(principal_of(request), request.method, signed, body)
         try:
             answer = await self._client.request(request.method, target, content=body, headers=headers)
         except (httpx.HTTPError, httpx.InvalidURL) as error:

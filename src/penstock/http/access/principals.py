@@ -11,9 +11,10 @@ import hashlib
 import hmac
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 
@@ -83,7 +84,7 @@ class Forwarded:
             text = base64.b64decode(encoded, validate=True)
         except ValueError:
             return None
-        target = request.scope["raw_path"].partition(b"?")[0]
+        target = target_of(request.scope["raw_path"], request.query_params.multi_items())
         expected = _signature(key, text, request.method, target, await request.body())
         if not hmac.compare_digest(signature.encode(), expected.encode()):
             return None
@@ -91,6 +92,12 @@ class Forwarded:
         if abs(time.time() - said["time"]) > FORWARDED_S:
             return None
         return Principal(said["name"], frozenset(said["groups"]), said["how"], said["address"], forwarded=True)
+
+
+def target_of(raw_path: bytes, query: Iterable[tuple[str, str]]) -> bytes:
+    """What is signed of a request's target: its path, and its query in one spelling."""
+    path, text = raw_path.partition(b"?")[0], urlencode(list(query))
+    return path + b"?" + text.encode() if text else path
 
 
 def _signature(key: bytes, text: bytes, method: str, target: bytes, body: bytes) -> str:
