@@ -11,7 +11,6 @@ import pytest
 
 from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, ConfigValue, Importance, Width
 from penstock.api.connector import (
-    Connector,
     ConnectorTransactionBoundaries,
     ExactlyOnceSupport,
     SinkConnector,
@@ -89,8 +88,7 @@ WORKER = WorkerRules(
 
 
 def validate(config: dict[str, str | None], worker: WorkerRules = WORKER, raw: Any = None) -> ConfigInfos:
-    connector: Connector = connector_class(CATALOG, config).type()
-    return validate_connector(CATALOG, config, connector, worker, raw)
+    return validate_connector(CATALOG, config, connector_class(CATALOG, config).type, worker, raw)
 
 
 def errors(config: dict[str, str | None], worker: WorkerRules = WORKER) -> list[str]:
@@ -210,7 +208,7 @@ class Shy(FileSource):
 
 def test_a_connector_that_does_not_say() -> None:
     config = {**REQUIRED, "transaction.boundary": "connector"}
-    first, second = validate_connector(CATALOG, config, Shy(), WORKER).errors
+    first, second = validate_connector(CATALOG, config, Shy, WORKER).errors
     assert first.startswith(
         "The connector does not implement the API required for preflight validation of exactly-once"
     )
@@ -250,7 +248,7 @@ class Picky(FileSource):
 
 def test_a_connector_may_have_checks_of_its_own() -> None:
     problem = "The file and the topic must have the same name"
-    assert validate_connector(CATALOG, SOURCE, Picky(), WORKER).errors == [problem]
+    assert validate_connector(CATALOG, SOURCE, Picky, WORKER).errors == [problem]
 
 
 def test_config_of_plugins() -> None:

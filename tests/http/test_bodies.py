@@ -150,6 +150,14 @@ def test_a_configuration_without_measure_is_refused_before_it_is_validated(api: 
     answer = api.put(plugin, json=aliases)
     assert (answer.status_code, answer.json()["error_code"]) == (400, 400)
     assert "'transforms' names 501 aliases; 500 are accepted" in answer.json()["message"]
+    names = ",".join(f"a{number}" for number in range(501))
+    for key, wanted in (
+        ("topic.creation.groups", "'topic.creation.groups' names 501 aliases; 500 are accepted"),
+        ("topic.creation", "'topic.creation' has 501 entries; 500 are accepted"),
+    ):
+        answer = api.put(plugin, json={**sane, "name": "x", key: names})
+        (of_key,) = [each["value"] for each in answer.json()["configs"] if each["value"]["name"] == key]
+        assert of_key["errors"] == [wanted]
 
 
 def test_of_many_unknown_settings_the_first_are_told(api: Any) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+from pathlib import Path
 
 from penstock import observe
 from penstock.core.model.tasks import TaskFailed, TaskId, TaskMetrics
+from penstock.settings.providers import ConfigTransformer, FileConfigProvider
 from penstock.settings.redaction import Redaction
 
 CANARY = "canary-7f3a"
@@ -49,3 +51,16 @@ def test_log_lines() -> None:
     assert CANARY not in text + json.dumps(line)
     assert "a [hidden]" in text
     assert line["message"] == "a [hidden]"
+
+
+def test_values_of_config_providers(tmp_path: Path) -> None:
+    """Whatever the name of their setting is; but not short ones, which are found in other texts."""
+    file = tmp_path / "secrets.properties"
+    file.write_text(f"user={CANARY}\nkind=csv\nunused=canary-unused\n")
+    redaction = Redaction()
+    worker = {"config.providers": "file", "config.providers.file.class": "FileConfigProvider"}
+    providers = ConfigTransformer.of(worker, lambda kind, name: FileConfigProvider, redaction.learn_references)
+    url = f"jdbc:x://${{file:{file}:user}}@host/${{file:{file}:kind}}"
+    assert providers.transform({"url": url}) == {"url": f"jdbc:x://{CANARY}@host/csv"}
+    said = redaction.clean(f"{CANARY} of a csv, canary-unused")
+    assert said == "[hidden] of a csv, canary-unused"

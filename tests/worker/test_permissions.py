@@ -11,6 +11,7 @@ import pytest
 from penstock.api.errors import ConfigError
 from penstock.core.config.validation import WorkerRules
 from penstock.core.model.actions import StartTask
+from penstock.core.model.messages import Refused
 from penstock.core.model.tasks import TaskId
 from penstock.java.regex import compile_regex
 from penstock.plugins import Plugins
@@ -83,6 +84,37 @@ def test_by_default_functions_of_plugins_are_allowed(tmp_path: Path) -> None:
 def test_settings_have_their_effect(settings: dict[str, str], key: str) -> None:
     assert validated(CONNECTOR) == {}
     assert list(validated(CONNECTOR, **settings)) == [key]
+
+
+def test_a_denied_class_is_not_touched(tmp_path: Path) -> None:
+    """Neither made nor asked for its settings, by a validation, a creation or a question for its settings."""
+    touched = tmp_path / "touched"
+    (tmp_path / "penstock_test_denied.py").write_text(
+        "from penstock.api import ConfigDef, SourceConnector\n"
+        "class Denied(SourceConnector):\n"
+        f"    def __init__(self): open({str(touched)!r}, 'w')\n"
+        "    @classmethod\n"
+        f"    def config_def(cls): open({str(touched)!r}, 'w'); return ConfigDef()\n"
+        "    def task_class(self): return None\n"
+        "    def task_configs(self, most): return []\n"
+    )
+    config = {"connector.class": "penstock_test_denied.Denied", "name": "n"}
+    found = validated(config, plugin__path=str(tmp_path), penstock__plugins__denied="*.Denied")
+    denied = "is denied by `penstock.plugins.denied` of the worker"
+    assert found == {"connector.class": [f"penstock_test_denied.Denied {denied}"]}
+    settings = {"plugin.path": str(tmp_path), "penstock.plugins.denied": "*.Denied"}
+    worker = WorkerSettings.standalone_of(WORKER | settings)
+    plugins = Plugins.discover(worker.plugin_path)
+    permissions = WorkerPermissions.of(worker, plugins)
+    for name in ("penstock_test_denied.Denied", "Denied"):
+        with pytest.raises(Refused, match=denied.replace(".", r"\.")) as refused:
+            permissions.check_plugin(plugins.catalog, name)
+        assert refused.value.status == 403
+    with pytest.raises(ConfigError, match=denied.replace(".", r"\.")):
+        permissions.check_class(plugins.catalog, config)
+    assert not touched.exists()
+    assert "connector.class" not in validated(config, plugin__path=str(tmp_path))
+    assert touched.exists()
 
 
 def test_tasks_do_not_start_with_what_is_not_allowed() -> None:

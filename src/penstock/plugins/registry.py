@@ -146,8 +146,8 @@ class Plugins:
         ``props`` has references to config providers resolved, ``raw`` is what the user gave. Raises Refused, and what
         the connector raises.
         """
-        connector: Connector = self._present(props).type()
-        return validate_connector(self.catalog, props, connector, rules, raw)
+        found = self._present(props)
+        return validate_connector(self.catalog, props, found.type, rules, raw)
 
     def _present(self, props: Mapping[str, str | None]) -> PluginClass:
         """The connector's class. Java remembers a missing one, and names its own exception from then on.

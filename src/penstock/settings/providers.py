@@ -154,14 +154,22 @@ BUILT_IN = (FileConfigProvider, DirectoryConfigProvider, EnvVarConfigProvider)
 class ConfigTransformer:
     """Resolves references with a worker's config providers. A reference to an unknown provider stays as it is."""
 
-    def __init__(self, providers: Mapping[str, ConfigProvider]) -> None:
-        self._providers = providers
+    def __init__(
+        self, providers: Mapping[str, ConfigProvider], seen: Callable[[Collection[str]], None] = lambda values: None
+    ) -> None:
+        """``seen`` is called with the values that take the place of references."""
+        self._providers, self._seen = providers, seen
 
     @classmethod
-    def of(cls, worker_config: Mapping[str, str], resolve: Callable[[str, str], type]) -> ConfigTransformer:
+    def of(
+        cls,
+        worker_config: Mapping[str, str],
+        resolve: Callable[[str, str], type],
+        seen: Callable[[Collection[str]], None] = lambda values: None,
+    ) -> ConfigTransformer:
         """With those of ``config.providers``; ``resolve(kind, name)`` finds their classes. Raises ConfigError."""
         names = [name.strip() for name in worker_config.get("config.providers", "").split(",") if name.strip()]
-        return cls({name: _provider(name, worker_config, resolve) for name in names})
+        return cls({name: _provider(name, worker_config, resolve) for name in names}, seen)
 
     @overload
     def transform(self, config: Mapping[str, str]) -> dict[str, str]: ...
@@ -177,6 +185,9 @@ class ConfigTransformer:
         if not wanted:
             return dict(config)
         found = {(name, path): self._providers[name].get(path, keys) for (name, path), keys in wanted.items()}
+        self._seen(
+            [value for (name, path), keys in wanted.items() for key, value in found[name, path].items() if key in keys]
+        )
 
         def value_of(reference: Reference) -> str:
             values = found.get((reference.provider, reference.path), {})

@@ -7,7 +7,7 @@ whose messages repeat what they were configured with.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -15,6 +15,8 @@ from penstock.core.config.secrets import MASK, is_secret
 
 SHORTEST = 4
 """Shorter values would be found in any text."""
+SHORTEST_REFERENCE = 8
+"""The same of values that are not known to be secrets, such as the name of a topic."""
 MOST = 10_000
 TEXTS = ("trace", "reason", "text", "values")
 """The fields of events that have texts from tasks."""
@@ -30,7 +32,13 @@ class Redaction:
 
     def learn(self, config: Mapping[str, str | None]) -> None:
         """The secrets of a configuration whose references have been resolved."""
-        found = {value for name, value in config.items() if value and is_secret(name) and len(value) >= SHORTEST}
+        self._learn({value for name, value in config.items() if value and is_secret(name) and len(value) >= SHORTEST})
+
+    def learn_references(self, values: Collection[str]) -> None:
+        """Values of config providers, which may be anything: host names, too."""
+        self._learn({value for value in values if value and len(value) >= SHORTEST_REFERENCE})
+
+    def _learn(self, found: set[str]) -> None:
         with self._lock:
             if found <= self._values.keys():
                 return

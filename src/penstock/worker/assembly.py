@@ -86,8 +86,8 @@ class Worker:
         self._jvm, jars = java_plugins(JavaSettings.of(config, settings.plugin_path))
         self._plugins = Plugins.discover(settings.plugin_path, jars)
         self._check_converters()
-        self._providers = ConfigTransformer.of(config, self._plugins.resolve)
         self._redaction = Redaction()
+        self._providers = ConfigTransformer.of(config, self._plugins.resolve, self._redaction.learn_references)
         self._redaction.learn(config)
         self._permissions = WorkerPermissions.of(settings, self._plugins)
         self._rules = self._worker_rules(config)
@@ -173,9 +173,9 @@ class Worker:
         settings = self.settings
         group_id = settings.group.group_id if settings.group else ""
         exactly_once = settings.exactly_once is ExactlyOnceSource.ENABLED
-        offsets = Offsets(config, self._foundation.offset_store, self._plugins, self._resolve)
+        offsets = Offsets(config, self._foundation.offset_store, self._plugins, self._resolve, self._new_connector)
         setup = ConnectorSetup(
-            new=lambda named: self._plugins.connector(named)(),
+            new=self._new_connector,
             resolve=self._resolve,
             check=self._check_connector,
             prepare=self._prepare_connector,
@@ -212,6 +212,7 @@ class Worker:
             self._plugins,
             self._levels,
             cluster_id=self._cluster_id,
+            check_plugin=functools.partial(self._permissions.check_plugin, self._plugins.catalog),
             validate=self._validate,
             set_level=levels.set,
             history=self._history,
@@ -321,6 +322,10 @@ class Worker:
             for warning in infos.warnings:
                 log.warning("Connector %s: %s", config.get("name"), warning)
         return infos.message
+
+    def _new_connector(self, config: Mapping[str, str]) -> Connector:
+        self._permissions.check_class(self._plugins.catalog, config)
+        return self._plugins.connector(config)()
 
     def _check_connector(self, connector: Connector, config: Mapping[str, str]) -> None:
         """What Java checks when a source connector starts, though it accepted the configuration; and permissions."""

@@ -44,6 +44,7 @@ class LocalAnswers:
         levels: LogLevels,
         *,
         cluster_id: Callable[[], str],
+        check_plugin: Callable[[str], None],
         validate: Callable[[Mapping[str, str | None]], ConfigInfos],
         set_level: Callable[[str, str], list[str]],
         history: History,
@@ -51,7 +52,12 @@ class LocalAnswers:
         preview: Callable[[m.Preview], dict[str, Any]],
     ) -> None:
         self._threads, self._plugins, self._levels = threads, plugins, levels
-        self._cluster_id, self._validate, self._set_level = cluster_id, validate, set_level
+        self._cluster_id, self._check_plugin, self._validate, self._set_level = (
+            cluster_id,
+            check_plugin,
+            validate,
+            set_level,
+        )
         self._history, self._log_lines, self._preview = history, log_lines, preview
 
     def answer(self, request: m.LocalRequest, future: Future[m.Reply | m.Elsewhere]) -> None:
@@ -76,6 +82,7 @@ class LocalAnswers:
                 return self._plugins.listing(connectors_only)
             case m.GetPluginConfig(plugin, version):
                 _check_range(version)
+                self._check_plugin(plugin)
                 keys = self._plugins.config(plugin, version)
                 if keys is None:
                     raise m.Refused(404, f"Unknown plugin {plugin}.")

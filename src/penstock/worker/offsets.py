@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.api.connector import SinkConnector, SourceConnector
+from penstock.api.connector import Connector, SinkConnector, SourceConnector
 from penstock.api.errors import ConnectError
 from penstock.connectors.spark_query import QueryConnector
 from penstock.core.model.messages import OffsetChanges, Refused
@@ -41,8 +41,10 @@ class Offsets:
         store: OffsetStore,
         plugins: Plugins,
         resolve: Callable[[Config], dict[str, str]],
+        new: Callable[[Config], Connector],
     ) -> None:
-        self._worker, self._plugins, self._resolve = worker, plugins, resolve
+        """``new`` makes a connector of the class that a configuration names, if that is allowed."""
+        self._worker, self._plugins, self._resolve, self._new = worker, plugins, resolve, new
         self._sources, self._sinks, self._store = (
             SourceConnectorOffsets(worker, store),
             SinkConnectorOffsets(worker),
@@ -60,7 +62,7 @@ class Offsets:
     def write(self, connector: str, config: Config, offsets: OffsetChanges | None) -> str:
         """Alter them, or reset all (None); the message for the client. Raises Refused."""
         resolved = {**self._resolve(config), "name": connector}
-        plugin = self._plugins.connector(resolved)()
+        plugin = self._new(resolved)
         if isinstance(plugin, SinkConnector):
             external = self._write_sink(plugin, resolved, offsets)
         elif isinstance(plugin, SourceConnector):

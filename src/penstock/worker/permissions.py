@@ -8,6 +8,7 @@ from functools import partial
 
 from penstock.api.errors import ConfigError
 from penstock.core.config.catalog import Catalog
+from penstock.core.config.connector import CONNECTOR_CLASS
 from penstock.core.config.permissions.rules import (
     DEFAULT_FORMATS,
     FORMATS_ALLOWED,
@@ -18,6 +19,7 @@ from penstock.core.config.permissions.rules import (
     Permissions,
     functions_in,
 )
+from penstock.core.model.messages import Refused
 from penstock.pipeline.transforms.python_function import defined_as
 from penstock.plugins import Plugins
 from penstock.plugins.modules import plugin_modules
@@ -55,6 +57,16 @@ class WorkerPermissions:
             if key.endswith(".function") and (defined := defined_as(name)) and (of := self.rules.of_function(defined)):
                 found.append((key, of))
         return found
+
+    def check_class(self, catalog: Catalog, config: Mapping[str, str | None]) -> None:
+        """Raises ConfigError for a connector's class that is not allowed; called before an object of it is made."""
+        if problem := self.rules.of_plugin(catalog, config.get(CONNECTOR_CLASS) or ""):
+            raise ConfigError(f"{CONNECTOR_CLASS}: {problem}")
+
+    def check_plugin(self, catalog: Catalog, name: str) -> None:
+        """Raises Refused (403) for a plugin whose settings may not be asked for."""
+        if problem := self.rules.of_plugin(catalog, name):
+            raise Refused(403, problem)
 
     def check(self, catalog: Catalog, props: Mapping[str, str | None]) -> None:
         """Raises ConfigError for a configuration that is not allowed."""

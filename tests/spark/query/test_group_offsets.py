@@ -148,7 +148,7 @@ def test_a_batch_that_ends_later_does_not_undo_a_change_of_offsets(
     plugins: Any = SparkSinks()
     stored = OffsetFile(str(tmp_path / "offsets"))
     stored.start()
-    offsets = Offsets(worker, stored, plugins, dict)
+    offsets = Offsets(worker, stored, plugins, dict, lambda config: plugins.connector(config)())
     topic = kafka.create_topic()
     partition = (topic, 0)
     query = run()

@@ -45,6 +45,7 @@ class RestCluster(Cluster):
             self.plugins,
             levels,
             cluster_id=lambda: "the-cluster",
+            check_plugin=lambda name: None,
             validate=self._judge,
             set_level=levels.set,
             history=self.history,

@@ -273,11 +273,17 @@ def _define_errors(config: ConfigDef) -> None:
         )
 
 
+MOST_ALIASES = 500
+"""Of transforms, predicates and groups: each adds a dozen definitions, and validation must not take long."""
+
+
 def unique_aliases(what: str) -> Composite:
     """The check of a list of names each of which may be given once."""
 
     def check(name: str, value: Any) -> None:
         if len(set(value)) < len(value):
             raise ConfigError(name, value, "Duplicate alias provided.")
+        if len(value) > MOST_ALIASES:
+            raise ConfigError(f"'{name}' names {len(value)} aliases; {MOST_ALIASES} are accepted")
 
     return Composite(NonNull(), Described(check, f"unique {what}s"))

@@ -14,12 +14,10 @@ from penstock.api.config import ConfigDef, ConfigType, Importance, Width, parse_
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Described
 from penstock.core.config.catalog import Catalog, Classes, Fixed, Kind
-from penstock.core.config.connector import PREDICATES, TRANSFORMS
+from penstock.core.config.connector import MOST_ALIASES, PREDICATES, TRANSFORMS
 from penstock.core.config.converter import require_kind
 
 Props = Mapping[str, str | None]
-MOST_ALIASES = 500
-"""Of transforms, and of predicates: each one adds a dozen definitions, and validation must not take long."""
 
 
 def enrich(config: ConfigDef, catalog: Catalog, props: Props, near: str | None = None) -> ConfigDef:

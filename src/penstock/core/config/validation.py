@@ -130,13 +130,13 @@ def plugin_config(catalog: Catalog, name: str, version: str | None = None) -> li
 
 
 def validate_connector(
-    catalog: Catalog, props: Props, connector: Connector, worker: WorkerRules, raw: Props | None = None
+    catalog: Catalog, props: Props, make: Callable[[], Connector], worker: WorkerRules, raw: Props | None = None
 ) -> ConfigInfos:
     """Everything that is to be said about a configuration.
 
     ``props`` has references to config providers resolved; with ``raw`` the values are shown as the user gave them.
-    ``connector`` is an object of the class that ``connector_class`` found, never started. Raises Refused, and whatever
-    the connector's ``validate`` raises.
+    ``make`` makes an object of the class that ``named_connector`` finds, which is never started; it is not called for
+    what the worker does not allow. Raises Refused, and whatever the connector's ``validate`` raises.
     """
     newest = named_connector(catalog, props)
     name = props[CONNECTOR_CLASS] or ""
@@ -152,6 +152,7 @@ def validate_connector(
     if forbidden := worker.forbidden(catalog, props):
         infos = _not_usable(catalog, props, name, newest, forbidden)
         return infos if raw is None else infos.as_given(props, raw)
+    connector = make()
     near = found.location
     common = common_config(newest.version, converter_defaults(catalog, props, worker.converters, near), catalog)
     define_restart_policy(common, props)

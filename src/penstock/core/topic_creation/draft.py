@@ -22,6 +22,7 @@ from penstock.core.topic_creation.rules import (
     Compile,
     Props,
     Rule,
+    check_count,
     check_partitions,
     check_replication_factor,
     topic_configs,
@@ -39,6 +40,10 @@ def check_draft(config: Props, compile: Compile = re.compile) -> list[ConfigValu
     if RULES not in config:
         return [_problem(config, key, _without_rules(key, config)) for key in config if _is_draft(key)]
     names = parse_type(RULES, config[RULES], ConfigType.LIST) or []
+    try:
+        check_count(RULES, names)
+    except ConfigError as error:
+        return [_problem(config, RULES, str(error))]
     problems = list(_check_names(config, names))
     for name in dict.fromkeys(names):
         if name:

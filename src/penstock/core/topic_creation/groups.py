@@ -26,6 +26,7 @@ from penstock.core.topic_creation.rules import (
     NewTopicSpec,
     Props,
     Rule,
+    check_count,
     check_partitions,
     check_replication_factor,
     names_in,
@@ -130,6 +131,7 @@ def _group_def(default: Mapping[str, Any], check_patterns: Validator) -> ConfigD
 
 def _check_patterns(compile: Compile) -> Validator:
     def check(name: str, value: Any) -> None:
+        check_count(name, value)
         for pattern in value:
             try:
                 compile(pattern)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,6 +17,8 @@ RULES = "topic.creation"
 GROUPS = "topic.creation.groups"
 DEFAULT = "default"
 BROKER_DEFAULT = -1
+MOST = 500
+"""Rules of a connector, and patterns of a rule: each is read whenever the connector or a task starts."""
 
 Props = Mapping[str, str | None]
 
@@ -62,7 +64,15 @@ def _any_match(patterns: tuple[Matcher, ...], topic: str) -> bool:
 
 
 def names_in(config: Props, key: str) -> list[str]:
-    return list(dict.fromkeys(parse_type(key, config.get(key), ConfigType.LIST) or []))
+    """Raises ConfigError."""
+    names = list(dict.fromkeys(parse_type(key, config.get(key), ConfigType.LIST) or []))
+    check_count(key, names)
+    return names
+
+
+def check_count(key: str, values: Collection[str]) -> None:
+    if len(values) > MOST:
+        raise ConfigError(f"'{key}' has {len(values)} entries; {MOST} are accepted")
 
 
 def topic_configs(config: Props, prefix: str, own: tuple[str, ...]) -> dict[str, str]:

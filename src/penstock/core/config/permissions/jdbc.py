@@ -7,7 +7,7 @@ of Spark's Java and takes Java code by SQL is not allowed at all.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from urllib.parse import unquote
 
 IN_JAVA = ("h2", "hsqldb", "calcite", "modeshape", "jndi")
@@ -33,9 +33,14 @@ PROPERTIES = frozenset(
         *("sqlhosts_type", "ldap_url", "sslsocketfactory", "ssltrustmanager"),
         # SQLite, Teradata, Hive, Snowflake, others
         *("enable_load_extension", "browser", "log_path", "krbjaasfile", "jaas_config", "sslsocketfactoryarg"),
-        *("jaasapplicationname", "jndi", "jndiname", "datasourcename"),
+        *("jaasapplicationname", "jndi", "jndiname", "datasourcename", "initfile"),
+        # Derby: replication takes Java objects from another machine; the others read and write folders
+        *("startmaster", "slavehost", "startslave", "createfrom", "restorefrom", "rollforwardrecoveryfrom"),
+        *("logdevice",),
     }
 )
+STATEMENTS = frozenset({"sessioninitstatement", "query", "preparequery"})
+"""Spark's options that have SQL."""
 _SEPARATORS = re.compile(r"[?&;,:/(){}]")
 _LOOK_UP = re.compile(r"(?:ldaps?|rmi|iiop|dns|jndi|corba\w*)://?", re.IGNORECASE)
 
@@ -50,6 +55,24 @@ def jdbc_problem(options: Mapping[str, str | None]) -> tuple[str, str] | None:
         if name.casefold() in PROPERTIES:
             return name, f"the property {name} can make the driver run code or read files"
     return None
+
+
+def statement_problems(options: Mapping[str, str | None]) -> Iterator[tuple[str, str]]:
+    """As ``jdbc_problem``, for connectors whose configuration can have statements: those of Spark's format ``jdbc``.
+
+    Derby's statements name Java methods to call; SQLite's open any file.
+    """
+    for name, value in options.items():
+        kind = (value or "").strip().casefold().removeprefix("jdbc:").lstrip().partition(":")[0]
+        match name.strip().casefold(), kind:
+            case "url", "derby":
+                yield name, "databases of kind derby run code in Spark's own process"
+            case "url", "sqlite":
+                yield from (
+                    (each, f"{each} can open other files than that of the URL")
+                    for each in options
+                    if each.strip().casefold() in STATEMENTS
+                )
 
 
 def database_file(url: str) -> str | None:

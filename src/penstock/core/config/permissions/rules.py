@@ -15,8 +15,9 @@ from penstock.api.config import ConfigType, parse_type
 from penstock.core.config.catalog import Catalog
 from penstock.core.config.connector import CONNECTOR_CLASS
 from penstock.core.config.converter import CONVERTERS
-from penstock.core.config.overrides import ALL, OverridePolicy
-from penstock.core.config.permissions.jdbc import database_file, jdbc_problem
+from penstock.core.config.overrides import ALL, CONSUMER, OverridePolicy
+from penstock.core.config.permissions.clients import java_problems, override_problems
+from penstock.core.config.permissions.jdbc import database_file, jdbc_problem, statement_problems
 
 Props = Mapping[str, str | None]
 Problem = tuple[str, str]
@@ -32,15 +33,18 @@ DEFAULT_FORMATS = (
 PYTHON_FUNCTION = "penstock.transforms.PythonFunction"
 JDBC_SINK = "io.confluent.connect.jdbc.JdbcSinkConnector"
 SPARK_SINK, SPARK_SOURCE = "penstock.connectors.SparkSink", "penstock.connectors.SparkSource"
+QUERIES = (SPARK_SINK, SPARK_SOURCE)
 _FILE = "org.apache.kafka.connect.file.FileStream"
 _MIRROR = "org.apache.kafka.connect.mirror.Mirror"
 PATHS = {
     f"{_FILE}SourceConnector": ("file",),
     f"{_FILE}SinkConnector": ("file",),
-    SPARK_SINK: ("path", "option.path"),
-    SPARK_SOURCE: ("path", "option.path", "checkpoint.location"),
+    SPARK_SINK: ("path",),
+    SPARK_SOURCE: ("path", "checkpoint.location"),
 }
 """The settings that name files and folders, by connector."""
+PATH_OPTIONS = frozenset({"path", "sourcearchivedir", "rowvalidationxsdpath", "avroschemaurl", "checkpointlocation"})
+"""The same of Spark's options, whose names it takes in any case."""
 MIRROR_CLASSES = (
     "replication.policy.class",
     "topic.filter.class",
@@ -49,7 +53,7 @@ MIRROR_CLASSES = (
     "forwarding.admin.class",
 )
 _KAFKA = "org.apache.kafka."
-_CLIENT = "option.kafka."
+_OPTION, _KAFKA_OPTION = "option.", "kafka."
 _CONNECTION = "connection."
 
 
@@ -71,6 +75,7 @@ class Permissions:
         name = "" if found is None else found.java_name
         return [
             *self._of_plugins(catalog, props),
+            *override_problems(props),
             *((key, problem) for key, given in functions_in(catalog, props) if (problem := self.of_function(given))),
             *self._of_paths(name, props),
             *self._of_queries(name, props),
@@ -84,14 +89,20 @@ class Permissions:
             return None
         return f"{name} is not among the functions that `{FUNCTIONS_ALLOWED}` of the worker allows"
 
+    def of_plugin(self, catalog: Catalog, given: str) -> str | None:
+        """Why a plugin, by any of its names, may not be used."""
+        found = catalog.load(given.strip())
+        name = given.strip() if found is None else found.java_name
+        if any(fnmatchcase(name, pattern) for pattern in self.denied):
+            return f"{name} is denied by `{PLUGINS_DENIED}` of the worker"
+        if not any(fnmatchcase(name, pattern) for pattern in self.plugins):
+            return f"{name} is not among the plugins that `{PLUGINS_ALLOWED}` of the worker allows"
+        return None
+
     def _of_plugins(self, catalog: Catalog, props: Props) -> Iterator[Problem]:
         for key, given in plugins_in(props):
-            found = catalog.load(given.strip())
-            name = given.strip() if found is None else found.java_name
-            if any(fnmatchcase(name, pattern) for pattern in self.denied):
-                yield key, f"{name} is denied by `{PLUGINS_DENIED}` of the worker"
-            elif not any(fnmatchcase(name, pattern) for pattern in self.plugins):
-                yield key, f"{name} is not among the plugins that `{PLUGINS_ALLOWED}` of the worker allows"
+            if problem := self.of_plugin(catalog, given):
+                yield key, problem
 
     def _of_paths(self, connector: str, props: Props) -> Iterator[Problem]:
         if self.path_problem is None:
@@ -99,34 +110,58 @@ class Permissions:
         for key in PATHS.get(connector, ()):
             if (given := props.get(key)) and (problem := self.path_problem(given)):
                 yield key, f"{problem} `{PATHS_ALLOWED}` of the worker"
+        if connector not in QUERIES:
+            return
+        for key, value in props.items():
+            option = key.removeprefix(_OPTION).strip().casefold() if key.startswith(_OPTION) else ""
+            if option in PATH_OPTIONS and value and (problem := self.path_problem(value)):
+                yield key, f"{problem} `{PATHS_ALLOWED}` of the worker"
+            elif option == "paths":
+                yield key, f"{key} names several folders; with `{PATHS_ALLOWED}` of the worker use `path`"
         table = props.get("table")
         if connector == SPARK_SINK and table and ("/" in table or ":" in table):
             yield "table", f"{table} names a folder; with `{PATHS_ALLOWED}` of the worker it has to be in `path`"
 
     def _of_queries(self, connector: str, props: Props) -> Iterator[Problem]:
-        if connector not in (SPARK_SINK, SPARK_SOURCE):
+        if connector in (SPARK_SINK, JDBC_SINK):
+            # Spark's Kafka source gets them, too.
+            overrides = {key.removeprefix(CONSUMER): value for key, value in props.items() if key.startswith(CONSUMER)}
+            yield from java_problems(overrides, CONSUMER)
+        if connector not in QUERIES:
             return
         kind = (props.get("format") or "parquet").strip().casefold()
         if kind not in map(str.casefold, self.formats):
             yield "format", f"{kind} is not among the formats that `{FORMATS_ALLOWED}` of the worker allows"
-        options = {key.removeprefix("option."): value for key, value in props.items() if key.startswith("option.")}
-        if kind == "jdbc" and (found := jdbc_problem(options)):
-            yield f"option.{found[0]}", found[1]
+        options = {key.removeprefix(_OPTION): value for key, value in props.items() if key.startswith(_OPTION)}
+        if kind == "jdbc":
+            for key, problem in (*self._of_jdbc(options), *statement_problems(options)):
+                yield f"{_OPTION}{key}", problem
         if kind == "kafka":
-            overrides = {key.removeprefix(_CLIENT): value for key, value in props.items() if key.startswith(_CLIENT)}
-            for value in self.policy.validate(overrides):
+            # Spark takes names of options in any case.
+            clients = {
+                key.strip().casefold().removeprefix(_KAFKA_OPTION): value
+                for key, value in options.items()
+                if key.strip().casefold().startswith(_KAFKA_OPTION)
+            }
+            for value in self.policy.validate(clients):
                 for error in value.errors:
-                    yield f"{_CLIENT}{value.name}", error
+                    yield f"{_OPTION}{_KAFKA_OPTION}{value.name}", error
+            yield from java_problems(clients, f"{_OPTION}{_KAFKA_OPTION}")
 
     def _of_databases(self, connector: str, props: Props) -> Iterator[Problem]:
         if connector != JDBC_SINK:
             return
         options = {key.removeprefix(_CONNECTION): value for key, value in props.items() if key.startswith(_CONNECTION)}
+        for key, problem in self._of_jdbc(options):
+            yield f"{_CONNECTION}{key}", problem
+
+    def _of_jdbc(self, options: Props) -> Iterator[Problem]:
         if found := jdbc_problem(options):
-            yield f"{_CONNECTION}{found[0]}", found[1]
-        path = database_file(options.get("url") or "")
-        if path is not None and self.path_problem is not None and (problem := self.path_problem(path)):
-            yield f"{_CONNECTION}url", f"{problem} `{PATHS_ALLOWED}` of the worker"
+            yield found
+        for key, value in options.items():
+            path = database_file(value or "") if key.strip().casefold() == "url" else None
+            if path is not None and self.path_problem is not None and (problem := self.path_problem(path)):
+                yield key, f"{problem} `{PATHS_ALLOWED}` of the worker"
 
 
 def plugins_in(props: Props) -> Iterator[tuple[str, str]]:
