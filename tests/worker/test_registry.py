@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from penstock.api.schema import OPTIONAL_STRING, STRING, struct
-from penstock.pipeline.converters import AvroConverter
+from penstock.pipeline.converters import AvroConverter, JsonSchemaConverter, ProtobufConverter
+from penstock.pipeline.converters.registry.converter import RegistryConverter
 from support.kafka.client import Kafka, Record
 from support.registry_front import Answer, RegistryFront, running_front
 from support.waiting import until
@@ -68,11 +69,15 @@ def healthy(front: RegistryFront) -> Iterator[None]:
         front.up()
 
 
+KINDS: list[type[RegistryConverter]] = [AvroConverter, JsonSchemaConverter, ProtobufConverter]
+
+
 class Files:
     """A source from ``given`` and a sink to ``taken``, each with a topic."""
 
     def __init__(self, worker: WorkerProcess, front: RegistryFront, kafka: Kafka, folder: Path) -> None:
         self.worker, self.front, self.kafka = worker, front, kafka
+        self.kind = KINDS[0]
         self.given, self.taken = folder / "in.txt", folder / "out.txt"
         self.given.touch()
         self.name = f"r{uuid.uuid4().hex[:8]}"
@@ -81,7 +86,7 @@ class Files:
     def converter(self) -> dict[str, str]:
         prefix = "value.converter"
         return {
-            prefix: "io.confluent.connect.avro.AvroConverter",
+            prefix: self.kind.java_name,
             f"{prefix}.schema.registry.url": self.front.url,
             f"{prefix}.max.retries": "0",
             f"{prefix}.retries.wait.ms": "100",
@@ -120,7 +125,7 @@ class Files:
 
     def produce(self, *records: tuple[Any, dict[str, Any]]) -> None:
         """By a converter of another process, as it were, which has the registry to itself."""
-        converter = AvroConverter()
+        converter = self.kind()
         converter.configure({"schema.registry.url": self.front.registry}, False)
         values = [converter.from_connect(self.topic, (), schema, value) for schema, value in records]
         converter.close()
@@ -149,6 +154,12 @@ def files(worker: WorkerProcess, front: RegistryFront, kafka: Kafka, tmp_path: P
     files = Files(worker, front, kafka, tmp_path)
     yield files
     files.delete()
+
+
+@pytest.fixture(params=KINDS[:2], ids=lambda kind: str(kind.schema_type))
+def avro_and_json(request: pytest.FixtureRequest, files: Files) -> Files:
+    files.kind = request.param
+    return files
 
 
 def test_a_schema_evolves_while_records_flow_once_from_file_to_file(files: Files, registry_url: str) -> None:
@@ -275,15 +286,18 @@ PERMANENT = {
 }
 
 
-@pytest.mark.parametrize("how", PERMANENT)
+@pytest.mark.parametrize(
+    ("kind", "how"), [*((AvroConverter, how) for how in PERMANENT), *((kind, "409") for kind in KINDS[1:])]
+)
 def test_what_will_not_succeed_fails_a_source_with_the_registrys_words(
-    files: Files, front: RegistryFront, how: str
+    files: Files, front: RegistryFront, kind: type[RegistryConverter], how: str
 ) -> None:
+    files.kind = kind
     front.answer, words = PERMANENT[how]
     files.write("one")
     files.source(errors__retry__timeout="-1")
     trace = files.trace("in")
-    assert "org.apache.kafka.connect.errors.DataException: Failed to serialize Avro data" in trace
+    assert f"org.apache.kafka.connect.errors.DataException: Failed to serialize {kind.format} data" in trace
     assert f"subject {files.topic}-value" in trace
     assert words in trace
 
@@ -308,10 +322,13 @@ def test_an_unknown_id_fails_a_sink_with_id_and_words(files: Files) -> None:
     assert "error code: 40403 (HTTP status 404)" in trace
 
 
-def test_undecodable_records_are_dead_letters_byte_for_byte(files: Files, kafka: Kafka) -> None:
+def test_undecodable_records_are_dead_letters_byte_for_byte(avro_and_json: Files, kafka: Kafka) -> None:
+    files = avro_and_json
     letters = f"{files.name}-letters"
     files.produce((LINE, {"line": "one"}))
-    files.kafka.produce(files.topic, [Record(value) for value in BAD])
+    cut = (files.produced()[0] or b"")[:8]  # in the midst of the payload
+    bad = [*BAD, cut]
+    files.kafka.produce(files.topic, [Record(value) for value in bad])
     files.produce((LINE, {"line": "two"}))
     files.sink(
         errors__tolerance="all",
@@ -320,9 +337,12 @@ def test_undecodable_records_are_dead_letters_byte_for_byte(files: Files, kafka:
         errors__deadletterqueue__context__headers__enable="true",
     )
     files.wait("Struct{line=one}", "Struct{line=two}")
-    until(lambda: files.committed() == [5], "all are committed", SECONDS)
+    until(lambda: files.committed() == [6], "all are committed", SECONDS)
     found = kafka.read_all(letters)
-    assert [record.value for record in found] == BAD
-    said = [dict(record.headers)["__connect.errors.exception.message"] or b"" for record in found]
-    assert f"subject {files.topic}-value".encode() in said[0]
-    assert b"Unknown magic byte 110" in said[1]
+    assert [record.value for record in found] == bad
+    said = [(dict(record.headers)["__connect.errors.exception.message"] or b"").decode() for record in found]
+    assert all(f"Failed to deserialize data for topic {files.topic} to {files.kind.format}" in each for each in said)
+    assert f"id 2147483647 of subject {files.topic}-value" in said[0]
+    assert "error code: 40403 (HTTP status 404)" in said[0]
+    assert "Unknown magic byte 110" in said[1]
+    assert "message for id " in said[3]
