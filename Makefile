@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install demo test unit soak kill-test kill-test-sinks kill-test-changes fuzz scale bench conformance docs dist release check audit lock clean
+.PHONY: help install browser demo test unit soak kill-test kill-test-sinks kill-test-changes fuzz scale bench conformance docs dist release check audit lock clean
 
 PYTHON ?= python3
 JOBS ?= 2
@@ -15,6 +15,9 @@ install: $(STAMP)  ## create .venv with all dependencies; needs only python3 (3.
 $(STAMP): requirements.lock pyproject.toml
 	@PYTHON="$(PYTHON)" sh scripts/install
 	@touch $@
+
+browser:  ## install Chromium, which the tests of the page need, by apt-get
+	@sh scripts/browser
 
 demo: $(STAMP)  ## run a broker, a worker and connectors with real data, on this machine
 	$(BIN)/penstock demo

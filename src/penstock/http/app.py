@@ -22,7 +22,7 @@ from penstock.http.access.principals import Forwarded
 from penstock.http.forwarding import Forwarding
 from penstock.http.openapi import document
 from penstock.http.router import Call, Guard, Router
-from penstock.http.routes import connectors, history, loggers, logs, plugins, preview, worker
+from penstock.http.routes import connectors, history, loggers, logs, plugins, preview, ui, worker
 from penstock.http.routes.logs import Peers
 from penstock.http.routes.task_health import ConnectorHealth
 from penstock.http.routes.worker import Metrics
@@ -68,6 +68,7 @@ def make_router(
     *,
     admin: bool = True,
     regular: bool = True,
+    page: bool = True,
     guard: Guard | None = None,
     gate: Gate | None = None,
     forwarded: Forwarded | None = None,
@@ -76,7 +77,7 @@ def make_router(
     timeouts: Timeouts | None = None,
     max_body: int = Limits().max_body,
 ) -> Router:
-    """All paths of a listener; ``admin``: those of ``/admin``, ``regular``: all others.
+    """All paths of a listener; ``admin``: those of ``/admin``, ``regular``: all others; ``page``: ``/ui`` among them.
 
     Requests are forwarded through ``client``.
     """
@@ -90,6 +91,9 @@ def make_router(
         connectors.add_routes(router, ask, health)
         history.add_routes(router, ask)
         preview.add_routes(router, ask)
+        ui.add_principal(router, gate)
+        if page:
+            ui.add_routes(router)
         logs.add_routes(router, ask, None if health is None else Peers(health.url, health.client))
     if admin:
         loggers.add_routes(router, ask)

@@ -23,6 +23,7 @@ from penstock.http.access.listeners import Listener, admin_listeners, advertised
 from penstock.http.access.response_headers import ResponseHeaders, header_rules
 from penstock.http.app import Submit, Timeouts, make_router
 from penstock.http.routes.task_health import ConnectorHealth, Figures, Restarts
+from penstock.http.routes.ui import ENABLED
 from penstock.http.routes.worker import Metrics
 
 log = logging.getLogger(__name__)
@@ -73,6 +74,7 @@ class RestServer:
         self._client_context = tls.client_context(config, stores)
         admin = admin_listeners(config)
         self._separate_admin = admin is not None
+        self._page = config.get(ENABLED, "true").strip().lower() == "true"
         self._bound: list[_Bound] = []
         try:
             self._bind(listeners(config), False, tls.tls_settings(config), stores)
@@ -148,6 +150,7 @@ class RestServer:
             client,
             admin=admin or not self._separate_admin,
             regular=not admin,
+            page=self._page,
             guard=self._guard,
             gate=self._gate,
             forwarded=self._guard.forwarded,

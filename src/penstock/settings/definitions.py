@@ -136,6 +136,7 @@ def _worker_config() -> ConfigDef:
     define_table(config, without_own_check)
     _define_history(config)
     _define_logs(config)
+    _define_page(config)
     config.define(
         RESTART_POLICY,
         ConfigType.STRING,
@@ -204,6 +205,16 @@ def _define_history(config: ConfigDef) -> None:
         at_least(60_000),
         Importance.LOW,
         "For how long the history is kept.",
+    )
+
+
+def _define_page(config: ConfigDef) -> None:
+    config.define(
+        "penstock.ui.enabled",
+        ConfigType.BOOLEAN,
+        True,
+        importance=Importance.LOW,
+        documentation="Whether the worker serves the web page `/ui`.",
     )
 
 

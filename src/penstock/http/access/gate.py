@@ -19,7 +19,7 @@ from penstock.core.model import messages as m
 from penstock.http.access import audit
 from penstock.http.access.files import ReloadedFile
 from penstock.http.access.principals import Principal, principal_of
-from penstock.http.access.roles import Roles
+from penstock.http.access.roles import ACTIONS, Roles
 
 Ask = Callable[[m.Request], Awaitable[m.Reply | Response]]
 
@@ -85,6 +85,18 @@ class Gate:
         if isinstance(request, m.CreateConnector) and request.initial_offsets is not None:
             return all(roles.allow(principal, each, connector) for each in (action, OFFSETS))
         return roles.allow(principal, action, connector)
+
+    def actions(self, principal: Principal, connector: str | None) -> list[str]:
+        """What this principal may do with a connector, or with None with all of them."""
+        if self.roles is None:
+            return list(ACTIONS)
+        roles = self.roles.content()
+        return [action for action in ACTIONS if roles.allow(principal, action, connector)]
+
+    def actions_on_some(self, principal: Principal) -> list[str]:
+        """What this principal may do with at least one name of a connector."""
+        granted = frozenset(ACTIONS) if self.roles is None else self.roles.content().granted(principal)
+        return [action for action in ACTIONS if action in granted]
 
     def check(self, http: Request, action: str) -> None:
         """For what no message asks. Raises Refused (403) for those who may not do it with all connectors."""

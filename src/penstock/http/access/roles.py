@@ -62,6 +62,10 @@ class Roles:
     def has_any(self, principal: Principal) -> bool:
         return bool(self._of(principal))
 
+    def granted(self, principal: Principal) -> frozenset[str]:
+        """The actions that this principal may carry out on any connector at all."""
+        return frozenset().union(*(rule.actions for rule in self._of(principal)))
+
     def _of(self, principal: Principal) -> list[Rule]:
         if principal.name is None:
             return []

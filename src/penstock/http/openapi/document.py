@@ -55,6 +55,8 @@ PARAMETERS = {
     "name": path_parameter("name", "Name of a connector, percent-encoded", NAME, "lines"),
     "task": path_parameter("task", "Number of a task", {"type": "integer", "format": "int32"}, 0),
     "plugin": path_parameter("plugin", "Class of a plugin, or its short name", NAME, "FileStreamSource"),
+    "folder": path_parameter("folder", "Name of a folder of the web page", NAME, "connector"),
+    "file": path_parameter("file", "Name of a file of the web page", NAME, "page.css"),
     "logger": path_parameter("logger", "Name of a logger", NAME, "org.apache.kafka.connect"),
     "version": path_parameter("version", "Number of a version", {"type": "integer", "format": "int32"}, 1),
 }

@@ -19,6 +19,15 @@ def _number(name: str, description: str) -> Json:
     }
 
 
+_PAGE = ("text/html", "text/css", "text/javascript", "image/svg+xml")
+_REFUSED = {"default": content("Refused or failed", ref("Error"))}
+_CONNECTOR = {
+    "name": "connector",
+    "in": "query",
+    "description": "`actions` are those on this connector, which need not exist; without it those on all connectors",
+    "schema": {"type": "string"},
+    "example": "lines",
+}
 _LEVEL = {
     "name": "level",
     "in": "query",
@@ -34,7 +43,17 @@ _LINES = (
     flag("here", "Only lines of the worker that answers"),
 )
 
+_FILE = {"200": {"description": "OK", "content": {kind: {"schema": {"type": "string"}} for kind in _PAGE}}}
+
 OPERATIONS: Json = {
+    "GET /ui": {**operation("The web page of the worker"), "responses": _FILE | _REFUSED},
+    "GET /ui/{file}": {**operation("A file that the web page needs"), "responses": _FILE | _REFUSED},
+    "GET /ui/{folder}/{file}": {**operation("A file that the web page needs"), "responses": _FILE | _REFUSED},
+    "GET /penstock/v1/principal": operation(
+        "Who asks, and what the roles allow them to do",
+        answer(200, "OK", ref("Principal")),
+        query=(_CONNECTOR,),
+    ),
     f"GET {ONE}/history": operation(
         "The versions of its configuration and target state, newest first", answer(200, "OK", ref("History"))
     ),

@@ -1,0 +1,95 @@
+// The configuration of a connector: as a form and as JSON, what is changed, tried on real records, and saved.
+
+import { button, h, notice } from "../dom.js";
+import { ask, connectorPath, get } from "../rest.js";
+import { Form } from "./form.js";
+import { preview } from "./preview.js";
+
+export async function configuration(root, shown) {
+  const original = await get(connectorPath(shown.name, "/config"));
+  const { name: _, ...config } = original;
+  const changes = h("div", { class: "changes", "aria-live": "polite" });
+  const editor = new Editor(shown.name, config, () => draw(), shown.may("configure"));
+  const save = button("Save", async () => {
+    await ask("PATCH", connectorPath(shown.name, "/config"), difference(config, editor.config));
+    notice("Saved: the connector starts with this configuration");
+    location.hash = `#/connector/${encodeURIComponent(shown.name)}`;
+  }, { class: "primary" });
+
+  function draw() {
+    const changed = Object.entries(difference(config, editor.config));
+    const line = ([key, value]) => h("li", {}, h("code", {}, key), ": ", h("del", {}, config[key] ?? ""), " ", h("ins", {}, value ?? "(removed)"));
+    changes.replaceChildren(changed.length ? h("ul", {}, changed.map(line)) : "Nothing is changed.");
+    save.disabled = !changed.length;
+  }
+
+  root.append(editor.root);
+  if (shown.may("configure")) {
+    const request = () => ({ name: shown.name, patch: difference(config, editor.config) });
+    root.append(h("div", { class: "saving" }, changes, h("p", { class: "controls" }, save)), preview(request));
+    draw();
+    await editor.validate();
+  } else {
+    root.append(h("p", {}, "You may view this configuration, but not change it."));
+    editor.showJson();
+  }
+}
+
+/** What `PATCH /connectors/{name}/config` takes: null removes a setting. */
+export function difference(before, after) {
+  const changed = {};
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    if (before[key] !== after[key]) changed[key] = after[key] ?? null;
+  }
+  return changed;
+}
+
+/** The form and the JSON of one configuration, of which one is shown. */
+export class Editor {
+  constructor(name, config, changed, editable = true) {
+    this.form = new Form(name, config, changed, editable);
+    this.text = h("textarea", { rows: "16", spellcheck: "false", "aria-label": "Configuration as JSON", readonly: !editable });
+    this.wrong = h("p", { class: "wrong", role: "status" });
+    this.json = h("div", { hidden: true }, this.text, this.wrong);
+    this.switch = button("Edit as JSON", () => (this.json.hidden ? this.showJson() : this.showForm()));
+    this.root = h("div", {}, editable && h("p", { class: "controls" }, this.switch), this.form.root, this.json);
+    this.text.addEventListener("input", () => this.#read());
+  }
+
+  get config() {
+    return this.form.config;
+  }
+
+  validate() {
+    return this.form.validate();
+  }
+
+  showJson() {
+    this.text.value = JSON.stringify(this.config, null, 2);
+    this.wrong.textContent = "";
+    this.#choose(true);
+  }
+
+  async showForm() {
+    this.#choose(false);
+    await this.form.validate();
+  }
+
+  #choose(json) {
+    this.json.hidden = !json;
+    this.form.root.hidden = json;
+    this.switch.textContent = json ? "Edit as a form" : "Edit as JSON";
+  }
+
+  #read() {
+    try {
+      const given = JSON.parse(this.text.value);
+      if (given === null || typeof given !== "object" || Array.isArray(given)) throw new Error("it must be an object");
+      this.form.config = Object.fromEntries(Object.entries(given).filter(([key, value]) => key !== "name" && value !== null).map(([key, value]) => [key, String(value)]));
+      this.wrong.textContent = "";
+      this.form.changed(this.config);
+    } catch (error) {
+      this.wrong.textContent = `This is no configuration: ${error.message}`;
+    }
+  }
+}

@@ -1,0 +1,56 @@
+// What was changed, by whom, and the way back; what happened to the connector and its tasks.
+
+import { button, confirmed, h, notice, state, table } from "../dom.js";
+import { ask, get, penstockPath } from "../rest.js";
+
+const EVENTS = 100;
+
+export async function history(root, shown) {
+  const { versions, kept } = await get(penstockPath(shown.name, "/history"));
+  const { events } = await get(penstockPath(shown.name, `/events?limit=${EVENTS}`));
+  const memory = kept === "in memory" && h("p", {}, "The history is kept in memory: it begins with the start of the worker.");
+  root.replaceChildren(...[
+    memory,
+    h("h2", {}, "Versions"),
+    versions.length ? h("ol", { class: "versions" }, versions.map((each, i) => version(each, i === 0, root, shown))) : h("p", {}, "None."),
+    h("h2", {}, "Events"),
+    events.length ? table("Events", ["Time", "What", "Where", "Why"], events.map(event)) : h("p", {}, "None."),
+  ].filter(Boolean));
+}
+
+function version(each, newest, root, shown) {
+  const back = button(`Roll back to version ${each.version}`, async () => {
+    if (!(await confirmed(`Put the configuration of version ${each.version} into effect?`, "Roll back"))) return;
+    await ask("POST", penstockPath(shown.name, `/rollback?version=${each.version}`));
+    notice(`The configuration of version ${each.version} is in effect`);
+    setTimeout(() => root.isConnected && history(root, shown).catch((error) => notice(error.message, true)), 1000);
+  });
+  return h("li", {},
+    h("p", {}, h("strong", {}, `Version ${each.version}`), ` · ${each.change} · `, time(each.time), " · ",
+      each.principal ? `by ${each.principal} · ` : "", each.state),
+    diff(each.difference),
+    !newest && each.change !== "deleted" && each.change !== "state" && shown.may("configure") && back);
+}
+
+function diff({ added, changed, removed }) {
+  const line = (key, before, after) => h("li", {}, h("code", {}, key), ": ",
+    before !== null && h("del", {}, before), " ", after !== null && h("ins", {}, after));
+  const lines = [
+    ...Object.entries(changed).map(([key, [before, after]]) => line(key, before, after)),
+    ...Object.entries(added).map(([key, after]) => line(key, null, after)),
+    ...Object.entries(removed).map(([key, before]) => line(key, before, null)),
+  ];
+  return lines.length ? h("details", { open: lines.length <= 4 }, h("summary", {}, `${lines.length} changes`), h("ul", { class: "diff" }, lines)) : null;
+}
+
+function event(each) {
+  const who = each.task === undefined ? "connector" : `task ${each.task}`;
+  const what = each.kind === "state" ? [`${who} `, state(each.state)] : each.kind === "topic" ? `first used topic ${each.topic}` : each.kind;
+  const [reason] = (each.reason ?? "").split("\n");
+  return [time(each.time), what, each.worker ?? "", each.principal ? `by ${each.principal}` : reason];
+}
+
+function time(text) {
+  const date = new Date(text);
+  return h("time", { datetime: text }, Number.isNaN(date.valueOf()) ? text : date.toLocaleString());
+}

@@ -1,0 +1,43 @@
+// The log lines of a connector and its tasks, followed live by server-sent events from all workers that run them.
+
+import { h } from "../dom.js";
+import { penstockPath } from "../rest.js";
+
+const LEVELS = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR"];
+const MOST = 2000;
+
+export async function logs(root, shown, signal) {
+  const level = h("select", {}, LEVELS.map((each) => h("option", { value: each }, each)));
+  level.value = "INFO";
+  const task = h("input", { type: "number", min: "0", placeholder: "all", class: "short" });
+  const follow = h("input", { type: "checkbox", checked: true });
+  const said = h("p", { role: "status" });
+  const lines = h("ol", { class: "log", tabindex: "0", "aria-label": "Log lines" });
+  root.append(
+    h("p", { class: "controls" }, h("label", {}, "Level ", level), h("label", {}, "Task ", task), h("label", {}, follow, " Scroll to new lines")),
+    said, lines);
+  let stream = null;
+
+  function open() {
+    stream?.close();
+    lines.replaceChildren();
+    const query = new URLSearchParams({ level: level.value, ...(task.value === "" ? {} : { task: task.value }) });
+    stream = new EventSource(penstockPath(shown.name, `/logs/stream?${query}`));
+    stream.onopen = () => { said.textContent = ""; lines.replaceChildren(); };
+    stream.onmessage = (event) => add(JSON.parse(event.data));
+    stream.onerror = () => { said.textContent = "The worker does not answer; trying again"; };
+    stream.addEventListener("end", () => { stream.close(); said.textContent = "The connector was deleted."; });
+  }
+
+  function add({ time, level: of, task: number, worker, logger, message }) {
+    const where = number === null ? "connector" : `task ${number}`;
+    lines.append(h("li", { class: of }, `${time} ${of} ${where} ${worker} ${logger}\n${message}`));
+    while (lines.children.length > MOST) lines.firstChild.remove();
+    if (follow.checked) lines.scrollTop = lines.scrollHeight;
+  }
+
+  level.addEventListener("change", open);
+  task.addEventListener("change", open);
+  signal.addEventListener("abort", () => stream?.close());
+  if (!signal.aborted) open();
+}

@@ -1,0 +1,91 @@
+// The first sight of a connector: why it failed, its tasks, figures over time, the topics it has used.
+
+import { button, h, notice, state, table } from "../dom.js";
+import { ask, connectorPath, get } from "../rest.js";
+import { rootCause, traces } from "../status.js";
+import { Figure } from "./figure.js";
+
+export async function overview(root, shown) {
+  const causes = h("div");
+  const tasks = h("div");
+  const figures = h("div", { class: "figures" });
+  const rate = new Figure("Records per second");
+  const lag = new Figure("Records behind the end of the topics");
+  const topics = h("div");
+  root.append(causes, h("h2", {}, "Tasks"), tasks, figures, h("h2", {}, "Topics used"), topics);
+  shown.watch((status) => {
+    drawCauses(causes, status);
+    drawTasks(tasks, shown, status);
+    const health = status.penstock?.tasks ?? [];
+    figures.replaceChildren(...[
+      rate.add(sum(health, "records_per_second")),
+      status.type === "sink" && lag.add(sum(health, "records_behind") ?? sum(health, "records_waiting")),
+    ].filter(Boolean));
+  });
+  await drawTopics(topics, shown);
+}
+
+function sum(tasks, figure) {
+  const known = tasks.map((task) => task[figure]).filter((value) => typeof value === "number");
+  return known.length ? known.reduce((a, b) => a + b) : null;
+}
+
+function drawCauses(root, status) {
+  const found = traces(status);
+  const key = JSON.stringify(found);
+  if (root.dataset.drawn === key) return;
+  root.dataset.drawn = key;
+  const name = encodeURIComponent(status.name);
+  root.replaceChildren(...found.map(({ who, trace }) => h("article", { class: "failure" },
+    h("h2", {}, `${who} failed`),
+    h("p", { class: "root" }, rootCause(trace)),
+    h("details", {}, h("summary", {}, "Stack trace"), h("pre", { tabindex: "0" }, trace)),
+    h("p", {}, h("a", { href: `#/connector/${name}/configuration` }, "Change the configuration"), " · ",
+      h("a", { href: `#/connector/${name}/logs` }, "Read the logs")))));
+}
+
+function drawTasks(root, shown, status) {
+  const health = new Map((status.penstock?.tasks ?? []).map((task) => [task.id, task]));
+  const key = JSON.stringify([status.tasks, [...health]]);
+  if (root.dataset.drawn === key) return;
+  root.dataset.drawn = key;
+  const restart = (task) => button("Restart", async () => {
+    await ask("POST", connectorPath(shown.name, `/tasks/${task.id}/restart`));
+    notice(`Restarting task ${task.id}`);
+    await shown.refresh();
+  }, { "aria-label": `Restart task ${task.id}` });
+  const row = (task) => {
+    const figures = health.get(task.id) ?? {};
+    return [
+      String(task.id), state(task.state), task.worker_id,
+      number(figures.records), number(figures.records_behind ?? figures.records_waiting), number(figures.batch_ms_avg),
+      figures.last_error?.message ?? "",
+      shown.may("operate") ? restart(task) : "",
+    ];
+  };
+  const heads = ["Task", "State", "Worker", "Records", "Behind", "Batch, ms", "Last error", ""];
+  const unreachable = status.penstock?.unreachable ?? [];
+  const focused = root.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
+  root.replaceChildren(
+    status.tasks.length ? table("Tasks", heads, status.tasks.map(row)) : h("p", {}, "It has no tasks."),
+    unreachable.length ? h("p", { class: "wrong" }, `These workers did not answer with figures: ${unreachable.join(", ")}`) : "",
+  );
+  if (focused) root.querySelector(`[aria-label="${focused}"]`)?.focus();
+}
+
+function number(value) {
+  return typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 1 }) : "";
+}
+
+async function drawTopics(root, shown) {
+  const { topics } = (await get(connectorPath(shown.name, "/topics")))[shown.name];
+  const reset = button("Reset", async () => {
+    await ask("PUT", connectorPath(shown.name, "/topics/reset"));
+    notice("The topics it has used are forgotten; those it uses from now on are listed");
+    await drawTopics(root, shown);
+  }, { "aria-label": "Reset the topics used" });
+  root.replaceChildren(
+    topics.length ? h("ul", { class: "topics" }, topics.sort().map((topic) => h("li", {}, topic))) : h("p", {}, "None yet."),
+    topics.length && shown.may("operate") ? h("p", {}, reset) : "",
+  );
+}

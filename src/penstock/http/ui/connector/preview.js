@@ -1,0 +1,61 @@
+// A configuration tried on real records: what each step makes of them; nothing is written.
+
+import { button, h } from "../dom.js";
+import { ask } from "../rest.js";
+
+/** `request` gives the name and the configuration, or changes of one. */
+export function preview(request) {
+  const limit = h("input", { type: "number", min: "1", max: "100", value: "5", id: "preview-limit" });
+  const poll = h("input", { type: "checkbox" });
+  const answer = h("div", { "aria-live": "polite" });
+  const run = button("Preview", async () => {
+    answer.replaceChildren("Reading records…");
+    try {
+      const found = await ask("POST", "/penstock/v1/preview", { ...request(), limit: Number(limit.value) || 5, poll: poll.checked });
+      answer.replaceChildren(...shown(found));
+    } catch (error) {
+      answer.replaceChildren(h("p", { class: "wrong", role: "alert" }, error.message));
+    }
+  });
+  return h("section", { class: "preview" },
+    h("h2", {}, "Preview"),
+    h("p", {}, "Runs this configuration on real records, step by step. Nothing is written, no offset is committed."),
+    h("p", { class: "controls" }, h("label", {}, "Records ", limit), h("label", {}, poll, " Poll the source, even if that may take records from it"), run),
+    answer);
+}
+
+function shown({ records, error }) {
+  const wrong = error ? [h("p", { class: "wrong", role: "alert" }, typeof error === "string" ? error : `${error.stage ?? ""} ${error.class ?? ""}: ${error.message ?? JSON.stringify(error)}`)] : [];
+  if (!records.length && !error) return [h("p", {}, "There are no records to try it on.")];
+  return [...wrong, ...records.map((record, i) => h("article", { class: "record" },
+    h("h3", {}, `Record ${i + 1}`, origin(record.before)),
+    h("ol", {}, h("li", {}, "Before: ", value(record.before)), record.steps.map(step)),
+    outcome(record)))];
+}
+
+function origin(before) {
+  const { topic, partition, offset } = before.origin ?? {};
+  return offset === undefined ? "" : ` ${topic}-${partition}@${offset}`;
+}
+
+function value(record) {
+  const texts = Object.entries({ key: record.key, value: record.value })
+    .filter(([, each]) => each !== null)
+    .map(([name, each]) => [`${name} `, h("code", {}, typeof each === "string" ? each : JSON.stringify(each)), " "]);
+  return texts.length ? texts : "null";
+}
+
+function step(each) {
+  const name = `${each.stage}${each.alias ? ` ${each.alias}` : ""} (${each.class.split(".").at(-1)})`;
+  if (each.predicate === false) return h("li", {}, `${name}: not applied, its predicate does not match`);
+  if (each.records === 0) return h("li", {}, `${name}: drops the record`);
+  return h("li", {}, `${name}: `, each.after ? value(each.after) : each.changed === false ? "unchanged" : "");
+}
+
+function outcome({ result, error }) {
+  if (error) return h("p", { class: "wrong" }, `Fails in ${error.stage} (${error.class}): ${error.message}`);
+  if (!result) return h("p", {}, "Nothing is written: the record is dropped.");
+  const { key, value: bytes } = result.bytes;
+  const size = [key !== null && `key ${key} bytes`, bytes !== null && `value ${bytes} bytes`].filter(Boolean).join(", ");
+  return h("p", { class: "right" }, `Result: topic ${result.topic}${size ? `, ${size}` : ""}: `, value(result));
+}

@@ -1,0 +1,115 @@
+// All connectors, those that have failed first.
+
+import { h, state } from "./dom.js";
+import { every, get } from "./rest.js";
+import { STATES, byTrouble, shortCause, traces, worst } from "./status.js";
+
+const LABEL = "penstock.labels.";
+const POLL_MS = 5000;
+
+export async function connectors(main, parts, signal) {
+  const filter = h("input", { type: "search", id: "filter", placeholder: "name, class, state or label", autocomplete: "off" });
+  const groups = h("select", { id: "groups" }, h("option", { value: "" }, "nothing"));
+  const counts = h("p", { class: "counts" });
+  const list = h("div");
+  const controls = h("p", { class: "controls" }, h("label", {}, "Filter ", filter), h("label", {}, "Group by label ", groups));
+  main.append(h("h1", {}, "Connectors"), controls, counts, list);
+  let known = new Map();
+  let drawn = "";
+
+  function draw() {
+    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const seen = [...known.values()].filter((each) => words.every((word) => each.text.includes(word))).sort(byTrouble);
+    const now = JSON.stringify([groups.value, seen]);
+    if (now === drawn) return;
+    drawn = now;
+    counts.replaceChildren(...countsOf(seen, known.size));
+    list.replaceChildren(...(groups.value ? grouped(seen, groups.value) : [rows(seen, "Connectors")]));
+  }
+
+  filter.addEventListener("input", draw);
+  groups.addEventListener("change", draw);
+  await every(POLL_MS, signal, async () => {
+    try {
+      known = merged(known, await answer(known, signal));
+      offer(groups, known);
+      if (!signal.aborted) draw();
+    } catch (error) {
+      if (!signal.aborted) counts.replaceChildren(h("span", { class: "wrong", role: "alert" }, error.message));
+      drawn = "";
+    }
+  });
+}
+
+/** With configurations if there is a connector whose configuration is not known yet. */
+async function answer(known, signal) {
+  if (known.size) {
+    const found = await get("/connectors?expand=status", signal);
+    if (Object.keys(found).every((name) => known.has(name))) return found;
+  }
+  return get("/connectors?expand=status&expand=info", signal);
+}
+
+function merged(known, found) {
+  return new Map(Object.entries(found).map(([name, { status, info }]) => {
+    const config = info?.config ?? known.get(name)?.config ?? {};
+    return [name, described(name, status ?? { connector: { state: "UNASSIGNED" }, tasks: [], type: info?.type }, config)];
+  }));
+}
+
+function described(name, status, config) {
+  const labels = Object.entries(config).filter(([key]) => key.startsWith(LABEL)).map(([key, value]) => [key.slice(LABEL.length), value]);
+  const running = status.tasks.filter((task) => task.state === "RUNNING").length;
+  const [first] = traces(status);
+  const each = {
+    name, config, labels,
+    state: worst(status),
+    type: status.type,
+    class: (config["connector.class"] ?? "").split(".").at(-1),
+    tasks: `${running} of ${status.tasks.length}`,
+    cause: first ? shortCause(first.trace) : "",
+  };
+  const words = [name, each.class, each.state, each.type, ...labels.map(([key, value]) => `${key}=${value}`)];
+  return { ...each, text: words.join(" ").toLowerCase() };
+}
+
+function offer(groups, known) {
+  const names = [...new Set([...known.values()].flatMap((each) => each.labels.map(([key]) => key)))].sort();
+  const there = [...groups.options].slice(1).map((option) => option.value);
+  if (names.join("\n") === there.join("\n")) return;
+  const chosen = groups.value;
+  groups.replaceChildren(groups.options[0], ...names.map((name) => h("option", { value: name }, name)));
+  groups.value = names.includes(chosen) ? chosen : "";
+}
+
+function countsOf(seen, all) {
+  if (!all) return ["There are no connectors that you may view. ", h("a", { href: "#/create" }, "Create one")];
+  const count = (name) => seen.filter((each) => each.state === name).length;
+  const parts = STATES.filter(count).map((name) => h("span", {}, state(name), ` ${count(name)} `));
+  return [`${seen.length} of ${all}: `, ...parts];
+}
+
+function grouped(seen, label) {
+  const of = (each) => each.labels.find(([key]) => key === label)?.[1] ?? "";
+  const values = [...new Set(seen.map(of))];  // in the order of what must be looked at first
+  return values.map((value) => {
+    const members = seen.filter((each) => of(each) === value);
+    const title = value ? `${label}=${value}` : `without ${label}`;
+    return h("section", {}, h("h2", {}, title), rows(members, title));
+  });
+}
+
+function rows(seen, caption) {
+  const heads = ["State", "Name", "Tasks running", "Type", "Class", "Labels"];
+  const row = (each) => h("tr", {},
+    h("td", {}, state(each.state)),
+    h("td", {}, h("a", { href: `#/connector/${encodeURIComponent(each.name)}` }, each.name),
+      each.cause && h("div", { class: "cause" }, each.cause)),
+    h("td", { class: "number" }, each.tasks),
+    h("td", {}, each.type),
+    h("td", {}, each.class),
+    h("td", {}, each.labels.map(([key, value]) => h("span", { class: "label" }, `${key}=${value}`))));
+  return h("table", { class: "connectors" }, h("caption", { class: "unseen" }, caption),
+    h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text)))),
+    h("tbody", {}, seen.map(row)));
+}

@@ -1,0 +1,81 @@
+// Elements, tables and dialogs. Texts are always text nodes, so that nothing a connector says becomes markup.
+
+const SVG = new Set(["svg", "path", "title", "line"]);
+
+/** `h("a", {href: "#", onclick: f}, "text", element)`: null and false are left out, among attributes and children. */
+export function h(tag, attributes = {}, ...children) {
+  const made = SVG.has(tag) ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (name === "value" || name === "checked") made[name] = value;
+    else made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...children.flat(9).filter((child) => child !== null && child !== undefined && child !== false));
+  return made;
+}
+
+/** A button; while what it does is under way, it is disabled. Errors go to the notice. */
+export function button(text, act, attributes = {}) {
+  const made = h("button", { type: "button", ...attributes }, text);
+  made.addEventListener("click", async () => {
+    made.disabled = true;
+    try {
+      await act();
+    } catch (error) {
+      notice(error.message, true);
+    } finally {
+      made.disabled = false;
+    }
+  });
+  return made;
+}
+
+export function state(name) {
+  return h("span", { class: `state ${name}` }, name);
+}
+
+/** A table that scrolls by itself where it is too wide; `rows` are lists of cells. */
+export function table(caption, heads, rows) {
+  const cells = (row) => h("tr", {}, row.map((cell) => h("td", {}, cell)));
+  const head = h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text))));
+  const made = h("table", {}, h("caption", { class: "unseen" }, caption), head, h("tbody", {}, rows.map(cells)));
+  return h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption }, made);
+}
+
+/** A line that is read aloud, above the page; it stays until the next one or the next page. */
+export function notice(text, wrong = false) {
+  const line = document.getElementById("notice");
+  line.textContent = text;
+  line.className = wrong ? "wrong" : "";
+}
+
+/** Whether the user agrees, asked in a dialog; Escape is no. */
+export function confirmed(question, verb) {
+  const agree = h("button", { value: "yes", class: "danger" }, verb);
+  const form = h("form", { method: "dialog" }, h("p", {}, question), agree, " ", h("button", { value: "no" }, "Cancel"));
+  const dialog = h("dialog", { "aria-label": question }, form);
+  document.body.append(dialog);
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "yes");
+    });
+    for (const each of form.querySelectorAll("button")) {
+      each.addEventListener("click", (event) => {
+        event.preventDefault();
+        dialog.close(each.value);
+      });
+    }
+  });
+}
+
+/** Calls `act` after `ms` without another call. */
+export function debounced(act, ms) {
+  let timer;
+  return (...given) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => act(...given), ms);
+  };
+}

@@ -1,0 +1,47 @@
+// The frame: finds the view of the address after `#`, and shows it. A view is `(main, parts, signal) => promise`;
+// the signal is aborted when another view is shown.
+
+import { catalogue } from "./catalogue.js";
+import { connector } from "./connector.js";
+import { connectors } from "./connectors.js";
+import { h, notice } from "./dom.js";
+import { principal } from "./rest.js";
+import { workers } from "./workers.js";
+
+const VIEWS = { connectors, connector, create: catalogue, workers };
+let shown = new AbortController();
+
+async function show() {
+  shown.abort();
+  shown = new AbortController();
+  const { signal } = shown;
+  const [view = "connectors", ...parts] = location.hash.replace(/^#\/?/, "").split("/").filter(Boolean).map(decodeURIComponent);
+  const main = h("main", { id: "main", tabindex: "-1" });
+  document.getElementById("main").replaceWith(main);
+  notice("");
+  for (const link of document.querySelectorAll("header nav a")) {
+    const current = link.hash === `#/${view}` || (view === "connector" && link.hash === "#/connectors");
+    link.toggleAttribute("aria-current", false);
+    if (current) link.setAttribute("aria-current", "page");
+  }
+  try {
+    await (VIEWS[view] ?? connectors)(main, parts, signal);
+  } catch (error) {
+    if (!signal.aborted) main.append(h("p", { class: "wrong", role: "alert" }, error.message));
+  }
+}
+
+async function showUser() {
+  const user = await principal();
+  document.getElementById("user").textContent = user.name ?? "";
+  for (const link of document.querySelectorAll("[data-action]")) {
+    link.hidden = !user.actions_on_some.includes(link.dataset.action);
+  }
+}
+
+addEventListener("hashchange", () => {
+  if (location.hash === "#main") document.getElementById("main").focus();
+  else show();
+});
+showUser().catch((error) => notice(error.message, true));
+show();

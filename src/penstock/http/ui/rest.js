@@ -1,0 +1,52 @@
+// The REST interface of the worker that served the page.
+
+export class Refused extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** The parsed answer, null if it is empty. Throws Refused with the worker's own words. */
+export async function ask(method, path, body, signal) {
+  const given = { method, signal, headers: { Accept: "application/json" } };
+  if (method !== "GET") given.headers["Content-Type"] = "application/json";
+  if (body !== undefined) given.body = JSON.stringify(body);
+  let answer;
+  try {
+    answer = await fetch(path, given);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refused(0, "The worker does not answer");
+  }
+  const text = await answer.text();
+  let parsed = null;
+  try {
+    parsed = text ? JSON.parse(text) : null;
+  } catch {
+    throw new Refused(answer.status, `${answer.status}: ${text.slice(0, 200)}`);
+  }
+  if (!answer.ok) throw new Refused(answer.status, parsed?.message ?? `${method} ${path} was answered with ${answer.status}`);
+  return parsed;
+}
+
+export const get = (path, signal) => ask("GET", path, undefined, signal);
+
+export const connectorPath = (name, rest = "") => `/connectors/${encodeURIComponent(name)}${rest}`;
+export const penstockPath = (name, rest = "") => `/penstock/v1/connectors/${encodeURIComponent(name)}${rest}`;
+
+/** Who uses the page, and what they may do; with a name: with that connector. */
+export function principal(name) {
+  return get(`/penstock/v1/principal${name ? `?connector=${encodeURIComponent(name)}` : ""}`);
+}
+
+/** Calls `act` now and every `ms` milliseconds while the page is seen, until `signal` is aborted. */
+export async function every(ms, signal, act) {
+  while (!signal.aborted) {
+    if (!document.hidden) await act();
+    await new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      signal.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, { once: true });
+    });
+  }
+}

@@ -1,0 +1,159 @@
+"""The page over a cluster in memory, with real herders and plugins: 500 connectors, and users with roles."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import bcrypt
+import httpx
+import pytest
+import uvicorn
+from playwright.sync_api import Browser, expect
+
+from penstock.core.model import messages as m
+from penstock.http.access.configured import authentication, gate
+from penstock.http.app import make_router
+from penstock.observe import LogLevels
+from support.rest.cluster import RestCluster
+from support.waiting import until
+from ui.conftest import Open
+from ui.looks import looks_right
+from ui.sizes import PHONE
+
+MANY = 500
+ROLES = """
+rules:
+  - {users: [reader], connectors: ["orders-*"], actions: [view]}
+  - {users: [operator], actions: [view, operate]}
+  - {users: [ada], actions: [view, view-config, operate, configure, offsets, admin]}
+"""
+
+
+class Served:
+    """An ASGI application on a port of its own."""
+
+    def __init__(self, app: Any) -> None:
+        config = uvicorn.Config(app, port=0, log_config=None, lifespan="off", ws="none")
+        self.server = uvicorn.Server(config)
+        self.thread = threading.Thread(target=self.server.run, daemon=True)
+
+    def __enter__(self) -> str:
+        self.thread.start()
+        until(lambda: self.server.started, "the server", 30)
+        return f"http://127.0.0.1:{self.server.servers[0].sockets[0].getsockname()[1]}/ui"
+
+    def __exit__(self, *_: object) -> None:
+        self.server.should_exit = True
+        self.thread.join()
+
+
+@pytest.fixture(scope="module")
+def cluster(chromium: Browser) -> Iterator[RestCluster]:
+    with ThreadPoolExecutor(2) as pool:
+        cluster = RestCluster(pool, LogLevels())
+        cluster.start("one")
+        for i in range(MANY):
+            name, config = f"orders-{i}", {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
+            labels = {"penstock.labels.team": f"team-{i % 5}"}
+            cluster.submit("one", m.CreateConnector(name, {"name": name, **config, **labels}))
+        cluster.submit("one", m.CreateConnector("payroll", {"name": "payroll", **config}))
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def url(cluster: RestCluster) -> Iterator[str]:
+    with Served(cluster.app("one")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def guarded(cluster: RestCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder: Path = tmp_path_factory.mktemp("roles")
+    hashed = bcrypt.hashpw(b"right", bcrypt.gensalt(4)).decode()
+    (folder / "htpasswd").write_text("".join(f"{user}:{hashed}\n" for user in ("reader", "operator", "ada")))
+    (folder / "roles.yaml").write_text(ROLES)
+    config = {
+        "penstock.authentication.htpasswd": str(folder / "htpasswd"),
+        "penstock.authorization.file": str(folder / "roles.yaml"),
+    }
+    guard = authentication(config, {}, lambda: None)
+    access = gate(config, guard)
+    app = make_router(lambda request: cluster.submit("one", request), httpx.AsyncClient(), guard=guard, gate=access)
+    with Served(app) as url:
+        yield url
+
+
+def test_many_connectors_come_with_one_request(url: str, open_page: Open, capsys: pytest.CaptureFixture[str]) -> None:
+    page = open_page("about:blank")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.removeprefix(url.removesuffix("/ui"))))
+    begun = time.monotonic()
+    page.goto(url)
+    expect(page.locator("tbody tr")).to_have_count(MANY + 1)
+    seconds = time.monotonic() - begun
+    assert [path for path in asked if path.startswith("/connectors")] == ["/connectors?expand=status&expand=info"]
+    with capsys.disabled():
+        print(f"\n{MANY + 1} connectors are shown after {seconds:.2f} s")
+    page.get_by_label("Filter").press_sequentially("orders-49")
+    expect(page.locator("tbody tr")).to_have_count(11)
+    page.get_by_label("Group by label").select_option("team")
+    expect(page.get_by_role("heading", level=2)).to_have_count(5)
+    looks_right(page)
+
+
+def test_by_keyboard_alone(url: str, open_page: Open) -> None:
+    page = open_page(url)
+    expect(page.locator("tbody tr")).to_have_count(MANY + 1)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    page.keyboard.press("Enter")
+    for _ in range(3):
+        page.keyboard.press("Tab")  # the filter, the groups, the first connector
+    expect(page.get_by_role("link", name="orders-0", exact=True)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("orders-0")
+
+
+def test_on_a_phone_nothing_is_wider_than_it(url: str, open_page: Open) -> None:
+    for hash in ("connector/orders-0", "connector/orders-0/configuration", "create"):
+        page = open_page(f"{url}#/{hash}", PHONE)
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        looks_right(page)
+
+
+def test_an_unknown_connector_is_said_to_be_unknown(url: str, open_page: Open) -> None:
+    page = open_page(f"{url}#/connector/nothing")
+    expect(page.get_by_role("alert")).to_contain_text("nothing")
+
+
+OFFERED = {
+    "reader": [],
+    "operator": ["Restart with tasks", "Pause", "Stop"],
+    "ada": ["Restart with tasks", "Pause", "Stop", "Delete"],
+}
+
+
+@pytest.mark.parametrize("user", OFFERED)
+def test_what_the_role_forbids_is_not_offered(guarded: str, open_page: Open, user: str) -> None:
+    page = open_page(guarded, http_credentials={"username": user, "password": "right"})
+    expect(page.locator("tbody tr")).to_have_count(MANY if user == "reader" else MANY + 1)
+    expect(page.locator("#user")).to_have_text(user)
+    configures = user == "ada"
+    expect(page.get_by_role("link", name="Create")).to_be_visible(visible=configures)
+    page.get_by_role("link", name="orders-7", exact=True).click()
+    expect(page.get_by_role("heading", name="Tasks")).to_be_visible()
+    assert page.locator("main > .controls button").all_text_contents() == OFFERED[user]
+    expect(page.get_by_role("button", name="Restart task 0")).to_have_count(0 if user == "reader" else 1)
+    page.get_by_role("link", name="Configuration").click()
+    expect(page.get_by_role("button", name="Save")).to_have_count(int(configures))
+    if not configures:
+        expect(page.get_by_text("but not change it")).to_be_visible()
+    page.get_by_role("link", name="Workers").click()
+    expect(page.get_by_role("heading", name="Connectors and tasks")).to_be_visible()
+    expect(page.get_by_role("heading", name="Loggers")).to_have_count(int(configures))
+    expect(page.get_by_role("alert")).to_have_count(0)

@@ -1,0 +1,239 @@
+"""The page as an operator uses it, at a real worker with real connectors, one of which has failed."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from support.kafka.client import Kafka
+from support.waiting import until
+from support.worker_process import WorkerProcess
+from ui.conftest import Open
+from ui.looks import looks_right, picture
+
+pytestmark = pytest.mark.integration
+
+SINK = "FileStreamSink"
+HOIST = "org.apache.kafka.connect.transforms.HoistField$Value"
+
+
+@pytest.fixture(scope="module")
+def worker(
+    chromium: Browser, bootstrap: str, kafka: Kafka, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[WorkerProcess]:
+    """With ``orders-in`` → topic → ``orders-out``, and ``payroll-out``, whose folder does not exist."""
+    folder = tmp_path_factory.mktemp("ui")
+    (folder / "in.txt").write_text("".join(f"order {i}\n" for i in range(50)))
+    topic = kafka.create_topic()
+    with WorkerProcess(bootstrap, folder) as worker:
+        label = {"penstock__labels__team": "orders"}
+        worker.put("orders-in", connector__class="FileStreamSource", file=str(folder / "in.txt"), topic=topic, **label)
+        worker.put("orders-out", connector__class=SINK, file=str(folder / "out.txt"), topics=topic, **label)
+        worker.put("payroll-out", connector__class=SINK, file="/srv/no such folder/payroll.txt", topics=topic)
+        worker.running("orders-in")
+        worker.running("orders-out")
+        until(lambda: "FAILED" in worker.states("payroll-out"), "payroll-out failed", 300)
+        yield worker
+
+
+def at(worker: WorkerProcess, hash: str = "") -> str:
+    return f"{str(worker.http.base_url).rstrip('/')}/ui#/{hash}"
+
+
+def state(page: Page) -> Any:
+    return page.locator("h1 .state")
+
+
+def test_from_a_failure_to_running_in_six_clicks(
+    worker: WorkerProcess, open_page: Open, request: pytest.FixtureRequest
+) -> None:
+    page, clicks = open_page(at(worker)), []
+
+    def click(where: Any) -> None:
+        clicks.append(where)
+        where.click()
+
+    first = page.locator("tbody tr").first
+    expect(first.locator(".state")).to_have_text("FAILED")
+    expect(first.locator(".cause")).to_contain_text("NoSuchFileException")
+    looks_right(page)
+    picture(page, "connectors", request)
+    click(first.get_by_role("link", name="payroll-out"))
+    expect(page.locator(".root")).to_contain_text("NoSuchFileException")
+    expect(page.locator("details pre")).to_be_hidden()
+    looks_right(page)
+    picture(page, "failure", request)
+    click(page.get_by_role("link", name="Change the configuration"))
+    file = page.get_by_label("file", exact=True)
+    click(file)
+    file.fill("/srv/payroll.txt")
+    expect(page.locator(".changes li")).to_have_count(1)
+    looks_right(page)
+    picture(page, "configuration", request)
+    file.fill(str(worker.folder / "payroll.txt"))
+    click(page.get_by_role("button", name="Save"))
+    expect(page.locator("td .state")).to_have_text("RUNNING", timeout=120_000)
+    expect(page.locator(".root")).to_have_count(0)
+    assert len(clicks) == 4
+    until(lambda: "order 49" in (worker.folder / "payroll.txt").read_text(), "the records in the file", 60)
+
+
+def test_filter_and_groups(worker: WorkerProcess, open_page: Open) -> None:
+    page = open_page(at(worker))
+    rows = page.locator("tbody tr")
+    expect(rows.filter(has_text="orders-in")).to_have_count(1)
+    page.get_by_label("Filter").press_sequentially("source orders")
+    expect(rows).to_have_count(1)
+    page.get_by_label("Filter").fill("team=orders")
+    expect(rows).to_have_count(2)
+    page.get_by_label("Filter").fill("")
+    page.get_by_label("Group by label").select_option("team")
+    expect(page.get_by_role("heading", level=2)).to_have_count(2)
+    expect(page.get_by_role("heading", name="team=orders")).to_be_visible()
+
+
+def test_pause_resume_restart(worker: WorkerProcess, open_page: Open) -> None:
+    page = open_page(at(worker, "connector/orders-out"))
+    page.get_by_role("button", name="Pause").click()
+    expect(state(page)).to_have_text("PAUSED")
+    page.get_by_role("button", name="Resume").click()
+    expect(state(page)).to_have_text("RUNNING")
+    page.get_by_role("button", name="Restart with tasks").click()
+    expect(page.get_by_role("status")).to_have_text("Restarting the connector and its tasks")
+    expect(page.locator(".state", has_text="RESTARTING").first).to_be_visible()
+    expect(page.locator("td .state")).to_have_text("RUNNING")
+    page.get_by_role("button", name="Restart task 0").click()
+    expect(page.get_by_role("status")).to_have_text("Restarting task 0")
+    worker.running("orders-out")
+
+
+def test_figures_and_topics(worker: WorkerProcess, open_page: Open) -> None:
+    page = open_page(at(worker, "connector/orders-out"))
+    with (worker.folder / "in.txt").open("a") as more:
+        more.write("one more\n" * 100)
+    expect(page.get_by_role("img", name="Records per second")).to_be_visible()
+    expect(page.get_by_role("img", name="Records behind")).to_be_visible()
+    expect(page.locator(".topics li")).to_have_count(1)
+    page.get_by_role("button", name="Reset the topics used").click()
+    expect(page.get_by_text("None yet.")).to_be_visible()
+
+
+def test_a_wrong_setting_is_shown_while_typing(worker: WorkerProcess, open_page: Open) -> None:
+    page = open_page(at(worker, "connector/orders-in/configuration"))
+    tasks = page.get_by_label("tasks.max", exact=True)
+    tasks.fill("many")
+    expect(tasks).to_have_attribute("aria-invalid", "true")
+    expect(page.locator("[id='setting-tasks.max-errors']")).to_contain_text("many")
+    expect(tasks).to_be_focused()
+    page.get_by_label("Name of another setting").fill("flie")
+    page.get_by_label("Its value").fill("x")
+    page.get_by_role("button", name="Add").click()
+    expect(page.locator(".warning", has_text="flie")).to_be_visible()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("status").first).to_contain_text("many")
+    assert worker.get("/connectors/orders-in/config").get("flie") is None
+    page.get_by_role("button", name="Edit as JSON").click()
+    page.get_by_label("Configuration as JSON").fill("{")
+    expect(page.get_by_text("This is no configuration")).to_be_visible()
+
+
+def test_a_preview_of_a_change(worker: WorkerProcess, open_page: Open) -> None:
+    page = open_page(at(worker, "connector/orders-in/configuration"))
+    for key, value in (("transforms", "h"), ("transforms.h.type", HOIST), ("transforms.h.field", "line")):
+        field = page.get_by_label(key, exact=True)
+        page.get_by_label("Find").fill(key)
+        expect(page.locator(".settings [role=status]")).not_to_be_empty()
+        field.fill(value)
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator(".record").first).to_contain_text("Struct{line=order 0}", timeout=120_000)
+    looks_right(page)
+    assert "transforms" not in worker.get("/connectors/orders-in/config")
+
+
+def test_offsets_are_altered_while_it_is_stopped(worker: WorkerProcess, open_page: Open) -> None:
+    until(lambda: worker.get("/connectors/orders-in/offsets")["offsets"], "committed offsets", 60)
+    page = open_page(at(worker, "connector/orders-in/offsets"))
+    expect(page.get_by_text("Stop the connector to alter")).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+    offset = page.get_by_role("textbox", name="Offset of")
+    offset.fill('{"position": 9}')
+    looks_right(page)
+    page.get_by_role("button", name="Alter").click()
+    expect(page.get_by_role("status")).to_contain_text("have been altered")
+    (altered,) = worker.get("/connectors/orders-in/offsets")["offsets"]
+    assert altered["offset"] == {"position": 9}
+    offset.fill("9")
+    page.get_by_role("button", name="Reset all offsets").click()
+    page.get_by_role("dialog").get_by_role("button", name="Reset").click()
+    expect(page.get_by_text("It has no offsets.")).to_be_visible()
+    page.get_by_role("button", name="Resume").click()
+    worker.running("orders-in")
+
+
+def test_history_and_the_way_back(worker: WorkerProcess, open_page: Open) -> None:
+    config = worker.get("/connectors/orders-in/config")
+    assert worker.http.put("/connectors/orders-in/config", json={**config, "batch.size": "7"}).status_code == 200
+    versions = "/penstock/v1/connectors/orders-in/history"
+    until(lambda: "batch.size" in str(worker.get(versions)["versions"][0]), "the new version", 60)
+    page = open_page(at(worker, "connector/orders-in/history"))
+    expect(page.locator(".versions li").first).to_contain_text("batch.size")
+    looks_right(page)
+    page.get_by_role("button", name="Roll back to version 1", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Roll back").click()
+    expect(page.get_by_role("status")).to_have_text("The configuration of version 1 is in effect")
+    assert "batch.size" not in worker.get("/connectors/orders-in/config")
+    expect(page.get_by_role("region", name="Events")).to_contain_text("RUNNING")
+
+
+def test_logs_are_followed(worker: WorkerProcess, open_page: Open) -> None:
+    page = open_page(at(worker, "connector/orders-out/logs"))
+    expect(page.locator(".log li").first).to_be_visible()
+    before = page.locator(".log li").count()
+    assert worker.http.post("/connectors/orders-out/restart?includeTasks=true").status_code in (202, 204)
+    expect(page.locator(".log li").nth(before)).to_be_visible(timeout=120_000)
+    looks_right(page)
+    worker.running("orders-out")
+
+
+def test_a_connector_is_created_and_deleted(worker: WorkerProcess, open_page: Open) -> None:
+    name = f"made-{uuid.uuid4().hex[:6]} here/é"
+    page = open_page(at(worker, "create"))
+    page.get_by_label("Filter").fill("filestreamsource")
+    looks_right(page)
+    page.get_by_role("link", name="FileStreamSource").click()
+    page.get_by_label("Name", exact=True).fill(name)
+    expect(page.get_by_label("topic", exact=True)).to_have_attribute("aria-invalid", "true")
+    page.get_by_label("topic", exact=True).fill("nothing")
+    page.get_by_label("file", exact=True).fill(str(worker.folder / "in.txt"))
+    page.get_by_label("Initial state").select_option("STOPPED")
+    expect(page.get_by_text("Valid", exact=True)).to_be_visible()
+    looks_right(page)
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(name)
+    expect(state(page)).to_have_text("STOPPED")
+    page.get_by_role("button", name="Delete").click()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Connectors")
+    until(lambda: name not in worker.get("/connectors"), "deleted", 60)
+
+
+def test_workers_and_loggers(worker: WorkerProcess, open_page: Open) -> None:
+    page = open_page(at(worker, "workers"))
+    expect(page.get_by_role("region", name="Workers")).to_contain_text("(leader)")
+    expect(page.get_by_text("healthy:")).to_be_visible()
+    page.get_by_label("Filter").fill("penstock.http")
+    looks_right(page)
+    page.get_by_label("Filter").fill("")
+    page.get_by_label("Another logger").fill("org.apache.kafka.connect.page")
+    page.get_by_role("button", name="Set to DEBUG").click()
+    level = page.get_by_label("Level of org.apache.kafka.connect.page")
+    expect(level).to_have_value("DEBUG")
+    level.select_option("WARN")
+    expect(page.get_by_role("status")).to_contain_text("logs at WARN on this worker")
+    assert worker.get("/admin/loggers/org.apache.kafka.connect.page")["level"] == "WARN"
