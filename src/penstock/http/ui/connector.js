@@ -55,7 +55,7 @@ export async function connector(main, [name, chosen = "overview"], signal) {
     for (const watcher of watchers) watcher(status);
   }
 
-  await shown.refresh();
+  await untilKnown(shown, signal);
   main.append(h("h1", {}, name, " ", now), verbs, nav, root);
   SECTIONS[chosen](root, shown, signal).catch((error) => {
     if (!signal.aborted) root.append(h("p", { class: "wrong", role: "alert" }, error.message));
@@ -67,6 +67,20 @@ export async function connector(main, [name, chosen = "overview"], signal) {
       if (!signal.aborted) notice(error.message, true);
     }
   });
+}
+
+/** The first status; a connector that has just been created has none for a moment. */
+async function untilKnown(shown, signal) {
+  while (!signal.aborted && !shown.status) {
+    try {
+      await shown.refresh();
+    } catch (error) {
+      if (signal.aborted) return;
+      await get(connectorPath(shown.name), signal);  // throws if there is no such connector
+      if (![400, 404].includes(error.status)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+  }
 }
 
 function drawVerbs(root, shown) {

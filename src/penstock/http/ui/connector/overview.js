@@ -57,13 +57,12 @@ function drawTasks(root, shown, status) {
   const row = (task) => {
     const figures = health.get(task.id) ?? {};
     return [
-      String(task.id), state(task.state), task.worker_id,
+      String(task.id), state(task.state), shown.may("operate") ? restart(task) : "", task.worker_id,
       number(figures.records), number(figures.records_behind ?? figures.records_waiting), number(figures.batch_ms_avg),
       figures.last_error?.message ?? "",
-      shown.may("operate") ? restart(task) : "",
     ];
   };
-  const heads = ["Task", "State", "Worker", "Records", "Behind", "Batch, ms", "Last error", ""];
+  const heads = ["Task", "State", "", "Worker", "Records", "Behind", "Batch, ms", "Last error"];
   const unreachable = status.penstock?.unreachable ?? [];
   const focused = root.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
   root.replaceChildren(
