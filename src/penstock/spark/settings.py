@@ -56,7 +56,7 @@ _CHOSEN = {
     "spark.default.parallelism": str(os.cpu_count() or 1),
     # What Spark does not show in its UI and its logs.
     "spark.redaction.regex": LOOKS_SECRET,
-    "spark.sql.redaction.options.regex": rf"{LOOKS_SECRET}|url",
+    "spark.sql.redaction.options.regex": ".*",  # an option of any name may be a secret
 }
 _PROTECTED = {
     "spark.authenticate": "true",

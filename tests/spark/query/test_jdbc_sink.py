@@ -13,12 +13,11 @@ import pytest
 from penstock.core.model.tasks import TaskRunning
 from penstock.jdbc.drivers import install
 from penstock.spark.settings import HostSettings
-from support.kafka.client import Kafka, Record
+from support.kafka.client import Kafka
 from support.machine import missing
 from support.postgres import Postgres, binaries
 from support.spark.host import Hosted, started
-from support.spark.queries import SECONDS, Sink
-from support.tasks.runs import JSON, eventually
+from support.spark.queries import ID, NAME, JdbcSink, field
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -29,45 +28,6 @@ def spark() -> Iterator[Hosted]:
         install(name)
     with started(HostSettings()) as hosted:
         yield hosted
-
-
-def field(name: str, kind: str, **more: Any) -> dict[str, Any]:
-    return {"field": name, "type": kind, "optional": True, **more}
-
-
-ID = field("id", "int32", optional=False)
-NAME = field("name", "string")
-
-
-def record(fields: list[dict[str, Any]], row: dict[str, Any] | None) -> Record:
-    """With ``id`` as its key; a row of None only has that."""
-    key = {"schema": {"type": "struct", "fields": [ID]}, "payload": {"id": (row or {})["id"]}}
-    value = {"schema": {"type": "struct", "fields": fields}, "payload": row}
-    return Record(None if len(row or {}) == 1 else json.dumps(value).encode(), json.dumps(key).encode())
-
-
-class JdbcSink(Sink):
-    task_class = "penstock.connectors.jdbc_sink:JdbcSinkTask"
-
-    def __init__(self, hosted: Hosted, kafka: Kafka, url: str, partitions: int = 1, **config: str) -> None:
-        settings = {
-            "connection.url": url,
-            "connection.attempts": "1",
-            "key.converter": JSON,
-            "value.converter": JSON,
-            "value.converter.schemas.enable": "true",
-            "table.name.format": "things",
-            "auto.create": "true",
-            **config,
-        }
-        super().__init__(hosted, kafka, kafka.create_topic(partitions=partitions), Path("unused"), **settings)
-
-    def add(self, fields: list[dict[str, Any]], *rows: dict[str, Any]) -> None:
-        self.kafka.produce(self.topic, [record(fields, row) for row in rows])
-
-    def written(self, count: int) -> None:
-        """Wait until so many records are behind it."""
-        eventually(lambda: self.fine() and sum(offset for offset, _ in self.committed().values()) == count, SECONDS)
 
 
 UPSERT = {"insert.mode": "upsert", "pk.mode": "record_key", "delete.enabled": "true", "auto.evolve": "true"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from penstock.jdbc.dialects import dialect_of
 from penstock.jdbc.drivers import install
 from penstock.jdbc.statements import LedgerStatements, statement_of
 from penstock.spark.query.jdbc.java import our_jar
+from penstock.spark.query.safe import Safe, texts
 
 pytestmark = pytest.mark.integration
 
@@ -44,9 +45,11 @@ def entry(java: Any) -> Any:
 class Bench:
     """One database, and what a session would do with it."""
 
-    def __init__(self, jvm: Any, entry: Any, url: str) -> None:
+    def __init__(self, jvm: Any, entry: Any, url: str, safe: Safe) -> None:
         self.jvm, self.entry, self.dialect = jvm, entry, dialect_of(url)()
-        self.connections = entry.connections(url, self.dialect.driver, jvm.java.util.HashMap(), 1, 0)
+        kept = safe.keep(texts([url]))
+        place = kept.host, kept.port, kept.fingerprint, kept.key.hex()
+        self.connections = entry.connections(*place, self.dialect.driver, 1, 0)
         self.database = entry.database(self.connections)
 
     def list(self, values: Sequence[Any]) -> Any:
@@ -115,9 +118,10 @@ class Bench:
 
 
 @pytest.fixture(params=["derby", "sqlite"])
-def bench(request: pytest.FixtureRequest, java: Any, entry: Any, tmp_path: Path) -> Bench:
+def bench(request: pytest.FixtureRequest, java: Any, entry: Any, tmp_path: Path) -> Iterator[Bench]:
     url = f"jdbc:derby:{tmp_path}/db;create=true" if request.param == "derby" else f"jdbc:sqlite:{tmp_path}/db"
-    return Bench(java, entry, url)
+    with Safe("127.0.0.1") as safe:
+        yield Bench(java, entry, url, safe)
 
 
 def things(*ids: int) -> list[tuple[int, list[Any]]]:

@@ -188,6 +188,45 @@ class Sink(Query):
         return Consumer(settings)
 
 
+def field(name: str, kind: str, **more: Any) -> dict[str, Any]:
+    return {"field": name, "type": kind, "optional": True, **more}
+
+
+ID = field("id", "int32", optional=False)
+NAME = field("name", "string")
+
+
+def record(fields: list[dict[str, Any]], row: dict[str, Any] | None) -> Record:
+    """With ``id`` as its key; a row of None only has that."""
+    key = {"schema": {"type": "struct", "fields": [ID]}, "payload": {"id": (row or {})["id"]}}
+    value = {"schema": {"type": "struct", "fields": fields}, "payload": row}
+    return Record(None if len(row or {}) == 1 else json.dumps(value).encode(), json.dumps(key).encode())
+
+
+class JdbcSink(Sink):
+    task_class = "penstock.connectors.jdbc_sink:JdbcSinkTask"
+
+    def __init__(self, hosted: Hosted, kafka: Kafka, url: str, partitions: int = 1, **config: str) -> None:
+        settings = {
+            "connection.url": url,
+            "connection.attempts": "1",
+            "key.converter": JSON,
+            "value.converter": JSON,
+            "value.converter.schemas.enable": "true",
+            "table.name.format": "things",
+            "auto.create": "true",
+            **config,
+        }
+        super().__init__(hosted, kafka, kafka.create_topic(partitions=partitions), Path("unused"), **settings)
+
+    def add(self, fields: list[dict[str, Any]], *rows: dict[str, Any]) -> None:
+        self.kafka.produce(self.topic, [record(fields, row) for row in rows])
+
+    def written(self, count: int) -> None:
+        """Wait until so many records are behind it."""
+        eventually(lambda: self.fine() and sum(offset for offset, _ in self.committed().values()) == count, SECONDS)
+
+
 class Source(Query):
     """Reads ``folder`` into ``topic``; its offsets are in a topic of its own."""
 

@@ -21,6 +21,7 @@ from penstock.hosts.jvm.build import jar_of
 from penstock.jdbc.connection import Connection
 from penstock.jdbc.dialects.base import Dialect
 from penstock.jdbc.drivers import driver_jars, missing_driver
+from penstock.spark.query.safe import Safe, texts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +34,9 @@ _USED = ("spark-sql-api_*", "spark-sql_*", "spark-core_*", "spark-common-utils*"
 class Java:
     """The Java half in one session, with the jar of a driver. Raises ConnectError if it can't be compiled."""
 
-    def __init__(self, session: SparkSession, connection: Connection, drivers: str, plugin_path: Sequence[str]) -> None:
+    def __init__(
+        self, session: SparkSession, connection: Connection, drivers: str, plugin_path: Sequence[str], safe: Safe
+    ) -> None:
         """``drivers``: the worker's setting ``penstock.jdbc.drivers``."""
         self._session, self._connection = session, connection
         for jar in (our_jar(), *driver_jars(connection.dialect, drivers, plugin_path)):
@@ -45,24 +48,17 @@ class Java:
         objects = gateway.new_array(gateway.jvm.java.lang.Object, 0)
         self.entry = found.getDeclaredConstructor(classes).newInstance(objects)
         """An object of the Java class ``penstock.jdbc.Entry``."""
+        settings = [connection.url, *(text for pair in connection.properties.items() for text in pair)]
+        kept = safe.keep(texts(settings))
+        place = kept.host, kept.port, kept.fingerprint, kept.key.hex()
         self.connections = self.entry.connections(
-            connection.url,
-            connection.dialect.driver,
-            self.map(connection.properties),
-            connection.attempts,
-            connection.backoff,
+            *place, connection.dialect.driver, connection.attempts, connection.backoff
         )
 
     def list(self, values: Sequence[Any]) -> Any:
         made = self._gateway.jvm.java.util.ArrayList()
         for value in values:
             made.add(value)
-        return made
-
-    def map(self, values: Any) -> Any:
-        made = self._gateway.jvm.java.util.HashMap()
-        for name, value in values.items():
-            made.put(name, value)
         return made
 
     def sql_error(self, error: BaseException) -> Any | None:

@@ -15,10 +15,10 @@ from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.errors import ConnectError, DataError
 from penstock.jdbc.sink_settings import JdbcSinkSettings
 from penstock.pipeline.errors import Stage, Step
-from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.trace import trace
 from penstock.spark.query.jdbc.plan import Plan, stop_totals
 from penstock.spark.query.jdbc.row_maker import SINK_CLASS, RowMaker
+from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.sink.plan import RowsError, Totals
 from penstock.spark.query.sink.progress import Partition
 from penstock.spark.query.sink.row_maker import raw_batch
@@ -29,21 +29,21 @@ from penstock.spark.query.sink.rows import Pipeline, is_first_try
 class TableRows:
     """The function of ``mapInArrow`` that makes the rows of a plan."""
 
-    spec: TaskSpec
+    spec: SafeSpec
     plan: Plan
     totals: Accumulator[Totals]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with ExitStack() as stack:
             try:
-                pipeline = Pipeline.start(self.spec, stack, report=True)
-                yield from self._rows(pipeline, batches)
+                spec = self.spec.spec()
+                pipeline = Pipeline.start(spec, stack, report=True)
+                settings = JdbcSinkSettings.of({**spec.connector_config, "name": spec.connector})
+                yield from self._rows(pipeline, RowMaker(settings, self.plan), batches)
             except Exception as error:
                 raise RowsError(trace=trace(error)) from error
 
-    def _rows(self, pipeline: Pipeline, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settings = JdbcSinkSettings.of({**self.spec.connector_config, "name": self.spec.connector})
-        maker = RowMaker(settings, self.plan)
+    def _rows(self, pipeline: Pipeline, maker: RowMaker, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         try:
             for arrow in batches:
                 wanted = self._wanted(arrow, maker.stops)
@@ -82,7 +82,7 @@ class TableRows:
 class RefusedRows:
     """The function of ``mapInArrow`` that reports records whose rows the database has refused, as ``errors.*`` says."""
 
-    spec: TaskSpec
+    spec: SafeSpec
     refused: Mapping[Partition, Mapping[int, str]]
     """By partition and offset what the database has said."""
     totals: Accumulator[Totals]
@@ -90,7 +90,7 @@ class RefusedRows:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with ExitStack() as stack:
             try:
-                pipeline = Pipeline.start(self.spec, stack, report=True)
+                pipeline = Pipeline.start(self.spec.spec(), stack, report=True)
                 step = Step(Stage.TASK_PUT, SINK_CLASS, self._refuse)
                 for arrow in batches:
                     raw = raw_batch(arrow)

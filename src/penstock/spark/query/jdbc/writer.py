@@ -21,6 +21,7 @@ from penstock.spark.query.jdbc.java import Java, lacks_driver
 from penstock.spark.query.jdbc.plan import Plan, Stops, without_stops
 from penstock.spark.query.jdbc.rows import RefusedRows, TableRows
 from penstock.spark.query.jdbc.tables import Tables
+from penstock.spark.query.safe import Safe
 from penstock.spark.query.sink.files import folder_name
 from penstock.spark.query.sink.plan import SumOfTotals, reported
 from penstock.spark.query.sink.progress import Partition, Version
@@ -52,13 +53,15 @@ class _Progress:
 class JdbcWriter:
     """As ``BatchWriter``, for one run of a JDBC sink."""
 
-    def __init__(self, spec: TaskSpec, settings: JdbcSinkSettings, session: SparkSession, owner: Owner) -> None:
+    def __init__(
+        self, spec: TaskSpec, settings: JdbcSinkSettings, session: SparkSession, owner: Owner, safe: Safe
+    ) -> None:
         connector = {**spec.connector_config, "name": spec.connector}
-        self._spec, self._settings, self._session = spec, settings, session
+        self._spec, self._settings, self._session = safe.keep_spec(spec), settings, session
         self._tolerates = ErrorSettings.of(connector).tolerate
         self._sink = folder_name(*owner)
         drivers = spec.worker_config.get("penstock.jdbc.drivers", "")
-        self._java = Java(session, settings.connection, drivers, spec.plugin_path)
+        self._java = Java(session, settings.connection, drivers, spec.plugin_path, safe)
         self._tables = Tables(self._java, settings)
         self._ledger = LedgerStatements.of(settings.connection.dialect, settings.ledger) if settings.ledger else None
         self._totals = session.sparkContext.accumulator({}, SumOfTotals())

@@ -27,6 +27,7 @@ from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, Failu
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.trace import trace
+from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.sink.held_letters import HeldProducer
 from penstock.spark.query.sink.plan import RECORD_TIME, SCHEMA_COLUMN, TOPIC, Plan, RowsError, Totals
 from penstock.spark.query.sink.row_maker import RowMaker, columns_in, raw_batch
@@ -36,14 +37,14 @@ from penstock.spark.query.sink.row_maker import RowMaker, columns_in, raw_batch
 class Rows:
     """The function of ``mapInArrow``. Without a plan it returns the columns of the first records."""
 
-    spec: TaskSpec
+    spec: SafeSpec
     plan: Plan | None
     totals: Accumulator[Totals]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with ExitStack() as stack:
             try:
-                pipeline = Pipeline.start(self.spec, stack, report=self.plan is not None)
+                pipeline = Pipeline.start(self.spec.spec(), stack, report=self.plan is not None)
                 if self.plan is None:
                     yield from _probe(pipeline, batches)
                 else:

@@ -30,6 +30,7 @@ from penstock.pipeline.sink.task import TOTALS
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec
 from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.dataframes import full_text
+from penstock.spark.query.safe import Safe
 from penstock.spark.query.sink.offsets import SECONDS, GroupOffsets
 from penstock.spark.query.sink.progress import requested_root
 from penstock.spark.query.sink.query import LOOK_SECONDS, Input, Pace, Report, SinkQuery, Writer
@@ -79,7 +80,8 @@ def run_sink_query(
         stack.callback(Chain.build(connector, resolve).close)
         source = _input(spec, connector, kind.pace, session, stack)
         owner = Owner(spec.kafka_cluster_id, consumer_group(spec.worker_config, connector), spec.connector)
-        _run(spec, source, kind.writer(spec, session, owner), kind.retries, control, host, entered)
+        safe = stack.enter_context(Safe(str(session.sparkContext.getConf().get("spark.driver.host"))))
+        _run(spec, source, kind.writer(spec, session, owner, safe), kind.retries, control, host, entered)
 
 
 def _input(
@@ -204,14 +206,14 @@ class _Kind:
 
     pace: Pace
     retries: Retries
-    writer: Callable[[TaskSpec, SparkSession, Owner], Writer]
+    writer: Callable[[TaskSpec, SparkSession, Owner, Safe], Writer]
 
 
 def _of_spark(connector: dict[str, str]) -> _Kind:
     settings = SinkSettings.of(connector)
 
-    def writer(spec: TaskSpec, session: SparkSession, owner: Owner) -> Writer:
-        return BatchWriter(spec, settings, session, target_of(settings, owner, session))
+    def writer(spec: TaskSpec, session: SparkSession, owner: Owner, safe: Safe) -> Writer:
+        return BatchWriter(safe.keep_spec(spec), settings, session, target_of(settings, owner, session))
 
     return _Kind(settings, BatchRetries(ErrorSettings.of(connector)), writer)
 
@@ -219,10 +221,10 @@ def _of_spark(connector: dict[str, str]) -> _Kind:
 def _of_jdbc(connector: dict[str, str]) -> _Kind:
     settings = JdbcSinkSettings.of(connector)
 
-    def writer(spec: TaskSpec, session: SparkSession, owner: Owner) -> Writer:
+    def writer(spec: TaskSpec, session: SparkSession, owner: Owner, safe: Safe) -> Writer:
         from penstock.spark.query.jdbc.writer import JdbcWriter
 
-        return JdbcWriter(spec, settings, session, owner)
+        return JdbcWriter(spec, settings, session, owner, safe)
 
     return _Kind(settings, CountedRetries(settings.retries, settings.backoff), writer)
 

@@ -16,8 +16,8 @@ from pyspark.errors import AnalysisException, ArithmeticException, DateTimeExcep
 from pyspark.sql import types as t
 
 from penstock.api.errors import ConnectError
-from penstock.pipeline.task import TaskSpec
 from penstock.spark.query.dataframes import VIEW, declared, full_text, mapped, narrowed, root_cause
+from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.select import check_select
 from penstock.spark.query.sink.columns import merged
 from penstock.spark.query.sink.plan import EXTRAS, SCHEMA_COLUMN, Plan, SumOfTotals, reported
@@ -64,7 +64,7 @@ class NotWrittenError(ConnectError):
 class BatchWriter:
     """Writes batches of one run to ``target``. Raises ConfigError for an ``sql`` that is not allowed."""
 
-    def __init__(self, spec: TaskSpec, settings: SinkSettings, session: SparkSession, target: Target) -> None:
+    def __init__(self, spec: SafeSpec, settings: SinkSettings, session: SparkSession, target: Target) -> None:
         self._spec, self._settings, self._target = spec, settings, target
         self._context = session.sparkContext
         self._evolution = Evolution(settings, session)

@@ -1,27 +1,26 @@
 package penstock.jdbc;
 
+import java.io.IOException;
 import java.io.Serializable;
 import java.sql.Connection;
 import java.sql.Driver;
 import java.sql.SQLException;
-import java.util.HashMap;
-import java.util.Map;
+import java.util.List;
 import java.util.Properties;
 import java.util.ServiceLoader;
 
 /** Opens connections, in Spark's driver and in its executors: by the driver's class, not by the DriverManager, which
     sees no class of a jar that was added later. */
 public final class Connections implements Serializable {
-    private final String url;
+    private final Reference reference;
     private final String driver;
-    private final HashMap<String, String> properties;
     private final int attempts;
     private final long backoff;
+    private transient volatile List<String> settings;
 
-    public Connections(String url, String driver, Map<String, String> properties, int attempts, long backoff) {
-        this.url = url;
+    Connections(Reference reference, String driver, int attempts, long backoff) {
+        this.reference = reference;
         this.driver = driver;
-        this.properties = new HashMap<>(properties);
         this.attempts = attempts;
         this.backoff = backoff;
     }
@@ -29,15 +28,26 @@ public final class Connections implements Serializable {
     public Connection open() throws SQLException {
         for (int attempt = 1; ; attempt++) {
             try {
+                List<String> found = settings();
+                String url = found.get(0);
                 Properties given = new Properties();
-                given.putAll(properties);
-                Connection connection = driver().connect(url, given);
+                for (int i = 1; i < found.size(); i += 2) given.put(found.get(i), found.get(i + 1));
+                Connection connection = driver(url).connect(url, given);
                 if (connection == null) throw new SQLException("The driver does not take this kind of URL", "08001");
                 return connection;
             } catch (SQLException error) {
                 if (attempt >= attempts) throw error;
                 pause();
             }
+        }
+    }
+
+    private List<String> settings() throws SQLException {
+        try {
+            if (settings == null) settings = reference.texts();
+            return settings;
+        } catch (IOException error) {
+            throw new SQLException("The settings of the connection can't be had: " + error, "08001", error);
         }
     }
 
@@ -50,7 +60,7 @@ public final class Connections implements Serializable {
         }
     }
 
-    private Driver driver() throws SQLException {
+    private Driver driver(String url) throws SQLException {
         ClassLoader loader = Connections.class.getClassLoader();
         try {
             return (Driver) Class.forName(driver, true, loader).getDeclaredConstructor().newInstance();

@@ -2,12 +2,13 @@ package penstock.jdbc;
 
 import java.sql.SQLException;
 import java.util.List;
-import java.util.Map;
 
 /** Makes this package's objects for Python, which reaches classes of a jar that was added later by objects only. */
 public final class Entry {
-    public Connections connections(String url, String driver, Map<String, String> properties, int attempts, long backoff) {
-        return new Connections(url, driver, properties, attempts, backoff);
+    /** The safe has the URL, and the properties: name, value, name, value and so on. */
+    public Connections connections(
+            String host, int port, String fingerprint, String key, String driver, int attempts, long backoff) {
+        return new Connections(new Reference(host, port, fingerprint, key), driver, attempts, backoff);
     }
 
     public Database database(Connections connections) throws SQLException {

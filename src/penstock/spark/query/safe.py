@@ -1,0 +1,163 @@
+"""Keeps what Spark's processes need of a connector's secrets out of what Spark ships to them, shows and stores.
+
+A closure only has a reference: the address of the driver's process, the fingerprint of its certificate, and a key that
+is worth nothing once the run has ended. The process of a Spark task fetches the contents over TLS, once.
+"""
+
+from __future__ import annotations
+
+import functools
+import secrets
+import socket
+import ssl
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+
+import orjson
+
+from penstock.pipeline.task import TaskSpec
+from penstock.spark.tls import identity, wrapped
+
+KEY_BYTES, SIZE_BYTES = 32, 4
+SECONDS = 10.0
+"""How long a connection may take for TLS and its key."""
+PLACES = 256
+"""Connections at most at a time; of more, the oldest is given up."""
+RETRY_SECONDS = 0.1
+ATTEMPTS = 3
+KEPT = 16
+"""Specs that a process of Spark remembers: it is used again for other connectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Where contents are. Java reads the same, ``penstock.jdbc.Reference``."""
+
+    host: str
+    port: int
+    fingerprint: str
+    key: bytes
+
+    def contents(self) -> bytes:
+        """Raises OSError if there is no such safe any more, or nothing of this key in it."""
+        for attempt in range(ATTEMPTS):
+            try:
+                return self._fetched()
+            except OSError:
+                if attempt == ATTEMPTS - 1:
+                    raise
+                time.sleep(RETRY_SECONDS)
+        raise AssertionError("unreachable")
+
+    def _fetched(self) -> bytes:
+        with (
+            socket.create_connection((self.host, self.port), SECONDS) as plain,
+            wrapped(plain, self.fingerprint) as connection,
+        ):
+            connection.sendall(self.key)
+            size = int.from_bytes(_exactly(connection, SIZE_BYTES))
+            return _exactly(connection, size)
+
+
+@dataclass(frozen=True, slots=True)
+class SafeSpec:
+    """A TaskSpec in closures: the reference to it."""
+
+    reference: Reference
+
+    def spec(self) -> TaskSpec:
+        return _spec(self.reference)
+
+
+@functools.lru_cache(KEPT)
+def _spec(reference: Reference) -> TaskSpec:
+    return TaskSpec.from_json(orjson.loads(reference.contents()))
+
+
+class Safe:
+    """The driver's end, for one run of a query; a context manager. Any thread may ``keep``."""
+
+    def __init__(self, host: str) -> None:
+        """``host``: this machine's name for Spark's processes."""
+        own = "127.0.0.1" if host in ("127.0.0.1", "localhost") else "0.0.0.0"
+        self._listening = socket.create_server((own, 0), backlog=1024)
+        self._host = host
+        self._contents: dict[bytes, bytes] = {}
+        self._connections: dict[socket.socket, None] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+        self._identity = identity()
+
+    def __enter__(self) -> Safe:
+        threading.Thread(target=self._accept, name="safe", daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._closed = True
+            self._contents.clear()
+            connections = list(self._connections)
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+        for each in connections:
+            _hang_up(each)
+
+    def keep(self, contents: bytes) -> Reference:
+        key = secrets.token_bytes(KEY_BYTES)
+        self._contents[key] = contents
+        return Reference(self._host, self._listening.getsockname()[1], self._identity.fingerprint, key)
+
+    def keep_spec(self, spec: TaskSpec) -> SafeSpec:
+        return SafeSpec(self.keep(orjson.dumps(spec.to_json())))
+
+    def _accept(self) -> None:
+        while not self._closed:
+            try:
+                plain, _ = self._listening.accept()
+            except OSError:
+                time.sleep(RETRY_SECONDS)
+                continue
+            with self._lock:
+                if len(self._connections) >= PLACES:
+                    _hang_up(next(iter(self._connections)))
+                self._connections[plain] = None
+            threading.Thread(target=self._answer, args=(plain,), name="safe", daemon=True).start()
+
+    def _answer(self, plain: socket.socket) -> None:
+        with suppress(OSError), plain:
+            try:
+                plain.settimeout(SECONDS)
+                with self._identity.context.wrap_socket(plain.dup(), server_side=True) as connection:
+                    # The key is random, and long enough that no timing of the look-up tells it.
+                    contents = self._contents.get(_exactly(connection, KEY_BYTES))
+                    if contents is not None:
+                        connection.sendall(len(contents).to_bytes(SIZE_BYTES) + contents)
+            finally:
+                with self._lock:
+                    self._connections.pop(plain, None)
+
+
+def texts(values: list[str]) -> bytes:
+    """Texts as Java's half reads them: their number, and of each its size and UTF-8."""
+    encoded = [value.encode() for value in values]
+    return len(encoded).to_bytes(4) + b"".join(len(each).to_bytes(4) + each for each in encoded)
+
+
+def _exactly(connection: ssl.SSLSocket, size: int) -> bytes:
+    """Raises OSError if the connection ends, or if it takes too long."""
+    data, deadline = bytearray(), time.monotonic() + SECONDS
+    while len(data) < size:
+        connection.settimeout(max(0.01, deadline - time.monotonic()))
+        part = connection.recv(min(size - len(data), 1 << 16))
+        if not part:
+            raise ConnectionError("the driver of this query does not know this task (any more)")
+        data += part
+    return bytes(data)
+
+
+def _hang_up(connection: socket.socket) -> None:
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)

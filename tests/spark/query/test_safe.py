@@ -1,0 +1,44 @@
+"""What Spark ships of a query has references only; the contents are fetched from the driver's process."""
+
+from __future__ import annotations
+
+import pickle
+import socket
+from dataclasses import replace
+
+import pytest
+
+from penstock.spark.query.safe import Safe
+from penstock.spark.query.sink.rows import Rows
+from support.spark.host import make_spec
+
+SPEC = make_spec(password="canary-1")
+
+
+def test_a_closure_has_no_secret() -> None:
+    with Safe("127.0.0.1") as safe:
+        shipped = pickle.dumps(Rows(safe.keep_spec(SPEC), None, None))  # type: ignore[arg-type]
+        assert b"canary" not in shipped
+        assert pickle.loads(shipped).spec.spec() == SPEC
+
+
+def test_nothing_is_given_to_strangers() -> None:
+    with Safe("127.0.0.1") as safe:
+        kept = safe.keep(b"canary-2")
+        with pytest.raises(OSError, match="does not know this task"):
+            replace(kept, key=bytes(32)).contents()
+        with pytest.raises(OSError, match="another certificate"):
+            replace(kept, fingerprint="0" * 64).contents()
+        # What has no TLS, or sends nothing, keeps nobody else waiting.
+        silent = [socket.create_connection((kept.host, kept.port)) for _ in range(300)]
+        silent[-1].sendall(b"GET / HTTP/1.1\r\n\r\n")
+        assert kept.contents() == b"canary-2"
+        for each in silent:
+            each.close()
+
+
+def test_nothing_is_left_after_the_run() -> None:
+    with Safe("127.0.0.1") as safe:
+        kept = safe.keep(b"canary-3")
+    with pytest.raises(OSError):
+        kept.contents()
