@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from penstock.core.model import messages as m
-from penstock.http.access.cross_origin import CrossOrigin, Origins
+from penstock.http.access.cross_origin import ChangesByOthers, CrossOrigin, Origins
 from penstock.http.access.response_headers import ResponseHeaders, header_rules
 from penstock.http.app import make_router
 from penstock.http.router import Guard
@@ -89,6 +89,6 @@ def configured() -> Callable[..., Api]:
         app: Any = make_router(submit, httpx.AsyncClient(), guard=guard, metrics=lambda: b"up 1\n")
         app = ResponseHeaders(app, header_rules(config))
         origins = Origins.of(config)
-        return Api(app if origins is None else CrossOrigin(app, origins))
+        return Api(ChangesByOthers(app if origins is None else CrossOrigin(app, origins), origins))
 
     return make

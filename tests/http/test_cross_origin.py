@@ -53,6 +53,21 @@ def test_no_origins(configured: Callable[..., Any]) -> None:
     assert "vary" not in configured({"access.control.allow.origin": " "}).get("/").headers
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_page_of_another_origin_changes_nothing(configured: Callable[..., Any], site: str) -> None:
+    evil = {"Origin": "http://evil", "Sec-Fetch-Site": site}
+    for config in ({}, ALLOWED):
+        api = configured(config)
+        answer = api.post("/connectors/c/restart", headers=evil)
+        assert (answer.status_code, answer.json()["error_code"]) == (403, 403)
+        assert "A page of http://evil may not change anything here" in answer.json()["message"]
+        assert api.get("/connectors", headers=evil).status_code == 200
+        for own in ({}, {"Origin": "http://one:8083", "Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}):
+            assert api.post("/connectors/c/restart", headers=own).status_code == 200
+    allowed = {**evil, "Origin": "http://a.example"}
+    assert configured(ALLOWED).post("/connectors/c/restart", headers=allowed).status_code == 200
+
+
 def test_a_broken_pattern() -> None:
     with pytest.raises(
         RestSettingError, match=r"`access\.control\.allow\.origin` has \(, which is no regular expression"

@@ -91,6 +91,12 @@ def test_what_every_answer_says(serve: Serve) -> None:
     assert httpx.head(url, timeout=60).content == b""
 
 
+def test_a_change_by_a_page_of_another_origin_is_refused(serve: Serve) -> None:
+    url = serve({"listeners": LOCAL}).advertised_url
+    answer = httpx.post(f"{url}/connectors/c/restart", headers={"Sec-Fetch-Site": "cross-site"}, timeout=60)
+    assert (answer.status_code, answer.json()["error_code"]) == (403, 403)
+
+
 def test_location_is_where_the_client_came_in(serve: Serve) -> None:
     url = serve({"listeners": LOCAL}, m.Reply(201, {})).advertised_url
     given = {"name": "x", "config": {}}

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 
 from penstock.http.access import tls
 from penstock.http.access.configured import authentication, gate
-from penstock.http.access.cross_origin import CrossOrigin, Origins
+from penstock.http.access.cross_origin import ChangesByOthers, CrossOrigin, Origins
 from penstock.http.access.limits import Limits, protocol_of
 from penstock.http.access.listeners import Listener, admin_listeners, advertised_url, listeners
 from penstock.http.access.response_headers import ResponseHeaders, header_rules
@@ -163,7 +163,7 @@ class RestServer:
             app = ResponseHeaders(app, self._rules)
         if self._origins and not admin:
             app = CrossOrigin(app, self._origins)
-        return app
+        return ChangesByOthers(app, None if admin else self._origins)
 
     def _health(self, client: httpx.AsyncClient) -> ConnectorHealth | None:
         if self._figures is None:

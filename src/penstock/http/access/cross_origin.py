@@ -2,7 +2,8 @@
 
 Java: Jetty's CrossOriginHandler. Origins are regular expressions, letters of either case; preflight requests go on to
 the resource itself, whose answer gets the headers that the browser asked for. Requests of other origins are answered
-without these headers, and it is the browser that then refuses.
+without these headers, and it is the browser that then refuses. Ours: a change that a browser says comes from a page of
+another origin is refused here, or that page could restart a connector with the password that the browser has kept.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from penstock.http.access.listeners import RestSettingError
@@ -20,6 +22,9 @@ from penstock.http.access.listeners import RestSettingError
 DEFAULT_METHODS = ("GET", "POST", "HEAD")
 ALLOWED_HEADERS = "Content-Type"
 MAX_AGE_S = "60"
+_READS = ("GET", "HEAD", "OPTIONS")
+_OTHERS = ("cross-site", "same-site")
+"""What browsers say in ``Sec-Fetch-Site`` of a request by a page of another origin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,26 @@ class CrossOrigin:
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
+
+
+class ChangesByOthers:
+    """An ASGI application around another: it answers 403 to changes by pages of origins that are not allowed."""
+
+    def __init__(self, app: ASGIApp, origins: Origins | None) -> None:
+        self._app, self._origins = app, origins
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asked = Headers(scope=scope)
+        origin = asked.get("origin", "")
+        refused = scope["method"] not in _READS and asked.get("sec-fetch-site") in _OTHERS
+        if not refused or (self._origins is not None and self._origins.allow(origin)):
+            await self._app(scope, receive, send)
+            return
+        message = (
+            f"A page of {origin or 'another origin'} may not change anything here. `access.control.allow.origin` "
+            "names the origins whose pages may"
+        )
+        await JSONResponse({"error_code": 403, "message": message}, 403)(scope, receive, send)
 
 
 def _compiled(origin: str) -> re.Pattern[str]:
