@@ -190,3 +190,14 @@ def test_halves_of_surrogate_pairs_are_question_marks_as_in_java(
     for values in ([given] * count, Table(["s", "m"], [[given["s"]] * count, [given["m"]] * count])):
         data = converter.from_connect_batch([topic] * count, [()] * count, [schema] * count, values)
         assert list(converter.to_connect_batch([topic] * count, [()] * count, data)[1]) == [expected] * count
+
+
+@pytest.mark.parametrize("kind", KINDS.values())
+def test_what_is_no_frame_says_so(shared: RegistryDouble, kind: type[Any]) -> None:
+    converter = kind()
+    converter.configure({"schema.registry.url": shared.url}, False)
+    for each in (converter.to_connect, lambda topic, _, item: converter.to_connect_batch([topic], [()], [item])):
+        with pytest.raises(DataError, match="Unknown magic byte 110!"):
+            each("t", (), b"no frame")
+        with pytest.raises(DataError, match="2 bytes are too few"):
+            each("t", (), b"\0\0")

@@ -123,7 +123,7 @@ class Reading:
         try:
             return self._format.head_size(item, ID_SIZE if item[:1] != b"\1" else GUID_SIZE)
         except SerializationError as error:
-            raise self._unreadable(topic, None, error) from error
+            raise self._unreadable(topic, None, _of_frame(item) or error) from error
 
     def _read(self, run: _Run) -> tuple[list[Schema | None], list[Any] | Table]:
         assert run.head is not None
@@ -200,3 +200,12 @@ class Reading:
             return newest.schema, newest.version
 
         return Source(what, id, text, version, latest if format.settings["use.latest.version"] else None)
+
+
+def _of_frame(item: bytes) -> SerializationError | None:
+    """What is wrong with the id itself, which counts before what follows it."""
+    try:
+        read_id(item)
+    except SerializationError as error:
+        return error
+    return None
