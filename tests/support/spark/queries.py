@@ -142,7 +142,8 @@ class Sink(Query):
             return []
         schemas = [files.schema, *(fragment.physical_schema for fragment in files.get_fragments())]
         wide = pa.unify_schemas(schemas, promote_options="permissive")
-        return ds.dataset(self.folder, wide, format=format, partitioning="hive").to_table().to_pylist()
+        # The files just listed: one that came since may be wider.
+        return ds.dataset(files.files, wide, format=format, partitioning="hive").to_table().to_pylist()
 
     def wait(self, count: int) -> list[dict[str, Any]]:
         """The rows when there are so many."""
