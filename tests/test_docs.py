@@ -22,7 +22,7 @@ def named_files(text: str) -> list[str]:
 
 
 def named_tests(text: str) -> list[tuple[str, str]]:
-    """`tests/pipeline/test_sink.py::test_pause_and_resume`: a file and one of its tests."""
+    """`tests/pipeline/sink/test_sink.py::test_pause_and_resume`: a file and one of its tests."""
     return re.findall(r"`(tests/[\w./-]+\.py)::(\w+)`", text)
 
 

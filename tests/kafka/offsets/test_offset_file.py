@@ -11,7 +11,7 @@ from penstock.kafka.background import await_done
 from penstock.kafka.offsets.entries import Change, StoredOffset
 from penstock.kafka.offsets.file import OffsetFile
 
-GOLDEN = Path(__file__).parents[1] / "java" / "golden"
+GOLDEN = Path(__file__).parents[2] / "java" / "golden"
 
 
 def opened(path: Path) -> OffsetFile:

@@ -8,7 +8,7 @@ import pytest
 
 from support.waiting import until
 from support.worker_process import WorkerProcess
-from worker.test_hangs import part
+from worker.trouble.test_hangs import part
 
 pytestmark = pytest.mark.integration
 

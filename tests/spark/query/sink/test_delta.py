@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spark.query.test_lost_offsets import GONE, forget
+from spark.query.sink.test_lost_offsets import GONE, forget
 from support.jars import require
 from support.kafka.client import Kafka
 from support.spark import delta

@@ -15,7 +15,7 @@ from penstock.kafka.security.clients import chain_in_file, for_kafka_python, for
 from penstock.kafka.security.settings import Security, Tls
 from support.certificates import PASSWORD, Authority
 
-STORES = Path(__file__).parents[1] / "java" / "golden" / "stores"
+STORES = Path(__file__).parents[2] / "java" / "golden" / "stores"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"

@@ -23,7 +23,7 @@ from support.tasks.runs import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-PAGE = Path(__file__).parents[3] / "docs" / "query-tasks.md"
+PAGE = Path(__file__).parents[4] / "docs" / "query-tasks.md"
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from support.worker_process import WorkerProcess
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-PLUGINS = str(Path(__file__).parent.parent / "soak")
+PLUGINS = str(Path(__file__).parents[2] / "soak")
 
 
 def test_the_tasks_of_a_frozen_worker_end_before_others_get_them(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from support.worker_process import WorkerProcess
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-PLUGINS = str(Path(__file__).parent.parent / "soak" / "plugin.py")
+PLUGINS = str(Path(__file__).parents[2] / "soak" / "plugin.py")
 LOST = "Lost contact with the worker group"
 LEASE_MS = 4_000
 PATIENCE = 180
