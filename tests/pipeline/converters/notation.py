@@ -19,8 +19,9 @@ from penstock.pipeline import converters, values
 from penstock.pipeline.converters.json_reader import JsonReader
 from penstock.pipeline.converters.json_schema import read_schema, show_schema
 from penstock.pipeline.converters.json_writer import JsonWriter
+from penstock.pipeline.values.column_printing import to_strings
 from penstock.pipeline.values.logical import day_of, days_since, millis_of_day, millis_since, moment_of, time_of
-from penstock.pipeline.values.printing import to_string, to_strings
+from penstock.pipeline.values.printing import to_string
 
 CONVERTERS = {getattr(converters, name).java_name: getattr(converters, name) for name in converters.__all__}
 DAY = 86_400_000

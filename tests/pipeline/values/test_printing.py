@@ -3,11 +3,32 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 
-from penstock.api.schema import BYTES, FLOAT32, INT32, STRING, TIMESTAMP, SchemaType, array, map_of, struct
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.api.columns import Table
+from penstock.api.schema import (
+    BYTES,
+    FLOAT32,
+    FLOAT64,
+    INT32,
+    INT64,
+    OPTIONAL_INT8,
+    STRING,
+    TIMESTAMP,
+    SchemaType,
+    array,
+    map_of,
+    struct,
+)
+from penstock.pipeline.values.column_printing import to_strings
 from penstock.pipeline.values.hash_map import hash_map
-from penstock.pipeline.values.printing import to_string, to_strings
+from penstock.pipeline.values.printing import to_string
+from pipeline.converters.registry.connect_data import schemas_with_values
 
 
 def test_columns_print_as_single_values_do():
@@ -27,6 +48,49 @@ def test_columns_print_as_single_values_do():
     assert shown[:4] == ["Struct{a=1,b=0.1}", "{k=[Struct{a=2}, Struct{a=3,b=1.0E10}]}", "null", "x"]
     assert re.fullmatch(r"\[B@[0-9a-f]+", shown[4])
     assert shown[5] == "Thu Feb 29 00:00:00 UTC 2024"
+
+
+@given(schemas_with_values())
+def test_columns_of_any_struct_print_as_its_values_do(case):
+    schema, values = case
+    shown = [to_string(schema, value) for value in values]
+    assert to_strings([schema] * len(values), values) == shown
+    names = [field.name for field in schema.fields]
+    table = Table(names, [[value[name] for value in values] for name in names])
+    assert to_strings([schema] * len(values), table) == shown
+
+
+@given(st.lists(st.tuples(*[st.none() | st.integers(0, 1)] * 3), min_size=1))
+def test_null_fields_are_left_out_with_their_commas(rows):
+    schema = struct(*((name, OPTIONAL_INT8) for name in "abc"))
+    values = [dict(zip("abc", row, strict=True)) for row in rows]
+    shown = [",".join([f"{name}={value}" for name, value in row.items() if value is not None]) for row in values]
+    assert to_strings([schema] * len(values), values) == [f"Struct{{{fields}}}" for fields in shown]
+    without_b = [{"a": row["a"], "c": row["c"]} for row in values]
+    assert to_strings([schema] * len(values), without_b) == [to_string(schema, row) for row in without_b]
+
+
+@pytest.mark.parametrize(
+    ("schema", "column"),
+    [
+        (FLOAT64, [1.0, math.nan]),
+        (FLOAT64, [0.0, -0.0, 5e-3, 9999999.999999998]),
+        (FLOAT64, [1.0, 1e7, 1e-4, -math.inf]),
+        (FLOAT64, [None, 1.5]),
+        (FLOAT32, [0.1, 16777217.0]),
+        (INT64, [2**63 - 1, -(2**63)]),
+        (None, [2**64, 2**63]),
+        (None, [True, False]),
+        (None, [True, 1, 1.0, "1", None]),
+        (OPTIONAL_INT8, [None, None]),
+        (struct(), [{}, {}]),
+    ],
+)
+def test_numbers_print_in_columns_as_alone(schema, column):
+    assert to_strings([schema] * len(column), column) == [to_string(schema, value) for value in column]
+    table = Table(["n"], [column])
+    row = None if schema is None else struct(("n", schema.with_(optional=True)))
+    assert to_strings([row] * len(column), table) == [to_string(row, {"n": value}) for value in column]
 
 
 def test_the_order_of_hash_maps():

@@ -14,7 +14,6 @@ from decimal import Decimal
 from typing import Any
 from zlib import crc32
 
-from penstock.api.columns import Table
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.java.numbers import double_text, float_text
 
@@ -29,54 +28,6 @@ def to_string(schema: Schema | None, value: Any) -> str:
     if value is None:
         return "null"
     return _text(value) if schema is None else printer(schema)(value)
-
-
-def to_strings(schemas: Sequence[Schema | None], values: list[Any] | Table) -> list[str]:
-    """``to_string`` of columns of equal length."""
-    if not values:
-        return []
-    first = schemas[0]
-    if schemas.count(first) == len(schemas):
-        if isinstance(values, Table):
-            texts = _of_maps(values) if first is None else _of_structs(first, values)
-            if texts is not None:
-                return texts
-        show = printer(first)
-        if show is _same and None not in values:
-            return list(values)
-        return ["null" if value is None else show(value) for value in values]
-    return [to_string(schema, value) for schema, value in zip(schemas, values, strict=True)]
-
-
-def _of_maps(table: Table) -> list[str]:
-    template = ", ".join([_as_template(_text(name)) + "=%s" for name in table.names])
-    columns = []
-    for column in table.columns:
-        kinds = set(map(type, column))
-        columns.append(column if kinds <= {str, int} else map(double_text if kinds == {float} else _text, column))
-    return list(map(f"{{{template}}}".__mod__, zip(*columns, strict=True)))
-
-
-def _of_structs(schema: Schema, table: Table) -> list[str] | None:
-    """None if there are fields without a value, which are not shown."""
-    if any(None in column for column in table.columns):
-        return None
-    printers = [printer(field.schema) for field in schema.fields]
-    template = ",".join([_as_template(name) + "=%s" for name in table.names])
-    columns = [
-        column if show is _same or show is str or (show is double_text and _as_python(column)) else map(show, column)
-        for show, column in zip(printers, table.columns, strict=True)
-    ]
-    return list(map(f"Struct{{{template}}}".__mod__, zip(*columns, strict=True)))
-
-
-def _as_python(doubles: Sequence[float]) -> bool:
-    """Whether Python spells all of these as Java does."""
-    return all(1e-3 <= abs(double) < 1e7 or double == 0 for double in doubles)
-
-
-def _as_template(text: str) -> str:
-    return text.replace("%", "%%")
 
 
 def printer(schema: Schema | None) -> Printer:

@@ -76,10 +76,11 @@ class Lockstep:
 
     def fixed(self, kind: str) -> Array:
         """Numbers of this type, as numpy names it."""
-        type = np.dtype(kind)
-        found = self.bytes[self.at[:, None] + np.arange(type.itemsize)].view(type)
-        self.at += type.itemsize
-        return found[:, 0]
+        size = np.dtype(kind).itemsize
+        at_each_byte: Array = np.ndarray(len(self.bytes) - size + 1, kind, self.bytes, strides=(1,))
+        found: Array = at_each_byte[self.at]
+        self.at += size
+        return found
 
     def slices(self, lengths: Array) -> list[bytes]:
         data = self._joined

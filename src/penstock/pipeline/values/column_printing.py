@@ -1,0 +1,96 @@
+"""Columns of values as Java prints them: what ``printing`` does of one value, a field of all structs at a time.
+
+No ``dict`` is made of the rows of a table. Numbers that orjson spells as Java does are printed by it, a whole column at
+once, which takes a fifth of the time that Python takes for one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
+from typing import Any
+
+import orjson
+
+from penstock.api.columns import Table
+from penstock.api.schema import Schema, SchemaType
+from penstock.pipeline.values.printing import printer, to_string
+
+Texts = Sequence[str | None]
+"""The texts of a column, None for nulls."""
+
+_NONE = type(None)
+_NUMBERS = {
+    int: {SchemaType.INT8, SchemaType.INT16, SchemaType.INT32, SchemaType.INT64},
+    float: {SchemaType.FLOAT64},
+    bool: {SchemaType.BOOLEAN},
+}
+"""What may be printed by orjson: types of schemas by the class of their values."""
+
+
+def to_strings(schemas: Sequence[Schema | None], values: Sequence[Any] | Table) -> list[str]:
+    """``to_string`` of columns of equal length."""
+    if not values:
+        return []
+    if schemas.count(schemas[0]) < len(schemas):
+        return list(map(to_string, schemas, values))
+    return _or_null(*_texts(schemas[0], values))
+
+
+def _texts(schema: Schema | None, column: Sequence[Any] | Table) -> tuple[Texts, bool]:
+    """The texts, and whether there are nulls among them."""
+    if isinstance(column, Table):
+        return _maps(column) if schema is None else _structs(schema, column.as_dict(), len(column)), False
+    kinds = set(map(type, column))
+    if _NONE in kinds:
+        texts = iter(_texts(schema, there)[0] if (there := [value for value in column if value is not None]) else ())
+        return [None if value is None else next(texts) for value in column], True
+    if kinds == {str}:
+        return column, False
+    if kinds == {dict} and schema is not None and schema.type is SchemaType.STRUCT:
+        fields = {field.name: [row.get(field.name) for row in column] for field in schema.fields}
+        return _structs(schema, fields, len(column)), False
+    return _numbers(schema, kinds, column) or list(map(printer(schema), column)), False
+
+
+def _or_null(texts: Texts, nulls: bool) -> list[str]:
+    return ["null" if text is None else text for text in texts] if nulls else list(texts)  # type: ignore[arg-type]
+
+
+def _numbers(schema: Schema | None, kinds: set[type], column: Sequence[Any]) -> list[str] | None:
+    """None unless orjson spells all of these as Java does."""
+    kind = kinds.pop()
+    if kinds or kind not in _NUMBERS or (schema is not None and schema.type not in _NUMBERS[kind]):
+        return None
+    if kind is float and not all(1e-3 <= abs(double) < 1e7 or double == 0 for double in column):
+        return None
+    try:
+        return orjson.dumps(list(column))[1:-1].decode().split(",")
+    except TypeError:  # more than 64 bits
+        return None
+
+
+def _maps(table: Table) -> list[str]:
+    pieces: list[Iterable[str]] = []
+    label = "{"
+    for name, column in zip(table.names, table.columns, strict=True):
+        pieces += repeat(f"{label}{to_string(None, name)}="), _or_null(*_texts(None, column))
+        label = ", "
+    return list(map("".join, zip(*pieces, repeat("}"), strict=False)))
+
+
+def _structs(schema: Schema, columns: Mapping[str, Sequence[Any]], count: int) -> list[str]:
+    """Null fields are left out, and so are those without a column."""
+    shown = [(f.name, *_texts(f.schema, columns[f.name])) for f in schema.fields if f.name in columns]
+    certain = next((place for place, (_, _, nulls) in enumerate(shown) if not nulls), len(shown))
+    """The first field that all structs have: commas go behind the fields before it, and before those behind it."""
+    pieces: list[Iterable[str]] = [repeat("Struct{", count)]
+    for place, (name, texts, nulls) in enumerate(shown):
+        before, after = f"{',' if place > certain else ''}{name}=", "," if place < certain else ""
+        if nulls:
+            pieces.append(["" if text is None else f"{before}{text}{after}" for text in texts])
+        else:
+            pieces += repeat(before), texts  # type: ignore[arg-type]
+    if certain == len(shown):
+        return [f"{row.removesuffix(',')}}}" for row in map("".join, zip(*pieces, strict=False))]
+    return list(map("".join, zip(*pieces, repeat("}"), strict=False)))
