@@ -6,7 +6,7 @@ Nodes are those of orjson. They are not changed before it is certain that they b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -41,12 +41,10 @@ def columns_of_structs(schema: Schema, nodes: list[Node]) -> dict[str, Column] |
 
 
 def _columns(names: tuple[str, ...], nodes: list[dict[str, Node]]) -> dict[str, Column] | None:
-    get: Callable[[dict[str, Node]], Any] = itemgetter(*names)
     try:
-        columns = [list(map(get, nodes))] if len(names) == 1 else zip(*map(get, nodes), strict=True)
+        return {name: list(map(itemgetter(name), nodes)) for name in names}
     except KeyError:
         return None
-    return dict(zip(names, columns, strict=True))
 
 
 def read_maps(columns: dict[str, Column], read: Read) -> Table:
@@ -58,9 +56,13 @@ def _free(column: Column, read: Read) -> Column:
     kinds = set(map(type, column))
     if kinds <= _AS_THEY_ARE or (kinds == {int} and max(column) < _LONG):
         return column
-    if kinds == {float} and min(column) > -_LONG and max(column) < _LONG and all(column):
-        return column
+    if kinds == {float} and min(column) > -_LONG and max(column) < _LONG:
+        return _without_negative_zeros(column)
     return list(map(read, column))
+
+
+def _without_negative_zeros(column: Column) -> Column:
+    return column if all(column) else [value or 0.0 for value in column]
 
 
 class StructField(NamedTuple):
@@ -79,12 +81,10 @@ def read_structs(columns: dict[str, Column], fields: Sequence[StructField]) -> T
 
 
 def _typed(column: Column, field: StructField) -> Column:
-    if field.plain is not None and set(map(type, column)) == {field.plain} and _stays(column, field):
-        return column
-    return list(map(field.read, column))
-
-
-def _stays(column: Column, field: StructField) -> bool:
-    if field.plain is int:
-        return -field.limit <= min(column) and max(column) < field.limit
-    return field.plain is not float or all(column)
+    if field.plain is None or set(map(type, column)) != {field.plain}:
+        return list(map(field.read, column))
+    if field.plain is float:
+        return _without_negative_zeros(column)
+    if field.plain is int and not (-field.limit <= min(column) and max(column) < field.limit):
+        return list(map(field.read, column))
+    return column
