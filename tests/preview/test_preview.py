@@ -13,11 +13,13 @@ from penstock.core.model.messages import Refused
 from penstock.preview.process import Previews
 from penstock.preview.request import PreviewRequest
 from penstock.preview.run import preview
+from pipeline.converters.registry.registry_double import running_double
 from support.kafka.client import Kafka, Record
 
 TRANSFORMS = "org.apache.kafka.connect.transforms"
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 JSON = "org.apache.kafka.connect.json.JsonConverter"
+AVRO = "io.confluent.connect.avro.AvroConverter"
 CHAIN = {
     "transforms": "wrap,stamp,drop",
     "transforms.wrap.type": f"{TRANSFORMS}.HoistField$Value",
@@ -76,6 +78,15 @@ def test_a_record_that_is_dropped_and_one_that_fails(tmp_path: Path) -> None:
     failed = preview(of_file(tmp_path, **cast))["records"][0]
     assert (failed["result"], failed["error"]["stage"]) == (None, "TRANSFORMATION")
     assert "one" in failed["error"]["message"]
+
+
+def test_records_are_shown_as_avro_and_their_schema_is_registered(tmp_path: Path) -> None:
+    pytest.importorskip("fastavro")
+    with running_double() as registry:
+        request = of_file(tmp_path, value__converter=AVRO, value__converter__schema__registry__url=registry.url)
+        shown = preview(request)["records"]
+        assert [record["result"]["value"] for record in shown] == ["\0\0\0\0\1\6one", "\0\0\0\0\1\6two"]
+        assert registry.subjects == {"t-value": [1]}
 
 
 def test_what_cannot_be_tried_says_why(tmp_path: Path) -> None:

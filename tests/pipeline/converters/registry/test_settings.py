@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+import sys
 
 import pytest
 
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.record import Header
 from penstock.api.schema import INT32, INT64, OPTIONAL_INT64, STRING, struct
-from penstock.pipeline.converters import AvroConverter
+from penstock.pipeline.converters import AvroConverter, JsonSchemaConverter, ProtobufConverter
 from penstock.pipeline.converters.registry.settings import registry_settings
 from pipeline.converters.registry.registry_double import RegistryDouble
 
@@ -30,6 +31,21 @@ def converter(double: RegistryDouble, config: dict[str, str] | None = None, is_k
 def test_a_registry_is_required():
     with pytest.raises(ConfigError, match=r"schema\.registry\.url"):
         AvroConverter().configure({}, False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "missing", "extra", "config"),
+    [
+        (AvroConverter, "fastavro", "avro", {}),
+        (AvroConverter, "confluent_kafka.schema_registry", "avro", {}),
+        (JsonSchemaConverter, "jsonschema_rs", "json-schema", {"json.fail.invalid.schema": "true"}),
+        (ProtobufConverter, "grpc_tools.protoc", "protobuf", {}),
+    ],
+)
+def test_a_library_that_is_missing_is_named_with_its_extra(double, monkeypatch, kind, missing, extra, config):
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ConfigError, match=rf"`{missing}` is missing.*pip install 'penstock\[{extra}\]'"):
+        kind().configure({"schema.registry.url": double.url, **config}, False)
 
 
 @pytest.mark.parametrize("url", ["localhost:8081", "mock://x", ""])
