@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
 
 from fuzz.attack import attack
-from fuzz.target import MAY_SEE_SECRETS, target
+from fuzz.target import CANARY, MAY_SEE_SECRETS, PLANTED, USERS, target
 from penstock.core.model import messages as m
+from penstock.http.openapi.document import OPERATIONS
 from penstock.http.router import render
 
 
@@ -27,6 +31,40 @@ def test_the_run_notices_a_leak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         found = attack(place, 100, seed=18)
     assert found.leaks
     assert not any(each.startswith(f"{user} ") for each in found.leaks for user in MAY_SEE_SECRETS)
+
+
+def test_every_path_by_its_schema_hides_secrets(tmp_path: Path) -> None:
+    """Who is nobody gets no answer at all."""
+    saw, let_in = set(), set()
+    with target(tmp_path) as place:
+        schema = schemathesis.openapi.from_url(f"{place.url}openapi.json", auth=("ada", "right"))
+        for operation in (each for each in OPERATIONS if not each.endswith("/stream")):
+            method, path = operation.split()
+            place.plant()
+            for case in _cases(schema[path][method].as_strategy()):
+                for user in (*USERS, None):  # who may do most comes last
+                    answer = case.call(base_url=place.url, auth=user and (user, "right"), timeout=60)
+                    assert answer.status_code != 500, (operation, user, answer.text)
+                    saw |= {user} if CANARY in answer.text else set()
+                    let_in |= {user} if answer.status_code != 401 else set()
+        in_the_log = [text for text in place.lines.texts if CANARY in text]
+    assert in_the_log == []
+    assert saw == MAY_SEE_SECRETS
+    assert let_in == set(USERS)
+
+
+def _cases(strategy: Any) -> list[Any]:
+    found = []
+
+    @given(strategy)
+    @settings(max_examples=2, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    def make(case: Any) -> None:
+        if "name" in case.path_parameters:
+            case.path_parameters["name"] = PLANTED
+        found.append(case)
+
+    make()
+    return found
 
 
 @pytest.mark.parametrize("value", [10**30, -(2**63) - 1, "\ud800"])
