@@ -62,12 +62,19 @@ def _numbers(schema: Schema | None, kinds: set[type], column: Sequence[Any]) -> 
     kind = kinds.pop()
     if kinds or kind not in _NUMBERS or (schema is not None and schema.type not in _NUMBERS[kind]):
         return None
-    if kind is float and not all(1e-3 <= abs(double) < 1e7 or double == 0 for double in column):
+    if kind is float and not _without_exponents(column):
         return None
     try:
         return orjson.dumps(list(column))[1:-1].decode().split(",")
     except TypeError:  # more than 64 bits
         return None
+
+
+def _without_exponents(doubles: Sequence[float]) -> bool:
+    """Whether Java prints none of these with an exponent, and none is infinite or NaN."""
+    if min(doubles) >= 1e-3 and max(doubles) < 1e7 and sum(doubles) > 0:  # a sum shows NaN, min and max may not
+        return True
+    return all(1e-3 <= abs(double) < 1e7 or double == 0 for double in doubles)
 
 
 def _maps(table: Table) -> list[str]:
