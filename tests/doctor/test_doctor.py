@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from penstock.core.config.validation import WorkerRules
@@ -78,10 +80,17 @@ def test_settings_of_a_worker(setting: str, value: str, verdict: Verdict, what: 
     assert what in says(section, setting)
 
 
-def test_kerberos_is_refused_as_a_whole() -> None:
-    section = of_worker(**{"producer.security.protocol": "SASL_SSL", "producer.sasl.mechanism": "GSSAPI"})
+def test_kerberos_needs_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gssapi", None)  # as if it were not installed
+    module = "com.sun.security.auth.module.Krb5LoginModule"
+    given = {
+        "security.protocol": "SASL_SSL",
+        "sasl.kerberos.service.name": "kafka",
+        "sasl.jaas.config": f'{module} required useKeyTab=true keyTab="/k" principal="connect@EXAMPLE.COM";',
+    }
+    section = of_worker(**{f"producer.{key}": value for key, value in given.items()})
     assert REFUSED in verdicts(section, "producer.security.protocol")
-    assert "SCRAM-SHA-512" in says(section, "producer.security.protocol")
+    assert "penstock[kerberos]" in says(section, "producer.security.protocol")
 
 
 def test_no_secret_is_shown() -> None:

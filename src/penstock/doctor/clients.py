@@ -8,8 +8,9 @@ from penstock.api.config import ConfigDef
 from penstock.api.errors import ConfigError
 from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from penstock.doctor.findings import Finding, Verdict
-from penstock.kafka.librdkafka_config import ADMIN, CONSUMER, NO_EFFECT, PRODUCER, Counterpart, translate
+from penstock.kafka.librdkafka_config import ADMIN, CONSUMER, IGNORED, NO_EFFECT, PRODUCER, Counterpart, translate
 from penstock.kafka.security.settings import SECURITY, Security
+from penstock.kafka.security.tickets import check_libraries
 
 DEFINITIONS: Mapping[str, ConfigDef] = {
     "producer": PRODUCER_SETTINGS, "consumer": CONSUMER_SETTINGS, "admin": ADMIN_SETTINGS
@@ -25,7 +26,9 @@ def judge_client(client: str, prefix: str, settings: Mapping[str, str]) -> Itera
         yield _judge(client, prefix + name, name, value)
     if settings.get("security.protocol", "PLAINTEXT").upper() != "PLAINTEXT" and not _has_references(settings):
         try:
-            Security.of(settings)
+            login = Security.of(settings).login
+            if login is not None and login.kerberos is not None:
+                check_libraries()
         except ConfigError as error:
             yield Finding(Verdict.REFUSED, f"{prefix}security.protocol", str(error))
 
@@ -34,9 +37,9 @@ def _judge(client: str, shown: str, name: str, value: str) -> Finding:
     definition, counterparts = DEFINITIONS[client], COUNTERPARTS[client]
     if name not in definition.keys:
         return Finding(Verdict.DIFFERS, shown, f"Kafka's {client}s have no such setting; it has no effect")
-    counterpart = counterparts.get(name)
-    if counterpart is None or counterpart.ignored:
-        return Finding(Verdict.DIFFERS, shown, "has no effect: librdkafka has no setting like it")
+    counterpart = counterparts.get(name, IGNORED)
+    if counterpart.ignored:
+        return Finding(Verdict.DIFFERS, shown, f"has no effect: {counterpart.ignored}")
     if "${" in value:
         return Finding(Verdict.WORKS, shown, "a reference, which is not resolved here")
     try:

@@ -16,13 +16,14 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
-from penstock.api.errors import ConfigError, KafkaError
+from penstock.api.errors import ConfigError, ConnectError, KafkaError
 from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from penstock.kafka.client_log import RepeatedFailures
 from penstock.kafka.client_settings import Settings, connector_admin
 from penstock.kafka.librdkafka_config import ADMIN, CONSUMER, MAX_PROPAGATION_MS, PRODUCER, defaults, translate
 from penstock.kafka.security.clients import chain_in_file, for_librdkafka
 from penstock.kafka.security.settings import SECURITY
+from penstock.kafka.security.tickets import log_in
 
 # librdkafka's log lines go to the worker's log, whenever the client is polled.
 client_log = logging.getLogger("penstock.kafka.librdkafka")
@@ -157,23 +158,24 @@ def admin_config(java: Mapping[str, Any]) -> dict[str, Any]:
 
 def new_producer(java: Mapping[str, Any], **native: Any) -> Producer:
     """A producer; ``native`` are settings of librdkafka that win. Raises KafkaError if it can't be made."""
-    return _made("producer", Producer, {**producer_config(java), **native, "logger": client_log})
+    return _made("producer", Producer, java, {**producer_config(java), **native, "logger": client_log})
 
 
 def new_consumer(java: Mapping[str, Any], **native: Any) -> Consumer:
     """A consumer, neither subscribed nor assigned to anything; otherwise as ``new_producer``."""
-    return _made("consumer", Consumer, {**consumer_config(java), **native, "logger": client_log})
+    return _made("consumer", Consumer, java, {**consumer_config(java), **native, "logger": client_log})
 
 
 def new_admin(java: Mapping[str, Any], **native: Any) -> AdminClient:
     """An admin client; its operations raise or answer within the time that each is given."""
-    return _made("admin client", AdminClient, {**admin_config(java), **native})
+    return _made("admin client", AdminClient, java, {**admin_config(java), **native})
 
 
-def _made(kind: str, client: type, native: dict[str, Any]) -> Any:
+def _made(kind: str, client: type, java: Mapping[str, Any], native: dict[str, Any]) -> Any:
     try:
         check_addresses(native.get("bootstrap.servers", ""))
-    except ConfigError as e:
+        log_in(java)
+    except (ConfigError, ConnectError) as e:
         raise KafkaError(f"Failed to construct kafka {kind}") from e
     try:
         with chain_in_file(native) as given:

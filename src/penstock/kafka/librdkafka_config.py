@@ -35,12 +35,12 @@ class Counterpart:
     check: Validator | None = None
     convert: Callable[[Any], Any] = lambda value: value
     """From Java's value to librdkafka's. May raise ConfigError; None leaves the counterparts unset."""
-    ignored: bool = False
-    """Whether a user who gives it must be warned that it has no effect."""
+    ignored: str = ""
+    """Why it has no effect, of which a user who gives it is warned."""
 
 
 NO_EFFECT = Counterpart()
-IGNORED = Counterpart(ignored=True)
+IGNORED = Counterpart(ignored="librdkafka has no setting like it")
 
 _READ_AS_TEXT = (ConfigType.CLASS, ConfigType.PASSWORD)
 
@@ -61,7 +61,7 @@ def translate(
             continue
         counterpart = table.get(name, IGNORED)
         if counterpart.ignored and _used(name, str(java.get("security.protocol", ""))):
-            _warn_ignored(name)
+            _warn_ignored(name, counterpart.ignored)
         text = given.value if isinstance(given, Password) else given
         value = parse_type(name, text, ConfigType.STRING if key.type in _READ_AS_TEXT else key.type)
         if counterpart.check is not None:
@@ -88,8 +88,8 @@ def _warn_unknown(client: str, name: str) -> None:
 
 
 @functools.cache
-def _warn_ignored(name: str) -> None:
-    log.warning("The setting `%s` has no effect here: librdkafka has no setting like it", name)
+def _warn_ignored(name: str, why: str) -> None:
+    log.warning("The setting `%s` has no effect here: %s", name, why)
 
 
 def number(*to: str, least: int | None = 0, low: int = 0, high: int = _INT_MAX, scale: int = 1) -> Counterpart:

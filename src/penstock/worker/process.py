@@ -66,6 +66,8 @@ def run(properties: Path, standalone: bool = False, connectors: Sequence[Path] =
         worker = Worker(settings)
     except ConfigError as error:
         raise StartError(str(error), SETTINGS) from error
+    except ConnectError as error:  # no tickets of Kerberos can be had
+        raise StartError(str(error), START) from error
     try:
         worker.start()
     except ConnectError as error:  # the file of offsets can't be read

@@ -154,6 +154,7 @@ def _start(spec: JvmSpec, folder: Path) -> tuple[Path, socket.socket]:
             stdout=output,
             stderr=output,
             cwd=place,
+            env=dict(os.environ),  # without the Kerberos tickets of this process, see ``kafka.security.tickets``
             start_new_session=True,  # a signal to the group of the process that happens to start it is not meant for it
         )
     threading.Thread(target=process.wait, name="jvm-wait", daemon=True).start()

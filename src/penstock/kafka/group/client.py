@@ -11,6 +11,7 @@ from typing import Any
 
 from penstock.core.config.clients import CONSUMER_SETTINGS
 from penstock.kafka.security.clients import for_kafka_python
+from penstock.kafka.security.tickets import log_in
 
 ARGUMENTS = {
     "session.timeout.ms": "session_timeout_ms",
@@ -39,8 +40,9 @@ _BUFFERS = {"send.buffer.bytes": socket.SO_SNDBUF, "receive.buffer.bytes": socke
 def client_arguments(settings: Mapping[str, str], client_id: str) -> dict[str, Any]:
     """Arguments for kafka-python's client and coordinator, which each take what they know.
 
-    Raises ConfigError for a security setting that can't be used.
+    With Kerberos this process logs in. Raises ConfigError for a security setting that can't be used, and ConnectError.
     """
+    log_in(settings)
     arguments: dict[str, Any] = {
         argument: int(settings.get(name, _default(name))) for name, argument in ARGUMENTS.items()
     }

@@ -24,6 +24,13 @@ def for_librdkafka(java: Mapping[str, Any]) -> dict[str, Any]:
 def _login(login: Login | None, java: Mapping[str, Any]) -> dict[str, Any]:
     if login is None:
         return {}
+    if login.kerberos is not None:
+        # Tickets are this process's own (``tickets``): librdkafka is to start no `kinit` of its own every minute.
+        return {
+            "sasl.mechanism": "GSSAPI",  # Java's default, not librdkafka's
+            "sasl.kerberos.service.name": login.kerberos.service,
+            "sasl.kerberos.min.time.before.relogin": 0,
+        }
     if login.mechanism != "OAUTHBEARER":
         return {"sasl.username": login.username, "sasl.password": login.password}
     if login.cloud is not None:
@@ -80,7 +87,9 @@ def for_kafka_python(java: Mapping[str, Any]) -> dict[str, Any]:
     arguments: dict[str, Any] = {"security_protocol": security.protocol}
     if (login := security.login) is not None:
         arguments["sasl_mechanism"] = login.mechanism
-        if login.mechanism == "OAUTHBEARER":
+        if login.kerberos is not None:
+            arguments["sasl_kerberos_service_name"] = login.kerberos.service
+        elif login.mechanism == "OAUTHBEARER":
             arguments["sasl_oauth_token_provider"] = Tokens(java, login)
         else:
             arguments |= {"sasl_plain_username": login.username, "sasl_plain_password": login.password}

@@ -31,6 +31,7 @@ from penstock.java.errors import JaasError, KeyStoreError
 from penstock.java.jaas import login_module
 from penstock.kafka.librdkafka_config import IGNORED, NO_EFFECT, Counterpart, number, refused, same
 from penstock.kafka.security.clouds import CloudLogin
+from penstock.kafka.security.kerberos import Kerberos
 
 _PROTOCOL = SECURITY_CHECKS["security.protocol"]
 _NO_CLASSES = "This is a Java class, which can't be run here; leave this setting out"
@@ -66,6 +67,7 @@ _SAME_TEXT = (
 )
 # Each client library decides itself when it renews tokens and logins, and how it checks them.
 _UNUSED = (
+    "sasl.kerberos.service.name",  # with GSSAPI, see ``security.clients``
     "sasl.login.class",
     "sasl.login.connect.timeout.ms",
     "sasl.login.read.timeout.ms",
@@ -82,13 +84,14 @@ _UNUSED = (
     "sasl.oauthbearer.jwt.retriever.class",
     "sasl.oauthbearer.jwt.validator.class",
 )
-# A user who sets these wants something that does not happen.
-_IGNORED = (
+_OF_TICKETS = (
     "sasl.kerberos.kinit.cmd",
     "sasl.kerberos.min.time.before.relogin",
-    "sasl.kerberos.service.name",
     "sasl.kerberos.ticket.renew.jitter",
     "sasl.kerberos.ticket.renew.window.factor",
+)
+# A user who sets these wants something that does not happen.
+_IGNORED = (
     "sasl.oauthbearer.expected.audience",
     "sasl.oauthbearer.expected.issuer",
     "sasl.oauthbearer.header.urlencode",
@@ -123,6 +126,7 @@ def _client_handler(given: str) -> None:
 SECURITY: dict[str, Counterpart] = {
     **dict.fromkeys((*_STORES_AND_LOGINS, *_UNUSED), NO_EFFECT),
     **dict.fromkeys(_IGNORED, IGNORED),
+    **dict.fromkeys(_OF_TICKETS, Counterpart(ignored="libkrb5 renews tickets by itself")),
     **{name: same(name, convert=lambda value: value or None) for name in _SAME_TEXT},
     "security.protocol": same("security.protocol", check=_PROTOCOL, convert=str.lower),
     "security.providers": refused("security.providers", _NO_CLASSES),
@@ -143,11 +147,8 @@ MECHANISMS = {
     "SCRAM-SHA-512": "ScramLoginModule",
     "OAUTHBEARER": "OAuthBearerLoginModule",
     MSK_IAM: IAM_LOGIN.rpartition(".")[2],
+    "GSSAPI": "Krb5LoginModule",
 }
-
-
-_KNOWN_ELSEWHERE = {"GSSAPI": "Kerberos"}
-"""Mechanisms that Java's clients have, and these have not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +160,7 @@ class Login:
     """Of the login module."""
     cloud: CloudLogin | None = None
     """Whose tokens are used, if it is a cloud's."""
+    kerberos: Kerberos | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +199,8 @@ class Security:
     def principal(self) -> str:
         """The name of this client in access control lists, unless the brokers are configured to map names."""
         if self.login is not None:
-            return f"User:{self.login.username or 'the bearer of the token'}"
+            unknown = "the owner of the tickets" if self.login.kerberos else "the bearer of the token"
+            return f"User:{self.login.username or unknown}"
         if self.tls is not None and self.tls.chain is not None:
             return f"User:{load_pem_x509_certificate(self.tls.chain.encode()).subject.rfc4514_string()}"
         return "User:ANONYMOUS"
@@ -207,10 +210,7 @@ def _login(settings: Mapping[str, str]) -> Login:
     mechanism = settings.get("sasl.mechanism", "GSSAPI")
     module = MECHANISMS.get(mechanism)
     if module is None:
-        why = f"Only these can be used here: {', '.join(MECHANISMS)}"
-        if mechanism in _KNOWN_ELSEWHERE:
-            why += f". For {_KNOWN_ELSEWHERE[mechanism]} {_INSTEAD}"
-        raise ConfigError("sasl.mechanism", mechanism, why)
+        raise ConfigError("sasl.mechanism", mechanism, f"Only these can be used here: {', '.join(MECHANISMS)}")
     try:
         class_name, options = login_module(settings.get("sasl.jaas.config", ""))
     except JaasError as error:
@@ -218,6 +218,9 @@ def _login(settings: Mapping[str, str]) -> Login:
     given = class_name.rpartition(".")[2]
     if given != module:
         raise ConfigError("sasl.jaas.config", given, f"The login module of sasl.mechanism={mechanism} is {module}")
+    if mechanism == "GSSAPI":
+        kerberos = Kerberos.of(settings, options)
+        return Login(mechanism, kerberos.short_name, options=options, kerberos=kerberos)
     if mechanism in ("OAUTHBEARER", MSK_IAM):
         cloud = _cloud(settings, mechanism, options)
         return Login("OAUTHBEARER", options.get("unsecuredLoginStringClaim_sub", ""), options=options, cloud=cloud)
