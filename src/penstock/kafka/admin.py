@@ -202,13 +202,22 @@ def topic_names(admin: AdminClient, timeout: float = TIMEOUT) -> list[str]:
 
 
 def offsets_at(
-    admin: AdminClient, topic: str, partitions: Iterable[int], spec: OffsetSpec, timeout: float = TIMEOUT
+    admin: AdminClient,
+    topic: str,
+    partitions: Iterable[int],
+    spec: OffsetSpec,
+    timeout: float = TIMEOUT,
+    *,
+    committed: bool = False,
 ) -> dict[int, int]:
-    """The offsets of ``OffsetSpec.earliest()`` or ``latest()``, open transactions included; raises KafkaException."""
+    """The offsets of ``OffsetSpec.earliest()`` or ``latest()``; raises KafkaException. With ``committed``, the latest
+    is the last stable offset: where the first open transaction begins.
+    """
     asked = {TopicPartition(topic, partition): spec for partition in partitions}
     if not asked:
         return {}
-    futures = admin.list_offsets(asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=timeout)
+    isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+    futures = admin.list_offsets(asked, isolation_level=isolation, request_timeout=timeout)
     offsets = {where.partition: _wait(future, timeout).offset for where, future in futures.items()}
     if min(offsets.values()) < 0:
         # librdkafka's answer, without an error, while the leaders can't be reached.

@@ -2,17 +2,18 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import OffsetSpec
 
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.kafka.admin import TopicSpec
+from penstock.kafka.admin import TopicSpec, offsets_at
 from penstock.kafka.client_settings import internal
-from penstock.kafka.clients import init_transactions, new_producer
+from penstock.kafka.clients import init_transactions, new_admin, new_producer
 from penstock.kafka.log.outages import Outage, Outages
 from penstock.kafka.log.progress import ReadProgress
 from penstock.kafka.log.reader import LogClients, LogReader, LogRecord
@@ -151,11 +152,12 @@ def test_a_partition_of_which_nothing_comes_any_more_gets_a_new_consumer(
     kafka: Kafka, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """librdkafka stops so with one partition when its leader has come back with another epoch; here it is told to."""
-    monkeypatch.setattr("penstock.kafka.log.standstill.FIRST", 0.5)
+    monkeypatch.setattr("penstock.kafka.standstill.FIRST", 0.5)
     name, reads, records = kafka.create_topic(partitions=2, config=COMPACT), ReadProgress(), list[LogRecord]()
     reads.begin({0: 0, 1: 0})
-    outage, answers = Outage("reading", threading.Event(), Outages()), [False, True]
-    reader = LogReader(name, clients(kafka), reads, records.extend, outage, lambda: answers.pop(0))
+    answers: list[Callable[[], dict[int, int]]] = [unreachable, lambda: {0: 0}, lambda: {0: 1}]
+    outage = Outage("reading", threading.Event(), Outages())
+    reader = LogReader(name, clients(kafka), reads, records.extend, outage, lambda partitions: answers.pop(0)())
     try:
         while not records:
             kafka.produce(name, [Record(b"1", b"k", 1)])
@@ -172,9 +174,49 @@ def test_a_partition_of_which_nothing_comes_any_more_gets_a_new_consumer(
         reader.close()
     assert done.next() is None
     assert [r.value for r in records if r.partition == 0] == [b"0"]
-    # Brokers that do not answer are no reason to replace it.
+    # Neither brokers that do not answer nor open transactions are a reason to replace it.
     assert answers == []
     assert caplog.text.count("(partition 0 at 0, waited for 1)") == 1
+
+
+def unreachable() -> dict[int, int]:
+    raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+
+def test_a_reader_that_waits_for_the_end_of_a_transaction_keeps_its_consumer(
+    kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.kafka.standstill.FIRST", 0.3)
+    name, reads, asked = kafka.create_topic(config=COMPACT), ReadProgress(), list[dict[int, int]]()
+    reads.begin({0: 0})
+    admin = new_admin({"bootstrap.servers": kafka.bootstrap})
+
+    def readable(partitions: Iterable[int]) -> dict[int, int]:
+        asked.append(offsets_at(admin, name, partitions, OffsetSpec.latest(), committed=True))
+        return asked[-1]
+
+    producer = new_producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": f"{name}-t"})
+    init_transactions(producer, 30)
+    outage = Outage("reading", threading.Event(), Outages())
+    reader = LogReader(name, clients(kafka, read_committed=True), reads, lambda records: None, outage, readable)
+    first = reader._consumer
+    try:
+        for end in (producer.abort_transaction, producer.commit_transaction):
+            producer.begin_transaction()
+            producer.produce(name, b"1", b"k")
+            producer.flush()
+            [latest] = offsets_at(admin, name, [0], OffsetSpec.latest()).values()
+            reads.wait_for({0: latest}, done := Inbox())
+            before = len(asked)
+            while len(asked) < before + 2:
+                reader.turn()
+            end()
+            while done.empty():
+                reader.turn()
+        assert reader._consumer is first
+        assert asked[0] == {0: 0}
+    finally:
+        reader.close()
 
 
 def test_an_aborted_transaction_is_never_seen(kafka: Kafka):

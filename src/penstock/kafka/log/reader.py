@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 
-from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, TopicPartition
+from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaException, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
 
 from penstock.kafka.clients import SILENT, new_consumer
 from penstock.kafka.log.outages import Outage
-from penstock.kafka.log.progress import ReadProgress
-from penstock.kafka.log.standstill import Missing, Standstill
+from penstock.kafka.log.progress import Ends, ReadProgress
 from penstock.kafka.security.authorization import NotAllowedError, missing_right
 from penstock.kafka.security.settings import Security
+from penstock.kafka.standstill import Standstill
 
 log = logging.getLogger(__name__)
 
@@ -77,12 +77,14 @@ class LogReader:
         reads: ReadProgress,
         on_records: Callable[[list[LogRecord]], None],
         outage: Outage,
-        reachable: Callable[[], bool],
+        readable: Callable[[Iterable[int]], Ends],
     ) -> None:
-        """``reachable`` asks the brokers, briefly: a consumer is not to blame for what they do not deliver."""
+        """``readable`` asks the brokers, briefly, up to where these partitions can be read now; it raises
+        KafkaException or TimeoutError.
+        """
         self._topic, self._clients, self._reads = topic, clients, reads
-        self._on_records, self._outage, self._reachable = on_records, outage, reachable
-        self._standstill = Standstill()
+        self._on_records, self._outage, self._readable = on_records, outage, readable
+        self._standstill = Standstill[int]()
         self._consumer = self._new_consumer()
 
     def turn(self) -> bool:
@@ -90,8 +92,8 @@ class LogReader:
         there, first = True, self._consumer.poll(_IDLE_POLL)
         if first is not None:
             there = self._deliver(cast("list[ConsumedMessage]", [first, *self._consumer.consume(_BATCH, 0)]))
-        if self._standstill.check(missing := self._reads.missing(), time.monotonic()):
-            if self._reachable():
+        if still := self._standstill.check(missing := self._reads.missing(), time.monotonic()):
+            if self._is_to_blame(still):
                 self._replace_consumer(missing)
             else:
                 self._standstill.forget()
@@ -100,7 +102,17 @@ class LogReader:
     def close(self) -> None:
         self._consumer.close()
 
-    def _replace_consumer(self, missing: Missing) -> None:
+    def _is_to_blame(self, still: Mapping[int, int]) -> bool:
+        """Whether brokers have what the consumer does not deliver: it waits for brokers that do not answer, and for the
+        end of open transactions.
+        """
+        try:
+            ends = self._readable(still)
+        except (KafkaException, TimeoutError):
+            return False
+        return any(at < ends[partition] for partition, at in still.items())
+
+    def _replace_consumer(self, missing: Mapping[int, tuple[int, int]]) -> None:
         log.info(
             "The consumer of topic `%s` delivers nothing of a partition for %.0f s; replacing it by a new one (%s)",
             self._topic,

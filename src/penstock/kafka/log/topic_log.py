@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, OffsetSpec
@@ -166,7 +166,7 @@ class TopicLog:
         if (starts := self._offsets(OffsetSpec.earliest())) is None:
             return self._gone
         waiting = self._reads.begin(starts)
-        reader = LogReader(self.name, self.clients, self._reads, self._on_records, self._outage, self._brokers_answer)
+        reader = LogReader(self.name, self.clients, self._reads, self._on_records, self._outage, self._readable)
         try:
             self._writer.open()
             self._ends.begin([*waiting, self._caught_up])
@@ -188,11 +188,17 @@ class TopicLog:
 
     def _brokers_answer(self) -> bool:
         try:
-            offsets_at(self._admin, self.name, [0], OffsetSpec.latest(), _GLANCE)
+            return bool(self._readable([0]))
+        except (KafkaException, TimeoutError):
+            return False
+
+    def _readable(self, partitions: Iterable[int]) -> Ends:
+        committed = self.clients.read_committed
+        try:
+            return offsets_at(self._admin, self.name, partitions, OffsetSpec.latest(), _GLANCE, committed=committed)
         except (KafkaException, TimeoutError):
             self._admin = self._new_admin()
-            return False
-        return True
+            raise
 
     def _new_admin(self) -> AdminClient:
         return new_admin(self.clients.admin, error_cb=self._outage.heard)

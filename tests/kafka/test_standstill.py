@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from penstock.kafka.log.standstill import FIRST, MOST, Standstill
+from penstock.kafka.standstill import FIRST, MOST, Standstill
 
 
 def test_a_partition_that_stands_still_is_seen_though_another_moves():
     standstill = Standstill()
     assert not standstill.check({0: (360, 7011), 1: (5, 9)}, 100.0)
     assert not standstill.check({0: (360, 7011), 1: (6, 9)}, 100.0 + FIRST)
-    assert standstill.check({0: (360, 8000), 1: (7, 9)}, 100.1 + FIRST)
+    assert standstill.check({0: (360, 8000), 1: (7, 9)}, 100.1 + FIRST) == {0: 360}
 
 
 def test_what_moves_or_is_not_waited_for_does_not_stand_still():
