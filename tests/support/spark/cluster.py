@@ -10,6 +10,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Self
 
+import psutil
 import pyspark
 
 from penstock.embedded import java_home
@@ -20,12 +21,15 @@ from support.waiting import until
 SECONDS = 120
 _SMALL_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k"
 
+_TOLD = "Telling app of decommission executors"
+
 
 class SparkCluster:
     """Used as a context manager. Each worker has so many ``cores``, which are slots for tasks."""
 
-    def __init__(self, folder: Path, workers: int = 2, cores: int = 1) -> None:
-        self._folder, self._count, self._cores = folder, workers, cores
+    def __init__(self, folder: Path, workers: int = 2, cores: int = 1, java: str = "") -> None:
+        """``java``: options for the master and the workers."""
+        self._folder, self._count, self._cores, self._java = folder, workers, cores, java
         self._stack = ExitStack()
         self._workers: list[subprocess.Popen[bytes]] = []
         self.url = ""
@@ -34,17 +38,34 @@ class SparkCluster:
         with self._stack:
             master = self._start("master", "master.Master", "--port", "0")
             self.url = self._said("master", master, r"Starting Spark master at (spark://\S+)")
-            for i in range(self._count):
-                work = str(self._folder / f"work-{i}")
-                resources = ("--cores", str(self._cores), "--memory", "1g", "--work-dir", work)
-                self._workers.append(self._start(f"worker-{i}", "worker.Worker", *resources, self.url))
-            for i, worker in enumerate(self._workers):
-                self._said(f"worker-{i}", worker, r"(Successfully registered) with master")
+            self.add_workers(self._count)
             self._stack = self._stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+    def add_workers(self, count: int) -> None:
+        """Start so many more; returns when the master knows them."""
+        first = len(self._workers)
+        for i in range(first, first + count):
+            work = str(self._folder / f"work-{i}")
+            resources = ("--cores", str(self._cores), "--memory", "1g", "--work-dir", work)
+            self._workers.append(self._start(f"worker-{i}", "worker.Worker", *resources, self.url))
+        for i in range(first, first + count):
+            self._said(f"worker-{i}", self._workers[i], r"(Successfully registered) with master")
+
+    def worker_of(self, process: psutil.Process) -> psutil.Process:
+        """The worker below which this process is."""
+        above = {each.pid for each in process.parents()}
+        [worker] = [worker for worker in self._workers if worker.pid in above]
+        return psutil.Process(worker.pid)
+
+    def decommission(self, worker: psutil.Process) -> None:
+        """Returns when the master has told its applications; needs ``spark.decommission.enabled`` for Java."""
+        master = self._log("master").read_text().count(_TOLD)
+        worker.send_signal(signal.SIGPWR)
+        until(lambda: self._log("master").read_text().count(_TOLD) > master, "the decommissioning", SECONDS)
 
     def python_processes(self) -> list[list[int]]:
         """For each worker those of its executors: the one that tasks are forked from, and the tasks."""
@@ -59,7 +80,7 @@ class SparkCluster:
             "JAVA_HOME": str(java_home()),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": _SMALL_JAVA,
+            "SPARK_DAEMON_JAVA_OPTS": f"{_SMALL_JAVA} {self._java}",
         }
         spark = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
         at = ("--host", "127.0.0.1", "--webui-port", "0")
