@@ -1,0 +1,34 @@
+"""``penstock run``: try a plugin out."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer()
+
+
+@app.command()
+def run(
+    plugin: Annotated[Path, typer.Argument(help="A plugin's folder, as `penstock new` makes it, or a .py file.")],
+    config: Annotated[Path, typer.Argument(help="File with a connector's configuration (.json or .properties).")],
+    records: Annotated[int, typer.Option(min=0, help="End after so many records of a source; 0: never.")] = 0,
+) -> None:
+    """Run a connector with a plugin on a Kafka broker and a worker of their own, until Ctrl-C.
+
+    Records of a source are printed: topic, partition and offset, key, value, headers. Lines that are typed become
+    records for a sink. When a file of the plugin or the configuration changes, the change takes effect, at the offsets
+    reached. Broker and offsets are gone afterwards.
+    """
+    from penstock.trial.session import session
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        with session(plugin, config, records) as running:
+            running.run()
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)

@@ -1,0 +1,55 @@
+"""The plugin that is tried out, the configuration of its connector, and whether they have changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from penstock.embedded import EmbeddedError
+
+_NOT_SOURCE = {"__pycache__", "node_modules", "build", "dist", "plugins"}
+
+
+def plugin_path(given: Path) -> Path:
+    """What ``plugin.path`` has to name for the plugin at ``given``: a package's folder as ``penstock new`` makes it, a
+    module, or a folder that ``plugin.path`` could have. Raises EmbeddedError.
+    """
+    if not given.exists():
+        raise EmbeddedError(
+            f"There is no {given}: name the folder of a plugin, such as `penstock new` makes, or a .py file."
+        )
+    sources = given / "src"
+    return (sources if sources.is_dir() else given).absolute()
+
+
+class Changes:
+    """Of the files at ``paths``, and in and below those that are folders."""
+
+    def __init__(self, *paths: Path) -> None:
+        self._paths = paths
+        self._last = dict(self._now())
+
+    def since_last(self) -> list[Path]:
+        """What was changed, added or removed since the last call, or since this was made."""
+        now = dict(self._now())
+        changed = [path for path in {**self._last, **now} if self._last.get(path) != now.get(path)]
+        self._last = now
+        return changed
+
+    def _now(self) -> Iterator[tuple[Path, tuple[int, int]]]:
+        for path in self._files():
+            try:
+                status = path.stat()
+            except OSError:  # an editor replaces it just now
+                continue
+            yield path, (status.st_mtime_ns, status.st_size)
+
+    def _files(self) -> Iterator[Path]:
+        for path in self._paths:
+            if not path.is_dir():
+                yield path
+                continue
+            for folder, folders, files in os.walk(path):
+                folders[:] = [name for name in folders if not name.startswith(".") and name not in _NOT_SOURCE]
+                yield from (Path(folder, name) for name in files if not name.startswith("."))

@@ -1,0 +1,181 @@
+"""``penstock run``: a broker, a worker and one connector with the plugin that is being written.
+
+What is changed takes effect at once: another configuration by ``PUT``, another plugin by a worker that starts again and
+goes on at the offsets of the one before.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from penstock.api.errors import ConfigError
+from penstock.embedded import Broker, EmbeddedError
+from penstock.http.client import Client, ClientError, UnreachableError
+from penstock.trial.log import WorkerLog
+from penstock.trial.plugin import Changes, plugin_path
+from penstock.trial.topics import Shown, send_lines
+from penstock.trial.worker import LocalWorker, free_port
+from penstock.worker.connector_file import read_connector
+
+START_SECONDS = 300
+REBALANCE_SECONDS = 60.0
+LOOK_SECONDS = 0.5
+"""How often files and statuses are looked at."""
+
+_PROPERTIES = """\
+bootstrap.servers={bootstrap}
+listeners=http://127.0.0.1:{port}
+plugin.path={plugin_path}
+key.converter=org.apache.kafka.connect.json.JsonConverter
+key.converter.schemas.enable=false
+value.converter=org.apache.kafka.connect.json.JsonConverter
+value.converter.schemas.enable=false
+offset.storage.file.filename={folder}/offsets
+offset.flush.interval.ms=1000
+penstock.log.format=json
+"""
+
+
+@dataclass
+class Session:
+    """``records``: after so many it ends; 0 for never. Raises EmbeddedError."""
+
+    config: Path
+    bootstrap: str
+    worker: LocalWorker
+    client: Client
+    changes: Changes
+    log: WorkerLog
+    records: int = 0
+    _name: str | None = None
+    _failures: dict[str, str] = field(default_factory=dict)
+    _reads_lines: bool = False
+
+    def run(self) -> None:
+        """Returns when so many records have been shown; ends otherwise by KeyboardInterrupt."""
+        self._start()
+        shown, seen = Shown(self.bootstrap), 0
+        try:
+            while True:
+                self._look(shown)
+                until = time.monotonic() + LOOK_SECONDS
+                while (left := until - time.monotonic()) > 0:
+                    most = min(500, self.records - seen) if self.records else 500
+                    for line in shown.lines(most, left):
+                        print(line, flush=True)
+                        seen += 1
+                    if self.records and seen >= self.records:
+                        return
+        finally:
+            shown.close()
+
+    def _look(self, shown: Shown) -> None:
+        """At the files, the log, the status, the topics."""
+        changed = self.changes.since_last()
+        if changed and all(path.absolute() == self.config.absolute() for path in changed):
+            say(f"{self.config} has changed.")
+            self._configure()
+        elif changed:
+            say(f"{', '.join(sorted({path.name for path in changed}))} changed: the worker starts again.")
+            self.worker.stop()
+            self._start()
+        for line in self.log.news():
+            say(line)
+        if (reason := self.worker.ended()) is not None:
+            raise EmbeddedError(reason)
+        if self._name is not None:
+            self._connector(self._name, shown)
+
+    def _connector(self, name: str, shown: Shown) -> None:
+        try:
+            status = self.client.status(name)
+            if status["type"] == "source":
+                shown.follow(self.client.topics(name))
+            elif not self._reads_lines:
+                self._read_lines(name)
+        except ClientError:
+            return  # not started yet, or a rebalance: it is asked again soon
+        instances = {f"Connector {name}": status["connector"]}
+        instances |= {f"Task {task['id']} of connector {name}": task for task in status["tasks"]}
+        failures = {what: state["trace"] for what, state in instances.items() if state["state"] == "FAILED"}
+        for what, trace in failures.items():
+            if self._failures.get(what) != trace:
+                say(f"{what} has failed:\n{trace.rstrip()}")
+        self._failures = failures
+        if failures and self.records:
+            raise EmbeddedError(f"{next(iter(failures))} has failed.")
+
+    def _read_lines(self, name: str) -> None:
+        """What is typed goes to a sink's first topic."""
+        self._reads_lines = True
+        if topic := self.client.config(name).get("topics", "").split(",")[0].strip():
+            say(f"Each line that is typed becomes a record of topic {topic}.")
+            send_lines(self.bootstrap, topic, sys.stdin)
+
+    def _start(self) -> None:
+        self._failures = {}
+        self.worker.start()
+        give_up = time.monotonic() + START_SECONDS
+        while not self.client.healthy():
+            if (reason := self.worker.ended()) is not None:
+                raise EmbeddedError(reason)
+            if time.monotonic() > give_up:
+                raise EmbeddedError(
+                    f"The worker did not answer within {START_SECONDS} s (its log is {self.worker.log})."
+                )
+            time.sleep(0.1)
+        self._configure()
+
+    def _configure(self) -> None:
+        """Creates the connector or changes it; what is wrong with it is shown, and mended by another change."""
+        try:
+            wanted = read_connector(self.config, self.config.stem)
+            if self._name not in (None, wanted.name):
+                self._delete(str(self._name))
+            self.client.put_config(wanted.name, dict(wanted.config))
+        except UnreachableError as error:
+            raise EmbeddedError(str(error)) from error
+        except (ConfigError, ClientError) as error:
+            if self.records:
+                raise EmbeddedError(str(error)) from error
+            say(f"{error}\nMend {self.config} or the plugin; it is tried again when they change.")
+            return
+        self._name = wanted.name
+        say(f"Connector {wanted.name} has this configuration now.")
+
+    def _delete(self, name: str) -> None:
+        try:
+            self.client.delete(name)
+        except ClientError as error:
+            say(str(error))
+
+
+@contextmanager
+def session(plugin: Path, config: Path, records: int = 0) -> Iterator[Session]:
+    """With a broker and a worker that end with the block. Raises EmbeddedError."""
+    if not config.is_file():
+        raise EmbeddedError(f"There is no {config}: name the file of a connector's configuration.")
+    path = plugin_path(plugin)
+    with ExitStack() as ending:
+        folder = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="penstock-run-"))).resolve()
+        bootstrap = ending.enter_context(Broker(folder / "kafka")).bootstrap
+        port = free_port()
+        properties = folder / "worker.properties"
+        properties.write_text(_PROPERTIES.format(bootstrap=bootstrap, port=port, plugin_path=path, folder=folder))
+        worker = LocalWorker(folder, ["standalone", str(properties)])
+        ending.callback(worker.stop)
+        client = ending.enter_context(Client(f"http://127.0.0.1:{port}", patience=REBALANCE_SECONDS))
+        say(f"Kafka at {bootstrap}, a worker at {client.url}, its log in {worker.log}; Ctrl-C ends them.")
+        changes = Changes(path, config)
+        yield Session(config, bootstrap, worker, client, changes, WorkerLog(worker.log), records)
+
+
+def say(text: str) -> None:
+    """Beside the records, which alone are on standard output."""
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,155 @@
+"""``penstock run``: a plugin in the hands of its author."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from penstock.embedded import EmbeddedError
+from penstock.scaffold.package import NewPlugin
+from penstock.trial.log import WorkerLog
+from penstock.trial.plugin import Changes, plugin_path
+from penstock.trial.topics import text
+from support.waiting import until
+
+SECONDS = 240
+
+
+class Running:
+    """``penstock run`` with what it has printed so far."""
+
+    def __init__(self, folder: Path, plugin: str, config: str) -> None:
+        scratch = folder / "tmp"
+        scratch.mkdir()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "penstock.cli", "run", plugin, config],
+            cwd=folder,
+            env={**os.environ, "TMPDIR": str(scratch)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.records: list[str] = []
+        self.said: list[str] = []
+        for stream, lines in ((self.process.stdout, self.records), (self.process.stderr, self.said)):
+            threading.Thread(target=lambda s=stream, to=lines: to.extend(iter(s.readline, "")), daemon=True).start()
+
+    def says(self, words: str) -> None:
+        until(lambda: any(words in line for line in list(self.said)), words, SECONDS)
+
+    def shows(self, words: str) -> None:
+        until(lambda: any(words in line for line in list(self.records)), words, SECONDS)
+
+
+@contextmanager
+def running(folder: Path, plugin: str, config: str) -> Iterator[Running]:
+    one = Running(folder, plugin, config)
+    try:
+        yield one
+    finally:
+        one.process.send_signal(signal.SIGINT)
+        try:
+            status = one.process.wait(SECONDS)
+        finally:
+            one.process.kill()
+    assert status == 0, one.said
+    assert list((folder / "tmp").glob("penstock-run-*")) == []
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+def test_what_an_author_changes_takes_effect_at_the_offsets_reached(tmp_path: Path) -> None:
+    NewPlugin.of("source", "my-numbers").write(tmp_path)
+    module, config = tmp_path / "my-numbers/src/my_numbers/__init__.py", tmp_path / "numbers.json"
+    settings = {"connector.class": "my_numbers.MyNumbers", "topic": "numbers", "interval.ms": "200"}
+    config.write_text(json.dumps({**settings, "batch": "none"}))
+    with running(tmp_path, "my-numbers", "numbers.json") as one:
+        one.says("Invalid value none for configuration batch")
+        config.write_text(json.dumps({**settings, "batch": "1"}))
+        one.shows("numbers-0@4\tnull\t4")
+        good = module.read_text()
+        module.write_text(good + "\ndef\n")
+        one.says("can't be loaded: SyntaxError")
+        one.says("it is tried again when they change")
+        module.write_text(good.replace("value=number,", "value=-number,"))
+        one.shows("\t-")
+        config.write_text(json.dumps({**settings, "topic": "others"}))
+        one.shows("others-0@")
+    values = [int(line.split("\t")[2]) for line in one.records]
+    assert [abs(value) for value in values] == list(range(len(values)))
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+def test_lines_that_are_typed_go_to_a_sink(tmp_path: Path) -> None:
+    NewPlugin.of("sink", "my-sink").write(tmp_path)
+    config = {
+        "connector.class": "FileStreamSink",
+        "topics": "typed",
+        "file": str(tmp_path / "out.txt"),
+        "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+    }
+    (tmp_path / "sink.json").write_text(json.dumps(config))
+    with running(tmp_path, "my-sink", "sink.json") as one:
+        one.says("Each line that is typed becomes a record of topic typed.")
+        assert one.process.stdin is not None
+        one.process.stdin.write("one\nzwei ☃\n")
+        one.process.stdin.flush()
+        out = tmp_path / "out.txt"
+        until(lambda: out.exists() and out.read_text() == "one\nzwei ☃\n", "the lines in the file", SECONDS)
+
+
+def test_a_plugin_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    with pytest.raises(EmbeddedError, match=r"There is no .*nothing: name the folder of a plugin"):
+        plugin_path(tmp_path / "nothing")
+    (tmp_path / "one.py").touch()
+    assert plugin_path(tmp_path / "one.py") == tmp_path / "one.py"
+
+
+def test_changes_are_those_of_sources(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    (package / "__pycache__").mkdir(parents=True)
+    module, config = package / "__init__.py", tmp_path / "c.json"
+    config.write_text("{}")
+    changes = Changes(package, config)
+    assert changes.since_last() == []
+    module.touch()
+    (package / "__pycache__/x.pyc").touch()
+    (package / ".x.swp").touch()
+    assert changes.since_last() == [module]
+    module.write_text("x = 1")
+    config.write_text('{"a": "b"}')
+    assert sorted(changes.since_last()) == [config, module]
+    module.unlink()
+    assert changes.since_last() == [module]
+    assert changes.since_last() == []
+
+
+def test_of_the_log_warnings_and_the_plugins_own_lines_are_shown(tmp_path: Path) -> None:
+    path = tmp_path / "worker.log"
+    log = WorkerLog(path)
+    assert list(log.news()) == []
+    lines = [
+        {"level": "INFO", "message": "ours", "logger": "penstock.worker.loop"},
+        {"level": "INFO", "message": "theirs", "logger": "my_numbers"},
+        {"level": "ERROR", "message": "bad", "logger": "penstock.plugins", "exception": "Traceback: it"},
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines) + "JVM\n" + '{"level": "WARN"')
+    assert list(log.news()) == ["INFO theirs (my_numbers)", "ERROR bad (penstock.plugins)\nTraceback: it"]
+    with path.open("a") as more:
+        more.write(', "message": "late", "logger": "x"}\n')
+    assert list(log.news()) == ["WARN late (x)"]
+
+
+def test_what_is_not_text_is_shown_in_hexadecimal() -> None:
+    assert [text(None), text(b"\xc3\xa4"), text(b"\xff\x00")] == ["null", "ä", "0xff00"]
