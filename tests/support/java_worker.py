@@ -25,7 +25,6 @@ appender.c.layout.pattern=[%d] %p %m (%c)%n
 
 
 class JavaWorker(WorkerProcess):
-    start_seconds = 240.0
     options: tuple[str, ...] = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
     def __init__(self, bootstrap: str, folder: Path, **settings: str) -> None:

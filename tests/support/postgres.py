@@ -13,7 +13,7 @@ from pathlib import Path
 from penstock.embedded.ports import free_port
 
 USER = "penstock"
-START_SECONDS = 120
+START_SECONDS = 300
 LOOPBACK = "127.0.0.1"
 
 
@@ -64,7 +64,7 @@ class Postgres:
     def stop(self) -> None:
         if self._server is not None:
             self._server.send_signal(signal.SIGINT)  # it disconnects whoever is connected
-            self._server.wait(60)
+            self._server.wait(300)
             self._server = None
 
     def remove(self) -> None:

@@ -18,6 +18,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
+from penstock.embedded.ports import free_port
+
 JSON = "application/vnd.schemaregistry.v1+json"
 
 
@@ -98,6 +100,8 @@ class RegistryFront:
             def handle_error(self, *arguments: Any) -> None:
                 """A client that goes away, or that TLS refuses, is what tests are about."""
 
+        # Not one that connections are given: while the server is down, it would be free for them.
+        self.port = self.port or free_port()
         self._server = Server(("127.0.0.1", self.port), Handler, bind_and_activate=False)
         self._server.allow_reuse_address = True
         self._server.server_bind()
@@ -107,7 +111,6 @@ class RegistryFront:
             self._server.socket = self.context.wrap_socket(
                 self._server.socket, server_side=True, do_handshake_on_connect=False
             )
-        self.port = self._server.server_port
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
 

@@ -23,7 +23,7 @@ PLAIN = {"key.converter": STRING, "value.converter": STRING}
 class WorkerProcess:
     """``settings`` go into its properties file; a port of 0 in ``listeners`` is found out from its log."""
 
-    start_seconds = 60.0
+    start_seconds = 300.0
 
     def __init__(self, bootstrap: str, folder: Path, **settings: str) -> None:
         self.name = f"w{uuid.uuid4().hex[:8]}"
@@ -103,7 +103,7 @@ class WorkerProcess:
         assert self.process is not None
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(90)
+        return self.process.wait(300)
 
     def kill(self) -> None:
         assert self.process is not None

@@ -21,7 +21,7 @@ from confluent_kafka.admin import AdminClient, NewTopic, TopicDescription
 
 from support.waiting import until
 
-READ_SECONDS = 30
+READ_SECONDS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,14 @@ class Kafka:
 
     def produce(self, topic: str, records: Iterable[Record | bytes | str | None]) -> None:
         """Writes ``records``, bare values among them, and returns when the broker has them all."""
-        producer = Producer({"bootstrap.servers": self.bootstrap, "partitioner": "murmur2_random", "linger.ms": 1})
+        settings = {
+            "bootstrap.servers": self.bootstrap,
+            "partitioner": "murmur2_random",
+            "linger.ms": 1,
+            # In order, also when the broker refuses the first of them: it may not lead a new topic yet.
+            "max.in.flight.requests.per.connection": 1,
+        }
+        producer = Producer(settings)
         failed: list[KafkaError] = []
         for record in records:
             record = record if isinstance(record, Record) else Record(record)

@@ -18,7 +18,7 @@ from penstock.embedded.leash import leashed
 from support.process_tree import command, descendants
 from support.waiting import until
 
-SECONDS = 120
+SECONDS = 300
 _SMALL_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k"
 
 _TOLD = "Telling app of decommission executors"

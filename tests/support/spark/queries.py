@@ -14,12 +14,12 @@ from confluent_kafka import Consumer, TopicPartition
 
 from penstock.core.model.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, TaskMetrics, TaskRunning
 from penstock.pipeline.task import TaskSpec
-from support.kafka.client import Kafka, Record
+from support.kafka.client import READ_SECONDS, Kafka, Record
 from support.spark.host import Hosted, make_spec
 from support.tasks.runs import JSON, STRING, eventually, new_name
 
 PLAIN_JSON = {"value.converter": JSON, "value.converter.schemas.enable": "false", "key.converter": STRING}
-SECONDS = 180
+SECONDS = 300
 COLUMNS = "id BIGINT, name STRING"
 """Of the rows that ``make`` makes."""
 
@@ -148,15 +148,16 @@ class Sink(Query):
     def wait(self, count: int) -> list[dict[str, Any]]:
         """The rows when there are so many."""
 
-        def look() -> bool:
+        def look() -> list[dict[str, Any]] | None:
             self.fine()
             try:
-                return self.folder.exists() and len(self.rows()) >= count
+                rows = self.rows() if self.folder.exists() else []
             except OSError:
-                return False  # files on the move
+                return None  # files on the move
+            return rows if len(rows) >= count else None
 
-        eventually(look, SECONDS)
-        rows = self.rows()
+        rows = eventually(look, SECONDS)
+        assert rows is not None
         assert len(rows) == count
         return rows
 
@@ -164,8 +165,10 @@ class Sink(Query):
         """By partition, what the group has: offset and metadata."""
         consumer = self._consumer()
         try:
-            partitions = consumer.list_topics(self.topic, timeout=30).topics[self.topic].partitions
-            answers = consumer.committed([TopicPartition(self.topic, number) for number in partitions], timeout=30)
+            partitions = consumer.list_topics(self.topic, timeout=READ_SECONDS).topics[self.topic].partitions
+            answers = consumer.committed(
+                [TopicPartition(self.topic, number) for number in partitions], timeout=READ_SECONDS
+            )
             return {a.partition: (a.offset, json.loads(a.metadata or "{}")) for a in answers if a.offset >= 0}
         finally:
             consumer.close()
@@ -264,8 +267,7 @@ class Source(Query):
 
     def wait(self, count: int) -> list[Any]:
         """The values when there are so many."""
-        eventually(lambda: self.fine() and len(self.values()) >= count, SECONDS)
-        values = self.values()
+        values: list[Any] = eventually(lambda: self.fine() and len(found := self.values()) >= count and found, SECONDS)
         assert len(values) == count
         return values
 

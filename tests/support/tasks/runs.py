@@ -22,7 +22,8 @@ from penstock.pipeline.transforms import predicates
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 JSON = "org.apache.kafka.connect.json.JsonConverter"
-SECONDS = 30
+SECONDS = 180
+"""Long enough for a Java to start on a busy machine."""
 
 log = logging.getLogger(__name__)
 
