@@ -15,8 +15,14 @@ from hypothesis import HealthCheck, settings
 from support.kafka.client import Kafka
 from support.machine import missing
 
-# How long an example takes says more of the machine than of the code.
-settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# How long an example takes says more of the machine than of the code. In CI Hypothesis's own profile is the base, by
+# which a test's examples do not change from run to run: developers look for new ones.
+settings.register_profile(
+    "tests",
+    settings.get_profile("ci" if "CI" in os.environ else "default"),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("tests")
 
 
