@@ -23,7 +23,7 @@ from penstock.embedded.ports import answers, ports
 from penstock.embedded.server import LOGGING, disk_full, explanation, port_taken, properties_text, server_properties
 
 FREE_TO_START = 100 * 2**20
-START_SECONDS = 90
+START_SECONDS = 180
 STOP_SECONDS = 15
 
 
