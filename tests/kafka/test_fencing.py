@@ -20,7 +20,7 @@ def test_producers_of_old_tasks_can_commit_no_more(kafka: Kafka):
     for task in range(2):
         id = transactional_id(topic, "c", task)
         zombie = new_producer(transactional_producer(worker, connector, "zombie", id))
-        init_transactions(zombie, 30)
+        init_transactions(zombie, 120)
         zombie.begin_transaction()
         zombie.produce(topic, b"zombie")
         zombie.flush()
@@ -28,7 +28,7 @@ def test_producers_of_old_tasks_can_commit_no_more(kafka: Kafka):
     answer(lambda done: fence(worker, connector, 2, done))
     for zombie in zombies:
         with pytest.raises(KafkaException) as caught:
-            zombie.commit_transaction(10)
+            zombie.commit_transaction(120)
         assert caught.value.args[0].code() == KafkaError._FENCED
     assert kafka.values(topic) == []
 
@@ -37,7 +37,7 @@ def test_an_open_transaction_of_a_task_ends_with_its_fencing(kafka: Kafka):
     topic = kafka.create_topic()
     worker, connector = {"bootstrap.servers": kafka.bootstrap, "group.id": topic}, {"name": "c"}
     killed = new_producer(transactional_producer(worker, connector, "killed", transactional_id(topic, "c", 0)))
-    init_transactions(killed, 30)
+    init_transactions(killed, 120)
     killed.begin_transaction()
     killed.produce(topic, b"half")
     killed.flush()

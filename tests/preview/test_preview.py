@@ -47,12 +47,12 @@ def of_file(folder: Path, **settings: Any) -> PreviewRequest:
         **{name.replace("__", "."): value for name, value in settings.items()},
     }
     return PreviewRequest(
-        connector=connector, worker={"key.converter": STRING, "value.converter": JSON}, limit=2, seconds=5
+        connector=connector, worker={"key.converter": STRING, "value.converter": JSON}, limit=2, seconds=60
     )
 
 
 def test_a_source_is_polled_in_a_process_of_its_own(tmp_path: Path) -> None:
-    found = Previews().run(of_file(tmp_path, **{name.replace(".", "__"): value for name, value in CHAIN.items()}))
+    found = Previews(300).run(of_file(tmp_path, **{name.replace(".", "__"): value for name, value in CHAIN.items()}))
     assert (found["kind"], found["error"], len(found["records"])) == ("source", None, 2)
     first = found["records"][0]
     assert (first["before"]["value"], first["before"]["value_schema"]) == ("one", "string")
@@ -103,7 +103,7 @@ def test_a_preview_that_takes_too_long_is_killed(tmp_path: Path) -> None:
         sleeping.run(of_file(tmp_path))
     assert time.monotonic() - started < 300
     with pytest.raises(Refused, match="status 3 and no answer: lost <secret>"):
-        Previews(60, (sys.executable, "-c", "import sys; print('lost s3cret', file=sys.stderr); sys.exit(3)")).run(
+        Previews(300, (sys.executable, "-c", "import sys; print('lost s3cret', file=sys.stderr); sys.exit(3)")).run(
             of_file(tmp_path), lambda text: text.replace("s3cret", "<secret>")
         )
 
@@ -119,10 +119,10 @@ def test_a_sink_is_shown_the_last_records_and_nothing_is_committed(bootstrap: st
         "value.converter": JSON,
         "value.converter.schemas.enable": "false",
     }
-    last = preview(PreviewRequest(connector=connector, worker=worker, limit=3, seconds=20))
+    last = preview(PreviewRequest(connector=connector, worker=worker, limit=3, seconds=60))
     assert (last["kind"], last["error"]) == ("sink", None)
     assert [record["result"]["value"] for record in last["records"]] == [{"line": {"n": n}} for n in (3, 4, 5)]
     assert last["records"][0]["before"]["origin"] == {"topic": topic, "partition": 1, "offset": 1}
-    chosen = preview(PreviewRequest(connector=connector, worker=worker, limit=1, partition=0, offset=1, seconds=20))
+    chosen = preview(PreviewRequest(connector=connector, worker=worker, limit=1, partition=0, offset=1, seconds=60))
     assert [record["result"]["value"] for record in chosen["records"]] == [{"line": {"n": 2}}]
     assert kafka.committed("penstock-preview") == {}

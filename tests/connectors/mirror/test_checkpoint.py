@@ -149,5 +149,5 @@ def test_a_group_that_comes_later_is_found(kafka: Kafka, bootstrap: str) -> None
     with started(MirrorCheckpointConnector(), config) as connector:
         assert connector.task_configs(1) == []
         commit(kafka, group, topic, 1)
-        assert connector.context.wanted.wait(30)
+        assert connector.context.wanted.wait(120)
         assert [task["task.assigned.groups"] for task in connector.task_configs(1)] == [group]

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.integration
 
 CONFIG = ClusterConfigSnapshot(5, {"c0": 3, "c1": 1})
 ALL = {"c0", "c1", TaskId("c0", 0), TaskId("c0", 1), TaskId("c0", 2), TaskId("c1", 0)}
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 class Worker:
@@ -50,7 +50,8 @@ class Worker:
         snapshot: ClusterConfigSnapshot = CONFIG,
         **settings: str,
     ) -> None:
-        timeouts = {"session.timeout.ms": "6000", "heartbeat.interval.ms": "500", "rebalance.timeout.ms": "6000"}
+        # Nothing here waits for these times to be over: a machine may be so busy that shorter ones are.
+        timeouts = {"session.timeout.ms": "30000", "heartbeat.interval.ms": "500", "rebalance.timeout.ms": "60000"}
         timeouts |= {key.replace("_", "."): value for key, value in settings.items()}
         self.name = name
         self.events: list[GroupEvent] = []
@@ -95,8 +96,8 @@ class Worker:
                     if self.confirms:
                         event.done()
                 case Joined(assignment=told) if not told.failed:
+                    self.assignment = event  # before what tests wait for
                     self.running |= {*told.connectors, *told.tasks}
-                    self.assignment = event
                     rejoin_at = time.monotonic() + told.delay_ms / 1000 if told.delay_ms else float("inf")
                     if told.revoked_connectors or told.revoked_tasks:
                         self.member.request_rejoin("something was revoked")
@@ -229,7 +230,7 @@ def test_a_worker_that_no_longer_ticks_leaves_and_comes_back(start: Callable[...
     until(lambda: settled(a, b), "a and b share")
     a.alive = False
     until(lambda: settled(b) and a.seen(PollTimeoutExpired), "b runs everything, and a knows")
-    (expired,) = a.seen(PollTimeoutExpired)
+    expired = a.seen(PollTimeoutExpired)[-1]  # there may be another, of a busy machine
     assert "rebalance.timeout.ms=1500" in expired.reason
     a.alive = True
     until(lambda: settled(a, b), "a and b share")
@@ -326,11 +327,11 @@ def test_a_member_confirms_its_work_only_while_the_coordinator_counts_it(
     thawed = time.monotonic()
     b.send_signal(signal.SIGCONT)
     until(lambda: {"http://a:8083/", "http://b:8083/"} == set(a.assignment.owners.tasks.values()), "a and b share")
-    time.sleep(1)
-    b.kill()
-    said = [(float(at), what) for at, what in (line.split() for line in b.stdout)]
-    after = [what for at, what in said if at > thawed]
-    assert after.index("Joined") < after.index("confirmed")
+    after: list[str] = []
+    while "confirmed" not in after:
+        at, what = b.stdout.readline().split()
+        after += [what] if float(at) > thawed else []
+    assert "Joined" in after
 
 
 def test_what_is_no_member_confirms_nothing(start: Callable[..., Worker]) -> None:

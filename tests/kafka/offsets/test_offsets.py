@@ -11,7 +11,7 @@ from penstock.kafka.offsets.entries import OffsetEntries, StoredOffset
 from penstock.kafka.offsets.source_connectors import SourceConnectorOffsets, merged
 from penstock.kafka.offsets.topic import OffsetTopic, ensure_own_topic, own_offsets_topic, worker_offsets
 from support.kafka.client import Kafka
-from support.waiting import Inbox, answer
+from support.waiting import Inbox, answer, until
 
 
 def test_records_add_up():
@@ -103,6 +103,11 @@ def positions(stored: list[StoredOffset]) -> dict[str, int]:
     return {s.partition["f"]: s.offset["p"] for s in stored}
 
 
+def partitions(kafka: Kafka, topic: str) -> int:
+    """A broker learns of a new topic a little later than the client that created it."""
+    return len(kafka.admin.list_topics(topic, timeout=60).topics[topic].partitions)
+
+
 A, B = {"f": "a"}, {"f": "b"}
 
 
@@ -134,14 +139,14 @@ def test_offsets_move_to_an_own_empty_topic_and_are_copied_back(
     assert answer(offsets.write, connector, None) == []
     assert answer(offsets.read, {"name": "c"}) == []
     assert answer(offsets.read, connector, migrate=True) == []
-    assert len(kafka.admin.list_topics(own, timeout=30).topics[own].partitions) == 3
+    until(lambda: partitions(kafka, own) == 3, "the topic with three partitions", 60)
 
 
 @pytest.mark.integration
 def test_an_own_topic_is_made_and_must_be_compacted(worker: dict[str, str], kafka: Kafka):
     own = f"{worker['offset.storage.topic']}-own"
     ensure_own_topic(worker, {"name": "c", "offsets.storage.topic": own})
-    assert len(kafka.admin.list_topics(own, timeout=30).topics[own].partitions) == 3
+    until(lambda: partitions(kafka, own) == 3, "the topic with three partitions", 60)
     ensure_own_topic(worker, {"name": "c", "offsets.storage.topic": own})
     other = kafka.create_topic()
     with pytest.raises(ConfigError, match=r"but found the topic currently has 'cleanup.policy=delete'"):

@@ -117,7 +117,7 @@ def test_offsets_of_a_group_with_members_are_not_changed(kafka: Kafka):
     consumer = new_consumer(connector_consumer(worker, connector, "member"))
     try:
         consumer.subscribe([topic])
-        assert consumer.poll(30) is not None
+        assert consumer.poll(120) is not None
         haven_t_stopped = f"connector {topic} either because its tasks haven't stopped completely yet"
         with pytest.raises(ConnectError, match=haven_t_stopped):
             answer(offsets.write, connector, {TopicPartition(topic, 0): 1})

@@ -158,11 +158,11 @@ def test_a_broker_takes_the_token_of_every_client() -> None:
         given = settings(AZURE, f"localhost:{port}")
         producer = new_producer(given)
         producer.produce("t", b"x")
-        assert producer.flush(60) == 0
-        assert "t" in new_admin(given).list_topics(timeout=60).topics
+        assert producer.flush(300) == 0
+        assert "t" in new_admin(given).list_topics(timeout=300).topics
         consumer = new_consumer({**given, "group.id": "g", "auto.offset.reset": "earliest"})
         consumer.subscribe(["t"])
-        message = consumer.poll(60)
+        message = consumer.poll(300)
         assert message is not None
         assert message.value() == b"x"
         consumer.close()

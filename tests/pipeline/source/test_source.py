@@ -103,7 +103,7 @@ def test_stop_ends_a_poll_that_blocks(bootstrap: str) -> None:
     ended = threading.Event()
 
     def poll(self: Any) -> None:
-        ended.wait(30)
+        ended.wait(120)
 
     run = TaskRun(scripted(poll=poll, stop=lambda self: ended.set()), bootstrap, {}).started()
     run.stop()
@@ -218,7 +218,7 @@ def test_topics_are_created_by_the_rules_which_the_task_may_change(kafka: Kafka,
     with TaskRun(task, bootstrap, config):
         eventually(lambda: {ruled, changed, vetoed} <= kafka.topics())
         eventually(lambda: kafka.values(vetoed) == [b"3"])
-    topics = kafka.admin.list_topics(timeout=10).topics
+    topics = kafka.admin.list_topics(timeout=60).topics
     assert [len(topics[name].partitions) for name in (ruled, changed, vetoed)] == [2, 4, 1]
 
 

@@ -215,7 +215,8 @@ def test_skipped_records_are_tolerated(kafka: Kafka, topic: str, offsets_topic: 
     config = {**cast, "transforms.c.spec": "int32", "errors.tolerance": "all"}
     with run(stepping(records(topic, "1", "x", "3")), kafka, offsets_topic, config):
         eventually(lambda: kafka.values(topic) == [b"1", b"3"])
-    assert kafka.values(offsets_topic) == [b'{"o":3}']
+    # A commit is seen in one topic a little before it is in the other.
+    eventually(lambda: kafka.values(offsets_topic) == [b'{"o":3}'])
 
 
 @pytest.fixture(scope="module")
@@ -229,7 +230,7 @@ def end_of(kafka: Kafka, topic: str) -> int:
     """Of a topic with one partition, the marks of transactions being counted."""
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "none"})
     try:
-        return consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=10)[1]
+        return consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=60)[1]
     except KafkaException:  # the consumer has not heard of the topic yet
         return 0
     finally:
@@ -241,12 +242,12 @@ def test_a_transaction_that_takes_too_long_loses_the_task_with_advice(strict: Ka
     topic, offsets_topic = strict.create_topic(), strict.create_topic()
 
     def late(task: Steps) -> list[SourceRecord]:
-        eventually(lambda: end_of(strict, topic) == 2, 60)
+        eventually(lambda: end_of(strict, topic) == 2)
         return records(topic, "b", start=1)
 
     config = {**FOREVER, "producer.override.transaction.timeout.ms": "4000"}
     slow = run(stepping(records(topic, "a"), late), strict, offsets_topic, config)
-    eventually(lambda: slow.error, 90)
+    eventually(lambda: slow.error)
     trace = slow.failure()
     assert isinstance(slow.error, FencedError)
     assert "was unable to finish writing records to Kafka before its producer transaction expired" in trace
@@ -265,7 +266,7 @@ def test_offsets_are_read_when_the_time_of_a_dead_tasks_open_transaction_is_over
     }
     settings = {"bootstrap.servers": strict.bootstrap, "transactional.id": topic, "transaction.timeout.ms": "3000"}
     dead, ready = new_producer(settings), Inbox()
-    init_transactions(dead, 30)
+    init_transactions(dead, 120)
     store = worker_offsets(worker, on_caught_up=ready)
     store.start()
     try:
@@ -295,12 +296,12 @@ def test_brokers_that_are_away_for_longer_than_a_transaction_lose_the_task_and_n
             return records(topic, "b", start=1)
 
         away = TaskRun(stepping(records(topic, "a"), later), broker.proxied, config, **once)
-        eventually(lambda: away.error, 90)
+        eventually(lambda: away.error)
         away.join()
         assert isinstance(away.error, FencedError), away.failure()
         time.sleep(2 * seconds)
         again = {**once, "run": 2}
         connector = away.connector
         with TaskRun(stepping(records(topic, "b", start=1)), broker.proxied, config, connector=connector, **again):
-            eventually(lambda: kafka.values(topic) == [b"a", b"b"], 60)
-        assert kafka.values(offsets_topic) == [b'{"o":1}', b'{"o":2}']
+            eventually(lambda: kafka.values(topic) == [b"a", b"b"])
+        eventually(lambda: kafka.values(offsets_topic) == [b'{"o":1}', b'{"o":2}'])

@@ -15,7 +15,7 @@ from support.tasks.runs import TaskRun, eventually, new_name
 
 pytestmark = pytest.mark.integration
 
-PATIENCE = 90
+PATIENCE = 300
 ONCE = {"exactly_once": True, "group_id": "two"}
 
 
