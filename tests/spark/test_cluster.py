@@ -30,7 +30,7 @@ def test_tasks_run_on_the_executors_of_a_cluster_and_are_seen_in_its_pages(
     hosted = Hosted(HostSettings(spark=cluster))
     hosted.start()
     try:
-        assert hosted.events.until(SparkReady, timeout=120.0) == [SparkReady(2)]
+        assert hosted.events.until(SparkReady) == [SparkReady(2)]
         tasks = [spec("count") for _ in range(3)]
         ids = [TaskId(each.connector, 0) for each in tasks]
         for each, id in zip(tasks[:2], ids, strict=False):
@@ -58,7 +58,7 @@ def seen(pages: str, description: str) -> dict[str, str]:
             return json.load(answer)
 
     application = "/" + get("")[0]["id"]
-    deadline = time.monotonic() + 60.0
+    deadline = time.monotonic() + 300.0
     while time.monotonic() < deadline:
         for job in get(application + "/jobs?status=running"):
             if job.get("description", "").startswith(description):

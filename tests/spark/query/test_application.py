@@ -108,13 +108,13 @@ def test_its_javas_death_loses_queries_alone(sink: Callable[..., Sink], own: Hos
 def test_its_javas_freeze_loses_queries_alone(
     sink: Callable[..., Sink], own: Hosted, ticking: psutil.Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(supervisor, "UNANSWERED", 2)
     with sink() as one:
         one.produce(*make(0, 10))
         one.start()
         one.wait(10)
         java = psutil.Process(java_of_queries(own))
         java.suspend()
+        monkeypatch.setattr(supervisor, "UNANSWERED", 2)  # not before: while it works it may be slow
         assert "it is frozen, or it hangs" in lost(one).reason
         monkeypatch.undo()  # its successor may be slow on a busy machine
         assert not alive(java)
@@ -148,7 +148,7 @@ def test_a_query_that_does_not_end_is_killed_with_its_application(
         eventually(lambda: any("end" in metadata for _, metadata in one.committed().values()))
         process, began = psutil.Process(java_of_queries(own)), time.monotonic()
         one.stop()
-        assert time.monotonic() - began < GRACEFUL + 15
+        assert time.monotonic() - began < GRACEFUL + 90
         assert not alive(process)
         assert f"Query {one.id} did not end when it was told to." in lost(other).reason
         other.start()

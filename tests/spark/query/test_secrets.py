@@ -114,7 +114,8 @@ def leaks(spark: Hosted, ui: str, place: Path) -> list[str]:
         found += [f"{where}: …{around}…" for around in around_canaries(text)]
     for name, content in processes().items():
         found += [f"{name}: …{around}…" for around in around_canaries(content.decode(errors="replace"))]
-    for file in place.rglob("*"):
+    # ``rglob`` fails when a folder vanishes meanwhile.
+    for file in (Path(folder, name) for folder, _, names in os.walk(place) for name in names):
         try:
             content = file.read_bytes() if file.is_file() else b""
         except OSError:

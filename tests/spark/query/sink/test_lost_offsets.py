@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from penstock.spark.query.sink.progress import new_root, offset_of_root, place_o
 from support.kafka.client import Kafka
 from support.spark.host import Hosted
 from support.spark.queries import COLUMNS, PLAIN_JSON, Sink, ids, make
-from support.tasks.runs import eventually
 from support.waiting import until
 from support.worker_process import WorkerProcess
 
@@ -72,23 +70,32 @@ def test_a_worker_lets_a_query_begin_again_whose_offsets_were_reset(
         "schema": COLUMNS,
     }
 
-    def rows(count: int) -> Callable[[], bool]:
-        return lambda: table.exists() and ds.dataset(table, format="parquet").count_rows() == count
+    def written(count: int) -> None:
+        """Wait for so many rows, and until the group has them behind it: a batch that goes on would commit later."""
+
+        def look() -> bool:
+            try:
+                there = table.exists() and ds.dataset(table, format="parquet").count_rows() == count
+            except OSError:
+                return False  # files on the move
+            return there and kafka.committed("connect-q") == {(topic, 0): 1}
+
+        until(look, f"{count} rows", 300)
 
     def stop(worker: WorkerProcess) -> None:
         assert worker.http.put("/connectors/q/stop").status_code == 204
-        until(lambda: worker.states("q") == ["STOPPED"], "the stop", 120)
+        until(lambda: worker.states("q") == ["STOPPED"], "the stop", 300)
 
     with WorkerProcess(bootstrap, tmp_path) as worker:
         worker.put("q", **{key.replace(".", "__"): value for key, value in config.items()})
         kafka.produce(topic, ['{"id": 1, "name": "a"}'])
-        eventually(rows(1), 180)
+        written(1)
         stop(worker)
         forget(kafka, "q")
         worker.http.put("/connectors/q/resume")
-        until(lambda: "FAILED" in worker.states("q"), "its refusal", 180)
+        until(lambda: "FAILED" in worker.states("q"), "its refusal", 300)
         assert GONE in worker.get("/connectors/q/status")["tasks"][0]["trace"]
         stop(worker)
         assert worker.http.delete("/connectors/q/offsets").status_code == 200
         worker.http.put("/connectors/q/resume")
-        eventually(rows(2), 180)
+        written(2)

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -78,7 +79,7 @@ def test_a_pause_waits_for_the_end_of_a_batch(source: Callable[..., Source]) -> 
         one.hosted.resume(one.id)
         one.wait(10)
         one.add("2.json", *make(10, 60_000))
-        eventually(lambda: one.fine() and len(one.kafka.values(one.topic, "read_uncommitted")) > 10, 60)
+        eventually(lambda: one.fine() and len(one.kafka.values(one.topic, "read_uncommitted")) > 10)
         one.hosted.pause(one.id)
         assert one.until(TaskPaused)[-1] == TaskPaused(one.id, 1)
         assert ids(one.wait(60_000)) == list(range(60_000))
@@ -110,11 +111,12 @@ def test_a_partition_that_spark_retries_is_sent_once(source: Callable[..., Sourc
     rate = {"format": "rate-micro-batch", "path": "", "option_numPartitions": "1", "schema": ""}
     with source(**rate, **{"option.rowsPerBatch": "200000", "sql": "SELECT value AS id FROM records"}) as one:
         one.start()
-        eventually(lambda: one.fine() and one.kafka.values(one.topic, "read_uncommitted"), 120)
+        eventually(lambda: one.fine() and one.kafka.values(one.topic, "read_uncommitted"))
         senders = [each for each in descendants(one.hosted.query_driver.process_id) if is_python_of_spark(each)]
         assert senders
         for each in senders:
-            each.kill()
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
         one.batch(1)
         one.stop()
         last = (one.committed() or {})["batch"]
@@ -123,7 +125,10 @@ def test_a_partition_that_spark_retries_is_sent_once(source: Callable[..., Sourc
 
 def is_python_of_spark(process: psutil.Process) -> bool:
     """Whether it is one that Spark has forked for rows, not the one that it was forked from."""
-    parent = process.parent()
+    try:
+        parent = process.parent()
+    except psutil.NoSuchProcess:
+        return False
     return parent is not None and all("penstock.spark.daemon" in command(each) for each in (process, parent))
 
 
