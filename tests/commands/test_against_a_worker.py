@@ -45,7 +45,7 @@ def test_a_connectors_life(run: Run, kafka: Kafka, tmp_path: Path) -> None:
     file.write_text(f"name=lines\nconnector.class=FileStreamSource\ntopic={topic}\nfile={lines}\ntasks.max=1\n")
     assert run("apply", "-f", str(file)).endswith("Created connector lines.\n")
     until(lambda: run("topics", "lines") == f"{topic}\n", "the topic", 120)
-    assert "1 running" in run("status")
+    until(lambda: "1 running" in run("status"), "the status, which another partition may tell later", 60)
     expected = [
         b'{"schema":{"type":"string","optional":false},"payload":"%b"}' % line for line in (b"one", b"two", b"three")
     ]
@@ -83,5 +83,4 @@ def test_what_a_worker_measures(worker: WorkerProcess, run: Run, kafka: Kafka, t
     def missing() -> set[str]:
         return set(wanted) - set(worker.http.get("/metrics").text.splitlines())
 
-    until(lambda: not missing(), "the task's report", 120)
-    assert missing() == set()
+    until(lambda: not missing(), "the task's report", 300)

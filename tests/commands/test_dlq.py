@@ -35,7 +35,9 @@ Converting byte[] to Kafka Connect data failed due to serialization error:
 
 @pytest.fixture(scope="module")
 def worker(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
-    with WorkerProcess(bootstrap, tmp_path_factory.mktemp("worker")) as worker:
+    # A sink that is stopped by force would not have committed what it wrote.
+    settings = {"task.shutdown.graceful.timeout.ms": "60000"}
+    with WorkerProcess(bootstrap, tmp_path_factory.mktemp("worker"), **settings) as worker:
         yield worker
 
 
@@ -70,7 +72,7 @@ class Sink:
     def stop(self, kafka: Kafka) -> None:
         """Returns when its task is gone: until then it goes on with its old configuration."""
         self.worker.http.put(f"/connectors/{self.name}/stop").raise_for_status()
-        until(lambda: not kafka.members(f"connect-{self.name}"), "the end of its task", 60)
+        until(lambda: not kafka.members(f"connect-{self.name}"), "the end of its task", 300)
 
 
 @pytest.fixture
@@ -117,7 +119,7 @@ def test_a_dead_letter_is_shown_and_replayed_when_the_cause_is_fixed(dlq: Run, s
     sink.worker.http.put(f"/connectors/{sink.name}/resume").raise_for_status()
     said = dlq("replay", sink.name).stdout
     assert said == f"Replayed 1 record of connector {sink.name}: 1 to {sink.topic}.\n"
-    until(lambda: sink.file.read_text() == "1\n{broken\n", "the record", 60)
+    until(lambda: sink.file.read_text() == "1\n{broken\n", "the record", 300)
     until(lambda: len(kafka.values(sink.topic)) == 3, "the end of the transaction", 60)
     again = kafka.read_all(sink.topic)[-1]
     assert (again.key, again.value, again.headers) == (b"k", b"{broken", (("mine", b"1"),))

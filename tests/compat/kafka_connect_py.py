@@ -74,7 +74,7 @@ class Client:
 
     def run(self, *words: str) -> dict[str, Any]:
         command = [*self.command, *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
         text = done.stdout.replace(self.folder, "FOLDER").replace(self.url, "URL")
         try:
             out = json.loads(text)

@@ -25,10 +25,12 @@ from support.worker_process import WorkerProcess
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-PATIENCE = 120.0
+PATIENCE = 300.0
 KINDS = ("config", "offset", "status")
-TAKES_OVER = {"scheduled.rebalance.max.delay.ms": "500"}
-"""What a worker that leaves had is given to others after this time; five minutes by default."""
+TAKES_OVER = {"scheduled.rebalance.max.delay.ms": "500", "task.shutdown.graceful.timeout.ms": "60000"}
+"""What a worker that leaves had is given to others after the first time; five minutes by default. A sink that did not
+stop within the second would not have committed what it wrote.
+"""
 
 
 class Migration:

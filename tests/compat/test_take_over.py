@@ -15,7 +15,7 @@ from support.worker_process import WorkerProcess
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-PATIENCE = 120.0
+PATIENCE = 300.0
 KINDS = ("config", "offset", "status")
 
 
@@ -27,7 +27,8 @@ def test_a_cluster_goes_from_java_to_us_and_back(bootstrap: str, kafka: Kafka, t
     require(JARS)
     given, taken, topic = tmp_path / "in.txt", tmp_path / "out.txt", kafka.create_topic(partitions=3)
     given.write_text("one\n")
-    java = JavaWorker(bootstrap, tmp_path)
+    # A sink that did not stop in time would not have committed what it wrote.
+    java = JavaWorker(bootstrap, tmp_path, **{"task.shutdown.graceful.timeout.ms": "60000"})
     source, sink = f"{java.name}-in", f"{java.name}-out"
     ours = WorkerProcess(bootstrap, tmp_path, **{**java.settings, "listeners": "http://127.0.0.1:0"})
 

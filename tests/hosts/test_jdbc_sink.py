@@ -19,7 +19,7 @@ from support.tasks.runs import JSON, TaskRun, eventually
 
 pytestmark = pytest.mark.integration
 
-SECONDS = 180
+SECONDS = 300
 KEY = {"type": "struct", "optional": False, "fields": [{"field": "id", "type": "int32", "optional": False}]}
 
 

@@ -22,7 +22,7 @@ from support.tasks.runs import JSON, STRING, TaskRun, eventually
 
 pytestmark = pytest.mark.integration
 
-SECONDS = 120
+SECONDS = 300
 SERVER = HERE / "jars" / "mongo-server.jars"
 CLIENT = HERE / "jars" / "mongo.jars"
 

@@ -18,7 +18,7 @@ from support.waiting import until
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-SECONDS = 240
+SECONDS = 600
 RECORDS = 120
 SINK = "penstock.tests.everything.DescribingSink"
 CONVERTERS = {"key.converter": JSON, "value.converter": JSON}

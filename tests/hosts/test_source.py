@@ -155,7 +155,8 @@ class Conducted:
         return TaskRun(JavaSourceTask, self.bootstrap, own, worker, plugin_path=(path,), **spec)
 
     def calls(self, place: str) -> list[str]:
-        lines = (self.folder / "journal").read_text().splitlines()
+        journal = self.folder / "journal"
+        lines = journal.read_text().splitlines() if journal.exists() else []
         return [line.partition(" ")[2] for line in lines if line.partition(" ")[0] == place]
 
 
