@@ -84,7 +84,7 @@ class Runs:
             reasons = [event.reason for event in self.of(name) if isinstance(event, ConnectorDelayed)]
             return [reason for reason in reasons if reason and reason.startswith(f"{method}() of the connector")]
 
-        return str(until(told, f"the delay of {name}", 30)[0])
+        return str(until(told, f"the delay of {name}", 120)[0])
 
 
 @pytest.fixture
@@ -102,10 +102,10 @@ def test_a_start_that_blocks_is_logged_and_delays_no_other(runs: Runs) -> None:
     assert re.match(r"start\(\) of the connector has not returned for \d+ s\. It is at\n\tat ", reason)
     assert "\tat _block(" in reason
     runs.start("b", 2)
-    until(lambda: runs.of("b"), "b", 30)
+    until(lambda: runs.of("b"), "b", 120)
     assert runs.of("b") == [ConnectorRunning("b", 2, "unknown")]
     Blocking.go.set()
-    until(lambda: len(runs.of("a")) == 3, "a goes on", 30)
+    until(lambda: len(runs.of("a")) == 3, "a goes on", 120)
     assert runs.of("a")[1:] == [ConnectorDelayed("a", 1, None), ConnectorRunning("a", 1, "unknown")]
 
 
@@ -114,7 +114,7 @@ def test_task_configs_that_block_are_logged(runs: Runs) -> None:
     runs.connectors.make_task_configs(7, 1, 1)
     assert "has not returned" in runs.delay("a", "task_configs")
     Blocking.go.set()
-    until(lambda: [e for e in runs.events if isinstance(e, Completed)], "the tasks", 30)
+    until(lambda: [e for e in runs.events if isinstance(e, Completed)], "the tasks", 120)
     assert runs.events[-1] == Completed(7, [{"of": "1", "task.class": "SourceTask"}])
 
 
@@ -123,7 +123,7 @@ def test_a_stop_that_blocks_is_logged(runs: Runs) -> None:
     runs.connectors.change_state(1, PAUSED)
     assert "has not returned" in runs.delay("a", "stop")
     Blocking.go.set()
-    until(lambda: ConnectorPaused("a", 1, "unknown") in runs.events, "a is paused", 30)
+    until(lambda: ConnectorPaused("a", 1, "unknown") in runs.events, "a is paused", 120)
 
 
 def test_a_connector_that_does_not_stop_in_time_leaves_its_thread_behind(
@@ -132,17 +132,17 @@ def test_a_connector_that_does_not_stop_in_time_leaves_its_thread_behind(
     runs.start("a", 1, "start")
     runs.delay("a", "start")
     runs.connectors.stop(1)
-    until(lambda: ConnectorEnded("a", 1) in runs.events, "its end", 30)
+    until(lambda: ConnectorEnded("a", 1) in runs.events, "its end", 120)
     assert "Connector a did not stop in time; its thread is abandoned: start() of the connector" in caplog.text
 
 
 def test_a_connector_that_fails_at_its_stop_is_stopped_all_the_same(runs: Runs) -> None:
     runs.start("a", 1, fail="stop")
     runs.connectors.change_state(1, STOPPED)
-    until(lambda: ConnectorStopped("a", 1, "unknown") in runs.events, "a is stopped", 30)
+    until(lambda: ConnectorStopped("a", 1, "unknown") in runs.events, "a is stopped", 120)
     runs.start("b", 2, fail="stop")
     runs.connectors.change_state(2, PAUSED)
-    until(lambda: runs.of("b")[1:], "b has failed", 30)
+    until(lambda: runs.of("b")[1:], "b has failed", 120)
     assert runs.of("b")[1].trace.startswith("ValueError: stop fails")
     assert not [event for event in runs.of("a") if isinstance(event, ConnectorFailed)]
 
@@ -150,7 +150,7 @@ def test_a_connector_that_fails_at_its_stop_is_stopped_all_the_same(runs: Runs) 
 def test_a_config_provider_may_supply_the_number_of_tasks(runs: Runs) -> None:
     runs.start("a", 1, **{"tasks.max": "${env:3}"})
     runs.connectors.make_task_configs(7, 1, 1)
-    until(lambda: runs.events[1:], "the tasks", 30)
+    until(lambda: runs.events[1:], "the tasks", 120)
     assert runs.events[1] == Completed(7, [{"of": "3", "task.class": "SourceTask"}])
 
 
@@ -158,7 +158,7 @@ def test_a_config_provider_may_supply_the_number_of_tasks(runs: Runs) -> None:
 def test_too_many_tasks_fail_the_connector(runs: Runs, enforced: str) -> None:
     runs.start("a", 1, tasks="2", **{"tasks.max.enforce": enforced})
     runs.connectors.make_task_configs(7, 1, 1)
-    until(lambda: runs.of("a")[1:], "the failure", 30)
+    until(lambda: runs.of("a")[1:], "the failure", 120)
     assert (
         "The connector a has generated 2 tasks, which is greater than 1, the maximum number of tasks it is configured "
         "to create. This behaviour should be considered a bug and is disallowed. If necessary, it can be permitted by "
@@ -170,5 +170,5 @@ def test_too_many_tasks_fail_the_connector(runs: Runs, enforced: str) -> None:
 def test_too_many_tasks_may_be_allowed(runs: Runs) -> None:
     runs.start("a", 1, tasks="2", **{"tasks.max.enforce": "${env:false}"})
     runs.connectors.make_task_configs(7, 1, 1)
-    until(lambda: runs.events[1:], "the tasks", 30)
+    until(lambda: runs.events[1:], "the tasks", 120)
     assert runs.events[1] == Completed(7, [{"of": "1", "task.class": "SourceTask"}] * 2)

@@ -75,7 +75,7 @@ def test_an_exception_ends_the_worker_with_its_trace(
     waiting = loop.submit(ListConnectors())
     with caplog.at_level(logging.CRITICAL):
         loop.deliver(event)
-        until(lambda: failures != [], "the loop has failed", 10)
+        until(lambda: failures != [], "the loop has failed", 120)
     assert [str(failure) for failure in failures] == [trace]
     assert "The worker's loop has failed; the worker is stopping" in caplog.text
     assert f"ValueError: {trace}" in caplog.text

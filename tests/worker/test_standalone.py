@@ -25,7 +25,7 @@ def standalone(bootstrap: str, folder: Path, offsets: Path, *connectors: Path) -
         f"listeners=http://127.0.0.1:0\noffset.storage.file.filename={offsets}\n"
     )
     command = [sys.executable, "-m", "penstock.cli", "worker", "standalone", str(properties), *map(str, connectors)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_a_file_of_offsets_that_cannot_be_read_ends_the_worker(bootstrap: str, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock.embedded import Broker
+from soak.victims import kind_of
 from support.kafka.client import Kafka
 from support.waiting import until
 from support.worker_process import WorkerProcess
@@ -58,18 +59,20 @@ def test_a_connector_moves_to_a_second_cluster_without_gap_or_repeat(
         worker.put(topic, **config)
         until(lambda: values(kafka, topic) == [b"one", b"two"], "records on the first cluster", 180)
         assert worker.http.put(f"/connectors/{topic}/stop").status_code == 204
-        until(lambda: worker.states(topic) == ["STOPPED"], "the connector stopped", 30)
+        until(lambda: worker.states(topic) == ["STOPPED"], "the connector stopped", 120)
+        # Its task may not have ended yet, and would send the next lines to the first cluster.
+        until(lambda: not any(kind_of(each) == "task" for each in worker.descendants()), "the end of its task", 120)
         write(b"three", b"four")
         worker.put(topic, **config, **elsewhere, **rules, **own)
         assert worker.http.put(f"/connectors/{topic}/resume").status_code == 202
         until(lambda: values(second, topic) == [b"three", b"four"], "records on the second cluster", 180)
         write(b"five")
-        until(lambda: values(second, topic) == [b"three", b"four", b"five"], "further records", 30)
+        until(lambda: values(second, topic) == [b"three", b"four", b"five"], "further records", 120)
 
         its_offsets = own.get("offsets.storage.topic", shared)
-        until(lambda: positions(second, its_offsets, topic)[-1:] == [24], "offsets on the second cluster", 30)
+        until(lambda: positions(second, its_offsets, topic)[-1:] == [24], "offsets on the second cluster", 120)
         assert positions(second, its_offsets, topic)[0] == 8, "what the first cluster knew was brought along"
-        until(lambda: positions(kafka, shared, topic)[-1:] == [24], "their copy on the worker's cluster", 30)
+        until(lambda: positions(kafka, shared, topic)[-1:] == [24], "their copy on the worker's cluster", 120)
         place = {"partition": {"filename": str(file)}, "offset": {"position": 24}}
         assert worker.get(f"/connectors/{topic}/offsets") == {"offsets": [place]}
         assert values(kafka, topic) == [b"one", b"two"]
@@ -80,5 +83,5 @@ def test_a_connector_moves_to_a_second_cluster_without_gap_or_repeat(
         assert answer.status_code == 202
         worker.running(topic)
         write(b"six")
-        until(lambda: b"six" in values(second, topic), "a record after a restart", 30)
+        until(lambda: b"six" in values(second, topic), "a record after a restart", 300)
     assert values(second, topic) == [b"three", b"four", b"five", b"six"]

@@ -16,10 +16,10 @@ from support.kafka.client import Kafka
 pytestmark = pytest.mark.integration
 
 
-def test_lines_are_sent_to_the_topic(kafka: Kafka, bootstrap: str) -> None:
+def test_lines_are_sent_to_the_topic(kafka: Kafka, bootstrap: str, caplog: pytest.LogCaptureFixture) -> None:
     topic = f"audit-{uuid4().hex}"
     kafka.create_topic(topic)
-    logging.getLogger(audit.LOGGER).setLevel(logging.INFO)
+    caplog.set_level(logging.INFO, audit.LOGGER)
     sent = AuditTopic({"bootstrap.servers": bootstrap}, topic)
     try:
         audit.write(Principal("carl", how="basic", address="1.2.3.4"), "PUT /x", 403, action="configure", connector="x")

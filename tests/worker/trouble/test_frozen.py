@@ -65,7 +65,7 @@ def test_tasks_of_a_worker_that_was_frozen_for_a_while_start_again_by_themselves
         assert worker.process is not None
         os.kill(worker.process.pid, signal.SIGSTOP)
         try:
-            until(lambda: not alive(process), "the end of the task", 60)
+            until(lambda: not alive(process), "the end of the task", 180)
         finally:
             os.kill(worker.process.pid, signal.SIGCONT)
         until(lambda: runs(kafka, topic).keys() - before.keys(), "that it goes on", 180)

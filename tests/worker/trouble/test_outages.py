@@ -17,7 +17,7 @@ from support.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.integration
 
-PATIENCE = 120.0
+PATIENCE = 300.0
 
 
 def health(worker: WorkerProcess) -> tuple[int, str]:
@@ -45,7 +45,7 @@ def test_a_worker_outlives_its_broker(tmp_path: Path) -> None:
         worker = WorkerProcess(f"127.0.0.1:{port}", tmp_path, **settings).start()
         stack.push(worker)
         # It starts before its broker.
-        until(lambda: "Connection refused. Retrying automatically." in health(worker)[1], "what it waits for", 30)
+        until(lambda: "Connection refused. Retrying automatically." in health(worker)[1], "what it waits for", PATIENCE)
         assert health(worker)[0] == 503
         broker.start()
         try:
@@ -79,7 +79,7 @@ def test_a_worker_outlives_its_broker(tmp_path: Path) -> None:
             kafka = Kafka(broker.bootstrap)
             until(lambda: b"three" in kafka.values("t"), "the commit of the third line", PATIENCE)
             assert kafka.values("t") == [b"one", b"two", b"three"]
-            until(lambda: health(worker)[0] == 200, "that it can write to all its topics again", PATIENCE)
-            assert health(worker) == (200, "Worker has completed startup and is ready to handle requests.")
+            ready = (200, "Worker has completed startup and is ready to handle requests.")
+            until(lambda: health(worker) == ready, "that it can write to all its topics again", PATIENCE)
         finally:
             broker.stop()

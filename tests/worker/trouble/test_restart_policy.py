@@ -34,8 +34,9 @@ def test_what_fails_is_restarted(bootstrap: str, tmp_path: Path) -> None:
         worker.put("never", **settings, failures="1", penstock__restart__policy="never")
 
         worker.running("connector")
-        until(lambda: worker.states("never") == ["RUNNING", "FAILED"], "that one stays FAILED", 120)
-        until(lambda: (tmp_path / "twice-task").read_bytes() == b"xx", "that it has failed twice", 120)
+        until(lambda: worker.states("never") == ["RUNNING", "FAILED"], "that one stays FAILED", 300)
+        failed = tmp_path / "twice-task"
+        until(lambda: failed.exists() and failed.read_bytes() == b"xx", "that it has failed twice", 120)
         until(lambda: policy(worker, "twice").get("next_restart"), "that the second restart is due", 120)
         due = policy(worker, "twice")
         worker.running("once")

@@ -19,7 +19,7 @@ STALLS = {"plugin__path": str(PLUGINS), "penstock__task__stalled__after__ms": "2
 def test_a_stalled_task_is_reported_until_it_goes_on(bootstrap: str, tmp_path: Path) -> None:
     with WorkerProcess(bootstrap, tmp_path, **STALLS, penstock__health__tasks="true") as worker:
         worker.put("c", connector__class="stalling.Stalling", folder=str(tmp_path))
-        until(lambda: "is stalled" in part(worker, "c", task=True).get("trace", ""), "that the task is stalled", 180)
+        until(lambda: "is stalled" in part(worker, "c", task=True).get("trace", ""), "that the task is stalled", 300)
         stalled = part(worker, "c", task=True)
         assert stalled["state"] == "RUNNING"
         assert stalled["trace"].startswith("The task is stalled: poll has not returned since 20")
@@ -27,11 +27,11 @@ def test_a_stalled_task_is_reported_until_it_goes_on(bootstrap: str, tmp_path: P
         health = worker.http.get("/health")
         assert (health.status_code, health.json()["message"]) == (500, "Stalled: task c-0.")
         name = 'connector_task_penstock_stalled{connector="c",task="0"}'
-        assert f"{name} 1.0" in worker.http.get("/metrics").text
+        until(lambda: f"{name} 1.0" in worker.http.get("/metrics").text, "that the figures say so", 60)
         (tmp_path / "go-on").touch()
-        until(lambda: "trace" not in part(worker, "c", task=True), "that it goes on", 60)
-        assert worker.http.get("/health").status_code == 200
-        assert f"{name} 0.0" in worker.http.get("/metrics").text
+        until(lambda: "trace" not in part(worker, "c", task=True), "that it goes on", 120)
+        until(lambda: worker.http.get("/health").status_code == 200, "that the worker is well", 60)
+        until(lambda: f"{name} 0.0" in worker.http.get("/metrics").text, "that the figures say so", 60)
 
 
 def test_a_stalled_task_is_restarted(bootstrap: str, tmp_path: Path) -> None:
