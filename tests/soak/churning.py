@@ -24,7 +24,7 @@ from support.worker_process import WorkerProcess
 
 CONNECTORS = 30
 OPERATORS = 3
-TO_SETTLE = 180.0
+TO_SETTLE = 300.0
 """Seconds within which everything must be as asked for, once nothing is asked for and nobody is killed any more."""
 LAST_WATCH = 6.0
 """Seconds of heartbeats that decide who is at work in the end."""

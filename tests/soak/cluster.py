@@ -18,9 +18,9 @@ from support.process_tree import alive, command, frozen
 from support.worker_process import WorkerProcess
 
 WORKERS = 3
-PATIENCE = 120.0
+PATIENCE = 300.0
 """Seconds within which a request must have been carried out, whatever is killed meanwhile."""
-LAST_BREATH = 15.0
+LAST_BREATH = 30.0
 """Seconds that a killed worker's processes may outlive it: their lease, and some more on a busy machine."""
 
 UNHANDLED = ("The worker could not handle", "The worker could not carry out", "Hosting task ")

@@ -31,7 +31,7 @@ BOUNDARIES = ("poll", "interval")
 TASKS = 3
 SOURCES = 6
 TOPIC_PARTITIONS = 3
-TO_SETTLE = 180.0
+TO_SETTLE = 300.0
 """Seconds within which all tasks must run again and make progress after the last fault."""
 
 

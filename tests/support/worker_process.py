@@ -125,7 +125,13 @@ class WorkerProcess:
     def put(self, name: str, **config: str) -> None:
         """Create or change a connector."""
         settings = {key.replace("__", "."): value for key, value in config.items()}
-        answer = self.http.put(f"/connectors/{name}/config", json={**PLAIN, **settings})
+
+        def answered() -> httpx.Response | None:
+            """None while its group rebalances."""
+            answer = self.http.put(f"/connectors/{name}/config", json={**PLAIN, **settings})
+            return None if answer.status_code == 409 else answer
+
+        answer: httpx.Response = until(answered, f"{name} is taken", 300)
         assert answer.status_code in (200, 201), answer.text
 
     def states(self, name: str) -> list[str]:

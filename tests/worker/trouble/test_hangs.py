@@ -6,7 +6,7 @@ import re
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -28,6 +28,16 @@ def part(worker: WorkerProcess, name: str, task: bool = False) -> dict[str, Any]
     return found
 
 
+def told(worker: WorkerProcess, name: str, words: str, task: bool = False) -> dict[str, Any]:
+    """What the status says of it, the first time that its trace has these words."""
+
+    def look() -> dict[str, Any] | None:
+        found = part(worker, name, task)
+        return found if words in found.get("trace", "") else None
+
+    return cast("dict[str, Any]", until(look, f"`{words}` of {name}", 300))
+
+
 def ask(url: str, config: dict[str, str]) -> None:
     """For as long as it takes, which may be until the worker ends without an answer."""
     with suppress(httpx.TransportError):
@@ -42,20 +52,19 @@ def test_what_blocks_is_logged_and_delays_nothing_else(bootstrap: str, tmp_path:
         for _ in range(40):  # more than there are threads for the preparation of tasks
             threading.Thread(target=ask, args=(f"{worker.http.base_url}{url}", config), daemon=True).start()
 
-        until(lambda: "trace" in part(worker, "start"), "that start blocks", 300)
-        blocked = part(worker, "start")
+        blocked = told(worker, "start", "has not returned")
         assert blocked["state"] == "UNASSIGNED"
         assert re.match(r"start\(\) of the connector has not returned for \d\d s\. ", blocked["trace"])
         assert "\tat start(" in blocked["trace"]
         assert "stuck.py" in blocked["trace"]
 
-        until(lambda: "trace" in part(worker, "task_configs"), "that task_configs blocks", 300)
-        assert part(worker, "task_configs")["state"] == "RUNNING"
-        assert part(worker, "task_configs")["trace"].startswith("task_configs() of the connector has not returned")
+        blocked = told(worker, "task_configs", "has not returned")
+        assert blocked["state"] == "RUNNING"
+        assert blocked["trace"].startswith("task_configs() of the connector has not returned")
 
-        until(lambda: "stuck.py" in part(worker, "task", task=True).get("trace", ""), "that a task blocks", 300)
-        assert part(worker, "task", task=True)["state"] == "UNASSIGNED"
-        assert part(worker, "task", task=True)["trace"].startswith("The task has not started for 10 s. It is at\n")
+        blocked = told(worker, "task", "stuck.py", task=True)
+        assert blocked["state"] == "UNASSIGNED"
+        assert blocked["trace"].startswith("The task has not started for 10 s. It is at\n")
 
         worker.put("fine", connector__class=CLASS)
         until(lambda: worker.states("fine") == ["RUNNING"] * 2, "that another runs", 300)

@@ -8,7 +8,7 @@ import pytest
 
 from support.waiting import until
 from support.worker_process import WorkerProcess
-from worker.trouble.test_hangs import part
+from worker.trouble.test_hangs import part, told
 
 pytestmark = pytest.mark.integration
 
@@ -19,8 +19,7 @@ STALLS = {"plugin__path": str(PLUGINS), "penstock__task__stalled__after__ms": "2
 def test_a_stalled_task_is_reported_until_it_goes_on(bootstrap: str, tmp_path: Path) -> None:
     with WorkerProcess(bootstrap, tmp_path, **STALLS, penstock__health__tasks="true") as worker:
         worker.put("c", connector__class="stalling.Stalling", folder=str(tmp_path))
-        until(lambda: "is stalled" in part(worker, "c", task=True).get("trace", ""), "that the task is stalled", 300)
-        stalled = part(worker, "c", task=True)
+        stalled = told(worker, "c", "is stalled", task=True)
         assert stalled["state"] == "RUNNING"
         assert stalled["trace"].startswith("The task is stalled: poll has not returned since 20")
         assert "stalling.py" in stalled["trace"]
