@@ -5,19 +5,23 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Self
 
 from faults.proxy import Proxy
-from penstock.embedded import Broker
+from penstock.embedded import Broker, EmbeddedError
 from penstock.embedded.ports import ports
+
+ATTEMPTS = 4
+"""A machine under load may not start it within the time that a broker has for that."""
 
 
 class FaultyBroker:
     """``bootstrap`` leads to it directly, ``proxied`` through ``proxy``. Used as a context manager."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
         """``folder`` keeps its data, and must be empty."""
         port, behind = ports(0)
         self.proxy = Proxy(behind)
@@ -25,6 +29,7 @@ class FaultyBroker:
             "listeners": f"PROXIED://127.0.0.1:{behind}",
             "advertised.listeners": f"PROXIED://127.0.0.1:{self.proxy.port}",
             "listener.security.protocol.map": "PROXIED:PLAINTEXT",
+            **(settings or {}),
         }
         self._broker = Broker(folder, port, extra=extra)
         self._starting = threading.Lock()
@@ -62,7 +67,13 @@ class FaultyBroker:
         with self._starting:
             self._signal(signal.SIGKILL)
             self._broker.stop()
-            self._broker.start()
+            for left in reversed(range(ATTEMPTS)):
+                try:
+                    self._broker.start()
+                    break
+                except EmbeddedError:
+                    if not left:
+                        raise
 
     def _signal(self, number: signal.Signals) -> None:
         if self._broker.pid is not None:

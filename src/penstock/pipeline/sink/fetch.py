@@ -22,7 +22,6 @@ log = logging.getLogger(__name__)
 _TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")
 _TRANSIENT = frozenset(
     {
-        ck.KafkaError._PARTITION_EOF,
         ck.KafkaError._TRANSPORT,
         ck.KafkaError._TIMED_OUT,
         ck.KafkaError._MAX_POLL_EXCEEDED,
@@ -35,9 +34,15 @@ _TRANSIENT = frozenset(
 )
 
 
-def fetch(consumer: Consumer, most: int, seconds: float, removed: set[TopicPartition]) -> list[Message]:
+def fetch(
+    consumer: Consumer,
+    most: int,
+    seconds: float,
+    removed: set[TopicPartition],
+    ends: dict[TopicPartition, int],
+) -> list[Message]:
     """Up to ``most`` messages, as soon as there is one. Rebalances happen within this call, and add partitions that
-    were revoked to ``removed``.
+    were revoked to ``removed``. Partitions of which everything was fetched come into ``ends`` with the offset there.
 
     Raises an error with Java's class name for an error that is not transient.
     """
@@ -50,18 +55,22 @@ def fetch(consumer: Consumer, most: int, seconds: float, removed: set[TopicParti
         # It was fetched before its partition was revoked. librdkafka drops all other messages of the partition.
         del messages[0]
     if any(map(Message.error, messages)):
-        messages = [message for message in messages if not _is_error(message)]
+        messages = [message for message in messages if not _is_error(message, ends)]
     return messages
 
 
-def _is_error(message: Message) -> bool:
+def _is_error(message: Message, ends: dict[TopicPartition, int]) -> bool:
     error = message.error()
     if error is None:
         return False
+    if error.code() == ck.KafkaError._PARTITION_EOF:
+        topic, partition, offset = message.topic(), message.partition(), message.offset()
+        if topic is not None and partition is not None and offset is not None:
+            ends[TopicPartition(topic, partition)] = offset
+        return True
     if error.fatal() or (error.code() not in _TRANSIENT and not error.retriable()):
         raise broker_error(error, f"topic {message.topic()}" if message.topic() else "")
-    if error.code() != ck.KafkaError._PARTITION_EOF:
-        log.warning("While fetching from topic %s: %s", message.topic(), error.str())
+    log.warning("While fetching from topic %s: %s", message.topic(), error.str())
     return True
 
 

@@ -26,6 +26,7 @@ from penstock.pipeline.sink.fetch import fetch, raw_batch
 from penstock.pipeline.sink.offsets import SinkTaskOffsets
 from penstock.pipeline.sink.partitions import names, pause, positions, resume
 from penstock.pipeline.sink.pending import PendingBatch
+from penstock.pipeline.sink.standstill import PartitionWatch
 from penstock.pipeline.sink.subscription import Subscription
 
 log = logging.getLogger(__name__)
@@ -47,6 +48,7 @@ class GroupConsumer:
     """librdkafka's ``auto.offset.reset``."""
     cooperative: bool
     """Whether partitions are assigned and revoked a few at a time (cooperative assignors)."""
+    watch: PartitionWatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,8 @@ class SinkLoop:
     """Partitions that were revoked or lost within the current fetch."""
     last_time: int | None = None
     """The timestamp of the last record that was fetched."""
+    drained: bool = False
+    """Whether the last fetch has taken all that the consumer had."""
     closed: bool = False
 
     def run(self) -> None:
@@ -95,6 +99,8 @@ class SinkLoop:
             self._commit_if_due(now)
             self._apply_flow()
             self._rewind()
+            if self.drained and self.pending is None and not self.paused and self.consumer.watch.due(now):
+                self.consumer.watch.look(self._waited_for(), now)
             messages = self._fetch(TURN_SECONDS if self.pending is None else self._until_retry(self.pending, now))
             if messages:
                 self._take(messages)
@@ -125,6 +131,11 @@ class SinkLoop:
         pending = self.pending
         return self.offsets.current if pending is None else self.offsets.current | pending.offsets
 
+    def _waited_for(self) -> dict[TopicPartition, int]:
+        """The partitions that are fetched, with their positions."""
+        fetched = self.context.assignment - self.context.paused
+        return {partition: at for partition, at in self.offsets.current.items() if partition in fetched}
+
     @staticmethod
     def _until_retry(pending: PendingBatch, now: float) -> float:
         return min(max(pending.retry_at - now, 0.0), TURN_SECONDS)
@@ -134,7 +145,9 @@ class SinkLoop:
     def _fetch(self, seconds: float) -> list[Message]:
         messages: list[Message] = []
         try:
-            messages = fetch(self.consumer.client, self.consumer.max_records, seconds, self.removed)
+            most = self.consumer.max_records
+            messages = fetch(self.consumer.client, most, seconds, self.removed, self.consumer.watch.ends)
+            self.drained = len(messages) < most
         except Exception as e:  # an error of a callback within the fetch came first
             self.failure = self.failure or e
         if self.failure is not None:
@@ -232,6 +245,7 @@ class SinkLoop:
                     log.debug("Can't rewind %s to offset %d yet: %s", partition, offset, e.args[0].str())
                     continue
                 self.offsets.rewound(partition, offset)
+                self.consumer.watch.forget({partition})
                 self._forget({partition})
             self.context.end_rewind(partition, offset)
 
@@ -300,6 +314,7 @@ class SinkLoop:
                     self.task.close(partitions)
             finally:
                 self.offsets.gone(partitions)
+                self.consumer.watch.forget(partitions)
                 self.context.revoke(partitions)
                 self.runtime.metrics.put("partition-count", len(self.context.assignment))
 

@@ -31,6 +31,7 @@ from penstock.pipeline.sink.lag import measure_lag
 from penstock.pipeline.sink.loop import GroupConsumer, SinkLoop, SinkSteps
 from penstock.pipeline.sink.member import GroupMember
 from penstock.pipeline.sink.offsets import SinkTaskOffsets
+from penstock.pipeline.sink.standstill import PartitionWatch
 from penstock.pipeline.sink.subscription import Subscription
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
 from penstock.pipeline.topics import ActiveTopics
@@ -112,10 +113,13 @@ def _consumer(spec: TaskSpec, id: TaskId, connector: dict[str, str], offsets: Si
     java = connector_consumer(spec.worker_config, connector, f"connector-consumer-{id}")
     native = consumer_config(java)
     cooperative = "cooperative" in str(native.get("partition.assignment.strategy", ""))
+    # Where a partition ends is told for PartitionWatch.
+    client = new_consumer(java, on_commit=offsets.answered, **{"enable.partition.eof": True})
     return GroupConsumer(
-        new_consumer(java, on_commit=offsets.answered),
+        client,
         Subscription(connector, native["metadata.max.age.ms"] / 1000),
         max_poll_records(spec.worker_config, connector) or MAX_RECORDS,
         str(native["auto.offset.reset"]),
         cooperative or native.get("group.protocol") == "consumer",
+        PartitionWatch(client, native.get("fetch.wait.max.ms", 500) / 1000),
     )

@@ -1,0 +1,94 @@
+"""A sink's consumer that delivers nothing of a partition, though the brokers have more of it.
+
+librdkafka was seen to stop with one of several partitions after its leader had come back with another epoch. Such a
+partition is sought to its position; if that does not help, the task is lost, and its next run has a new consumer.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+
+from confluent_kafka import OFFSET_END, Consumer, KafkaException
+from confluent_kafka import TopicPartition as ClientPartition
+
+from penstock.api.sink import TopicPartition
+from penstock.kafka.standstill import Standstill
+from penstock.pipeline.sink.partitions import at_offsets, names
+from penstock.pipeline.task import FencedError
+
+log = logging.getLogger(__name__)
+
+OFTEN = 5.0
+"""Seconds from one look to the next."""
+PATIENCE = 10.0
+"""Seconds that a partition may stand still before it is sought; and twice as many after that until the task is lost."""
+GLANCE = 3.0
+"""Seconds that brokers have to say where partitions end; too few on a machine under load, and they never seem to."""
+
+
+class StandstillError(FencedError):
+    """Another consumer has to be made, and so another run of the task."""
+
+
+class PartitionWatch:
+    """``look`` if it is ``due``, and the consumer has no more to deliver."""
+
+    def __init__(self, consumer: Consumer, wait: float) -> None:
+        """``wait``: seconds that a broker may wait for more records before it answers a fetch."""
+        self.ends: dict[TopicPartition, int] = {}
+        """Where the consumer has last found the end of a partition, behind records that are not delivered: markers of
+        transactions, and aborted records.
+        """
+        self._consumer = consumer
+        self._standstill = Standstill[TopicPartition](wait + PATIENCE)
+        self._before: Mapping[TopicPartition, int] = {}
+        self._sought = set[TopicPartition]()
+        self._next = 0.0
+
+    def forget(self, partitions: Iterable[TopicPartition]) -> None:
+        """They are not assigned any more, or are read from another offset."""
+        for partition in partitions:
+            self.ends.pop(partition, None)
+
+    def due(self, now: float) -> bool:
+        return now >= self._next
+
+    def look(self, positions: Mapping[TopicPartition, int], now: float) -> None:
+        """``positions``: of the partitions of which records are waited for. Raises StandstillError."""
+        self._next = now + OFTEN
+        reached = {p: max(at, self.ends.get(p, at)) for p, at in positions.items()}
+        idle = {p: at for p, at in reached.items() if self._before.get(p) == at}
+        self._before = reached
+        self._sought &= idle.keys()
+        try:
+            ends = self._ends(idle)
+        except KafkaException as e:  # brokers that do not answer are no fault of the consumer's
+            log.debug("The ends of partitions that stand still can't be looked up: %s", e.args[0].str())
+            self._standstill.forget()
+            return
+        missing = {p: (at, ends[p]) for p, at in idle.items() if at < ends.get(p, at)}
+        if still := self._standstill.check(missing, now):
+            self._act(still)
+
+    def _ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """With ``isolation.level=read_committed`` the last stable offsets: an open transaction is no standstill."""
+        asked = [ClientPartition(*partition, OFFSET_END) for partition in partitions]
+        found = self._consumer.offsets_for_times(asked, timeout=GLANCE) if asked else []
+        known = [each for each in found if each.error is None]
+        return {partition: each.offset for partition, each in zip(names(known), known, strict=True)}
+
+    def _act(self, still: Mapping[TopicPartition, int]) -> None:
+        named = ", ".join(f"{topic}-{number} at offset {at}" for (topic, number), at in sorted(still.items()))
+        said = (
+            f"The consumer has delivered nothing for {self._standstill.tolerated:.0f} s of {named}, where there is more"
+        )
+        if self._sought & still.keys():
+            raise StandstillError(said)
+        log.warning("%s; beginning there again", said)
+        for place in at_offsets(still):
+            with suppress(KafkaException):  # it is not fetched at all
+                self._consumer.seek(place)
+        self._sought |= still.keys()
+        self._standstill.acted()
