@@ -91,6 +91,7 @@ def sinks(
     between: Between = 8.0,
     freeze: Freeze = 40.0,
     alone: Alone = True,
+    bound: Annotated[float, typer.Option(help="Seconds that a sink may stand still after a fault.")] = 60.0,
     session_timeout: Session = 6_000,
     heartbeat_interval: Heartbeat = 1_500,
     rebalance_delay: Delay = 1_000,
@@ -100,7 +101,7 @@ def sinks(
     """Send numbers into a file, a Parquet and a Delta table while workers, Sparks, tasks and the broker have faults."""
     plan = _plan(seed, number, kinds, between, freeze, alone)
     settings = _settings(session_timeout, heartbeat_interval, rebalance_delay)
-    test = sinking.SinkKillTest(plan=plan, records=records, settings=settings)
+    test = sinking.SinkKillTest(plan=plan, records=records, bound=bound, settings=settings)
     with _faulty_broker(bootstrap, plan) as (running, faulty), _folder(logs) as folder:
         _end("Kill test of sinks", sinking.run(test, running, folder, Clock().say, faulty))
 

@@ -1,4 +1,5 @@
-"""The soak: 30 connectors are changed without end while a worker of three is killed every 20 s.
+"""The soak: 30 connectors are changed without end while one of two workers is killed every 20 s. The third is never
+killed: what it takes may not grow.
 
 At the end every connector must be in the state last asked for, every task that should be at work must be, once and with
 its last configuration, and no task may have run twice at any time.
@@ -19,6 +20,7 @@ from soak.churn import Operator, Wanted, beats_amiss, differences, milliseconds
 from soak.cluster import Cluster
 from soak.failures import Failures
 from soak.report import Clock, Outcome
+from soak.resources import Resources, described, growth
 from support.kafka.client import Kafka
 from support.worker_process import WorkerProcess
 
@@ -68,6 +70,8 @@ class _Course:
     failures: Failures
     say: Callable[[str], None]
     kills: int = 0
+    resources: Resources = field(init=False)
+    """Of the worker that is never killed."""
     figures: dict[str, object] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
 
@@ -82,6 +86,10 @@ class _Course:
     def kill_workers(self, soak: Soak) -> None:
         """Returns right after the last kill, when nothing more is asked for."""
         started = time.monotonic()
+        spared, *others = self.cluster.workers
+        assert spared.process is not None
+        self.resources = Resources(spared.process.pid)
+        self.resources.start()
         for operator in self.operators:
             operator.start()
         try:
@@ -90,10 +98,11 @@ class _Course:
                     time.sleep(0.5)
                     self.failures.look()
                 if not any(operator.failure for operator in self.operators):
-                    self._kill(random.choice(self.cluster.workers))
+                    self._kill(random.choice(others))
         finally:
             for operator in self.operators:
                 operator.stop()
+            self.resources.stop()
         self.violations += [str(operator.failure) for operator in self.operators if operator.failure]
 
     def _kill(self, victim: WorkerProcess) -> None:
@@ -123,7 +132,8 @@ class _Course:
             runs, twice = self.reader.runs, self.reader.runs.twice()
         done = sum((operator.done for operator in self.operators), Counter[str]())
         states = Counter(one.state.lower() for one in wanted.values()) + Counter(deleted=CONNECTORS - len(wanted))
-        self.violations += [*wrong, *amiss, *twice, *self.failures.sentences, *mishaps]
+        grown = growth(self.resources.samples)
+        self.violations += [*wrong, *amiss, *twice, *self.failures.sentences, *mishaps, *grown]
         self.figures = {
             "workers killed": self.kills,
             "requests": _listed(done),
@@ -138,6 +148,7 @@ class _Course:
             "tasks missing or too many": len(amiss),
             "processes that outlived a worker": len(self.cluster.survivors),
             "events not handled": len(mishaps),
+            **described(self.resources.samples),
         }
 
     def _watch(self, wanted: dict[str, Wanted]) -> list[str]:

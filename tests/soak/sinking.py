@@ -7,22 +7,25 @@ workers start lost tasks again: nobody restarts anything by REST unless the plan
 
 from __future__ import annotations
 
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pyarrow.dataset as ds
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from faults.broker import FaultyBroker
 from faults.inflict import Faults
 from faults.plan import Plan
+from faults.silences import Span, distribution, longest, silences
 from soak.cluster import Cluster
 from soak.failures import FailureWatch
+from soak.feeder import MARK, Feeder
 from soak.killing import TO_SETTLE, states, status
+from soak.progress import Measure, ProgressWatch
 from soak.report import Clock, Outcome
 from soak.tally import Tally
 from support.kafka.client import Kafka
@@ -33,55 +36,21 @@ from support.worker_process import PLAIN, SPARKS_JAVA
 PARTITIONS = 8
 FILE, TABLE, DELTA = "lines", "rows", "delta"
 TASKS = {FILE: 3, TABLE: 1, DELTA: 1}
-MARK = ";"
-"""Ends each number, so that one that was cut off is known."""
+GLANCE = 5.0
+"""Seconds that the broker has to say what is committed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkKillTest:
-    """Records are sent evenly for as long as there are faults. ``settings``: of workers."""
+    """Records are sent evenly for as long as there are faults. ``bound``: seconds; no sink may stand still for longer
+    after a fault. ``settings``: of workers.
+    """
 
     plan: Plan
     records: int = 5_000_000
+    bound: float = 60.0
     targets: tuple[str, ...] = (FILE, TABLE, DELTA)
     settings: Mapping[str, str] = field(default_factory=dict)
-
-
-class Feeder:
-    """Sends the numbers from 0, one partition after the other, each ending with MARK."""
-
-    def __init__(self, bootstrap: str, topic: str, records: int, seconds: float) -> None:
-        self.failure: BaseException | None = None
-        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 20, "enable.idempotence": True})
-        self._topic, self._records, self._seconds = topic, records, seconds
-        self._thread = threading.Thread(target=self._work, name="feeder")
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def join(self) -> None:
-        """Returns when the last number is in the topic."""
-        self._thread.join()
-
-    def _work(self) -> None:
-        try:
-            begun, step = time.monotonic(), max(self._records // 1000, 1)
-            for first in range(0, self._records, step):
-                for number in range(first, min(first + step, self._records)):
-                    self._send(number)
-                self._producer.poll(0)
-                time.sleep(max(begun + self._seconds * first / self._records - time.monotonic(), 0))
-            assert self._producer.flush(60) == 0, "numbers could not be sent"
-        except BaseException as error:
-            self.failure = error
-
-    def _send(self, number: int) -> None:
-        while True:
-            try:
-                self._producer.produce(self._topic, f"{number}{MARK}", partition=number % PARTITIONS)
-                return
-            except BufferError:
-                self._producer.poll(0.1)
 
 
 def run(
@@ -90,25 +59,28 @@ def run(
     """``broker`` is needed for faults of the broker; ``bootstrap`` leads to it directly."""
     clock, kafka = Clock(), Kafka(bootstrap)
     topic = kafka.create_topic(f"numbers-{uuid.uuid4().hex[:8]}", partitions=PARTITIONS)
-    feeder = Feeder(bootstrap, topic, test.records, test.plan.number * test.plan.between)
+    feeder = Feeder(bootstrap, topic, PARTITIONS, test.records, test.plan.number * test.plan.between)
     settings = delta.spark_settings() if DELTA in test.targets else {}
     settings = {SPARKS_JAVA: "", **settings, **test.settings}
     with Cluster(bootstrap if broker is None else broker.proxied, folder, **settings) as cluster:
         faults = Faults(cluster, broker, test.targets)
-        course = _Course(cluster, faults, topic, folder, test.records, test.targets, say)
+        course = _Course(cluster, faults, kafka, topic, folder, test.records, test.targets, say)
         course.begin()
         feeder.start()
         course.inflict_all(test.plan, feeder)
         course.end()
         say("stopping")
     found = {name: tally(READERS[name](folder / name)) for name in test.targets}
+    quiet = silences(course.progress.times, course.watched, faults.begun, faults.away)
     figures: dict[str, object] = {
         "seed": str(test.plan.seed),
         "duration": f"{clock.seconds:.0f} s",
         "numbers sent": test.records,
         **course.figures,
+        "standing still after a fault": distribution(longest(quiet, test.plan.number)),
     }
     wrong = [] if feeder.failure is None else [f"the feeder has failed: {feeder.failure!r}"]
+    wrong += [each.sentence() for each in quiet if each.length > test.bound]
     for name, (numbers, cut) in found.items():
         missing = numbers.missing + test.records - len(numbers.counts)
         figures |= {f"missing in the {name}": missing, f"more than once in the {name}": numbers.repeated}
@@ -155,6 +127,7 @@ class _Course:
 
     cluster: Cluster
     faults: Faults
+    kafka: Kafka
     topic: str
     folder: Path
     records: int
@@ -162,6 +135,9 @@ class _Course:
     say: Callable[[str], None]
     figures: dict[str, object] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
+    watched: Span = (0.0, 0.0)
+    """From the first fault until the last number was sent."""
+    progress: ProgressWatch = field(init=False)
 
     def begin(self) -> None:
         common = {**PLAIN, "topics": self.topic, "consumer.override.auto.offset.reset": "earliest"}
@@ -186,15 +162,20 @@ class _Course:
 
     def inflict_all(self, plan: Plan, feeder: Feeder) -> None:
         """Returns when everything that was sent has been taken after the last fault."""
-        watch = FailureWatch(self.cluster)
+        watch, begun = FailureWatch(self.cluster), time.time()
+        self.progress = ProgressWatch({f"sink {name}": self._written(name) for name in self.targets})
         watch.start()
+        self.progress.start()
         try:
             counted = self.faults.inflict_all(plan, self.say)
             feeder.join()
             clock = Clock()
+            self.watched = (begun, time.time())
             self._wait_for_all()
         finally:
+            feeder.abandon()
             feeder.join()
+            self.progress.stop()
             failures = watch.stop()
         self.violations += failures
         self.figures = {
@@ -204,15 +185,19 @@ class _Course:
         }
 
     def _wait_for_all(self) -> None:
-        def taken() -> bool:
-            return all(self._taken(name) == self.records for name in self.targets)
-
+        """Whatever is left may take its time, if only each sink moves on."""
         try:
-            until(taken, "all numbers taken", TO_SETTLE)
+            for name in self.targets:
+                while (taken := self._taken(name)) < self.records:
+                    more = partial(self._has_taken_more, name, taken)
+                    until(more, f"more than {taken} numbers taken by {name}", TO_SETTLE)
         except AssertionError as error:
             self.violations.append(str(error))
             for name in self.targets:
                 self.violations.append(f"{name}, {self._taken(name)} taken: {status(self.cluster, name)}")
+
+    def _has_taken_more(self, name: str, before: int) -> bool:
+        return self._taken(name) > before
 
     def end(self) -> None:
         for name in self.targets:
@@ -228,3 +213,26 @@ class _Course:
         """How many records are committed."""
         offsets = self.cluster.request("GET", f"/connectors/{name}/offsets").json()["offsets"]
         return sum(each["offset"]["kafka_offset"] for each in offsets)
+
+    def _written(self, name: str) -> Measure:
+        """What the broker and the disk say about it, without asking a worker: a file's size, what is committed."""
+        if name == FILE:
+            return partial(_size, self.folder / FILE)
+        settings = {"bootstrap.servers": self.kafka.bootstrap, "group.id": f"connect-{name}", "log_level": 2}
+        asked = [TopicPartition(self.topic, partition) for partition in range(PARTITIONS)]
+        return partial(_committed, Consumer(settings), asked)
+
+
+def _size(path: Path) -> float | None:
+    try:
+        return float(path.stat().st_size)
+    except FileNotFoundError:
+        return None
+
+
+def _committed(consumer: Consumer, partitions: list[TopicPartition]) -> float | None:
+    # Not by an admin client: one whose requests time out was seen to abort the whole process.
+    try:
+        return float(sum(max(each.offset, 0) for each in consumer.committed(partitions, timeout=GLANCE)))
+    except KafkaException:
+        return None

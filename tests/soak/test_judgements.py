@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from soak.beats import Runs
 from soak.churn import Wanted, beats_amiss
+from soak.feeder import Feeder
+from soak.progress import ProgressWatch
+from soak.resources import Sample, described, growth
 from soak.tally import Tally, amiss
 
 
@@ -85,3 +90,39 @@ def test_what_has_become_of_numbers(found: Tally, end: int, once: list[str], at_
 
 def test_a_source_partition_that_never_arrived_is_lost() -> None:
     assert amiss({}, {4: 2}, exactly_once=True) == ["source partition 4: numbers from 0 to 1 are lost"]
+
+
+def test_a_feeder_whose_broker_never_comes_back_can_be_given_up() -> None:
+    feeder = Feeder("127.0.0.1:1", "numbers", 1, 10, 0.0)
+    feeder.start()
+    feeder.abandon()
+    feeder.join()
+    assert feeder.failure is None
+
+
+def test_progress_is_seen_where_a_measure_grows_and_not_where_it_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("soak.progress.OFTEN", 0.001)
+    values: Iterator[float | None] = iter([0.0, 1.0, 1.0, None, 1.0, 3.0])
+    over = threading.Event()
+
+    def measure() -> float | None:
+        try:
+            return next(values)
+        except StopIteration:
+            over.set()
+            return None
+
+    watch = ProgressWatch({"sink": measure})
+    watch.start()
+    over.wait()
+    watch.stop()
+    assert len(watch.times["sink"]) == 2
+
+
+def test_what_grows_to_the_end_is_seen_and_what_grows_at_the_start_is_not() -> None:
+    warm = [Sample(50 + min(i, 30), 100, 20) for i in range(90)]
+    assert growth(warm) == []
+    assert growth([Sample(80, 100 + 3 * i, 20) for i in range(90)]) == [
+        "the file descriptors of a worker grew from 233.5 to 323.5"
+    ]
+    assert described(warm)["memory of the spared worker"] == "64.5 → 80 → 80"
