@@ -51,6 +51,17 @@ def ui() -> str:
     return f"http://127.0.0.1:{free_port()}"
 
 
+LOGGING = """<Configuration><Appenders><File name="all" fileName="{file}">
+<PatternLayout pattern="%p %c %m %throwable%n"/></File></Appenders>
+<Loggers><Root level="info"><AppenderRef ref="all"/></Root></Loggers></Configuration>"""
+
+
+def logged(place: Path) -> Path:
+    """Of Spark's Java: all but its debugging lines, in a file."""
+    (place / "log4j2.xml").write_text(LOGGING.format(file=place / "spark.log"))
+    return place / "log4j2.xml"
+
+
 @pytest.fixture(scope="module")
 def spark(place: Path, ui: str) -> Iterator[Hosted]:
     for name in ("jdbc-postgresql", "jdbc-sqlite"):
@@ -65,6 +76,7 @@ def spark(place: Path, ui: str) -> Iterator[Hosted]:
         "spark.eventLog.compress": "false",
         "spark.eventLog.rolling.enabled": "false",
         "spark.hadoop.fs.s3a.secret.key": f"{CANARY}-hadoop",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logged(place)}",
         "spark.jars": jars,
     }
     with started(HostSettings(query_spark=settings)) as hosted:
@@ -150,6 +162,24 @@ def test_a_sink_by_sparks_writer(spark: Hosted, kafka: Kafka, ui: str, place: Pa
         one.start()
         while sum(offset for offset, _ in one.committed().values()) != 10:
             one.fine()
+        assert leaks(spark, ui, place) == []
+
+
+def test_a_sink_that_fails(spark: Hosted, kafka: Kafka, ui: str, place: Path) -> None:
+    options = {
+        "format": "jdbc",
+        "option.url": f"jdbc:sqlite:{place}/absent/table.db?password={CANARY}-url",
+        "option.dbtable": "things",
+        "option.driver": "org.sqlite.JDBC",
+        "option.password": f"{CANARY}-password",
+        "schema": COLUMNS,
+    }
+    with Sink(spark, kafka, kafka.create_topic(), place / "unused", **{**options, **CLIENTS, "path": ""}) as one:
+        one.produce(*make(0, 10))
+        one.start()
+        failure = one.failure()
+        assert "sqlite" in failure
+        assert "sqlite" in (place / "spark.log").read_text()
         assert leaks(spark, ui, place) == []
 
 

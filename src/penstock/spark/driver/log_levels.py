@@ -6,6 +6,7 @@ from typing import Any
 
 SPARKS_DEFAULTS = "/org/apache/spark/log4j2-"
 """In the location of the configurations that are in Spark's jars."""
+_STREAMING = "org.apache.spark.sql.execution.streaming"
 _LEVELS = {
     # One trace each for every hosted task that fails.
     "org.apache.spark.executor.Executor": "OFF",
@@ -14,7 +15,7 @@ _LEVELS = {
     "org.apache.spark.scheduler.DAGScheduler": "ERROR",
     "org.apache.spark.sql.execution.datasources.FileFormatWriter": "OFF",
     "org.apache.spark.sql.execution.datasources.v2": "OFF",
-    "org.apache.spark.sql.execution.streaming": "OFF",
+    _STREAMING: "OFF",
     "org.apache.spark.util.Utils": "OFF",
     # Warnings that nobody can act on: of clean-ups, of a missing winutils, of metrics in jars that were added later.
     "org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter": "ERROR",
@@ -24,10 +25,17 @@ _LEVELS = {
 
 
 def reduce_log_levels(context: Any) -> None:
-    """Call once, when Spark has started. A log4j configuration of the user and ``spark.log.level`` stay in force."""
+    """Call once, when Spark has started. A log4j configuration of the user and ``spark.log.level`` stay in force, but
+    for the lines with which Spark's streams tell the options of their sources, secrets among them.
+    """
     log4j = context._jvm.org.apache.logging.log4j
-    source = log4j.LogManager.getContext(False).getConfiguration().getConfigurationSource()
-    if SPARKS_DEFAULTS not in str(source.getLocation()) or context.getConf().get("spark.log.level") is not None:
+    levels, set_level = log4j.Level, log4j.core.config.Configurator.setLevel
+    configured = log4j.LogManager.getContext(False).getConfiguration()
+    source = configured.getConfigurationSource()
+    if SPARKS_DEFAULTS in str(source.getLocation()) and context.getConf().get("spark.log.level") is None:
+        for name, level in _LEVELS.items():
+            set_level(name, levels.valueOf(level))
         return
-    for name, level in _LEVELS.items():
-        log4j.core.config.Configurator.setLevel(name, log4j.Level.valueOf(level))
+    for name in {_STREAMING, *(each for each in configured.getLoggers() if each.startswith(_STREAMING))}:
+        if configured.getLoggerConfig(name).getLevel().isLessSpecificThan(levels.WARN):
+            set_level(name, levels.WARN)
