@@ -92,7 +92,7 @@ def test_what_an_author_changes_takes_effect_at_the_offsets_reached(tmp_path: Pa
         one.shows("others-0@")
         # The last records of the one topic may be shown after the first of the other.
         until(lambda: none_missing(list(one.records)), "all numbers", SECONDS)
-    assert len([line for line in one.records if line.endswith("\t0")]) == 1
+    assert len([line for line in one.records if line.endswith("\t0\n")]) == 1
 
 
 @pytest.mark.slow
