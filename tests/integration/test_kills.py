@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from penstock.demo import story
+from penstock.demo import processes, story
 from penstock.demo.kills import Kill
 from penstock.demo.stage import Options
 from penstock.embedded.ports import free_port
-from penstock.trial import worker as workers
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -21,7 +20,7 @@ def test_nothing_is_lost_when_tasks_then_spark_then_the_worker_are_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The demo's own is wanted by its tests at the same time.
-    monkeypatch.setattr(workers, "PORT", free_port())
+    monkeypatch.setattr(processes, "PORT", free_port())
     shown = io.StringIO()
     kills = [Kill.TASK, Kill.DRIVER, Kill.WORKER]
     proof = story.run(Options(20_000, tmp_path / "demo", kills=kills), Console(file=shown, width=200), steps=())

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import socket
+from contextlib import suppress
 from pathlib import Path
 
 from penstock.demo.problem import DemoError
-from penstock.trial.worker import LocalWorker, free_port
+from penstock.trial.worker import LocalWorker
+
+PORT = 8083
+"""The one that Connect is known for; if it is taken, a free one."""
 
 _PROPERTIES = """\
 bootstrap.servers={bootstrap}
@@ -36,7 +41,7 @@ class WorkerProcess(LocalWorker):
     def __init__(self, folder: Path, bootstrap: str, *, leash: bool = True) -> None:
         self.properties = folder / "worker.properties"
         super().__init__(folder, ["distributed", str(self.properties)], leash=leash)
-        port = free_port()
+        port = _port()
         self.url = f"http://127.0.0.1:{port}"
         self.properties.write_text(_PROPERTIES.format(bootstrap=bootstrap, port=port))
 
@@ -44,3 +49,12 @@ class WorkerProcess(LocalWorker):
         """Raises DemoError if the worker is not running."""
         if (reason := self.ended()) is not None:
             raise DemoError(reason)
+
+
+def _port() -> int:
+    for wanted in (PORT, 0):
+        with socket.socket() as probe, suppress(OSError):
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", wanted))
+            return int(probe.getsockname()[1])
+    raise DemoError("This machine has no free port for the worker's REST interface.")

@@ -16,11 +16,12 @@ from pathlib import Path
 
 from penstock.api.errors import ConfigError
 from penstock.embedded import Broker, EmbeddedError
+from penstock.embedded.ports import free_port
 from penstock.http.client import Client, ClientError, UnreachableError
 from penstock.trial.log import WorkerLog
 from penstock.trial.plugin import Changes, plugin_path
 from penstock.trial.topics import Shown, send_lines
-from penstock.trial.worker import LocalWorker, free_port
+from penstock.trial.worker import LocalWorker
 from penstock.worker.connector_file import read_connector
 
 START_SECONDS = 300

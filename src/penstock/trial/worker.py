@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from penstock.embedded import EmbeddedError
 from penstock.embedded.leash import leashed
 
 STOP_SECONDS = 30
-PORT = 8083
-"""The one that Connect is known for; if it is taken, a free one."""
 
 
 class LocalWorker:
@@ -81,13 +77,3 @@ class LocalWorker:
         lines = [line.strip() for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
         said = [line for line in lines if " ERROR " in line or line.startswith("penstock: ")]
         return (said or lines or ["it said nothing"])[-1]
-
-
-def free_port() -> int:
-    """For the REST interface. Raises EmbeddedError if there is none."""
-    for wanted in (PORT, 0):
-        with socket.socket() as probe, suppress(OSError):
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(("127.0.0.1", wanted))
-            return int(probe.getsockname()[1])
-    raise EmbeddedError("This machine has no free port for the worker's REST interface.")
