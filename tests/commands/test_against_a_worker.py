@@ -84,3 +84,4 @@ def test_what_a_worker_measures(worker: WorkerProcess, run: Run, kafka: Kafka, t
         return set(wanted) - set(worker.http.get("/metrics").text.splitlines())
 
     until(lambda: not missing(), "the task's report", 300)
+    assert missing() == set()

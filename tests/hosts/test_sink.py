@@ -93,7 +93,8 @@ def test_what_it_does_not_commit_is_read_again(sinks: Sinks, kafka: Kafka, topic
     kafka.produce(topic, ["a"])
     for times in (1, 2):
         with sinks.run(topic, flush__commits="false", name="same", **{"consumer.override.group.id": f"g-{topic}"}):
-            eventually(lambda: values(sinks.written) == ["a"] * times)  # noqa: B023
+            eventually(lambda: len(sinks.written) >= times)  # noqa: B023
+    assert values(sinks.written) == ["a", "a"]
 
 
 def test_a_rewind(sinks: Sinks, kafka: Kafka, topic: str) -> None:

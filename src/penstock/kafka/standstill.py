@@ -35,7 +35,7 @@ class Standstill(Generic[P]):
         return {p: at for p, (at, since) in self._since.items() if now - since > self.tolerated}
 
     def forget(self) -> None:
-        """There is a reason why nothing comes: the time counts anew."""
+        """There is a reason why nothing comes: the time starts again."""
         self._since = {}
 
     def acted(self) -> None:

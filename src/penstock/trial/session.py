@@ -27,7 +27,7 @@ from penstock.worker.connector_file import read_connector
 START_SECONDS = 300
 REBALANCE_SECONDS = 60.0
 LOOK_SECONDS = 0.5
-"""How often files and statuses are looked at."""
+"""How often files and statuses are checked."""
 
 _PROPERTIES = """\
 bootstrap.servers={bootstrap}

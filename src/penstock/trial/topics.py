@@ -45,7 +45,7 @@ class Shown:
 
 
 def line(message: Message) -> str:
-    """``topic-partition@offset``, the key and the value, and headers if there are any, parted by tabs."""
+    """``topic-partition@offset``, the key and the value, and headers if there are any, separated by tabs."""
     where = f"{message.topic()}-{message.partition()}@{message.offset()}"
     headers = [
         f"{name}={text(value)}" for name, value in cast("list[tuple[str, bytes | None]]", message.headers() or [])

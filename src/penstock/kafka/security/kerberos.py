@@ -23,7 +23,7 @@ class Kerberos:
     service: str
     """The first part of the brokers' principals."""
     principal: str
-    """Empty: whoever owns the tickets of the cache."""
+    """Empty: the owner of the tickets in the cache."""
     keytab: str = ""
     cache: str = ""
     """Used without a keytab. Empty: that of the process's environment and krb5.conf."""

@@ -113,7 +113,7 @@ def _consumer(spec: TaskSpec, id: TaskId, connector: dict[str, str], offsets: Si
     java = connector_consumer(spec.worker_config, connector, f"connector-consumer-{id}")
     native = consumer_config(java)
     cooperative = "cooperative" in str(native.get("partition.assignment.strategy", ""))
-    # Where a partition ends is told for PartitionWatch.
+    # PartitionWatch needs the events at the ends of partitions.
     client = new_consumer(java, on_commit=offsets.answered, **{"enable.partition.eof": True})
     return GroupConsumer(
         client,
