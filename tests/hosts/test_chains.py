@@ -24,7 +24,7 @@ from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.trace import trace
-from penstock.pipeline.values.logical import moment_of
+from penstock.values.logical import moment_of
 from support.tasks.runs import JSON, resolve
 
 from .plugins import plugin_path

@@ -8,6 +8,7 @@ import json
 from decimal import Decimal
 from typing import Any
 
+from penstock import values
 from penstock.api.converter import Converter
 from penstock.api.errors import ConnectError, KafkaError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
@@ -15,13 +16,13 @@ from penstock.java.dates import DateFormat
 from penstock.java.jackson.reading import dumps
 from penstock.java.numbers import float_text
 from penstock.java.regex import compile_regex, full_match, replace_all
-from penstock.pipeline import converters, values
+from penstock.pipeline import converters
 from penstock.pipeline.converters.json_reader import JsonReader
 from penstock.pipeline.converters.json_schema import read_schema, show_schema
 from penstock.pipeline.converters.json_writer import JsonWriter
-from penstock.pipeline.values.column_printing import to_strings
-from penstock.pipeline.values.logical import day_of, days_since, millis_of_day, millis_since, moment_of, time_of
-from penstock.pipeline.values.printing import to_string
+from penstock.values.column_printing import to_strings
+from penstock.values.logical import day_of, days_since, millis_of_day, millis_since, moment_of, time_of
+from penstock.values.printing import to_string
 
 CONVERTERS = {getattr(converters, name).java_name: getattr(converters, name) for name in converters.__all__}
 DAY = 86_400_000

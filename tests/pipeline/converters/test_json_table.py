@@ -13,8 +13,8 @@ from penstock.api.batch import Batch
 from penstock.api.columns import Table
 from penstock.api.schema import FLOAT64, INT8, INT32, STRING, struct
 from penstock.pipeline.converters import JsonConverter
-from penstock.pipeline.values.column_printing import to_strings
-from penstock.pipeline.values.printing import to_string
+from penstock.values.column_printing import to_strings
+from penstock.values.printing import to_string
 
 # "Aa" and "BB" have the same hash code: which comes first in a Java map depends on which was put first.
 KEYS = st.sampled_from(["a", "b", "Aa", "BB", "id", "%s", "", "üß", "user", "amount"])

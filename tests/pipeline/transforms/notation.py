@@ -16,8 +16,8 @@ from penstock.api.batch import Batch, SinkOrigin, SourceOrigin
 from penstock.api.record import Header
 from penstock.api.schema import Field, Schema, SchemaType
 from penstock.java.numbers import double_text, float_text
-from penstock.pipeline.values.hash_map import hash_map
-from penstock.pipeline.values.logical import DAY, day_of, milliseconds, moment_of, time_of
+from penstock.values.hash_map import hash_map
+from penstock.values.logical import DAY, day_of, milliseconds, moment_of, time_of
 
 Json = Any
 

@@ -33,7 +33,7 @@ from penstock.pipeline.converters.scalar_nodes import (
     read_string,
     wrapped,
 )
-from penstock.pipeline.values.hash_map import hash_map, in_hash_order
+from penstock.values.hash_map import hash_map, in_hash_order
 
 _LONG = 2**63
 

@@ -14,7 +14,7 @@ from penstock.api.columns import Table
 from penstock.api.schema import Schema
 from penstock.java.jackson.node import Node
 from penstock.pipeline.converters.scalar_nodes import Read
-from penstock.pipeline.values.hash_map import order_of_keys
+from penstock.values.hash_map import order_of_keys
 
 _LONG = 2**63
 _AS_THEY_ARE = frozenset((str, bool, type(None)))

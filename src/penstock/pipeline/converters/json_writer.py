@@ -19,8 +19,8 @@ from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.java.jackson.reading import literal_number, number
 from penstock.java.numbers import float_text
-from penstock.pipeline.values.class_names import class_name
-from penstock.pipeline.values.logical import bytes_of, days_since, millis_of_day, millis_since
+from penstock.values.class_names import class_name
+from penstock.values.logical import bytes_of, days_since, millis_of_day, millis_since
 
 Write = Callable[[Any], Any]
 

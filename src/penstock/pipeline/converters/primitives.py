@@ -25,7 +25,7 @@ from penstock.api.schema import (
     SchemaType,
 )
 from penstock.pipeline.converters.base import AnyConverter
-from penstock.pipeline.values.class_names import class_name
+from penstock.values.class_names import class_name
 
 _PACKAGE = "org.apache.kafka.connect.converters."
 _SCHEMALESS = {int: SchemaType.INT64, float: SchemaType.FLOAT64}

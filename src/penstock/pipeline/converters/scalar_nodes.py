@@ -12,7 +12,7 @@ from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.java.jackson.node import Node, node_type
 from penstock.java.numbers import float32
-from penstock.pipeline.values.logical import day_of, decimal_of, moment_of, time_of
+from penstock.values.logical import day_of, decimal_of, moment_of, time_of
 
 Read = Callable[[Node], Any]
 

@@ -10,7 +10,7 @@ from penstock import KAFKA_VERSION
 from penstock.api.config import ConfigDef
 from penstock.api.converter import HeaderConverter, SchemaAndValue
 from penstock.api.schema import BYTES, Schema
-from penstock.pipeline.values import parse_string, to_text
+from penstock.values import parse_string, to_text
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from penstock.api.errors import SerializationError
 from penstock.api.record import Header
 from penstock.api.schema import OPTIONAL_STRING, Schema
 from penstock.pipeline.converters.base import AnyConverter, converter_settings
-from penstock.pipeline.values.column_printing import to_strings
-from penstock.pipeline.values.printing import to_string
+from penstock.values.column_printing import to_strings
+from penstock.values.printing import to_string
 
 _JAVA_NAMES = {
     "utf8": "utf-8", "unicode-1-1-utf-8": "utf-8", "utf-16": "utf-16", "utf-16be": "utf-16-be", "utf-16le": "utf-16-le",

@@ -16,9 +16,9 @@ from typing import Any
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.java.numbers import double_text, float32, float_text
-from penstock.pipeline.values.class_names import class_name
-from penstock.pipeline.values.logical import DAY, milliseconds
-from penstock.pipeline.values.text import moment_text
+from penstock.values.class_names import class_name
+from penstock.values.logical import DAY, milliseconds
+from penstock.values.text import moment_text
 
 Caster = Callable[[Any], Any]
 

@@ -13,7 +13,7 @@ from penstock.api.schema import Schema, SchemaType
 from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.structs import rebuilt, require_maps, require_structs
-from penstock.pipeline.values.class_names import class_name
+from penstock.values.class_names import class_name
 
 PURPOSE = "flattening"
 _KEPT = frozenset((int, float, bool, str, bytes, list, type(None)))

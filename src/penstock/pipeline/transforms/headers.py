@@ -9,7 +9,7 @@ from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
 from penstock.api.record import Header
 from penstock.api.validators import NonNull, ValidList
 from penstock.pipeline.transforms.column import BuiltIn
-from penstock.pipeline.values import parse_string
+from penstock.values import parse_string
 
 
 class InsertHeader(BuiltIn):

@@ -15,7 +15,7 @@ from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey,
 from penstock.pipeline.transforms.map_order import copied, for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.structs import StructReader, rebuilt, require_maps, require_structs
-from penstock.pipeline.values.logical import moment_of
+from penstock.values.logical import moment_of
 
 PURPOSE = "field insertion"
 _SCHEMAS = {"topic": STRING, "partition": INT32, "offset": INT64, "timestamp": TIMESTAMP, "static": STRING}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
+from penstock import values as convert
 from penstock.api.batch import Batch
 from penstock.api.columns import Table
 from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
@@ -14,14 +15,13 @@ from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.api.validators import NonEmptyString, ValidList
 from penstock.java.hash_map import hash_order
-from penstock.pipeline import values as convert
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
 from penstock.pipeline.transforms.map_order import for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.structs import StructReader, require_maps, require_structs
-from penstock.pipeline.values.class_names import class_name
-from penstock.pipeline.values.logical import day_of, moment_of, time_of
-from penstock.pipeline.values.numeric import big_decimal
+from penstock.values.class_names import class_name
+from penstock.values.logical import day_of, moment_of, time_of
+from penstock.values.numeric import big_decimal
 
 PURPOSE = "mask fields"
 

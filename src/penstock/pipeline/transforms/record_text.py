@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.api.record import Record, SinkRecord, SourceRecord
 from penstock.api.schema import Schema
 from penstock.pipeline.transforms.structs import schema_text
-from penstock.pipeline.values.printing import to_string
+from penstock.values.printing import to_string
 
 
 def record_text(record: Record) -> str:

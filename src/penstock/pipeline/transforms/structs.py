@@ -13,7 +13,7 @@ from typing import Any
 
 from penstock.api.errors import DataError, SchemaBuilderError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType, struct
-from penstock.pipeline.values.class_names import class_name
+from penstock.values.class_names import class_name
 
 
 class IllegalArgumentError(ValueError):

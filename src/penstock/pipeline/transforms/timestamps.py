@@ -22,8 +22,8 @@ from penstock.api.schema import (
 )
 from penstock.java.dates import DateFormat
 from penstock.pipeline.transforms.structs import NullPointerError, schema_text
-from penstock.pipeline.values.class_names import class_name
-from penstock.pipeline.values.logical import DAY, day_of, milliseconds, moment_of, time_of
+from penstock.values.class_names import class_name
+from penstock.values.logical import DAY, day_of, milliseconds, moment_of, time_of
 
 Convert = Callable[[Any], Any]
 

@@ -11,7 +11,7 @@ from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, TIME_NAME, Schema
 from penstock.hosts.jvm.codec import tags
-from penstock.pipeline.values.logical import DAY, day_of, moment_of, time_of
+from penstock.values.logical import DAY, day_of, moment_of, time_of
 
 
 class Decoder:

@@ -17,7 +17,7 @@ from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import DECIMAL_NAME, Schema, SchemaType
 from penstock.hosts.jvm.codec import tags
-from penstock.pipeline.values.logical import milliseconds
+from penstock.values.logical import milliseconds
 
 _TAGS = {
     SchemaType.INT8: tags.INT8,

@@ -13,7 +13,7 @@ from penstock.pipeline.converters.registry.avro.model import NULL_DEFAULT, AvroT
 from penstock.pipeline.converters.registry.avro.options import AvroOptions, is_union
 from penstock.pipeline.converters.registry.mapping.names import scrubbed
 from penstock.pipeline.converters.registry.mapping.schema_parts import SchemaParts
-from penstock.pipeline.values.logical import (
+from penstock.values.logical import (
     bytes_of,
     day_of,
     days_since,

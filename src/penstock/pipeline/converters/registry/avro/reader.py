@@ -28,7 +28,7 @@ from penstock.pipeline.converters.registry.avro.resolution import resolution
 from penstock.pipeline.converters.registry.extras import load
 from penstock.pipeline.converters.registry.format import Read, Reader
 from penstock.pipeline.converters.registry.mapping.maps import in_java_order
-from penstock.pipeline.values.logical import day_of, decimal_of, moment_of, time_of
+from penstock.values.logical import day_of, decimal_of, moment_of, time_of
 
 Change = Callable[[Any], Any]
 """Makes Connect's value of fastavro's."""

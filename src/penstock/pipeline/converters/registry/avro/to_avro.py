@@ -41,7 +41,7 @@ from penstock.pipeline.converters.registry.avro.options import (
     is_union,
 )
 from penstock.pipeline.converters.registry.mapping.names import full_name, scrubbed, split
-from penstock.pipeline.values.logical import scale
+from penstock.values.logical import scale
 
 log = logging.getLogger(__name__)
 

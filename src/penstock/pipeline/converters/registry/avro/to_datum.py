@@ -19,9 +19,9 @@ from penstock.pipeline.converters.registry.avro.options import AVRO_KINDS, AvroO
 from penstock.pipeline.converters.registry.avro.to_avro import ANYTHING_TYPE
 from penstock.pipeline.converters.registry.mapping.names import full_name, scrubbed
 from penstock.pipeline.converters.registry.mapping.plain import BITS
-from penstock.pipeline.values.class_names import class_name
-from penstock.pipeline.values.hash_map import in_hash_order
-from penstock.pipeline.values.logical import bytes_of, days_since, millis_of_day, millis_since
+from penstock.values.class_names import class_name
+from penstock.values.hash_map import in_hash_order
+from penstock.values.logical import bytes_of, days_since, millis_of_day, millis_since
 
 Change = Callable[[Any], Any]
 

@@ -35,7 +35,7 @@ from penstock.pipeline.converters.registry.mapping.pieces import (
 )
 from penstock.pipeline.converters.registry.mapping.plain import BITS
 from penstock.pipeline.converters.registry.mapping.varints import Lengths, varint, varints
-from penstock.pipeline.values.class_names import class_name
+from penstock.values.class_names import class_name
 
 log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from penstock.pipeline.converters.registry.json_schema.options import JsonSchema
 from penstock.pipeline.converters.registry.mapping.maps import in_java_order
 from penstock.pipeline.converters.registry.mapping.recursion import RecursiveSchema
 from penstock.pipeline.converters.scalar_nodes import Read
-from penstock.pipeline.values.class_names import class_name
+from penstock.values.class_names import class_name
 
 _INTEGERS = frozenset((SchemaType.INT8, SchemaType.INT16, SchemaType.INT32, SchemaType.INT64))
 _FLOATS = frozenset((SchemaType.FLOAT32, SchemaType.FLOAT64))

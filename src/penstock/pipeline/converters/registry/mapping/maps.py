@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from penstock.api.schema import SchemaType
-from penstock.pipeline.values.hash_map import hash_map
+from penstock.values.hash_map import hash_map
 
 
 def in_java_order(entries: dict[Any, Any], key_type: SchemaType = SchemaType.STRING) -> dict[Any, Any]:

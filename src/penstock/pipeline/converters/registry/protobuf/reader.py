@@ -23,7 +23,7 @@ from penstock.pipeline.converters.registry.protobuf.to_connect import (
     real_oneofs,
     union_name,
 )
-from penstock.pipeline.values.logical import moment_of
+from penstock.values.logical import moment_of
 
 log = logging.getLogger(__name__)
 

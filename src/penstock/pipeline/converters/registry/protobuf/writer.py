@@ -24,8 +24,8 @@ from penstock.pipeline.converters.registry.protobuf.options import (
     is_enum,
     is_union,
 )
-from penstock.pipeline.values.class_names import class_name
-from penstock.pipeline.values.logical import bytes_of, millis_since
+from penstock.values.class_names import class_name
+from penstock.values.logical import bytes_of, millis_since
 
 Change = Callable[[Any], Any]
 _KINDS: dict[SchemaType, type] = {**KINDS, SchemaType.FLOAT32: float}

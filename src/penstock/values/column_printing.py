@@ -14,7 +14,7 @@ import orjson
 
 from penstock.api.columns import Table
 from penstock.api.schema import Schema, SchemaType
-from penstock.pipeline.values.printing import printer, to_string
+from penstock.values.printing import printer, to_string
 
 Texts = Sequence[str | None]
 """The texts of a column, None for nulls."""

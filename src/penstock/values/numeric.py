@@ -9,9 +9,9 @@ from typing import Any
 
 from penstock.api.errors import DataError
 from penstock.api.schema import Schema
-from penstock.pipeline.values.class_names import class_name
-from penstock.pipeline.values.logical import days_since, millis_of_day, millis_since
-from penstock.pipeline.values.printing import to_string
+from penstock.values.class_names import class_name
+from penstock.values.logical import days_since, millis_of_day, millis_since
+from penstock.values.printing import to_string
 
 _BIG_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _LONG = 2**63

@@ -35,9 +35,9 @@ from penstock.api.schema import (
 )
 from penstock.java.dates import DateFormat
 from penstock.java.numbers import float32
-from penstock.pipeline.values.logical import DAY, day_of, moment_of, time_of
-from penstock.pipeline.values.numeric import big_decimal
-from penstock.pipeline.values.text import DATE_FORMAT, TIME_FORMAT, TIMESTAMP_FORMAT
+from penstock.values.logical import DAY, day_of, moment_of, time_of
+from penstock.values.numeric import big_decimal
+from penstock.values.text import DATE_FORMAT, TIME_FORMAT, TIMESTAMP_FORMAT
 
 _DELIMITERS = frozenset(':,{}[]"')
 _BLANK = "".join(map(chr, range(33)))

@@ -25,9 +25,9 @@ from penstock.api.schema import (
     map_of,
     struct,
 )
-from penstock.pipeline.values.column_printing import to_strings
-from penstock.pipeline.values.hash_map import hash_map
-from penstock.pipeline.values.printing import to_string
+from penstock.values.column_printing import to_strings
+from penstock.values.hash_map import hash_map
+from penstock.values.printing import to_string
 from pipeline.converters.registry.connect_data import schemas_with_values
 
 

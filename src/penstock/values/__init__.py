@@ -4,7 +4,7 @@ types.
 
 from __future__ import annotations
 
-from penstock.pipeline.values.convert import (
+from penstock.values.convert import (
     convert,
     infer_schema,
     parse_string,
@@ -22,7 +22,7 @@ from penstock.pipeline.values.convert import (
     to_time,
     to_timestamp,
 )
-from penstock.pipeline.values.text import to_text
+from penstock.values.text import to_text
 
 __all__ = [
     "convert",

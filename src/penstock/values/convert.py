@@ -29,7 +29,7 @@ from penstock.api.schema import (
 )
 from penstock.api.schema import decimal as decimal_schema
 from penstock.java.numbers import double_text, float32
-from penstock.pipeline.values.logical import (
+from penstock.values.logical import (
     DAY,
     bytes_of,
     day_of,
@@ -39,9 +39,9 @@ from penstock.pipeline.values.logical import (
     moment_of,
     time_of,
 )
-from penstock.pipeline.values.numeric import as_double, as_long, big_decimal, cannot, describe, wrapped
-from penstock.pipeline.values.parser import parse
-from penstock.pipeline.values.text import to_text
+from penstock.values.numeric import as_double, as_long, big_decimal, cannot, describe, wrapped
+from penstock.values.parser import parse
+from penstock.values.text import to_text
 
 _NO_NULL = "Unable to convert a null value to a schema that requires a value"
 

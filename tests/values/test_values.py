@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock import values
 from penstock.api.errors import DataError
 from penstock.api.schema import BOOLEAN, FLOAT32, INT8, INT64, STRING, array, map_of, struct
-from penstock.pipeline import values
 
 MOMENT = dt.datetime(2024, 2, 29, 13, 14, 15, 123000, tzinfo=dt.UTC)
 

@@ -13,8 +13,8 @@ from penstock.api.errors import DataError
 from penstock.api.schema import Schema, SchemaType
 from penstock.java.dates import DateFormat
 from penstock.java.numbers import double_text, float_text
-from penstock.pipeline.values.class_names import class_name
-from penstock.pipeline.values.logical import DAY, millis_since
+from penstock.values.class_names import class_name
+from penstock.values.logical import DAY, millis_since
 
 TIME_FORMAT = DateFormat("HH:mm:ss.SSS'Z'")
 DATE_FORMAT = DateFormat("yyyy-MM-dd")
