@@ -30,7 +30,7 @@ ROLES = """
 rules:
   - {users: [reader], connectors: ["orders-*"], actions: [view]}
   - {users: [operator], actions: [view, operate]}
-  - {users: [ada], actions: [view, view-config, operate, configure, offsets, admin]}
+  - {users: [ada], actions: [view, view-config, operate, configure, offsets, dead-letters, admin]}
 """
 
 
@@ -112,6 +112,7 @@ def test_by_keyboard_alone(url: str, open_page: Open) -> None:
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
+    expect(page.locator("#main")).to_be_focused()
     for _ in range(3):
         page.keyboard.press("Tab")  # the filter, the groups, the first connector
     expect(page.get_by_role("link", name="orders-0", exact=True)).to_be_focused()
@@ -149,6 +150,7 @@ def test_what_the_role_forbids_is_not_offered(guarded: str, open_page: Open, use
     expect(page.get_by_role("heading", name="Tasks")).to_be_visible()
     assert page.locator("main > .controls button").all_text_contents() == OFFERED[user]
     expect(page.get_by_role("button", name="Restart task 0")).to_have_count(0 if user == "reader" else 1)
+    expect(page.get_by_role("link", name="Dead letters")).to_have_count(int(user == "ada"))
     page.get_by_role("link", name="Configuration").click()
     expect(page.get_by_role("button", name="Save")).to_have_count(int(configures))
     if not configures:

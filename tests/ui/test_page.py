@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.kafka.client import Kafka
+from support.kafka.client import Kafka, Record
+from support.tasks.runs import JSON
 from support.waiting import until
-from support.worker_process import WorkerProcess
+from support.worker_process import STRING, WorkerProcess
 from ui.conftest import Open
 from ui.looks import looks_right, picture
 
@@ -240,3 +241,53 @@ def test_workers_and_loggers(worker: WorkerProcess, open_page: Open) -> None:
     level.select_option("WARN")
     expect(page.get_by_role("status")).to_contain_text("logs at WARN on this worker")
     assert worker.get("/admin/loggers/org.apache.kafka.connect.page")["level"] == "WARN"
+
+
+def test_dead_letters_are_decoded_and_replayed(
+    worker: WorkerProcess, kafka: Kafka, open_page: Open, request: pytest.FixtureRequest
+) -> None:
+    topic, queue, name = kafka.create_topic(), f"dead-{uuid.uuid4().hex[:6]}", f"letters-{uuid.uuid4().hex[:6]}"
+    dead = {"errors__tolerance": "all", "errors__deadletterqueue__topic__name": queue}
+    headers = {"errors__deadletterqueue__context__headers__enable": "true", "value__converter": JSON}
+    copies = {"errors__deadletterqueue__topic__replication__factor": "1", "value__converter__schemas__enable": "false"}
+    config = {"connector__class": SINK, "topics": topic, "file": str(worker.folder / f"{name}.txt"), **dead, **copies}
+    worker.put(name, **{**config, **headers})
+    kafka.produce(
+        topic, [Record('{"good": 1}', partition=0), Record('{"ä": ', partition=0), Record("\x00", partition=0)]
+    )
+    until(lambda: queue in kafka.topics() and len(kafka.values(queue)) == 2, "the dead letters", 300)
+
+    page = open_page(at(worker, f"connector/{name}/dead-letters"))
+    rows = page.get_by_role("region", name="Dead letters").locator("tbody tr")
+    expect(rows).to_have_count(2)
+    expect(page.locator(".reasons")).to_contain_text("2 × VALUE_CONVERTER: DataException")
+    page.get_by_role("button", name=f"Show {queue}-0-0").click()
+    letter = page.get_by_role("article", name=f"{queue}-0-0")
+    expect(letter).to_contain_text('{"ä": ')
+    expect(letter).to_contain_text(f"{topic}-0-1")
+    expect(letter.locator("details pre")).to_be_hidden()
+    letter.get_by_role("button", name="Decode").click()
+    expect(letter).to_contain_text("Fails in VALUE_CONVERTER", timeout=120_000)
+    looks_right(page)
+    picture(page, "dead-letters", request)
+
+    worker.put(name, **{**config, "value__converter": STRING})
+    letter.get_by_role("button", name="Decode").click()
+    expect(letter.locator(".right")).to_contain_text('{"ä":', timeout=120_000)
+    letter.get_by_role("button", name="Replay this record").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text(f"1 to {topic}")
+    dialog.get_by_role("button", name="Replay").click()
+    expect(page.get_by_role("status")).to_have_text(f"Replayed 1 to {topic}")
+    expect(rows.filter(has_text="replayed")).to_have_count(1)
+    page.get_by_role("button", name="Replay all").click()
+    dialog.get_by_role("button", name="Replay").click()
+    expect(rows.filter(has_text="replayed")).to_have_count(2)
+    expect(page.get_by_role("button", name="Replay all")).to_have_count(0)
+    until(lambda: len(kafka.values(topic)) == 5, "both in their topic again", 120)
+    worker.http.delete(f"/connectors/{name}")
+
+
+def test_without_a_queue_the_page_says_which_setting_names_one(worker: WorkerProcess, open_page: Open) -> None:
+    page = open_page(at(worker, "connector/orders-out/dead-letters"))
+    expect(page.get_by_text("errors.deadletterqueue.topic.name")).to_be_visible()

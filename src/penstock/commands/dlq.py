@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from penstock.commands._kafka import Bootstrap, CommandConfig, client_settings, kafka_errors, reader
-from penstock.commands._letters import at, document, failure, page
+from penstock.commands._letter_page import at, page
 from penstock.commands._output import As, Output, print_json, print_table
 from penstock.commands._rest import URL, Name, Url, User, client, complain
 
@@ -51,7 +51,7 @@ def list_(
     output: As = Output.TABLE,
 ) -> None:
     """Count the dead letters of a connector by their error, and list the latest."""
-    from penstock.kafka.dead_letters import letters
+    from penstock.kafka.dead_letters import document, failure, letters
     from penstock.kafka.replay import done_of
 
     reasons: Counter[tuple[str, str, str]] = Counter()
@@ -106,7 +106,7 @@ def show(
     output: As = Output.TABLE,
 ) -> None:
     """Show one dead letter: its error, headers, key and value."""
-    from penstock.kafka.dead_letters import letter_at
+    from penstock.kafka.dead_letters import document, letter_at
     from penstock.kafka.replay import done_of
 
     with _queue(connector, url, user, bootstrap, command_config) as queue:
@@ -142,12 +142,12 @@ def replay(
     All consumers of those topics receive them, not only this connector.
     """
     from penstock.kafka.clients import SILENT, new_producer
-    from penstock.kafka.replay import Replay, done_of, group_of
+    from penstock.kafka.replay import Replay, check_replay, done_of, group_of, only_topic
 
     with _queue(connector, url, user, bootstrap, command_config) as queue:
-        _check_replay(queue)
+        check_replay(connector, queue.type, queue.config)
         asked = {_place(place, queue.topic): place for place in places or ()}
-        wanted = Replay(queue.consumer, connector, queue.topic, topic or _only_topic(queue.config))
+        wanted = Replay(queue.consumer, connector, queue.topic, topic or only_topic(queue.config))
         if dry_run:
             sent = list(wanted.planned(done_of(queue.consumer, queue.topic), asked))
         else:
@@ -176,31 +176,6 @@ def _print_sent(connector: str, sent: list[Any], dry_run: bool) -> None:
     did = "Would replay" if dry_run else "Replayed"
     records = f"{len(sent)} record{'s' * (len(sent) != 1)}"
     print(f"{did} {records} of connector {connector}{': ' * bool(topics)}{topics}.")
-
-
-def _check_replay(queue: Queue) -> None:
-    from penstock.http.client import ClientError
-
-    if queue.type == "source":
-        raise ClientError(
-            f"Connector {queue.connector} is a source: its dead letters are records that could not be converted for "
-            "their topic. Fix the cause, then let the source read them again: `penstock offsets alter`."
-        )
-    reads, writes = (queue.config.get(f"{c}.override.bootstrap.servers") for c in ("consumer", "producer"))
-    if reads != writes:
-        raise ClientError(
-            f"Connector {queue.connector} reads from one Kafka cluster and has its dead letter queue on another "
-            "(consumer.override.bootstrap.servers and producer.override.bootstrap.servers differ): its dead letters "
-            "can't be sent back in one transaction."
-        )
-
-
-def _only_topic(config: dict[str, str]) -> str | None:
-    """The one topic that the connector reads; None if there may be several."""
-    from penstock.core.config.sink import topics_of
-
-    topics = topics_of(config.get("topics"))
-    return topics[0] if len(topics) == 1 else None
 
 
 def _place(text: str, queue: str) -> tuple[int, int]:

@@ -22,7 +22,7 @@ from penstock.http.access.principals import Forwarded
 from penstock.http.forwarding import Forwarding
 from penstock.http.openapi import document
 from penstock.http.router import Call, Guard, Router
-from penstock.http.routes import connectors, history, loggers, logs, plugins, preview, ui, worker
+from penstock.http.routes import connectors, dead_letters, history, loggers, logs, plugins, preview, ui, worker
 from penstock.http.routes.logs import Peers
 from penstock.http.routes.task_health import ConnectorHealth
 from penstock.http.routes.worker import Metrics
@@ -91,6 +91,7 @@ def make_router(
         connectors.add_routes(router, ask, health)
         history.add_routes(router, ask)
         preview.add_routes(router, ask)
+        dead_letters.add_routes(router, ask)
         ui.add_principal(router, gate)
         if page:
             ui.add_routes(router)

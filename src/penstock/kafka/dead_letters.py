@@ -6,6 +6,7 @@ What sinks write there is the record as it was read. The headers are there if th
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,18 @@ PREFIX = "__connect.errors."
 QUEUE_SETTINGS = {"sink": "errors.deadletterqueue.", "source": "penstock.errors.deadletterqueue."}
 """The prefix of the settings, by the type of connector: Java's, and ours for sources."""
 
+UNKNOWN = "(unknown)"
+PARTS = {
+    "topic": "topic",
+    "partition": "partition",
+    "offset": "offset",
+    "connector": "connector.name",
+    "task": "task.id",
+    "stage": "stage",
+    "class": "class.name",
+    "exception": "exception.class.name",
+    "message": "exception.message",
+}
 _PATIENCE = 30.0
 
 
@@ -105,3 +118,36 @@ def _letter(message: Message) -> Letter:
     place: tuple[Any, Any, Any] = (message.topic(), message.partition(), message.offset())
     headers: Any = message.headers() or ()
     return Letter(*place, time if time >= 0 else None, message.key(), message.value(), tuple(headers))
+
+
+# -- one as JSON, for programs and the web page
+
+
+def failure(letter: Letter) -> tuple[str, str, str]:
+    """Stage, exception, and the class in which it was raised."""
+    stage, exception, plugin = (letter.error_header(name) for name in ("stage", "exception.class.name", "class.name"))
+    return stage or UNKNOWN, _simple(exception or ""), _simple(plugin or "")
+
+
+def _simple(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def document(letter: Letter, replayed: bool, whole: bool) -> dict[str, Any]:
+    """With ``whole`` also the trace and the record itself. Bytes that are not UTF-8 become ``{"base64": …}``."""
+    context = {name: letter.error_header(header) for name, header in PARTS.items()}
+    found: dict[str, Any] = {"record": letter.position, "timestamp": letter.timestamp, "replayed": replayed, **context}
+    if whole:
+        found["trace"] = letter.error_header("exception.stacktrace")
+        found["headers"] = [{"key": key, "value": readable(value)} for key, value in letter.own_headers]
+        found["key"], found["value"] = readable(letter.key), readable(letter.value)
+    return found
+
+
+def readable(data: bytes | None) -> Any:
+    if data is None:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}

@@ -15,6 +15,7 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
 
 from penstock.api.errors import ConnectError
+from penstock.core.config.sink import topics_of
 from penstock.kafka.admin import sentence
 from penstock.kafka.clients import init_transactions
 from penstock.kafka.dead_letters import Letter, letters, partitions_of
@@ -28,6 +29,28 @@ _PATIENCE = 30.0
 
 def group_of(connector: str) -> str:
     return f"penstock-dlq-{connector}"
+
+
+def check_replay(connector: str, kind: str, config: Mapping[str, str]) -> None:
+    """Raises ConnectError for a connector whose dead letters can't be replayed."""
+    if kind == "source":
+        raise ConnectError(
+            f"Connector {connector} is a source: its dead letters are records that could not be converted for "
+            "their topic. Fix the cause, then let the source read them again: `penstock offsets alter`"
+        )
+    reads, writes = (config.get(f"{c}.override.bootstrap.servers") for c in ("consumer", "producer"))
+    if reads != writes:
+        raise ConnectError(
+            f"Connector {connector} reads from one Kafka cluster and has its dead letter queue on another "
+            "(consumer.override.bootstrap.servers and producer.override.bootstrap.servers differ): its dead letters "
+            "can't be sent back in one transaction"
+        )
+
+
+def only_topic(config: Mapping[str, str]) -> str | None:
+    """The one topic that the connector reads; None if there may be several."""
+    topics = topics_of(config.get("topics"))
+    return topics[0] if len(topics) == 1 else None
 
 
 @dataclass(slots=True)

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from penstock.api.batch import Batch
+from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.errors import ConnectError
 from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import connector_consumer
 from penstock.kafka.clients import new_consumer
+from penstock.kafka.dead_letters import PREFIX
 from penstock.pipeline.sink.fetch import raw_batch
 from penstock.preview.request import PreviewRequest
 
@@ -27,9 +28,15 @@ def sample(request: PreviewRequest) -> Batch:
     name = "penstock-preview"
     consumer = new_consumer(connector_consumer(request.worker, request.connector, name, group_id=name))
     try:
-        return raw_batch(_messages(consumer, request))
+        batch = raw_batch(_messages(consumer, request))
     finally:
         consumer.close()
+    if request.origin is None or not len(batch) or not isinstance(batch.origin, SinkOrigin):
+        return batch
+    topic, partition, offset = request.origin
+    origin = SinkOrigin([topic], [partition], [offset], batch.origin.timestamp_type_column)
+    headers = [tuple(header for header in row if not header[0].startswith(PREFIX)) for row in batch.headers]
+    return batch.with_(topics=[topic], partitions=[partition], headers=headers, origin=origin)
 
 
 def _messages(consumer: Consumer, request: PreviewRequest) -> list[Message]:

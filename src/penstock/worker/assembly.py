@@ -35,13 +35,14 @@ from penstock.kafka import admin
 from penstock.kafka.background import await_done
 from penstock.kafka.client_settings import internal
 from penstock.kafka.clients import check_addresses, new_admin
+from penstock.kafka.dead_letters import Letter
 from penstock.kafka.fencing import fence
 from penstock.kafka.offsets.topic import ensure_own_topic
 from penstock.observe import LogLevels, name_worker, redact_by
 from penstock.plugins import Plugins
 from penstock.plugins.jars import JavaSettings, java_plugins
 from penstock.preview.process import Previews
-from penstock.preview.request import PreviewRequest
+from penstock.preview.request import PreviewRequest, of_letter
 from penstock.settings import ExactlyOnceSource, WorkerSettings
 from penstock.settings.providers import ConfigTransformer
 from penstock.settings.redaction import Redaction
@@ -53,6 +54,7 @@ from penstock.worker.distributed import KafkaFoundation
 from penstock.worker.local import LocalAnswers, WorkerLevels
 from penstock.worker.loop import Loop, Parts
 from penstock.worker.monitoring.audit_topic import AuditTopic
+from penstock.worker.monitoring.dead_letters import DeadLetters
 from penstock.worker.monitoring.history import History
 from penstock.worker.monitoring.log_lines import LogLines
 from penstock.worker.monitoring.metrics import WorkerMetrics
@@ -218,6 +220,7 @@ class Worker:
             history=self._history,
             log_lines=self._log_lines,
             preview=self._preview,
+            dead_letters=DeadLetters(config, self._config_of, self._plugins.kind, self._decoded).answer,
         )
         return Parts(
             foundation=self._foundation,
@@ -314,6 +317,18 @@ class Worker:
             poll=request.poll,
         )
         return self._previews.run(given, self._redaction.clean)
+
+    def _config_of(self, name: str) -> dict[str, str]:
+        known = self._herder.state.connectors.get(name)
+        if known is None:
+            raise Refused(404, f"Connector {name} not found")
+        return {**self._resolve(known.config), "name": name}
+
+    def _decoded(self, config: Mapping[str, str], letter: Letter) -> dict[str, Any]:
+        """What the steps of a sink make of one of its dead letters today."""
+        self._permissions.check(self._plugins.catalog, config)
+        worker, path = dict(self.settings.config), list(self.settings.plugin_path)
+        return self._previews.run(of_letter(config, letter, worker, path), self._redaction.clean)
 
     def _accept(self, config: Mapping[str, str | None]) -> str | None:
         """Why a connector is refused; settings without effect are logged for one that is not."""

@@ -50,6 +50,7 @@ class LocalAnswers:
         history: History,
         log_lines: LogLines | None = None,
         preview: Callable[[m.Preview], dict[str, Any]],
+        dead_letters: Callable[[m.LocalRequest], dict[str, Any]],
     ) -> None:
         self._threads, self._plugins, self._levels = threads, plugins, levels
         self._cluster_id, self._check_plugin, self._validate, self._set_level = (
@@ -59,6 +60,7 @@ class LocalAnswers:
             set_level,
         )
         self._history, self._log_lines, self._preview = history, log_lines, preview
+        self._dead_letters = dead_letters
 
     def answer(self, request: m.LocalRequest, future: Future[m.Reply | m.Elsewhere]) -> None:
         self._threads.submit(self._answer, request, future)
@@ -103,6 +105,8 @@ class LocalAnswers:
                 return self._history.answer(request)
             case m.Preview():
                 return self._preview(request)
+            case m.ListDeadLetters() | m.GetDeadLetter() | m.ReplayDeadLetters():
+                return self._dead_letters(request)
             case m.GetLogs():
                 return {"lines": [], "next": 0} if self._log_lines is None else self._log_lines.answer(request)
         raise TypeError(f"not a request about this worker alone: {request!r}")

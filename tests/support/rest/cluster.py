@@ -38,6 +38,27 @@ class RestCluster(Cluster):
         """By worker: what its tasks report, whatever their connector."""
         self._answers: dict[int, Submitted] = {}
         self.previewed: dict[str, Any] = {"kind": "source", "records": [], "error": None}
+        self.dead_letters: dict[str, Any] = {
+            "ListDeadLetters": {
+                "connector": "c",
+                "setting": "s",
+                "queue": None,
+                "kept": 0,
+                "reasons": [],
+                "records": [],
+            },
+            "GetDeadLetter": {"record": "dead-0-42", "timestamp": None, "replayed": False},
+            "ReplayDeadLetters": {
+                "connector": "c",
+                "queue": "dead",
+                "dry_run": False,
+                "replayed": [],
+                "records": [],
+                "missing": [],
+                "complete": True,
+            },
+        }
+        """Answers by the kind of the request; queues are topics, which there are none of."""
         self.log_lines = LogLines("one", 100)
         self.history = History(90 * 24 * 3_600_000)
         self._local = LocalAnswers(
@@ -51,6 +72,7 @@ class RestCluster(Cluster):
             history=self.history,
             log_lines=self.log_lines,
             preview=lambda request: self.previewed,
+            dead_letters=lambda request: self.dead_letters[type(request).__name__],
         )
 
     def submit(self, worker: str, request: m.Request) -> Submitted:

@@ -143,6 +143,30 @@ class Preview(LocalRequest):
     poll: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ListDeadLetters(LocalRequest):
+    name: str
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class GetDeadLetter(LocalRequest):
+    name: str
+    partition: int
+    offset: int
+    decoded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayDeadLetters(LocalRequest):
+    """``records`` as ``TOPIC-PARTITION-OFFSET``; none means all. ``topic``: for those that do not name theirs."""
+
+    name: str
+    records: tuple[str, ...] = ()
+    topic: str | None = None
+    dry_run: bool = False
+
+
 # -- reading the cluster's state
 
 

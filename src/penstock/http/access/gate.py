@@ -24,6 +24,7 @@ from penstock.http.access.roles import ACTIONS, Roles
 Ask = Callable[[m.Request], Awaitable[m.Reply | Response]]
 
 VIEW, OPERATE, CONFIGURE, OFFSETS, ADMIN = "view", "operate", "configure", "offsets", "admin"
+DEAD_LETTERS = "dead-letters"
 DEMANDS: Mapping[type[m.Request], str] = {
     **dict.fromkeys((m.GetConnector, m.GetConfig, m.GetTasks, m.GetStatus, m.GetTaskStatus, m.GetTopics), VIEW),
     **dict.fromkeys((m.GetOffsets, m.ListVersions, m.GetVersion, m.CompareVersions, m.ListEvents, m.GetLogs), VIEW),
@@ -31,6 +32,7 @@ DEMANDS: Mapping[type[m.Request], str] = {
     **dict.fromkeys((m.SetTargetState, m.StopConnector, m.RestartConnector, m.RestartTask, m.ResetTopics), OPERATE),
     **dict.fromkeys((m.CreateConnector, m.PutConfig, m.PatchConfig, m.DeleteConnector, m.ValidateConfig), CONFIGURE),
     **dict.fromkeys((m.AlterOffsets, m.ResetOffsets), OFFSETS),
+    **dict.fromkeys((m.ListDeadLetters, m.GetDeadLetter, m.ReplayDeadLetters), DEAD_LETTERS),
     **dict.fromkeys((m.ListLoggers, m.GetLogger, m.SetLogger, m.SetClusterLogger), ADMIN),
 }
 OF_ALL = (m.GetRoot, m.GetHealth, m.ListPlugins, m.GetPluginConfig, m.ListConnectors)
@@ -40,9 +42,9 @@ OF_WORKERS = (m.PutTaskConfigs, m.FenceTasks, m.CheckSignature)
 OF_HISTORY = (m.ListVersions, m.GetVersion, m.CompareVersions, m.ListEvents, m.GetLogs)
 READS = (
     *(*OF_ALL, *OF_HISTORY, m.ReadRequest, m.GetOffsets, m.ListLoggers, m.GetLogger, m.ValidateConfig),
-    m.CheckSignature,
+    *(m.CheckSignature, m.ListDeadLetters),
 )
-"""All others are changes."""
+"""All others are changes, or show what records hold: they are recorded."""
 WITH_CONFIG = (m.CreateConnector, m.PutConfig, m.PatchConfig, m.DeleteConnector)
 
 

@@ -58,6 +58,8 @@ PARAMETERS = {
     "folder": path_parameter("folder", "Name of a folder of the web page", NAME, "connector"),
     "file": path_parameter("file", "Name of a file of the web page", NAME, "page.css"),
     "logger": path_parameter("logger", "Name of a logger", NAME, "org.apache.kafka.connect"),
+    "partition": path_parameter("partition", "Number of a partition", {"type": "integer", "format": "int32"}, 0),
+    "offset": path_parameter("offset", "An offset in it", {"type": "integer", "format": "int64"}, 42),
     "version": path_parameter("version", "Number of a version", {"type": "integer", "format": "int32"}, 1),
 }
 EXPAND = {

@@ -81,6 +81,21 @@ OPERATIONS: Json = {
             "default": content("Refused or failed", ref("Error")),
         },
     },
+    f"GET {ONE}/dead-letters": operation(
+        "The last records that it could not process, newest first, and their reasons",
+        answer(200, "OK", ref("DeadLetters")),
+        query=(_number("limit", "How many at most, of each partition too; 50 if it is not given, no more than 500"),),
+    ),
+    f"GET {ONE}/dead-letters/{{partition}}/{{offset}}": operation(
+        "One of them, with its key, value, headers and stack trace",
+        answer(200, "OK", ref("DeadLetter")),
+        query=(flag("decoded", "Of a sink: also what its converters and transforms make of the record today"),),
+    ),
+    f"POST {ONE}/dead-letters/replay": operation(
+        "Send a sink's dead letters to where they came from, each only once",
+        answer(200, "OK", ref("Replayed")),
+        body=body(ref("ReplayRequest"), {"records": ["dead-0-42"], "dry_run": True}),
+    ),
     "POST /penstock/v1/preview": operation(
         "Try a configuration on real records, without writing anything",
         answer(200, "OK", ref("Preview")),

@@ -6,10 +6,12 @@ import { overview } from "./connector/overview.js";
 import { configuration } from "./connector/configuration.js";
 import { offsets } from "./connector/offsets.js";
 import { history } from "./connector/history.js";
+import { letters } from "./connector/letters.js";
 import { logs } from "./connector/logs.js";
 
-const SECTIONS = { overview, configuration, offsets, history, logs };
-const TITLES = { overview: "Overview", configuration: "Configuration", offsets: "Offsets", history: "History", logs: "Logs" };
+const SECTIONS = { overview, configuration, offsets, history, "dead-letters": letters, logs };
+const TITLES = { overview: "Overview", configuration: "Configuration", offsets: "Offsets", history: "History", "dead-letters": "Dead letters", logs: "Logs" };
+const NEEDS = { "dead-letters": "dead-letters" };  // actions, without which a section is not offered
 const POLL_MS = 2000, HELD_MS = 1000;
 
 /**
@@ -17,8 +19,9 @@ const POLL_MS = 2000, HELD_MS = 1000;
  * `watch(f)`, which calls f with every new status, `refresh()` and `restarting(status)`.
  */
 export async function connector(main, [name, chosen = "overview"], signal) {
-  if (!(chosen in SECTIONS)) chosen = "overview";
   const { actions } = await principal(name);
+  const offered = Object.keys(SECTIONS).filter((key) => !(key in NEEDS) || actions.includes(NEEDS[key]));
+  if (!offered.includes(chosen)) chosen = "overview";
   const watchers = [];
   let held = 0;
   const now = h("span", {});
@@ -28,7 +31,7 @@ export async function connector(main, [name, chosen = "overview"], signal) {
     href: `#/connector/${encodeURIComponent(name)}/${key}`,
     "aria-current": key === chosen ? "page" : null,
   }, TITLES[key]);
-  const nav = h("nav", { class: "sections", "aria-label": "Sections" }, Object.keys(SECTIONS).map(link));
+  const nav = h("nav", { class: "sections", "aria-label": "Sections" }, offered.map(link));
   const shown = {
     name,
     status: null,

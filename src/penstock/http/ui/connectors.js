@@ -24,7 +24,9 @@ export async function connectors(main, parts, signal) {
     if (now === drawn) return;
     drawn = now;
     counts.replaceChildren(...countsOf(seen, known.size));
+    const focused = list.contains(document.activeElement) ? document.activeElement.hash : null;
     list.replaceChildren(...(groups.value ? grouped(seen, groups.value) : [rows(seen, "Connectors")]));
+    if (focused) [...list.querySelectorAll("a")].find((link) => link.hash === focused)?.focus();
   }
 
   filter.addEventListener("input", draw);

@@ -40,8 +40,9 @@ async function showUser() {
 }
 
 addEventListener("hashchange", () => {
-  if (location.hash === "#main") document.getElementById("main").focus();
-  else show();
+  if (location.hash !== "#main") show();
+  // Following the link has moved the focus there already, perhaps on to what is in it.
+  else if (!document.querySelector("#main:focus-within")) document.getElementById("main").focus();
 });
 showUser().catch((error) => notice(error.message, true));
 show();

@@ -12,7 +12,7 @@ export function preview(request) {
     answer.replaceChildren("Reading records…");
     try {
       const found = await ask("POST", "/penstock/v1/preview", { ...request(), limit: Number(limit.value) || 5, poll: poll.checked });
-      answer.replaceChildren(...shown(found));
+      answer.replaceChildren(...trial(found));
     } catch (error) {
       answer.replaceChildren(h("p", { class: "wrong", role: "alert" }, error.message));
     }
@@ -24,7 +24,8 @@ export function preview(request) {
     answer);
 }
 
-function shown({ records, error }) {
+/** The answer of a preview. */
+export function trial({ records, error }) {
   const wrong = error ? [h("p", { class: "wrong", role: "alert" }, typeof error === "string" ? error : `${error.stage ?? ""} ${error.class ?? ""}: ${error.message ?? JSON.stringify(error)}`)] : [];
   if (!records.length && !error) return [h("p", {}, "There are no records to try it on.")];
   return [...wrong, ...records.map((record, i) => h("article", { class: "record" },

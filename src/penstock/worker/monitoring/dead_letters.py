@@ -1,0 +1,179 @@
+"""The dead letters of a connector, read and replayed with its own clients' settings, for ``/penstock/v1``.
+
+Bounded, unlike ``penstock dlq``: the last records of each partition are read, and one request replays so many.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from penstock.core.model import messages as m
+from penstock.kafka.admin import sentence
+from penstock.kafka.client_settings import connector_consumer, connector_producer
+from penstock.kafka.clients import SILENT, new_consumer, new_producer
+from penstock.kafka.dead_letters import Letter, document, failure, letter_at, letters, queue_setting
+from penstock.kafka.replay import AT_ONCE, Replay, Sent, check_replay, done_of, group_of, only_topic
+
+MOST_REPLAYED = 20 * AT_ONCE
+"""By one request."""
+PATIENCE_S = 15.0
+MOST_RECORD = str(100 << 20)
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetters:
+    """``config_of`` gives a connector's configuration with references resolved, and raises Refused (404); ``kind_of``
+    its type. ``decoded`` shows what the connector's steps make of the record at a place of its queue.
+    """
+
+    worker: Mapping[str, str]
+    config_of: Callable[[str], dict[str, str]]
+    kind_of: Callable[[Mapping[str, str]], str]
+    decoded: Callable[[Mapping[str, str], Letter], dict[str, Any]]
+
+    def answer(self, request: m.LocalRequest) -> dict[str, Any]:
+        """Blocks while Kafka is asked. Raises Refused, ConnectError."""
+        match request:
+            case m.ListDeadLetters(name, limit):
+                return self._list(name, limit)
+            case m.GetDeadLetter(name, partition, offset, decoded):
+                return self._get(name, partition, offset, decoded)
+            case m.ReplayDeadLetters(name, records, topic, dry_run):
+                return self._replay(name, records, topic, dry_run)
+        raise TypeError(f"not a request about dead letters: {request!r}")
+
+    def _list(self, name: str, limit: int) -> dict[str, Any]:
+        config = self.config_of(name)
+        setting = queue_setting(self._kind(config))
+        found: dict[str, Any] = {
+            "connector": name,
+            "setting": setting,
+            "queue": config.get(setting, "").strip() or None,
+        }
+        if found["queue"] is None:
+            return {**found, "kept": 0, "reasons": [], "records": []}
+        reasons: Counter[tuple[str, str, str]] = Counter()
+        shown = []
+        with self._reader(name, config) as consumer:
+            done = done_of(consumer, found["queue"])
+            spans = {p: _span(consumer, found["queue"], p) for p in done}
+            starts = {p: max(low, high - limit) for p, (low, high) in spans.items() if low < high}
+            for letter in letters(consumer, found["queue"], starts):
+                if letter.may_be_of(name):
+                    reasons[failure(letter)] += 1
+                    shown.append(document(letter, letter.offset in done[letter.partition], whole=False))
+        shown.sort(key=lambda each: (each["timestamp"] or 0, each["record"]), reverse=True)
+        counted = [
+            dict(zip(("stage", "exception", "class"), r, strict=True), count=n) for r, n in reasons.most_common()
+        ]
+        kept = sum(high - low for low, high in spans.values())
+        return {**found, "kept": kept, "reasons": counted, "records": shown[:limit]}
+
+    def _get(self, name: str, partition: int, offset: int, decoded: bool) -> dict[str, Any]:
+        config = self.config_of(name)
+        queue = self._queue(name, config)
+        with self._reader(name, config) as consumer:
+            letter = letter_at(consumer, queue, partition, offset)
+            if letter is None or not letter.may_be_of(name):
+                raise m.Refused(404, f"There is no dead letter of connector {name} at {queue}-{partition}-{offset}")
+            sent = offset in done_of(consumer, queue)[partition]
+        found = document(letter, sent, whole=True)
+        if decoded and self._kind(config) == "sink":
+            found["decoded"] = self.decoded(config, letter)
+        return found
+
+    def _replay(self, name: str, records: tuple[str, ...], topic: str | None, dry_run: bool) -> dict[str, Any]:
+        config = self.config_of(name)
+        queue = self._queue(name, config)
+        check_replay(name, self._kind(config), config)
+        places = {_place(record, queue): record for record in records}
+        with self._reader(name, config) as consumer:
+            wanted = Replay(consumer, name, queue, topic or only_topic(config))
+            if dry_run:
+                planned = wanted.planned(done_of(consumer, queue), places)
+                sent = list(islice(planned, MOST_REPLAYED))
+            else:
+                sent = list(
+                    islice(
+                        wanted.send(new_producer(self._producer(name, config), log_level=SILENT), places), MOST_REPLAYED
+                    )
+                )
+        found = {(each.letter.partition, each.letter.offset) for each in sent}
+        missing = [record for place, record in places.items() if place not in found]
+        counted = [{"topic": to, "count": n} for to, n in sorted(Counter(each.topic for each in sent).items())]
+        return {
+            "connector": name,
+            "queue": queue,
+            "dry_run": dry_run,
+            "replayed": counted,
+            "records": [_sent(each) for each in sent[:100]],
+            "missing": missing,
+            "complete": len(sent) < MOST_REPLAYED,
+        }
+
+    def _kind(self, config: Mapping[str, str]) -> str:
+        kind = self.kind_of(config)
+        if kind == "unknown":
+            raise m.Refused(400, f"The class {config.get('connector.class')} is not installed on this worker")
+        return kind
+
+    def _queue(self, name: str, config: Mapping[str, str]) -> str:
+        setting = queue_setting(self._kind(config))
+        queue = config.get(setting, "").strip()
+        if not queue:
+            raise m.Refused(404, f"Connector {name} has no dead letter queue: {setting} is not set")
+        return queue
+
+    def _producer(self, name: str, config: Mapping[str, str]) -> dict[str, str]:
+        settings = connector_producer(self.worker, config, "penstock-dlq")
+        del settings["max.in.flight.requests.per.connection"]  # what idempotence does not need
+        own = {"transactional.id": group_of(name), "enable.idempotence": "true", "acks": "all"}
+        return {**settings, **own, "max.request.size": MOST_RECORD, "delivery.timeout.ms": "120000"}
+
+    @contextmanager
+    def _reader(self, name: str, config: Mapping[str, str]) -> Iterator[Consumer]:
+        """Of the cluster that the connector writes its dead letters to."""
+        client = connector_consumer(self.worker, config, "penstock-dlq", group_of(name))
+        servers = connector_producer(self.worker, config, "penstock-dlq")["bootstrap.servers"]
+        own = {
+            "group.id": group_of(name),
+            "bootstrap.servers": servers,
+            "enable.auto.commit": "false",
+            "auto.offset.reset": "earliest",
+            "isolation.level": "read_committed",
+            "allow.auto.create.topics": "false",
+        }
+        native: dict[str, Any] = {"enable.partition.eof": True, "log_level": SILENT}
+        consumer = new_consumer({**client, **own}, **native)
+        try:
+            yield consumer
+        except KafkaException as error:
+            raise m.Refused(500, f"The dead letters of {name} could not be read: {sentence(error)}") from error
+        finally:
+            consumer.close()
+
+
+def _span(consumer: Consumer, topic: str, partition: int) -> tuple[int, int]:
+    low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), PATIENCE_S)
+    return low, high
+
+
+def _sent(each: Sent) -> dict[str, Any]:
+    return {"record": each.letter.position, "topic": each.topic, "partition": each.partition}
+
+
+def _place(record: str, queue: str) -> tuple[int, int]:
+    """Raises Refused (400)."""
+    parts = record.removeprefix(f"{queue}-").split("-")
+    if record.startswith(f"{queue}-") and len(parts) == 2 and all(p.isascii() and p.isdecimal() for p in parts):
+        partition, offset = map(int, parts)
+        if partition < 2**31 and offset < 2**63:
+            return partition, offset
+    raise m.Refused(400, f"'{record}' is no record of the queue; it must be like {queue}-0-42")
