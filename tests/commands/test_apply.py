@@ -35,10 +35,10 @@ def test_a_new_connector_is_created(penstock: Any, cluster: RestCluster, file: P
 
 def test_a_connector_that_matches_its_file_is_not_changed(penstock: Any, cluster: RestCluster, file: Path) -> None:
     penstock("apply", "-f", str(file))
-    written = len(cluster.config)
+    written = len(cluster.topics.config)
     said = penstock("apply", "-f", str(file))
     assert (said.exit_code, said.stdout) == (0, "Connector orders is unchanged.\n")
-    assert len(cluster.config) == written
+    assert len(cluster.topics.config) == written
 
 
 def test_the_difference_is_shown_before_a_change(penstock: Any, cluster: RestCluster, file: Path) -> None:

@@ -47,7 +47,7 @@ class Watched(Cluster):
     def _carry_out(self, worker: Worker, action: a.Action) -> None:
         match action:
             case a.StartTask(id) if self.settings["exactly_once"] and not id.connector.startswith("s"):
-                read = self.config[: worker.read]
+                read = self.topics.config[: worker.read]
                 committed = _last(read, lambda r: isinstance(r, TasksCommit) and r.connector == id.connector)
                 fenced = _last(read, lambda r: isinstance(r, TaskCount) and r.connector == id.connector)
                 assert fenced > committed, f"{worker.id} starts {id} before its generation's fencing record"
@@ -65,7 +65,7 @@ class Watched(Cluster):
         what = record.name if isinstance(record, ConnectorStatus) else record.id
         if not (worker.herder.work.assigned(what) or (worker.id, what) in self.started):
             return False
-        asked = [r for r in self.config[: worker.read] if isinstance(r, RestartRequest) and r.connector == name]
+        asked = [r for r in self.topics.config[: worker.read] if isinstance(r, RestartRequest) and r.connector == name]
         meant = [r for r in asked if r.include_tasks or not task]
         return any(not r.only_failed for r in meant) or bool(meant and self._has_failed(record))
 
@@ -75,7 +75,7 @@ class Watched(Cluster):
                 return isinstance(other, ConnectorStatus) and other.name == record.name
             return isinstance(other, TaskStatus) and other.id == record.id
 
-        return any(same(r) and r.state == "FAILED" for r in self.status)  # type: ignore[union-attr]
+        return any(same(r) and r.state == "FAILED" for r in self.topics.status)  # type: ignore[union-attr]
 
 
 class Interleavings(RuleBasedStateMachine):
@@ -215,12 +215,12 @@ class Rest:
         self.commits = self._last_of(TasksCommit, lambda r: r.connector, lambda r: r.tasks)
 
     def _last_of(self, kind: type, key: Any, value: Any) -> dict[str, Any]:
-        last = {key(r): value(r) for r in self.cluster.config if isinstance(r, kind)}
+        last = {key(r): value(r) for r in self.cluster.topics.config if isinstance(r, kind)}
         return {k: v for k, v in last.items() if v is not None}
 
     def check(self) -> None:
         self._check_workers()
-        statuses = {_key(r): r for r in self.cluster.status}
+        statuses = {_key(r): r for r in self.cluster.topics.status}
         statuses = {k: r for k, r in statuses.items() if not _is_tombstone(r)}
         self._check_connectors(statuses)
         self._check_tasks(statuses)

@@ -70,7 +70,7 @@ def run(cluster: Cluster, command: str, lines: list[str]) -> Cluster:
         case "cut-off", [name]:
             cluster.cut_off(name)
         case "block-reading", [name]:
-            cluster.block_reading(name)
+            cluster.topics.block_reading(name)
         case "unblock-reading", [name]:
             cluster.unblock_reading(name)
         case "create", [worker, name]:

@@ -11,15 +11,12 @@ happens in one certain order as soon as it can (scenarios); with it, it says eac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
-from penstock.core.group.leadership import Fenced
 from penstock.core.herder import Herder
 from penstock.core.model import actions as a
 from penstock.core.model import events as e
 from penstock.core.model import messages as m
-from penstock.core.model.records import ConfigRecord, StatusTopicRecord, TopicStatus
 from penstock.core.model.settings import HerderSettings
 from penstock.core.model.tasks import (
     SparkDied,
@@ -37,9 +34,15 @@ from penstock.core.model.tasks import (
 from penstock.core.session_keys import key_bytes, sign
 from simulation import descriptions
 from simulation.group import Group
+from simulation.topics import Topics
 from simulation.worker import Facts, Task, Worker
 
 Effect = Callable[[], None]
+CONNECTOR_EVENTS: dict[str, Callable[[str, int, str], e.ConnectorEvent]] = {
+    "STARTED": e.ConnectorRunning,
+    "PAUSED": e.ConnectorPaused,
+    "STOPPED": e.ConnectorStopped,
+}
 
 
 class Cluster:
@@ -57,8 +60,7 @@ class Cluster:
         self.trace, self.pick, self.settings = trace, pick, settings
         self.workers: dict[str, Worker] = {}
         self.group = Group(self.workers, self.post, trace)
-        self.config: list[Any] = []
-        self.status: list[StatusTopicRecord] = []
+        self.topics = Topics(self.workers, self.post, trace, bool(settings.get("fenced_writes")))
         self.now = 0
         self.requests = 0
         self.replies: list[m.Reply | m.Elsewhere] = []
@@ -69,23 +71,15 @@ class Cluster:
         """Requests of runs of tasks that are ready to begin."""
         self.sent: dict[int, Worker] = {}
         """To which worker each request went."""
-        self.privileged: str | None = None
-        """Exactly once: the worker that has claimed the config topic last."""
         self.broken: set[str] = set()
         """Connectors that fail when they start."""
-        self.cannot_read: set[str] = set()
-        """Workers for which nothing more comes from the config topic."""
-        self.unread: dict[str, list[int]] = {}
-        """Of these, by the tokens of who waits for its end."""
-        self.missed: dict[str, list[Any]] = {}
 
     # -- what a test does
 
     def start(self, name: str) -> None:
         worker = Worker(name, Herder(HerderSettings(worker_id=name, **self.settings), self.plugins))
         self.workers[name] = worker
-        entries = tuple(ConfigRecord(i, record) for i, record in enumerate(self.config))
-        for event in (e.ConfigRead(entries), e.StatusRead(tuple(self.status)), e.CaughtUp()):
+        for event in self.topics.of_a_start():
             self._tell(worker, event)
         self._settle_unless_picked()
 
@@ -163,18 +157,17 @@ class Cluster:
 
     def degrade(self, id: TaskId, why: str | None) -> None:
         """It tries again, or, with None, has got on."""
-        for worker in self.workers.values():
-            task = worker.tasks.get(id)
-            if task is not None and not task.stopping:
-                self.post(worker, f"task {id}", TaskRunning(id, task.run, why))
-        self._settle_unless_picked()
+        self._tells(id, lambda run: TaskRunning(id, run, why))
 
     def stall(self, id: TaskId, why: str | None) -> None:
         """A method of its plugin does not return, or, with None, has returned at last."""
+        self._tells(id, lambda run: TaskStalled(id, run, why))
+
+    def _tells(self, id: TaskId, event: Callable[[int], TaskEvent]) -> None:
         for worker in self.workers.values():
             task = worker.tasks.get(id)
             if task is not None and not task.stopping:
-                self.post(worker, f"task {id}", TaskStalled(id, task.run, why))
+                self.post(worker, f"task {id}", event(task.run))
         self._settle_unless_picked()
 
     def use_topic(self, id: TaskId, topic: str) -> None:
@@ -193,16 +186,8 @@ class Cluster:
             self._task_ends(worker, worker.tasks[id])
         self._settle_unless_picked()
 
-    def block_reading(self, name: str) -> None:
-        self.cannot_read.add(name)
-
     def unblock_reading(self, name: str) -> None:
-        self.cannot_read.discard(name)
-        worker = self.workers[name]
-        for event in self.missed.pop(name, []):
-            self.post(worker, "config", event)
-        for token in self.unread.pop(name, []):
-            self.post(worker, "config", e.Completed(token))
+        self.topics.unblock_reading(name)
         self._settle_unless_picked()
 
     def pass_time(self, milliseconds: int) -> None:
@@ -277,17 +262,13 @@ class Cluster:
             case a.Answer(number, reply):
                 self._answer(worker, number, reply)
             case a.AppendConfig():
-                self._later(worker, "writes config", lambda: self._append(worker, action))
+                self._later(worker, "writes config", lambda: self.topics.append_config(worker, action))
             case a.AppendStatus(records):
-                self._later(worker, "writes status", lambda: self._append_status(records))
+                self._later(worker, "writes status", lambda: self.topics.append_status(records, self.now))
             case a.ReadConfigToEnd(token=token):
-                if worker.id in self.cannot_read:
-                    self.unread.setdefault(worker.id, []).append(token)
-                else:
-                    self.post(worker, "config", e.Completed(token))
+                self.topics.read_config_to_end(worker, token)
             case a.ClaimConfigTopic(token=token):
-                self.privileged = worker.id
-                self.post(worker, f"ask {token}", e.Completed(token))
+                self.topics.claim_config(worker, token)
             case a.FenceProducers(connector=name, tasks=tasks, token=token):
                 self.trace(f"{worker.id}: fences the producers of {tasks} tasks of {name}")
                 self.post(worker, f"ask {token}", e.Completed(token))
@@ -374,12 +355,7 @@ class Cluster:
         if name in self.broken and target == "STARTED":
             worker.failed.add(run)
             return e.ConnectorFailed(name, run, "broken", "1")
-        kinds: dict[str, Any] = {
-            "STARTED": e.ConnectorRunning,
-            "PAUSED": e.ConnectorPaused,
-            "STOPPED": e.ConnectorStopped,
-        }
-        return kinds[target](name, run, "1")  # type: ignore[no-any-return]
+        return CONNECTOR_EVENTS[target](name, run, "1")
 
     def _answer(self, worker: Worker, number: int, reply: m.Reply | m.Elsewhere) -> None:
         assert number not in self.answered, f"request {number} was answered twice"
@@ -407,30 +383,6 @@ class Cluster:
             task.stopping = True
             self.post(worker, f"task {task.id}", TaskLost(task.id, task.run, "It was not confirmed"))
             self._task_ends(worker, task)
-
-    def _append(self, worker: Worker, action: a.AppendConfig) -> None:
-        if action.as_leader and self.settings.get("fenced_writes") and self.privileged != worker.id:
-            self.post(worker, "config", e.Completed(action.token, error=Fenced("another worker writes")))
-            return
-        for record in action.records:
-            self.trace(f"config: {record}")
-            read = e.ConfigRead((ConfigRecord(len(self.config), record),))
-            for each in self.workers.values():
-                if each.id in self.cannot_read:
-                    self.missed.setdefault(each.id, []).append(read)
-                else:
-                    self.post(each, "config", read)
-            self.config.append(record)
-        self.post(worker, "config", e.Completed(action.token))
-
-    def _append_status(self, records: tuple[StatusTopicRecord, ...]) -> None:
-        for record in records:
-            self.trace(f"status: {descriptions.status(record)}")
-            if not isinstance(record, TopicStatus):
-                record = replace(record, written_ms=self.now)
-            self.status.append(record)
-            for each in self.workers.values():
-                self.post(each, "status", e.StatusRead((record,)))
 
     def _call(self, worker: Worker, call: a.CallLeader) -> None:
         """A signed request from one worker to another; answered when that one has."""

@@ -124,7 +124,7 @@ def test_a_level_on_this_worker(api: Any, logger: str, level: str, query: str) -
 def test_a_level_on_all_workers(api: Any, cluster: Any, logger: str, scope: str) -> None:
     answer = api.put(f"/admin/loggers/{logger}?scope={scope}", json={"level": "debug"})
     assert (answer.status_code, answer.content) == (204, b"")
-    assert (cluster.config[-1].name, cluster.config[-1].level) == (logger, "debug")
+    assert (cluster.topics.config[-1].name, cluster.topics.config[-1].level) == (logger, "debug")
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import queue
-import signal
-import subprocess
-import sys
-import threading
-import time
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -20,131 +12,14 @@ from penstock.core.group.membership import (
     CoordinatorFound,
     CoordinatorUnknown,
     Failed,
-    GroupEvent,
     Joined,
-    Lost,
     PollTimeoutExpired,
     Revoked,
 )
 from penstock.core.model.tasks import TaskId
-from penstock.kafka.group.member import GroupMember
+from support.kafka.group_worker import ALL, CONFIG, Worker, settled, until
 
 pytestmark = pytest.mark.integration
-
-CONFIG = ClusterConfigSnapshot(5, {"c0": 3, "c1": 1})
-ALL = {"c0", "c1", TaskId("c0", 0), TaskId("c0", 1), TaskId("c0", 2), TaskId("c1", 0)}
-PATIENCE_S = 120.0
-
-
-class Worker:
-    """A loop that starts and stops what its member is told, and joins again when it should."""
-
-    def __init__(
-        self,
-        bootstrap: str,
-        group: str,
-        name: str,
-        *,
-        protocol: str = "sessioned",
-        max_delay_ms: int = 0,
-        snapshot: ClusterConfigSnapshot = CONFIG,
-        **settings: str,
-    ) -> None:
-        # Nothing here waits for these times to be over: a machine may be so busy that shorter ones are.
-        timeouts = {"session.timeout.ms": "30000", "heartbeat.interval.ms": "500", "rebalance.timeout.ms": "60000"}
-        timeouts |= {key.replace("_", "."): value for key, value in settings.items()}
-        self.name = name
-        self.events: list[GroupEvent] = []
-        self.running: set[str | TaskId] = set()
-        self.assignment: Joined | None = None
-        self.confirms = True
-        self.alive = True
-        self.turns = 0
-        self._queue: queue.Queue[GroupEvent | None] = queue.Queue()
-        self.member = GroupMember(
-            {"bootstrap.servers": bootstrap, "client.id": name, **timeouts},
-            group,
-            f"http://{name}:8083/",
-            protocol,
-            max_delay_ms,
-            self._queue.put,
-        )
-        self.member.publish(snapshot)
-        self.member.start()
-        self._thread = threading.Thread(target=self._loop, daemon=True)
-        self._thread.start()
-
-    def _loop(self) -> None:
-        rejoin_at = float("inf")
-        while True:
-            self.turns += 1
-            if self.alive:
-                self.member.tick()
-            try:
-                event = self._queue.get(timeout=0.05)
-            except queue.Empty:
-                if time.monotonic() >= rejoin_at:
-                    rejoin_at = float("inf")
-                    self.member.request_rejoin("the scheduled delay is over")
-                continue
-            if event is None:
-                return
-            self.events.append(event)
-            match event:
-                case Revoked(connectors=connectors, tasks=tasks) | Lost(connectors=connectors, tasks=tasks):
-                    self.running -= {*connectors, *tasks}
-                    if self.confirms:
-                        event.done()
-                case Joined(assignment=told) if not told.failed:
-                    self.assignment = event  # before what tests wait for
-                    self.running |= {*told.connectors, *told.tasks}
-                    rejoin_at = time.monotonic() + told.delay_ms / 1000 if told.delay_ms else float("inf")
-                    if told.revoked_connectors or told.revoked_tasks:
-                        self.member.request_rejoin("something was revoked")
-
-    def go_round(self, turns: int) -> None:
-        """Wait for so many turns of its loop, 20 a second at most; heartbeats go out every ten of them."""
-        enough = self.turns + turns
-        until(lambda: self.turns >= enough, f"{turns} turns of {self.name}")
-
-    def seen(self, kind: type[GroupEvent]) -> list[GroupEvent]:
-        return [event for event in self.events if isinstance(event, kind)]
-
-    def stop(self) -> None:
-        self.member.leave_and_stop(10.0)
-        self._queue.put(None)
-        self._thread.join()
-
-
-def until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {PATIENCE_S} s: {what}"
-        time.sleep(0.02)
-
-
-def settled(*workers: Worker) -> bool:
-    running = [item for worker in workers for item in worker.running]
-    sizes = [len(worker.running) for worker in workers]
-    return len(running) == len(ALL) and set(running) == ALL and max(sizes) - min(sizes) <= 2
-
-
-@pytest.fixture
-def group() -> str:
-    return f"group-{uuid.uuid4().hex[:8]}"
-
-
-@pytest.fixture
-def start(bootstrap: str, group: str) -> Iterator[Callable[..., Worker]]:
-    workers = []
-
-    def start(name: str, **options: object) -> Worker:
-        workers.append(Worker(bootstrap, group, name, **options))
-        return workers[-1]
-
-    yield start
-    for worker in workers:
-        worker.stop()
 
 
 def test_the_first_member_leads_and_runs_everything(start: Callable[..., Worker]) -> None:
@@ -234,104 +109,6 @@ def test_a_worker_that_no_longer_ticks_leaves_and_comes_back(start: Callable[...
     assert "rebalance.timeout.ms=1500" in expired.reason
     a.alive = True
     until(lambda: settled(a, b), "a and b share")
-
-
-OTHER_PROCESS = """
-import queue, sys, time
-from penstock.core.group.membership import ClusterConfigSnapshot, Lost, Revoked
-from penstock.kafka.group.member import GroupMember
-
-bootstrap, group = sys.argv[1:]
-settings = {"bootstrap.servers": bootstrap, "session.timeout.ms": "6000", "heartbeat.interval.ms": "1000"}
-events = queue.Queue()
-member = GroupMember(settings, group, "http://b:8083/", "sessioned", 2000, events.put)
-member.publish(ClusterConfigSnapshot(5, {"c0": 3, "c1": 1}))
-member.start()
-
-
-def say(what):
-    sys.stdout.write(f"{time.monotonic()} {what}\\n")
-    sys.stdout.flush()
-
-
-while True:
-    member.tick()
-    try:
-        event = events.get(timeout=0.1)
-    except queue.Empty:
-        member.confirm(lambda confirmed: events.put("confirmed" if confirmed else "denied"))
-        continue
-    say(event if isinstance(event, str) else type(event).__name__)
-    if isinstance(event, (Revoked, Lost)):
-        event.done()
-"""
-
-
-@pytest.fixture
-def other_process(bootstrap: str, group: str) -> Iterator[Callable[[], subprocess.Popen[str]]]:
-    processes = []
-
-    def start() -> subprocess.Popen[str]:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        command = [sys.executable, "-c", OTHER_PROCESS, bootstrap, group]
-        processes.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True))
-        return processes[-1]
-
-    yield start
-    for process in processes:
-        with process:
-            process.kill()
-
-
-def test_a_killed_members_work_waits_for_it_and_then_goes_to_others(
-    start: Callable[..., Worker], other_process: Callable[[], subprocess.Popen[str]]
-) -> None:
-    a = start("a", max_delay_ms=2000)
-    until(lambda: settled(a), "a leads")
-    b = other_process()
-    until(lambda: {"http://a:8083/", "http://b:8083/"} == set(a.assignment.owners.tasks.values()), "a and b share")
-    b.kill()
-    until(lambda: a.assignment.assignment.delay_ms == 2000, "a knows of the loss")
-    assert not settled(a)
-    until(lambda: settled(a), "a runs everything")
-
-
-def test_a_suspended_member_takes_its_work_up_again(
-    start: Callable[..., Worker], other_process: Callable[[], subprocess.Popen[str]]
-) -> None:
-    a = start("a", max_delay_ms=60_000)
-    until(lambda: settled(a), "a leads")
-    b = other_process()
-    until(lambda: {"http://a:8083/", "http://b:8083/"} == set(a.assignment.owners.tasks.values()), "a and b share")
-    shared = a.assignment.owners
-    b.send_signal(signal.SIGSTOP)
-    until(lambda: a.assignment.assignment.delay_ms == 60_000, "a knows of the loss")
-    b.send_signal(signal.SIGCONT)
-    until(lambda: a.assignment.assignment.delay_ms == 0, "b is back")
-    assert a.assignment.owners == shared
-    b.kill()
-    assert "Lost" not in b.communicate()[0]
-
-
-def test_a_member_confirms_its_work_only_while_the_coordinator_counts_it(
-    start: Callable[..., Worker], other_process: Callable[[], subprocess.Popen[str]]
-) -> None:
-    a = start("a")
-    until(lambda: settled(a), "a leads")
-    b = other_process()
-    until(lambda: {"http://a:8083/", "http://b:8083/"} == set(a.assignment.owners.tasks.values()), "a and b share")
-    assert b.stdout is not None
-    until(lambda: b.stdout.readline().endswith("confirmed\n"), "b has confirmed its work")
-    b.send_signal(signal.SIGSTOP)
-    until(lambda: {"http://a:8083/"} == set(a.assignment.owners.tasks.values()) and settled(a), "a runs everything")
-    thawed = time.monotonic()
-    b.send_signal(signal.SIGCONT)
-    until(lambda: {"http://a:8083/", "http://b:8083/"} == set(a.assignment.owners.tasks.values()), "a and b share")
-    after: list[str] = []
-    while "confirmed" not in after:
-        at, what = b.stdout.readline().split()
-        after += [what] if float(at) > thawed else []
-    assert "Joined" in after
 
 
 def test_what_is_no_member_confirms_nothing(start: Callable[..., Worker]) -> None:
