@@ -1,7 +1,8 @@
 """The mirror connectors' requests to a cluster: topics and their settings, ACLs, groups and their offsets.
 
-Functions over an ``AdminClient``; each waits for its answer, ``timeout`` seconds at most, and raises KafkaException if
-the request as a whole fails. Failures of single topics or groups are logged; the others are processed.
+Functions over an ``AdminClient`` or ``GroupOffsets``; each waits for its answer, ``timeout`` seconds at most, and
+raises KafkaException, or what it says, if the request as a whole fails. Failures of single topics or groups are logged;
+the others are processed.
 """
 
 from __future__ import annotations
@@ -29,8 +30,11 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from kafka import errors as group_errors
+from penstock.api.errors import KafkaError
 from penstock.api.sink import TopicPartition
 from penstock.kafka.admin import code_of, sentence
+from penstock.kafka.offsets.groups import GroupOffsets
 
 log = logging.getLogger(__name__)
 
@@ -132,14 +136,12 @@ def groups(admin: AdminClient, timeout: float) -> list[str]:
     return [group.group_id for group in answer.valid]
 
 
-def committed(admin: AdminClient, group: str, timeout: float) -> dict[TopicPartition, tuple[int, str]]:
-    """The offsets that a group has committed, with their metadata."""
-    future = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=timeout)[group]
-    return {
-        TopicPartition(each.topic, each.partition): (each.offset, each.metadata or "")
-        for each in future.result(timeout + 5).topic_partitions or ()
-        if each.error is None and each.offset >= 0
-    }
+def committed(offsets: GroupOffsets, group: str, timeout: float) -> dict[TopicPartition, tuple[int, str]]:
+    """The offsets that a group has committed, with their metadata. Raises KafkaError."""
+    try:
+        return offsets.committed(group, timeout)
+    except group_errors.KafkaError as error:
+        raise KafkaError(str(error)) from error
 
 
 def is_idle(admin: AdminClient, group: str, timeout: float) -> bool:

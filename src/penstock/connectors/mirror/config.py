@@ -24,6 +24,7 @@ from penstock.connectors.mirror.classes.policy import DefaultReplicationPolicy
 from penstock.connectors.mirror.settings import Settings
 from penstock.kafka.client_settings import with_prefix
 from penstock.kafka.clients import check_resolvable, new_admin
+from penstock.kafka.offsets.groups import GroupOffsets
 from penstock.kafka.security.settings import SECURITY
 
 # These begin like settings of clients, but are the connector's own.
@@ -153,12 +154,20 @@ class MirrorConfig:
 
     def new_admin(self, cluster: str, role: str) -> AdminClient:
         """Raises KafkaError if no address of the cluster can be resolved."""
+        return new_admin(self._resolvable_admin(cluster, role))
+
+    def group_offsets(self, cluster: str, role: str) -> GroupOffsets:
+        """Raises KafkaError if no address of the cluster can be resolved."""
+        settings = self._resolvable_admin(cluster, role)
+        return GroupOffsets(settings, settings["client.id"])
+
+    def _resolvable_admin(self, cluster: str, role: str) -> dict[str, str]:
         settings = self.admin(cluster, role)
         try:
             check_resolvable(settings)
         except KafkaError as e:
             raise KafkaError(f"The constructor of {FORWARDING_ADMIN} threw an exception") from e
-        return new_admin(settings)
+        return settings
 
     def producer(self, cluster: str, role: str) -> dict[str, str]:
         return self._named(_client_settings(self.given, cluster, "producer"), role)

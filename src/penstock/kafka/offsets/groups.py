@@ -6,8 +6,10 @@ not there yet (librdkafka issue 5040).
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping
+from contextlib import closing
 
 from kafka import KafkaAdminClient
 from kafka import errors as group_errors
@@ -23,29 +25,55 @@ def group_admin(settings: Mapping[str, str], client_id: str) -> KafkaAdminClient
     return KafkaAdminClient(**{k: v for k, v in arguments.items() if k in KafkaAdminClient.DEFAULT_CONFIG})
 
 
+class GroupOffsets:
+    """Reads with one connection, which is made when it is first needed and again after an error.
+
+    ``settings``: a client's, as Java's. Every method may be called from any thread; ``close`` waits for a read.
+    """
+
+    def __init__(self, settings: Mapping[str, str], client_id: str) -> None:
+        self._settings, self._client_id = settings, client_id
+        self._client: KafkaAdminClient | None = None
+        self._lock = threading.Lock()
+
+    def committed(self, group: str, timeout: float) -> dict[TopicPartition, tuple[int, str]]:
+        """Offset and metadata by partition; empty if there is no such group.
+
+        Blocks; retries retriable errors for ``timeout`` seconds. Raises kafka-python's errors.
+        """
+        until = time.monotonic() + timeout
+        while True:
+            try:
+                with self._lock:
+                    return self._read(group)
+            except group_errors.GroupIdNotFoundError:
+                return {}
+            except group_errors.KafkaError as error:
+                self.close()
+                if not error.retriable or time.monotonic() > until:
+                    raise
+                time.sleep(_PAUSE_S)
+
+    def _read(self, group: str) -> dict[TopicPartition, tuple[int, str]]:
+        if self._client is None:
+            self._client = group_admin(self._settings, self._client_id)
+        answers = self._client.list_group_offsets({group: None})[group]
+        return {
+            TopicPartition(each.topic, each.partition): (known.offset, known.metadata or "")
+            for each, known in answers.items()
+            if known.offset >= 0
+        }
+
+    def close(self) -> None:
+        with self._lock:
+            client, self._client = self._client, None
+            if client is not None:
+                client.close()
+
+
 def committed_offsets(
     settings: Mapping[str, str], client_id: str, group: str, timeout: float
 ) -> dict[TopicPartition, int]:
-    """By partition; empty if there is no such group. Retries retriable errors for ``timeout`` seconds.
-
-    Blocks. Raises kafka-python's errors.
-    """
-    until = time.monotonic() + timeout
-    while True:
-        try:
-            return _committed(settings, client_id, group)
-        except group_errors.GroupIdNotFoundError:
-            return {}
-        except group_errors.KafkaError as error:
-            if not error.retriable or time.monotonic() > until:
-                raise
-            time.sleep(_PAUSE_S)
-
-
-def _committed(settings: Mapping[str, str], client_id: str, group: str) -> dict[TopicPartition, int]:
-    client = group_admin(settings, client_id)
-    try:
-        answers = client.list_group_offsets({group: None})[group]
-    finally:
-        client.close()
-    return {TopicPartition(a.topic, a.partition): known.offset for a, known in answers.items() if known.offset >= 0}
+    """By partition, as ``GroupOffsets.committed``, with a connection for this call alone."""
+    with closing(GroupOffsets(settings, client_id)) as offsets:
+        return {partition: offset for partition, (offset, _) in offsets.committed(group, timeout).items()}

@@ -73,6 +73,7 @@ class MirrorCheckpointConnector(SourceConnector):
         self._timeout = c.admin_timeout
         self._topic_filter, self._group_filter = c.topic_filter(), c.group_filter()
         self._source: AdminClient = c.new_admin("source", "checkpoint-source-admin")
+        self._source_offsets = c.group_offsets("source", "checkpoint-source-admin")
         self._target: AdminClient = c.new_admin("target", "checkpoint-target-admin")
         self._scheduler = s = Scheduler(f"MirrorCheckpointConnector: {c.label}", c.admin_timeout)
         s.execute(self._create_topic, "creating internal topics")
@@ -82,6 +83,7 @@ class MirrorCheckpointConnector(SourceConnector):
     def stop(self) -> None:
         if self._scheduler is not None:
             self._scheduler.close()
+            self._source_offsets.close()
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         c = self._config
@@ -128,7 +130,7 @@ class MirrorCheckpointConnector(SourceConnector):
         return hash_order(group for group in named if self._consumes(group))
 
     def _consumes(self, group: str) -> bool:
-        offsets = cluster.committed(self._source, group, self._timeout)
+        offsets = cluster.committed(self._source_offsets, group, self._timeout)
         return any(self._topic_filter.should_replicate_topic(topic) for topic, _ in offsets)
 
 

@@ -28,6 +28,7 @@ from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS
 from penstock.connectors.mirror.source_offsets import NO_OFFSET
 from penstock.kafka.admin import sentence
+from penstock.kafka.offsets.groups import GroupOffsets
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +66,7 @@ class MirrorCheckpointTask(SourceTask):
         self._stopping = False
         self._readers: list[TopicReader] = []
         self._reading: threading.Thread | None = None
+        self._offsets: list[GroupOffsets] = []
 
     def start(self, config: Mapping[str, str]) -> None:
         self._config = c = MirrorConfig(CHECKPOINT_SETTINGS, config)
@@ -73,7 +75,9 @@ class MirrorCheckpointTask(SourceTask):
         self._interval = c.interval("emit.checkpoints") or 0.0
         self._due = time.monotonic() + self._interval
         self._timeout = c.admin_timeout
-        self._source = c.new_admin("source", "checkpoint-source-admin")
+        self._source_offsets = c.group_offsets("source", "checkpoint-source-admin")
+        self._target_offsets = c.group_offsets("target", "checkpoint-target-admin")
+        self._offsets = [self._source_offsets, self._target_offsets]
         self._target = c.new_admin("target", "checkpoint-target-admin")
         self._translation = OffsetTranslation()
         self._known: dict[str, Checkpoints] = {}
@@ -92,6 +96,8 @@ class MirrorCheckpointTask(SourceTask):
             self._scheduler.close()
         if self._reading is not None:
             self._reading.join(5)
+        for offsets in self._offsets:
+            offsets.close()
 
     # -- what is known, on the reading thread
 
@@ -164,9 +170,11 @@ class MirrorCheckpointTask(SourceTask):
         return max(self._due - time.monotonic(), 0.05)
 
     def _of_group(self, group: str) -> list[Checkpoint]:
+        if self._stopping:
+            return []
         try:
-            offsets = cluster.committed(self._source, group, self._timeout)
-        except KafkaException as error:
+            offsets = cluster.committed(self._source_offsets, group, self._timeout)
+        except KafkaError as error:
             log.error(
                 "Error querying offsets for consumer group %s on cluster %s: %s",
                 group,
@@ -215,8 +223,8 @@ class MirrorCheckpointTask(SourceTask):
         for group in self._groups:
             try:
                 if cluster.is_idle(self._target, group, self._timeout):
-                    self._idle[group] = cluster.committed(self._target, group, self._timeout)
-            except KafkaException as error:
+                    self._idle[group] = cluster.committed(self._target_offsets, group, self._timeout)
+            except (KafkaException, KafkaError) as error:
                 log.error(
                     "Error querying for consumer group %s on cluster %s: %s",
                     group,
