@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 Value = TypeVar("Value")
 
 
-class Table:
+class Table(Sequence[dict[str, Any]]):
     """A column of a batch whose values are all dicts with these keys, in this order; it has at least one row and one
     key.
 
@@ -56,7 +56,7 @@ class Table:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.rows())
 
-    def __getitem__(self, row: int) -> dict[str, Any]:
+    def __getitem__(self, row: int) -> dict[str, Any]:  # type: ignore[override]
         return self.rows()[row]
 
     def __eq__(self, other: object) -> bool:

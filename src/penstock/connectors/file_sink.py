@@ -17,7 +17,7 @@ from penstock.api.batch import Batch
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConnectError
 from penstock.api.sink import SinkTask, TopicPartition
-from penstock.values.column_printing import to_strings
+from penstock.values.column_printing import to_lines
 
 log = logging.getLogger(__name__)
 
@@ -54,11 +54,11 @@ class FileStreamSinkTask(SinkTask):
     def put_batch(self, batch: Batch) -> None:
         if not len(batch):
             return
-        text = "\n".join(to_strings(batch.value_schemas, batch.value_column)) + "\n"
+        lines = to_lines(batch.value_schemas, batch.value_column)
         if self._fd is None:
-            sys.stdout.write(text)
+            sys.stdout.write(str(lines, "utf-8"))
         else:
-            self._append(self._fd, text.encode("utf-8", "replace"))
+            self._append(self._fd, lines)
 
     def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
         if self._fd is None:
@@ -71,7 +71,7 @@ class FileStreamSinkTask(SinkTask):
             os.close(self._fd)
             self._fd = None
 
-    def _append(self, fd: int, data: bytes) -> None:
+    def _append(self, fd: int, data: bytes | memoryview) -> None:
         self._check_there(fd)
         before, written = os.fstat(fd).st_size, 0
         try:

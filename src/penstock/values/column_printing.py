@@ -14,18 +14,21 @@ import orjson
 
 from penstock.api.columns import Table
 from penstock.api.schema import Schema, SchemaType
+from penstock.values.packed import Packed
 from penstock.values.printing import printer, to_string
 
 Texts = Sequence[str | None]
 """The texts of a column, None for nulls."""
 
 _NONE = type(None)
-_NUMBERS = {
+NUMBERS = {
     int: {SchemaType.INT8, SchemaType.INT16, SchemaType.INT32, SchemaType.INT64},
     float: {SchemaType.FLOAT64},
     bool: {SchemaType.BOOLEAN},
 }
 """What may be printed by orjson: types of schemas by the class of their values."""
+MANY = 400
+"""Fewer structs are printed faster from Python's objects, also where columns are packed."""
 
 
 def to_strings(schemas: Sequence[Schema | None], values: Sequence[Any] | Table) -> list[str]:
@@ -34,16 +37,36 @@ def to_strings(schemas: Sequence[Schema | None], values: Sequence[Any] | Table) 
         return []
     if schemas.count(schemas[0]) < len(schemas):
         return list(map(to_string, schemas, values))
-    return _or_null(*_texts(schemas[0], values))
+    return _or_null(*texts_of(schemas[0], values))
 
 
-def _texts(schema: Schema | None, column: Sequence[Any] | Table) -> tuple[Texts, bool]:
+def to_lines(schemas: Sequence[Schema | None], values: Sequence[Any] | Table) -> bytes | memoryview:
+    """``to_string`` of columns of equal length, a line each, in UTF-8; halves of surrogate pairs are question marks."""
+    if isinstance(values, Table) and len(values) >= MANY and _is_packed(values):
+        schema = schemas[0]
+        if schema is not None and schemas.count(schema) == len(schemas):
+            # A topic with few records needs neither numpy nor Arrow.
+            from penstock.values.column_lines import struct_lines
+
+            if (lines := struct_lines(schema, values)) is not None:
+                return lines
+    return "".join([f"{text}\n" for text in to_strings(schemas, values)]).encode("utf-8", "replace")
+
+
+def _is_packed(table: Table) -> bool:
+    """Whether a column of it is."""
+    return any(
+        _is_packed(column) if isinstance(column, Table) else isinstance(column, Packed) for column in table.columns
+    )
+
+
+def texts_of(schema: Schema | None, column: Sequence[Any]) -> tuple[Texts, bool]:
     """The texts, and whether there are nulls among them."""
     if isinstance(column, Table):
         return _maps(column) if schema is None else _structs(schema, column.as_dict(), len(column)), False
     kinds = set(map(type, column))
     if _NONE in kinds:
-        texts = iter(_texts(schema, there)[0] if (there := [value for value in column if value is not None]) else ())
+        texts = iter(texts_of(schema, there)[0] if (there := [value for value in column if value is not None]) else ())
         return [None if value is None else next(texts) for value in column], True
     if kinds == {str}:
         return column, False
@@ -60,7 +83,7 @@ def _or_null(texts: Texts, nulls: bool) -> list[str]:
 def _numbers(schema: Schema | None, kinds: set[type], column: Sequence[Any]) -> list[str] | None:
     """None unless orjson spells all of these as Java does."""
     kind = kinds.pop()
-    if kinds or kind not in _NUMBERS or (schema is not None and schema.type not in _NUMBERS[kind]):
+    if kinds or kind not in NUMBERS or (schema is not None and schema.type not in NUMBERS[kind]):
         return None
     if kind is float and not _without_exponents(column):
         return None
@@ -81,14 +104,14 @@ def _maps(table: Table) -> list[str]:
     pieces: list[Iterable[str]] = []
     label = "{"
     for name, column in zip(table.names, table.columns, strict=True):
-        pieces += repeat(f"{label}{to_string(None, name)}="), _or_null(*_texts(None, column))
+        pieces += repeat(f"{label}{to_string(None, name)}="), _or_null(*texts_of(None, column))
         label = ", "
     return list(map("".join, zip(*pieces, repeat("}"), strict=False)))
 
 
 def _structs(schema: Schema, columns: Mapping[str, Sequence[Any]], count: int) -> list[str]:
     """Null fields are left out, and so are those without a column."""
-    shown = [(f.name, *_texts(f.schema, columns[f.name])) for f in schema.fields if f.name in columns]
+    shown = [(f.name, *texts_of(f.schema, columns[f.name])) for f in schema.fields if f.name in columns]
     certain = next((place for place, (_, _, nulls) in enumerate(shown) if not nulls), len(shown))
     """The first field that all structs have: commas go behind the fields before it, and before those behind it."""
     pieces: list[Iterable[str]] = [repeat("Struct{", count)]

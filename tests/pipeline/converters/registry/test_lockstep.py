@@ -32,9 +32,12 @@ from penstock.pipeline.converters.registry.avro.reader import reader
 from penstock.pipeline.converters.registry.avro.text import parse
 from penstock.pipeline.converters.registry.avro.to_connect import ToConnect
 from penstock.pipeline.converters.registry.mapping.lockstep import Lockstep
+from penstock.pipeline.converters.registry.mapping.varints import varint
 from penstock.pipeline.converters.registry.protobuf.columns import column_reader
 from penstock.pipeline.converters.registry.protobuf.files import message_at, pool_of
 from penstock.pipeline.converters.registry.protobuf.files import parse as parse_protobuf
+from penstock.values.column_lines import struct_lines
+from penstock.values.printing import to_string
 from pipeline.converters.registry.registry_double import RegistryDouble, running_double
 
 pytest.importorskip("fastavro")
@@ -85,11 +88,48 @@ def test_a_batch_is_its_messages(shared, kind, more, rows):
     rows = (rows * COUNT)[:COUNT]
     n = len(rows)
     data = converter.from_connect_batch(["t"] * n, [()] * n, [SCHEMA] * n, rows)
-    _, values = converter.to_connect_batch(["t"] * n, [()] * n, data)
+    found, values = converter.to_connect_batch(["t"] * n, [()] * n, data)
     assert isinstance(values, Table)
     assert shown(values) == shown(converter.to_connect("t", (), message)[1] for message in data)
+    lines = struct_lines(found[0], values)
+    assert lines is not None
+    assert bytes(lines).decode() == "".join([to_string(found[0], row) + "\n" for row in values])
     if kind is AvroConverter or more:
         assert shown(values) == shown(rows)
+
+
+INNER = struct(
+    ("n", OPTIONAL_INT64), ("s", STRING), ("at", TIMESTAMP.with_(optional=True)), name="Inner", optional=True
+)
+NESTED = struct(
+    ("first", STRING), ("inner", INNER.with_(optional=False)), ("maybe", INNER), ("last", INT8), name="Outer"
+)
+INNER_ROWS = st.fixed_dictionaries(
+    {
+        "n": st.none() | st.integers(0, 2**40),
+        "s": st.text(st.characters(exclude_categories=("Cs",)), max_size=3),
+        "at": st.none() | st.integers(0, 2**31).map(lambda second: dt.datetime.fromtimestamp(second, dt.UTC)),
+    }
+)
+NESTED_ROWS = st.fixed_dictionaries(
+    {"first": st.just("é"), "inner": INNER_ROWS, "maybe": st.none() | INNER_ROWS, "last": st.integers(-128, 127)}
+)
+
+
+@settings(max_examples=30)
+@given(st.lists(NESTED_ROWS, min_size=1, max_size=4))
+def test_records_in_records(shared, rows):
+    """They are tables in tables, and are printed as lines without being made."""
+    converter = made(AvroConverter, shared)
+    rows = (rows * COUNT)[:COUNT]
+    data = converter.from_connect_batch(["nested"] * COUNT, [()] * COUNT, [NESTED] * COUNT, rows)
+    schemas, values = converter.to_connect_batch(["nested"] * COUNT, [()] * COUNT, data)
+    assert isinstance(values, Table)
+    assert isinstance(values.column("inner"), Table)
+    lines = struct_lines(schemas[0], values)
+    assert lines is not None
+    assert bytes(lines).decode() == "".join([to_string(schemas[0], row) + "\n" for row in rows])
+    assert list(values) == rows
 
 
 def test_logical_types(shared):
@@ -193,3 +233,10 @@ def test_numbers_end_at_64_bits():
             Lockstep([b"\1", bad], 0).varints()
     with pytest.raises(ValueError, match="32 bits"):
         Lockstep([b"\x80\x80\x80\x80\x10"], 0).varints(32)
+
+
+@given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 9).map(lambda bits: (1 << 7 * bits) - 1), min_size=1))
+def test_numbers_of_any_length(numbers):
+    step = Lockstep([varint(number) + b"\xff" for number in numbers], 0)
+    assert step.varints().tolist() == numbers
+    assert step.at.tolist() == (step.ends - 1).tolist()

@@ -156,7 +156,7 @@ class RowMaker:
         if name is None:
             values: Sequence[Any] = list(given)
         elif isinstance(given, Table):
-            values = given.as_dict().get(name) or [None] * len(batch)
+            values = list(given.as_dict().get(name) or [None] * len(batch))
         else:
             values = [value.get(name) for value in given]
         if not self._settings.defaults or column.default is None or None not in values:

@@ -101,7 +101,7 @@ class RowMaker:
         if not isinstance(table, Table) or (not self._plan.declared and None in batch.value_schemas):
             return None
         given, nulls = table.as_dict(), [None] * len(table)
-        arrays = [pa.array(given.get(field.name, nulls), field.type) for field in self._arrow]
+        arrays = [pa.array(list(given.get(field.name, nulls)), field.type) for field in self._arrow]
         return pa.StructArray.from_arrays(arrays, fields=list(self._arrow))
 
     def _structs(self, batch: Batch) -> list[Any]:

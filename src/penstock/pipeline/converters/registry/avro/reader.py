@@ -66,7 +66,7 @@ def reader(avro: AvroType, schema: Schema | None, to_the_end: bool = False, read
     one: Read = read_plain if change is None else _changed(read_plain, change)
     table = None
     if schema is not None and schema.type is SchemaType.STRUCT and avro.kind == "record" and read_as is None:
-        table = table_reader(avro, schema, _Compiler().changes(avro, schema), to_the_end)
+        table = table_reader(avro, schema, _Compiler().changes, to_the_end)
     return Reader(schema, one) if table is None else Reader(schema, one, table)
 
 

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from penstock.pipeline.converters.registry.mapping.varints import varint
 from penstock.pipeline.converters.registry.protobuf.files import field_proto
 from penstock.pipeline.converters.registry.protobuf.to_connect import is_repeated, plain_fields, real_oneofs
+from penstock.values.packed import PackedNumbers
 
 if TYPE_CHECKING:
     from penstock.pipeline.converters.registry.mapping.lockstep import Lockstep, Read
 
-Columns = Callable[[Sequence[bytes], int], "dict[str, list[Any]]"]
+Columns = Callable[[Sequence[bytes], int], "dict[str, Sequence[Any]]"]
 
 FEWEST = 48
 """Fewer messages are read faster one by one."""
@@ -38,7 +39,7 @@ def column_reader(message: Any, absent: frozenset[str] | set[str]) -> Columns | 
         return None
     readers: list[tuple[str, Read]] = []
 
-    def read(messages: Sequence[bytes], start: int) -> dict[str, list[Any]]:
+    def read(messages: Sequence[bytes], start: int) -> dict[str, Sequence[Any]]:
         # A topic with few records needs no numpy.
         from penstock.pipeline.converters.registry.mapping.lockstep import Lockstep
 
@@ -68,11 +69,11 @@ def _field(field: Any, may_be_absent: bool) -> Read:
     tag = varint(field.number << 3 | wire)
     value, other = _value(field.type), None if may_be_absent else field.default_value
 
-    def tagged(step: Lockstep) -> list[Any]:
-        step.at += len(tag)
+    def tagged(step: Lockstep) -> Sequence[Any]:
+        step.at = step.at + len(tag)
         return value(step)
 
-    def read(step: Lockstep) -> list[Any]:
+    def read(step: Lockstep) -> Sequence[Any]:
         there = step.at < step.ends
         for place, byte in enumerate(tag):
             there &= step.bytes[step.at + place] == byte
@@ -86,17 +87,17 @@ def _value(type: int) -> Read:
 
     if type in _FIXED:
         kind = _FIXED[type]
-        return lambda step: step.fixed(kind).tolist()
+        return lambda step: PackedNumbers(step.fixed(kind))
     reads: dict[int, Read] = {
-        _STRING: lambda step: step.texts(step.varints(32)),
+        _STRING: lambda step: step.texts_in_utf_8(step.varints(32)),
         _BYTES: lambda step: step.slices(step.varints(32)),
-        _INT64: lambda step: step.varints().view("i8").tolist(),
-        _UINT64: lambda step: step.varints().tolist(),
-        _INT32: lambda step: step.varints().astype("u4").view("i4").tolist(),
-        _ENUM: lambda step: step.varints().astype("u4").view("i4").tolist(),
-        _UINT32: lambda step: step.varints().astype("u4").tolist(),
+        _INT64: lambda step: PackedNumbers(step.varints().view("i8")),
+        _UINT64: lambda step: PackedNumbers(step.varints()),
+        _INT32: lambda step: PackedNumbers(step.varints().astype("u4").view("i4")),
+        _ENUM: lambda step: PackedNumbers(step.varints().astype("u4").view("i4")),
+        _UINT32: lambda step: PackedNumbers(step.varints().astype("u4")),
         _BOOL: lambda step: (step.varints() != 0).tolist(),
-        _SINT32: lambda step: zigzag(step.varints().astype("u4").astype("u8")).tolist(),
-        _SINT64: lambda step: zigzag(step.varints()).tolist(),
+        _SINT32: lambda step: PackedNumbers(zigzag(step.varints().astype("u4").astype("u8"))),
+        _SINT64: lambda step: PackedNumbers(zigzag(step.varints())),
     }
     return reads[type]

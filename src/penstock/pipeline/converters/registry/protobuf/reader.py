@@ -62,7 +62,7 @@ class MessageReaders:
         names = [field.name for field in schema.fields]
         columns, parse = column_reader(message, optional), self._class_of(message).FromString
 
-        def changed(name: str, column: list[Any]) -> list[Any]:
+        def changed(name: str, column: Sequence[Any]) -> Sequence[Any]:
             change = changes[name]
             if change is None:
                 return column
