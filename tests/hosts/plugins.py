@@ -40,6 +40,7 @@ def hadoop() -> list[Path]:
 
 
 REAL: dict[str, Callable[[], list[Path]]] = {
+    "apicurio": lambda: listed(HERE / "jars" / "apicurio.jars"),
     "connect-file": lambda: listed(HERE / "jars" / "connect-file.jars"),
     "connect-mirror": lambda: listed(HERE / "jars" / "connect-mirror.jars"),
     "debezium-postgres": lambda: sorted(unpacked(POSTGRES).rglob("*.jar")),

@@ -14,7 +14,6 @@ import orjson
 
 from penstock.api.columns import Table
 from penstock.api.schema import Schema, SchemaType
-from penstock.values.packed import Packed
 from penstock.values.printing import printer, to_string
 
 Texts = Sequence[str | None]
@@ -27,8 +26,6 @@ NUMBERS = {
     bool: {SchemaType.BOOLEAN},
 }
 """What may be printed by orjson: types of schemas by the class of their values."""
-MANY = 400
-"""Fewer structs are printed faster from Python's objects, also where columns are packed."""
 
 
 def to_strings(schemas: Sequence[Schema | None], values: Sequence[Any] | Table) -> list[str]:
@@ -38,26 +35,6 @@ def to_strings(schemas: Sequence[Schema | None], values: Sequence[Any] | Table) 
     if schemas.count(schemas[0]) < len(schemas):
         return list(map(to_string, schemas, values))
     return _or_null(*texts_of(schemas[0], values))
-
-
-def to_lines(schemas: Sequence[Schema | None], values: Sequence[Any] | Table) -> bytes | memoryview:
-    """``to_string`` of columns of equal length, a line each, in UTF-8; halves of surrogate pairs are question marks."""
-    if isinstance(values, Table) and len(values) >= MANY and _is_packed(values):
-        schema = schemas[0]
-        if schema is not None and schemas.count(schema) == len(schemas):
-            # A topic with few records needs neither numpy nor Arrow.
-            from penstock.values.column_lines import struct_lines
-
-            if (lines := struct_lines(schema, values)) is not None:
-                return lines
-    return "".join([f"{text}\n" for text in to_strings(schemas, values)]).encode("utf-8", "replace")
-
-
-def _is_packed(table: Table) -> bool:
-    """Whether a column of it is."""
-    return any(
-        _is_packed(column) if isinstance(column, Table) else isinstance(column, Packed) for column in table.columns
-    )
 
 
 def texts_of(schema: Schema | None, column: Sequence[Any]) -> tuple[Texts, bool]:

@@ -36,7 +36,7 @@ from penstock.pipeline.converters.registry.mapping.varints import varint
 from penstock.pipeline.converters.registry.protobuf.columns import column_reader
 from penstock.pipeline.converters.registry.protobuf.files import message_at, pool_of
 from penstock.pipeline.converters.registry.protobuf.files import parse as parse_protobuf
-from penstock.values.column_lines import struct_lines
+from penstock.values.packed_lines import packed_lines
 from penstock.values.printing import to_string
 from pipeline.converters.registry.registry_double import RegistryDouble, running_double
 
@@ -91,7 +91,7 @@ def test_a_batch_is_its_messages(shared, kind, more, rows):
     found, values = converter.to_connect_batch(["t"] * n, [()] * n, data)
     assert isinstance(values, Table)
     assert shown(values) == shown(converter.to_connect("t", (), message)[1] for message in data)
-    lines = struct_lines(found[0], values)
+    lines = packed_lines(found[0], values)
     assert lines is not None
     assert bytes(lines).decode() == "".join([to_string(found[0], row) + "\n" for row in values])
     if kind is AvroConverter or more:
@@ -126,7 +126,7 @@ def test_records_in_records(shared, rows):
     schemas, values = converter.to_connect_batch(["nested"] * COUNT, [()] * COUNT, data)
     assert isinstance(values, Table)
     assert isinstance(values.column("inner"), Table)
-    lines = struct_lines(schemas[0], values)
+    lines = packed_lines(schemas[0], values)
     assert lines is not None
     assert bytes(lines).decode() == "".join([to_string(schemas[0], row) + "\n" for row in rows])
     assert list(values) == rows

@@ -20,7 +20,7 @@ There = Array | None
 """Which rows have the field; None if all have it."""
 
 
-def struct_lines(schema: Schema, table: Table) -> bytes | memoryview | None:
+def packed_lines(schema: Schema, table: Table) -> bytes | memoryview | None:
     """Lines of structs; None if there is a text that is no UTF-8."""
     splices = Splices()
     lines = splices.joined([*_struct(splices, schema, table), b"\n"], len(table))

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from penstock.api.columns import Table
 from penstock.api.schema import BOOLEAN, FLOAT32, FLOAT64, INT32, INT64, STRING, Schema, array, struct
-from penstock.values import column_printing
-from penstock.values.column_lines import struct_lines
-from penstock.values.column_printing import to_lines
+from penstock.values import lines
+from penstock.values.lines import MANY, to_lines
 from penstock.values.packed import PackedNumbers, PackedTexts, Shared
+from penstock.values.packed_lines import packed_lines
 from penstock.values.printing import to_string
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=9)
@@ -78,21 +78,21 @@ def one_by_one(schema: Schema, table: Table) -> bytes:
 @example((struct(("gone", STRING)), Table(["other"], [[1, 2]])))
 def test_lines_are_those_of_the_rows(case):
     schema, table = case
-    lines = struct_lines(schema, table)
+    lines = packed_lines(schema, table)
     assert lines is not None
     assert bytes(lines) == one_by_one(schema, table)
 
 
 def test_what_is_no_utf_8_is_replaced(monkeypatch):
-    monkeypatch.setattr(column_printing, "MANY", 1)
+    monkeypatch.setattr(lines, "MANY", 1)
     texts = PackedTexts(Shared(b"ab\xffc\xc3\xa9"), np.array([0, 3, 5]), np.array([3, 4, 6]))
     schema, table = struct(("s", STRING)), Table(["s"], [texts])
     assert list(texts) == ["ab�", "c", "�"]
-    assert struct_lines(schema, table) is None
+    assert packed_lines(schema, table) is None
     assert bytes(to_lines([schema] * 3, table)) == one_by_one(schema, table)
 
 
-@pytest.mark.parametrize("count", [2, column_printing.MANY])
+@pytest.mark.parametrize("count", [2, MANY])
 def test_columns_of_any_length_and_of_several_schemas(count):
     table = Table(["n"], [PackedNumbers(np.arange(count))])
     one, other = struct(("n", INT64)), struct(("n", INT64), name="Other")
