@@ -297,3 +297,11 @@ def test_files_of_embedded_databases_are_in_allowed_folders(tmp_path: Path) -> N
         assert problems(permissions, **{"connector.class": JDBC, "connection.url": inside}) == {}
         assert list(problems(permissions, **{"connector.class": JDBC, "connection.url": outside})) == ["connection.url"]
     assert problems(permissions, **{"connector.class": JDBC, "connection.url": "jdbc:postgresql://db/app"}) == {}
+
+
+@pytest.mark.parametrize(("kind", "fine"), [("postgresql://db/app", True), ("sqlite:/x", False), (" Derby:x", False)])
+def test_sql_of_a_jdbc_source(kind: str, fine: bool) -> None:
+    source = "io.confluent.connect.jdbc.JdbcSourceConnector"
+    for setting in ("query", "query.masked", "query.suffix"):
+        config = {"connector.class": source, "connection.url": f"jdbc:{kind}", setting: "SELECT f()"}
+        assert list(problems(Permissions(), **config)) == ([] if fine else [setting])

@@ -79,6 +79,13 @@ class Postgres:
         """Statements that may be many; those that no transaction of the script holds together are one each."""
         self._run(*self._psql(), "-v", "ON_ERROR_STOP=1", "-f", "-", said=script)
 
+    def session(self) -> subprocess.Popen[str]:
+        """Runs the statements that are written to its standard input, in a connection of its own."""
+        folder = binaries()
+        assert folder is not None
+        command = [str(folder / "psql"), *self._psql()[1:]]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/", **self._as)  # type: ignore[call-overload, no-any-return]
+
     def _psql(self) -> tuple[str, ...]:
         return ("psql", "-h", LOOPBACK, "-p", str(self.port), "-U", USER, "-d", "postgres", "-qAt")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.connectors.file import FileStreamSinkConnector, FileStreamSourceConnector
 from penstock.connectors.jdbc_sink import JdbcSinkConnector
+from penstock.connectors.jdbc_source import JdbcSourceConnector
 from penstock.connectors.mirror import MirrorCheckpointConnector, MirrorHeartbeatConnector, MirrorSourceConnector
 from penstock.connectors.spark_sink import SparkSink
 from penstock.connectors.spark_source import SparkSource
@@ -12,6 +13,7 @@ __all__ = [
     "FileStreamSinkConnector",
     "FileStreamSourceConnector",
     "JdbcSinkConnector",
+    "JdbcSourceConnector",
     "MirrorCheckpointConnector",
     "MirrorHeartbeatConnector",
     "MirrorSourceConnector",

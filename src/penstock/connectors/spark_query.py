@@ -15,6 +15,8 @@ class Query:
     kind = "query"
     writes: ClassVar[str] = "spark"
     """What writes the batches of a sink, see ``spark.query.sink.task``."""
+    reads: ClassVar[str] = "spark"
+    """What reads the rows of a source, see ``spark.query.host``."""
 
     @classmethod
     def version(cls) -> str:

@@ -284,3 +284,55 @@ class Source(Query):
         """As by REST."""
         key = json.dumps([self.name, {"query": self.name}], separators=(",", ":"))
         self.kafka.produce(self.offsets, [Record(None if offset is None else json.dumps(offset), key)])
+
+
+class JdbcSource(Query):
+    """Reads tables of ``url`` to topics that begin with ``prefix``; its offsets are in a topic of its own."""
+
+    task_class = "penstock.connectors.jdbc_source:JdbcSourceTask"
+
+    def __init__(self, hosted: Hosted, kafka: Kafka, url: str, exactly_once: bool = False, **config: str) -> None:
+        self.exactly_once, self.offsets = exactly_once, kafka.create_topic()
+        self.prefix = f"{new_name('jdbc')}-"
+        settings = {
+            "connection.url": url,
+            "connection.attempts": "1",
+            "topic.prefix": self.prefix,
+            "poll.interval.ms": "100",
+            "table.poll.interval.ms": "500",
+            "topic.creation.default.partitions": "1",
+            "topic.creation.default.replication.factor": "1",
+        }
+        super().__init__(hosted, kafka, self.prefix, {**settings, **config})
+
+    def more(self) -> dict[str, Any]:
+        committed = self.committed()
+        return {
+            "exactly_once": self.exactly_once,
+            "offsets_topic": self.offsets,
+            "offsets": tuple((partition, offset, None) for partition, offset in committed if offset is not None),
+        }
+
+    def committed(self) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
+        """The source partitions with their last offsets."""
+        found = {record.key: record.value for record in self.kafka.read_all(self.offsets)}
+        return [(json.loads(key or b"")[1], json.loads(value or b"null")) for key, value in found.items()]
+
+    def values(self, table: str, isolation: str = "read_committed") -> list[Any]:
+        return [json.loads(value or b"null") for value in self.kafka.values(self.prefix + table, isolation)]
+
+    def wait(self, table: str, count: int) -> list[Any]:
+        """The values when there are so many."""
+        topic = self.prefix + table
+
+        def look() -> list[Any] | None:
+            self.fine()
+            if topic not in self.kafka.topics():
+                return None
+            values = self.values(table)
+            return values if len(values) >= count else None
+
+        values = eventually(look, SECONDS)
+        assert values is not None
+        assert len(values) == count
+        return values

@@ -61,6 +61,13 @@ class Dialect:
     single_writer: ClassVar[bool] = False
     """Whether only one connection can write at a time."""
 
+    now: ClassVar[str] = "SELECT CURRENT_TIMESTAMP"
+    """A query for the database's time."""
+    texts: ClassVar[frozenset[str]] = frozenset()
+    """Names of types that are read as text, though JDBC has no type for them."""
+    bit_strings: ClassVar[bool] = False
+    """Whether BIT is a boolean, or a string of bits, not a small number."""
+
     has_booleans: ClassVar[bool] = False
     """Whether there is a type for BOOLEAN; elsewhere it is a number, 1 or 0."""
 

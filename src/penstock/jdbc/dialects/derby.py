@@ -12,6 +12,7 @@ class Derby(Dialect):
     name = "DerbyDatabaseDialect"
     subprotocols = ("derby",)
     driver = "org.apache.derby.iapi.jdbc.AutoloadedDriver"
+    now = "VALUES CURRENT_TIMESTAMP"
     null = ""
     types = {
         Kind.INT8: "SMALLINT",

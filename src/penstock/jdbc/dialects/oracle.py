@@ -15,6 +15,7 @@ class Oracle(Dialect):
     # Constraints, nulls, numbers and text that are too large, conversions.
     refused_codes = frozenset({1, 1400, 1401, 1407, 1438, 1461, 1722, 1840, 1841, 1843, 2290, 2291, 2292, 12899})
     no_table_codes = frozenset({942})
+    now = "SELECT CURRENT_TIMESTAMP FROM dual"
     types = {
         Kind.INT8: "NUMBER(3,0)",
         Kind.INT16: "NUMBER(5,0)",

@@ -12,6 +12,8 @@ class PostgreSql(Dialect):
     name = "PostgreSqlDatabaseDialect"
     subprotocols = ("postgresql",)
     driver = "org.postgresql.Driver"
+    texts = frozenset({"json", "jsonb", "uuid"})
+    bit_strings = True
     has_booleans = True
     types = {
         Kind.INT8: "SMALLINT",

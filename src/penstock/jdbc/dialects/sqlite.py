@@ -17,6 +17,9 @@ class Sqlite(PostgreSql):
     driver = "org.sqlite.JDBC"
     refused_codes = frozenset({18, 19, 20})  # too big, constraint, mismatch; SQLite has no SQLSTATEs
     no_table_text = "no such table"
+    now = "SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"
+    texts = frozenset()
+    bit_strings = False
     has_booleans = False
     single_writer = True
     types = {

@@ -94,6 +94,7 @@ class Queries:
     def _run(
         self, group: str, document: dict[str, Any], jars: Iterable[str], channel: TaskChannel, control: BetweenBatches
     ) -> str | None:
+        from penstock.spark.query.jdbc.source.task import run_jdbc_source
         from penstock.spark.query.sink.task import run_sink_query
         from penstock.spark.query.sink.writer import PipelineError
         from penstock.spark.query.source.task import run_source_query
@@ -103,7 +104,9 @@ class Queries:
         try:
             session = self._new_session(jars)
             resolve = plugins(spec.plugin_path).resolve
-            run = run_source_query if issubclass(named(spec.task_class), SourceTask) else run_sink_query
+            task = named(spec.task_class)
+            sources = {"spark": run_source_query, "jdbc": run_jdbc_source}
+            run = sources[task.reads] if issubclass(task, SourceTask) else run_sink_query
             run(spec, session, control, ChannelHost(channel, self._steers[group]), resolve, lambda: self._enter(group))
         except FencedError as error:
             if not control.aborted:

@@ -63,8 +63,7 @@ def statement_problems(options: Mapping[str, str | None]) -> Iterator[tuple[str,
     Derby's statements name Java methods to call; SQLite's open any file.
     """
     for name, value in options.items():
-        kind = (value or "").strip().casefold().removeprefix("jdbc:").lstrip().partition(":")[0]
-        match name.strip().casefold(), kind:
+        match name.strip().casefold(), database_kind(value or ""):
             case "url", "derby":
                 yield name, "databases of kind derby run code in Spark's own process"
             case "url", "sqlite":
@@ -73,6 +72,10 @@ def statement_problems(options: Mapping[str, str | None]) -> Iterator[tuple[str,
                     for each in options
                     if each.strip().casefold() in STATEMENTS
                 )
+
+
+def database_kind(url: str) -> str:
+    return url.strip().casefold().removeprefix("jdbc:").lstrip().partition(":")[0]
 
 
 def database_file(url: str) -> str | None:

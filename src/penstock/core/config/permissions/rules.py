@@ -17,7 +17,7 @@ from penstock.core.config.connector import CONNECTOR_CLASS
 from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.overrides import ALL, CONSUMER, OverridePolicy
 from penstock.core.config.permissions.clients import java_problems, override_problems
-from penstock.core.config.permissions.jdbc import database_file, jdbc_problem, statement_problems
+from penstock.core.config.permissions.jdbc import database_file, database_kind, jdbc_problem, statement_problems
 
 Props = Mapping[str, str | None]
 Problem = tuple[str, str]
@@ -32,6 +32,7 @@ DEFAULT_FORMATS = (
 )
 PYTHON_FUNCTION = "penstock.transforms.PythonFunction"
 JDBC_SINK = "io.confluent.connect.jdbc.JdbcSinkConnector"
+JDBC_SOURCE = "io.confluent.connect.jdbc.JdbcSourceConnector"
 SPARK_SINK, SPARK_SOURCE = "penstock.connectors.SparkSink", "penstock.connectors.SparkSource"
 QUERIES = (SPARK_SINK, SPARK_SOURCE)
 _FILE = "org.apache.kafka.connect.file.FileStream"
@@ -52,6 +53,8 @@ MIRROR_CLASSES = (
     "config.property.filter.class",
     "forwarding.admin.class",
 )
+QUERIES_OF_JDBC = ("query", "query.masked", "query.suffix")
+"""The settings of the JDBC source that have SQL."""
 _KAFKA = "org.apache.kafka."
 _OPTION, _KAFKA_OPTION = "option.", "kafka."
 _CONNECTION = "connection."
@@ -149,11 +152,16 @@ class Permissions:
             yield from java_problems(clients, f"{_OPTION}{_KAFKA_OPTION}")
 
     def _of_databases(self, connector: str, props: Props) -> Iterator[Problem]:
-        if connector != JDBC_SINK:
+        if connector not in (JDBC_SINK, JDBC_SOURCE):
             return
         options = {key.removeprefix(_CONNECTION): value for key, value in props.items() if key.startswith(_CONNECTION)}
         for key, problem in self._of_jdbc(options):
             yield f"{_CONNECTION}{key}", problem
+        if connector == JDBC_SOURCE:
+            kind = database_kind(props.get(f"{_CONNECTION}url") or "")
+            for key in QUERIES_OF_JDBC:
+                if kind in ("derby", "sqlite") and props.get(key):
+                    yield key, f"statements can name code or files to databases of kind {kind}: read tables, or a view"
 
     def _of_jdbc(self, options: Props) -> Iterator[Problem]:
         if found := jdbc_problem(options):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hmac
 import logging
-import queue
 import secrets
 import socket
 import ssl
@@ -22,6 +21,7 @@ from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
+from penstock.spark.query.source.arrivals import Arrivals, Arriving, AsTheyCome
 from penstock.spark.query.source.partitions import BatchLostError, Partitions
 from penstock.spark.tls import identity, wrapped
 
@@ -40,8 +40,6 @@ STRANGERS = 256
 BUFFER = 1 << 18
 """Bytes; with Python's own 8 KiB, TLS would cut and put together many more records."""
 RETRY_SECONDS = 0.1
-AHEAD = 2
-"""Arrow batches that wait to be taken."""
 LOOK_SECONDS = 0.25
 
 
@@ -93,13 +91,13 @@ class Send:
 class Receiver:
     """Takes what the partitions of one batch at a time send. ``take`` is for one thread, ``finish`` for another."""
 
-    def __init__(self, host: str) -> None:
-        """``host``: this machine's name for Spark's processes."""
+    def __init__(self, host: str, arrivals: Arrivals | None = None) -> None:
+        """``host``: this machine's name for Spark's processes. ``arrivals``: in which order rows are taken."""
         own = "127.0.0.1" if host in ("127.0.0.1", "localhost") else "0.0.0.0"
         self._listening = socket.create_server((own, 0), backlog=1024)
         self._host = host
         self._key = b""
-        self._rows: queue.Queue[Any] = queue.Queue(AHEAD)
+        self._arrivals: Arrivals = arrivals or AsTheyCome()
         self._partitions = Partitions()
         self._changed = threading.Condition()
         self._closed = False
@@ -108,18 +106,16 @@ class Receiver:
         self._identity = identity()
         threading.Thread(target=self._accept, name="rows", daemon=True).start()
 
-    def expect(self) -> Send:
-        """Begin a batch: the function by which its partitions are to send."""
+    def expect(self, partitions: int = 0) -> Send:
+        """Begin a batch: the function by which its partitions are to send, so many if their order counts."""
         with self._changed:
             self._key, self._partitions = secrets.token_bytes(KEY_BYTES), Partitions()
+            self._arrivals.begin(partitions)
         return Send((self._host, self._listening.getsockname()[1]), self._identity.fingerprint, self._key)
 
     def take(self, seconds: float) -> Any:
         """The next Arrow batch, or what ``finish`` was given; None if nothing comes for so long."""
-        try:
-            return self._rows.get(timeout=seconds)
-        except queue.Empty:
-            return None
+        return self._arrivals.take(seconds)
 
     def finish(self, sent: int, end: object) -> None:
         """Called when all partitions have sent their rows, ``sent`` in all: ``end`` is taken after the last of them.
@@ -129,12 +125,19 @@ class Receiver:
         self.check()
         if self._partitions.rows != sent and not self._closed:
             raise BatchLostError(f"Spark says that {sent} rows were sent, but {self._partitions.rows} have arrived")
-        self._put(end)
+        while not self._closed and not self._arrivals.finish(end, LOOK_SECONDS):
+            pass
 
     def check(self) -> None:
         """Raises BatchLostError if Spark has sent a partition twice with different rows."""
         if self._partitions.differing:
             raise BatchLostError(self._partitions.differing[0])
+
+    def abandon(self) -> None:
+        """Take no more rows of this batch."""
+        with self._changed:
+            self._key, self._partitions = secrets.token_bytes(KEY_BYTES), Partitions()
+            self._arrivals.clear()
 
     def close(self) -> None:
         """Called from any thread: no more rows are taken, and partitions that send fail."""
@@ -197,21 +200,22 @@ class Receiver:
 
     def _take_partition(self, partitions: Partitions, connection: socket.socket, stream: BinaryIO) -> None:
         number = int.from_bytes(stream.read(NUMBER_BYTES))
+        arrivals = self._arrivals.partition(number)
         with partitions.attempt(number, partial(_hang_up, connection)) as attempt:
             if (kind := stream.read(len(END))) == ROWS:
                 for rows in pa.ipc.open_stream(stream):
                     if partitions is not self._partitions:
                         return
-                    if attempt.is_new(rows) and not self._put(rows):
+                    if attempt.is_new(rows) and not self._put(partitions, arrivals, rows):
                         return
                 kind = stream.read(len(END))
             if kind == END and attempt.ends(int.from_bytes(stream.read(COUNT_BYTES))):
+                arrivals.ended()
                 connection.sendall(TAKEN)
 
-    def _put(self, item: object) -> bool:
-        while not self._closed:
-            with suppress(queue.Full):
-                self._rows.put(item, timeout=LOOK_SECONDS)
+    def _put(self, partitions: Partitions, arrivals: Arriving, rows: pa.RecordBatch) -> bool:
+        while not self._closed and partitions is self._partitions:
+            if arrivals.put(rows, LOOK_SECONDS):
                 return True
         return False
 

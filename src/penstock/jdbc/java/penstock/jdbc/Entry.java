@@ -15,6 +15,25 @@ public final class Entry {
         return new Database(connections);
     }
 
+    public Catalog catalog(Connections connections, String zone) throws SQLException {
+        return new Catalog(connections, zone);
+    }
+
+    public PartitionReader reader(
+            Connections connections,
+            List<String> labels,
+            List<String> readings,
+            List<Integer> scales,
+            List<Integer> columns,
+            int number,
+            List<Integer> times,
+            int fetchSize,
+            int isolation,
+            String zone) {
+        return new PartitionReader(
+                connections, labels, readings, scales, columns, number, times, fetchSize, isolation, zone);
+    }
+
     public Shape shape(String sql, List<String> kinds, List<Integer> fields, String zone, String dateZone) {
         return new Shape(sql, kinds, fields, zone, dateZone);
     }

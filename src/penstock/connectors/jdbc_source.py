@@ -1,0 +1,53 @@
+"""Tables and queries of a database to topics by JDBC, under Confluent's names and settings.
+
+Its one task is carried by Spark, as that of ``spark_source``: Spark's executors read the rows, several ranges of keys
+at a time, and the connector's transforms, converters and producer do the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.api.connector import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
+from penstock.api.source import SourceTask
+from penstock.connectors.spark_query import Query, QueryConnector
+from penstock.jdbc.connection import PREFIX
+from penstock.jdbc.source.definition import BULK, JDBC_SOURCE_CONFIG
+from penstock.jdbc.source.offsets import Position, check_partition
+from penstock.jdbc.source.settings import jdbc_source_problems
+
+
+class JdbcSourceTask(Query, SourceTask):
+    java_name = "io.confluent.connect.jdbc.source.JdbcSourceTask"
+    reads = "jdbc"
+
+
+class JdbcSourceConnector(QueryConnector, SourceConnector):
+    """Its task reads all tables. Settings ``connection.*`` that are not its own are the driver's."""
+
+    java_name = "io.confluent.connect.jdbc.JdbcSourceConnector"
+    settings = JDBC_SOURCE_CONFIG
+    setting_prefixes = (PREFIX,)
+
+    def problems(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
+        return jdbc_source_problems(config)
+
+    def task_class(self) -> type[JdbcSourceTask]:
+        return JdbcSourceTask
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
+        bulk = JDBC_SOURCE_CONFIG.parse(config)["mode"] == BULK
+        return ExactlyOnceSupport.UNSUPPORTED if bulk else ExactlyOnceSupport.SUPPORTED
+
+    def can_define_transaction_boundaries(self, config: Mapping[str, str]) -> ConnectorTransactionBoundaries:
+        return ConnectorTransactionBoundaries.SUPPORTED
+
+    def alter_offsets(
+        self, config: Mapping[str, str], offsets: list[tuple[dict[str, Any] | None, dict[str, Any] | None]]
+    ) -> bool:
+        for partition, offset in offsets:
+            check_partition(partition)
+            if offset is not None:
+                Position.of(offset)
+        return True

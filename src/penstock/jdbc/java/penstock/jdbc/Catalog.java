@@ -1,0 +1,92 @@
+package penstock.jdbc;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.ResultSetMetaData;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A connection for what a source asks beside rows: which tables there are, their columns, how far they go. Called by
+    Python in Spark's driver. */
+public final class Catalog implements AutoCloseable {
+    private final Connection connection;
+    private final Reading.Zones zones;
+
+    Catalog(Connections connections, String zone) throws SQLException {
+        connection = connections.open();
+        connection.setAutoCommit(true);
+        zones = new Reading.Zones(zone);
+    }
+
+    /** Catalog, schema and name of each table; empty where there is none. */
+    public List<String> tables(String catalog, String schema, List<String> types) throws SQLException {
+        List<String> found = new ArrayList<>();
+        try (ResultSet rows =
+                connection.getMetaData().getTables(catalog, schema, "%", types.toArray(new String[0]))) {
+            while (rows.next()) {
+                for (int i = 1; i <= 3; i++) {
+                    String text = rows.getString(i);
+                    found.add(text == null ? "" : text);
+                }
+            }
+        }
+        return found;
+    }
+
+    /** The columns of a query's result, see Query.columns. */
+    public List<String> columns(String sql) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            ResultSetMetaData known = statement.getMetaData();
+            if (known != null && known.getColumnCount() > 0) return Query.columns(known);
+            statement.setMaxRows(1);
+            try (ResultSet rows = statement.executeQuery()) {
+                return Query.columns(rows.getMetaData());
+            }
+        }
+    }
+
+    /** The columns of the primary key, in no order. */
+    public List<String> key(String catalog, String schema, String table) throws SQLException {
+        List<String> found = new ArrayList<>();
+        try (ResultSet rows = connection.getMetaData().getPrimaryKeys(nulled(catalog), nulled(schema), table)) {
+            while (rows.next()) found.add(rows.getString("COLUMN_NAME"));
+        }
+        return found;
+    }
+
+    /** The only row of a result; {@code kinds} has a letter for each column, N or T, as in Query. */
+    public List<String> row(String sql, List<String> parameters, String kinds) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            new Query(sql, parameters).bind(statement, zones);
+            try (ResultSet rows = statement.executeQuery()) {
+                List<String> found = new ArrayList<>();
+                if (!rows.next()) return found;
+                for (int i = 0; i < kinds.length(); i++) {
+                    found.add(Query.parameter(rows, i + 1, kinds.charAt(i), zones));
+                }
+                return found;
+            }
+        }
+    }
+
+    /** The first column of a result. */
+    public List<String> texts(String sql) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql);
+                ResultSet rows = statement.executeQuery()) {
+            List<String> found = new ArrayList<>();
+            while (rows.next()) found.add(rows.getString(1));
+            return found;
+        }
+    }
+
+    @Override
+    public void close() throws SQLException {
+        connection.close();
+    }
+
+    private static String nulled(String text) {
+        return text.isEmpty() ? null : text;
+    }
+}

@@ -1,0 +1,67 @@
+package penstock.jdbc;
+
+import java.io.Serializable;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.ResultSetMetaData;
+import java.sql.SQLException;
+import java.sql.Timestamp;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A SELECT with its parameters: {@code N} and a number, or {@code T}, seconds since 1970, a dot and nanoseconds. */
+final class Query implements Serializable {
+    final String sql;
+    private final String[] parameters;
+
+    Query(String sql, List<String> parameters) {
+        this.sql = sql;
+        this.parameters = parameters.toArray(new String[0]);
+    }
+
+    void bind(PreparedStatement statement, Reading.Zones zones) throws SQLException {
+        for (int i = 0; i < parameters.length; i++) {
+            String text = parameters[i].substring(1);
+            if (parameters[i].charAt(0) == 'N') {
+                statement.setLong(i + 1, Long.parseLong(text));
+            } else {
+                int dot = text.indexOf('.');
+                Timestamp value = new Timestamp(Math.multiplyExact(Long.parseLong(text.substring(0, dot)), 1000L));
+                value.setNanos(Integer.parseInt(text.substring(dot + 1)));
+                statement.setTimestamp(i + 1, value, zones.database);
+            }
+        }
+    }
+
+    /** As a parameter; null if the column is. */
+    static String parameter(ResultSet rows, int index, char kind, Reading.Zones zones) throws SQLException {
+        if (kind == 'N') {
+            long number = rows.getLong(index);
+            return rows.wasNull() ? null : "N" + number;
+        }
+        Timestamp value = rows.getTimestamp(index, zones.database);
+        return value == null ? null : "T" + Reading.seconds(value) + "." + value.getNanos();
+    }
+
+    static List<String> labels(ResultSetMetaData found) throws SQLException {
+        List<String> texts = new ArrayList<>();
+        for (int i = 1; i <= found.getColumnCount(); i++) texts.add(found.getColumnLabel(i));
+        return texts;
+    }
+
+    /** What describes a column: its label, number and name of its type, precision, scale, and three flags. */
+    static List<String> columns(ResultSetMetaData found) throws SQLException {
+        List<String> texts = new ArrayList<>();
+        for (int i = 1; i <= found.getColumnCount(); i++) {
+            texts.add(found.getColumnLabel(i));
+            texts.add(Integer.toString(found.getColumnType(i)));
+            texts.add(found.getColumnTypeName(i));
+            texts.add(Integer.toString(found.getPrecision(i)));
+            texts.add(Integer.toString(found.getScale(i)));
+            texts.add(found.isNullable(i) == ResultSetMetaData.columnNoNulls ? "" : "nullable");
+            texts.add(found.isSigned(i) ? "" : "unsigned");
+            texts.add(found.isAutoIncrement(i) ? "auto" : "");
+        }
+        return texts;
+    }
+}

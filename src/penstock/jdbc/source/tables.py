@@ -1,0 +1,97 @@
+"""Tables by their names: which of a database's are read, and the source partitions of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.api.errors import ConfigError
+from penstock.java.errors import PatternError
+from penstock.java.regex import compile_regex
+from penstock.java.regex.pattern import JavaPattern
+from penstock.jdbc.dialects.base import Dialect, TableName
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Table:
+    """``catalog`` and ``schema`` are empty where a database has none."""
+
+    catalog: str
+    schema: str
+    name: str
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(filter(None, (self.catalog, self.schema, self.name)))
+
+    def __str__(self) -> str:
+        return ".".join(self.parts)
+
+    def names(self) -> list[str]:
+        """The full name, and those without the catalog and without the schema."""
+        return [".".join(self.parts[i:]) for i in range(len(self.parts))]
+
+    def sql(self, dialect: Dialect) -> str:
+        return dialect.table(TableName(self.parts))
+
+    def partition(self) -> dict[str, Any]:
+        return {"protocol": "1", "table": str(self)}
+
+    def known_partitions(self) -> list[dict[str, Any]]:
+        """Under which its offset may be: ours, that of a driver that tells no catalog, and that of old versions."""
+        return [*({"protocol": "1", "table": name} for name in self.names()[:2]), {"table": self.name}]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which tables are read, by names or by regular expressions of names."""
+
+    names: tuple[str, ...] = ()
+    except_names: tuple[str, ...] = ()
+    include: tuple[JavaPattern, ...] = ()
+    exclude: tuple[JavaPattern, ...] = ()
+
+    def takes(self, table: Table) -> bool:
+        names = table.names()
+        if self.names and not set(names) & set(self.names):
+            return False
+        if set(names) & set(self.except_names):
+            return False
+        if self.include and not any(matches(each, names) for each in self.include):
+            return False
+        return not any(matches(each, names) for each in self.exclude)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnMapping:
+    """Columns of the tables whose name the expression matches."""
+
+    expression: JavaPattern
+    columns: tuple[str, ...]
+
+
+def columns_for(table: Table, mappings: Iterable[ColumnMapping]) -> tuple[str, ...] | None:
+    """Of the first mapping that fits; None if none does."""
+    return next((each.columns for each in mappings if matches(each.expression, table.names())), None)
+
+
+def mapping_of(setting: str, entry: str) -> ColumnMapping:
+    """From ``expression:column`` or ``expression:[column|column]``. Raises ConfigError."""
+    expression, colon, columns = entry.rpartition(":")
+    names = tuple(filter(None, map(str.strip, columns.strip().removeprefix("[").removesuffix("]").split("|"))))
+    if not colon or not names:
+        raise ConfigError(setting, entry, "it has to be `regular expression:column`, or `...:[column|column]`")
+    return ColumnMapping(expression_of(setting, expression.strip()), names)
+
+
+def expression_of(setting: str, text: str) -> JavaPattern:
+    """Raises ConfigError for what is no regular expression."""
+    try:
+        return compile_regex(text)
+    except PatternError as error:
+        raise ConfigError(setting, text, f"it is no regular expression: {error}") from None
+
+
+def matches(expression: JavaPattern, names: Sequence[str]) -> bool:
+    return any(expression.fullmatch(name) is not None for name in names)

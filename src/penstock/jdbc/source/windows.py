@@ -1,0 +1,142 @@
+"""The SELECTs of a read: what is new in a table since its position, in ranges that can be read at the same time.
+
+A range begins after a value and goes up to and including another, so that ranges meet without a gap. Each is in the
+order of the mode, and the ranges are in that order too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from penstock.jdbc.dialects.base import Dialect
+from penstock.jdbc.source.offsets import NANOS, Position
+
+_BEGINNING = Position()
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """Parameters as Java's class ``Query`` reads them."""
+
+    sql: str
+    parameters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The least and the greatest value of the column by which ranges are split, and the number of rows."""
+
+    low: int
+    high: int
+    rows: int
+
+    @classmethod
+    def of(cls, texts: Sequence[str | None]) -> Self | None:
+        """From the row that ``Window.extent`` asks for; None if there are no rows."""
+        if len(texts) < 3 or texts[0] is None or texts[1] is None or texts[2] is None:
+            return None
+        return cls(value_of(texts[0]), value_of(texts[1]), value_of(texts[2]))
+
+    def cuts(self, most: int, unit: int = 1) -> list[int]:
+        """Where ranges of about ``most`` rows end, but the last; multiples of ``unit``."""
+        count = -(-self.rows // most)
+        found = {(self.low + (self.high - self.low) * i // count) // unit * unit for i in range(1, count)}
+        return sorted(cut for cut in found if self.low <= cut < self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What a read is about: ``source`` is a SELECT without WHERE, ``number`` and ``times`` are columns as SQL.
+
+    ``after``: the position; ``until``: times before this one; ``upto``: numbers not greater than this one.
+    ``key``: of a whole table, the column by which it is split.
+    """
+
+    dialect: Dialect
+    source: str
+    number: str | None = None
+    times: tuple[str, ...] = ()
+    after: Position = _BEGINNING
+    until: int | None = None
+    upto: int | None = None
+    key: str | None = None
+    suffix: str = ""
+
+    @property
+    def axis(self) -> str | None:
+        """What it is split by."""
+        if self.times:
+            return self.times[0] if len(self.times) == 1 else f"COALESCE({','.join(self.times)})"
+        return self.number or self.key
+
+    @property
+    def kinds(self) -> str:
+        """Of the row of ``extent``."""
+        return "TTN" if self.times else "NNN"
+
+    def extent(self, table: str) -> Select:
+        """Asks for the Extent of the rows."""
+        conditions, parameters = self._conditions(None, None)
+        sql = f"SELECT MIN({self.axis}), MAX({self.axis}), COUNT(*) FROM {table}"
+        return Select(sql + _where(conditions), tuple(parameters))
+
+    def selects(self, cuts: Sequence[int]) -> list[Select]:
+        """The ranges between these values; without any one for all rows."""
+        ends: list[int | None] = [*cuts, None]
+        begins: list[int | None] = [None, *cuts]
+        return [self._select(begin, end) for begin, end in zip(begins, ends, strict=True)]
+
+    def _select(self, begin: int | None, end: int | None) -> Select:
+        conditions, parameters = self._conditions(begin, end)
+        order = [self.axis, self.number] if self.times and self.number else [self.axis]
+        sql = self.source + _where(conditions)
+        if self.axis is not None:
+            sql += " ORDER BY " + ",".join(f"{column} ASC" for column in order)
+        return Select(f"{sql} {self.suffix}".rstrip(), tuple(parameters))
+
+    def _conditions(self, begin: int | None, end: int | None) -> tuple[list[str], list[str]]:
+        axis, kind = self.axis, self.kinds[0]
+        conditions, parameters = self._after() if begin is None else ([f"{axis} > ?"], [text_of(kind, begin)])
+        if end is not None:
+            conditions.append(f"{axis} <= ?")
+            parameters.append(text_of(kind, end))
+        elif self.until is not None:
+            conditions.append(f"{axis} < ?")
+            parameters.append(text_of("T", self.until))
+        elif self.upto is not None:
+            conditions.append(f"{axis} <= ?")
+            parameters.append(text_of("N", self.upto))
+        return conditions, parameters
+
+    def _after(self) -> tuple[list[str], list[str]]:
+        number, time = self.after.number, self.after.time
+        if self.times:
+            if time is None:
+                return [], []
+            moment = text_of("T", time)
+            if self.number is None or number is None:
+                return [f"{self.axis} > ?"], [moment]
+            both = f"(({self.axis} = ? AND {self.number} > ?) OR {self.axis} > ?)"
+            return [both], [moment, text_of("N", number), moment]
+        if self.number is None or number is None:
+            return [], []
+        return [f"{self.number} > ?"], [text_of("N", number)]
+
+
+def text_of(kind: str, value: int) -> str:
+    """A parameter for Java: N and a number, or T and a time in nanoseconds."""
+    return f"N{value}" if kind == "N" else f"T{value // NANOS}.{value % NANOS}"
+
+
+def value_of(text: str) -> int:
+    """The number, or the time in nanoseconds, of such a parameter."""
+    if text.startswith("N"):
+        return int(text[1:])
+    seconds, _, nanos = text[1:].partition(".")
+    return int(seconds) * NANOS + int(nanos)
+
+
+def _where(conditions: Sequence[str]) -> str:
+    return " WHERE " + " AND ".join(conditions) if conditions else ""

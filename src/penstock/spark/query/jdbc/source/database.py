@@ -1,0 +1,82 @@
+"""What a source asks its database beside rows: by a connection of Spark's driver, opened again when it breaks."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from penstock.api.errors import ConnectError
+from penstock.jdbc.connection import Connection
+from penstock.jdbc.source.tables import Table
+from penstock.jdbc.source.types import SourceColumn
+from penstock.jdbc.source.windows import Select, value_of
+from penstock.spark.query.dataframes import full_text, root_cause
+from penstock.spark.query.jdbc.java import Java, JavaError, lacks_driver
+
+_PERMANENT = re.compile("28.*|3D.*|42.*")
+"""SQLSTATEs of what will not get better: a wrong password, no such database, wrong SQL."""
+
+
+class DatabaseError(Exception):
+    """The database can't be reached, or is out of order."""
+
+
+class NoTableError(Exception):
+    """The table is not there any more."""
+
+
+class Database:
+    def __init__(self, java: Java, connection: Connection) -> None:
+        self._java, self._connection = java, connection
+        self._catalog: Any = None
+
+    def tables(self, catalog: str | None, schema: str | None, types: Sequence[str]) -> list[Table]:
+        texts = self._ask("tables", catalog, schema, self._java.list(types))
+        return sorted({Table(*texts[i : i + 3]) for i in range(0, len(texts), 3)})
+
+    def columns(self, sql: str) -> list[SourceColumn]:
+        return SourceColumn.several(self._ask("columns", sql))
+
+    def key(self, table: Table) -> list[str]:
+        return self._ask("key", table.catalog, table.schema, table.name)
+
+    def row(self, select: Select, kinds: str) -> list[str | None]:
+        parameters: list[str | None] = self._ask("row", select.sql, self._java.list(select.parameters), kinds)
+        return parameters
+
+    def texts(self, sql: str) -> list[str]:
+        return self._ask("texts", sql)
+
+    def now(self) -> int:
+        """The database's time, in nanoseconds since 1970."""
+        (found,) = self._ask("row", self._connection.dialect.now, self._java.list([]), "T")
+        return value_of(found)
+
+    def close(self) -> None:
+        if self._catalog is not None:
+            with contextlib.suppress(Exception):
+                self._catalog.close()
+            self._catalog = None
+
+    def _ask(self, method: str, *arguments: Any) -> list[Any]:
+        """Raises DatabaseError, NoTableError, or ConnectError for what will not get better."""
+        try:
+            if self._catalog is None:
+                self._catalog = self._java.entry.catalog(self._java.connections, self._connection.zone)
+            return [None if text is None else str(text) for text in getattr(self._catalog, method)(*arguments)]
+        except JavaError as error:
+            self.close()
+            raise self._raised(error) from None
+
+    def _raised(self, error: Exception) -> Exception:
+        text = root_cause(error)
+        if (lacking := lacks_driver(full_text(error), self._connection.dialect)) is not None:
+            return lacking
+        if self._java.is_missing_table(error):
+            return NoTableError(text)
+        java = self._java.sql_error(error)
+        if java is None or _PERMANENT.fullmatch(str(java.getSQLState() or "")):
+            return ConnectError(f"The database refuses a query: {text}")
+        return DatabaseError(text)

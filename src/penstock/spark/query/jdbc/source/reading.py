@@ -1,0 +1,135 @@
+"""One read: ranges of a table, a few at a time, each by a connection of one of Spark's executors.
+
+The rows are taken range by range. While one is taken the others are read ahead, as far as memory allows.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame
+
+from penstock.jdbc.source.settings import JdbcSourceSettings
+from penstock.jdbc.source.windows import Select
+from penstock.spark.query.dataframes import full_text, mapped, root_cause
+from penstock.spark.query.jdbc.java import Java
+from penstock.spark.query.jdbc.source.records import Shape
+from penstock.spark.query.source.transport import SENT, Receiver
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+_CHANGED = "penstock: the columns have changed"
+_UNREADABLE = "penstock: column "
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Taken after the last row of some ranges; ``last``: of all."""
+
+    last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """What is read: labels of all columns, and which of them say where a row is (numbers from 1; 0: none)."""
+
+    selects: tuple[Select, ...]
+    labels: tuple[str, ...]
+    shape: Shape
+    number: int = 0
+    times: tuple[int, ...] = ()
+
+
+class ReadError(Exception):
+    """A read has failed. ``permanent``: it would again; ``changed``: because the table has other columns by now."""
+
+    def __init__(self, error: BaseException) -> None:
+        text = full_text(error)
+        self.changed = _CHANGED in text
+        self.permanent = _UNREADABLE in text
+        found = text[text.index(_UNREADABLE) + len("penstock: ") :] if self.permanent else root_cause(error)
+        super().__init__(found.splitlines()[0])
+
+
+class Reading:
+    """``check`` it now and then while its rows are taken; ``cancel`` it before another begins."""
+
+    def __init__(
+        self,
+        session: SparkSession,
+        java: Java,
+        receiver: Receiver,
+        settings: JdbcSourceSettings,
+        statements: Statements,
+        entered: Callable[[], None],
+    ) -> None:
+        self._session, self._java, self._receiver, self._settings = session, java, receiver, settings
+        self._statements, self._entered = statements, entered
+        self._group = f"jdbc-{uuid.uuid4()}"
+        self._failure: BaseException | None = None
+        self._cancelled = False
+        self._thread = threading.Thread(target=self._run, name=self._group, daemon=True)
+        self._thread.start()
+
+    def check(self) -> None:
+        """Raises ReadError when it has failed."""
+        if self._failure is not None:
+            raise ReadError(self._failure)
+
+    def cancel(self) -> None:
+        """Returns when it has ended."""
+        self._cancelled = True
+        self._receiver.abandon()
+        while self._thread.is_alive():
+            self._session.sparkContext.cancelJobGroup(self._group)
+            self._thread.join(0.1)
+
+    def _run(self) -> None:
+        self._entered()
+        try:
+            jvm: Any = self._session._jvm
+            loader = self._session._jsparkSession.sharedState().jarClassLoader()
+            jvm.java.lang.Thread.currentThread().setContextClassLoader(loader)
+            self._session.sparkContext.setJobGroup(self._group, "rows of a database", True)
+            width = self._settings.partitions or self._session.sparkContext.defaultParallelism
+            selects = self._statements.selects
+            waves = [selects[i : i + width] for i in range(0, len(selects), width)]
+            for number, wave in enumerate(waves, 1):
+                if self._cancelled:
+                    return
+                self._read(wave, End(number == len(waves)))
+        except BaseException as error:
+            self._failure = error
+
+    def _read(self, selects: Sequence[Select], end: End) -> None:
+        frame = DataFrame(self._reader(selects).rows(self._session._jsparkSession), self._session)
+        send = self._receiver.expect(len(selects))
+        answers = mapped(frame, send, f"{SENT} BIGINT").collect()
+        self._receiver.finish(sum(row[0] for row in answers), end)
+
+    def _reader(self, selects: Sequence[Select]) -> Any:
+        java, found, settings = self._java, self._statements, self._settings
+        fields = found.shape.fields
+        reader = java.entry.reader(
+            java.connections,
+            java.list(found.labels),
+            java.list([field.reading for field in fields]),
+            java.list([field.scale for field in fields]),
+            java.list([field.column for field in fields]),
+            found.number,
+            java.list(found.times),
+            settings.batch_rows,
+            settings.isolation,
+            settings.connection.zone,
+        )
+        for select in selects:
+            reader.add(select.sql, java.list(select.parameters))
+        return reader

@@ -1,0 +1,98 @@
+"""Records of the rows that Spark's executors send, with the position in the table after each.
+
+Rows with the same time may be many: the position is behind them only when all of them have been taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.api import schema as s
+from penstock.api.columns import Table as Columns
+from penstock.jdbc.source.offsets import NANOS, Position
+from penstock.jdbc.source.types import Field
+
+_MICROS = pa.timestamp("us", "UTC")
+_ARROW: dict[str | None, pa.DataType] = {
+    s.DATE_NAME: pa.date32(),
+    s.TIME_NAME: pa.time32("ms"),
+    s.TIMESTAMP_NAME: _MICROS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The columns of a read."""
+
+    fields: tuple[Field, ...]
+    schema: s.Schema
+    by_number: bool
+    by_time: bool
+
+    @classmethod
+    def of(cls, fields: Sequence[Field], name: str | None, by_number: bool, by_time: bool) -> Shape:
+        schema = s.struct(*((field.name, field.schema) for field in fields), name=name)
+        return cls(tuple(fields), schema, by_number, by_time)
+
+    def values(self, rows: pa.RecordBatch) -> Columns:
+        columns = [_values(field, rows.column(i)) for i, field in enumerate(self.fields)]
+        return Columns([field.name for field in self.fields], columns)
+
+    def positions(self, rows: pa.RecordBatch) -> list[Position]:
+        """The place of each row, as the statement orders them."""
+        at, count = len(self.fields), rows.num_rows
+        numbers: Sequence[int | None] = [None] * count
+        if self.by_number:
+            numbers, at = rows.column(at).to_pylist(), at + 1
+        if not self.by_time:
+            return [Position(number) for number in numbers]
+        seconds, nanos = rows.column(at).to_pylist(), rows.column(at + 1).to_pylist()
+        times = [second * NANOS + nano for second, nano in zip(seconds, nanos, strict=True)]
+        return list(map(Position, numbers, times))
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """Of a batch's rows. ``behind``: the position after its complete groups. ``complete``: how many rows those have.
+
+    ``group``: the position of the last row, which counts when no more rows of its time can come.
+    """
+
+    rows: list[Any]
+    behind: Position
+    complete: int
+    group: Position | None
+
+
+def offsets_of(positions: Sequence[Position], shape: Shape, before: Position, group: Position | None) -> Offsets:
+    """``before`` and ``group``: ``behind`` and ``group`` of the previous batch."""
+    if not shape.by_time or shape.by_number:
+        if not shape.by_number:
+            return Offsets([None] * len(positions), before, len(positions), None)
+        return Offsets([each.offset() for each in positions], positions[-1], len(positions), None)
+    found: list[Any] = []
+    behind, offset, complete = before, before.offset(), 0
+    for i, position in enumerate(positions):
+        if group is not None and position != group:
+            behind, offset, complete = group, group.offset(), i
+            if i:
+                found[-1] = offset
+        group = position
+        found.append(offset)
+    return Offsets(found, behind, complete, group)
+
+
+def _values(field: Field, column: pa.Array) -> list[Any]:
+    kind = field.schema.name
+    if kind in _ARROW:
+        return column.cast(pa.int64() if kind == s.TIMESTAMP_NAME else pa.int32()).view(_ARROW[kind]).to_pylist()
+    values: list[Any] = column.to_pylist()
+    if kind == s.DECIMAL_NAME:
+        decimal: Callable[[str], Decimal] = Decimal
+        return [None if value is None else decimal(value) for value in values]
+    return values

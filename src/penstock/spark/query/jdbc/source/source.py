@@ -1,0 +1,187 @@
+"""A table, or the query, that is read again and again: how far it is, and what the next read is."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from penstock.api.errors import ConnectError
+from penstock.jdbc.source.offsets import QUERY, Position
+from penstock.jdbc.source.settings import JdbcSourceSettings
+from penstock.jdbc.source.tables import Table, columns_for
+from penstock.jdbc.source.types import NUMERIC, WHOLE, SourceColumn, fields_of, left_out
+from penstock.jdbc.source.windows import Extent, Window
+from penstock.spark.query.jdbc.source.database import Database
+from penstock.spark.query.jdbc.source.horizon import Horizon
+from penstock.spark.query.jdbc.source.reading import Statements
+from penstock.spark.query.jdbc.source.records import Shape
+
+log = logging.getLogger(__name__)
+
+_TIME_UNIT = 1_000_000
+"""Ranges of times end at milliseconds, which every database has."""
+
+
+class Source:
+    """``table``: None for the query. ``position`` is behind the last row that may be committed."""
+
+    def __init__(
+        self, settings: JdbcSourceSettings, database: Database, table: Table | None, position: Position
+    ) -> None:
+        self._settings, self._database, self._table = settings, database, table
+        self._dialect = settings.connection.dialect
+        self.partition: dict[str, Any] = QUERY if table is None else table.partition()
+        self.topic = settings.prefix + ("" if table is None else table.name)
+        self.position = position
+        self.due = 0.0
+        """When to look again, by ``time.monotonic``."""
+        self._told: list[str] = []
+        self._horizon = Horizon(database) if settings.horizon else None
+
+    @property
+    def is_query(self) -> bool:
+        return self._table is None
+
+    def __str__(self) -> str:
+        return "the query" if self._table is None else f"table {self._table}"
+
+    def next_read(self) -> Statements | None:
+        """What is new; None if there is nothing. Raises what ``Database`` does, ConnectError and DataError."""
+        settings, dialect = self._settings, self._dialect
+        text = settings.query or f"SELECT * FROM {self._sql_name()}"
+        columns = self._database.columns(text)
+        fields = fields_of(columns, dialect, settings.numbers, settings.granularity)
+        if (without := left_out(columns, fields)) != self._told:
+            self._told = without
+            log.warning("Connect has nothing for columns of %s, which are left out: %s", self, ", ".join(without))
+        name = None if self._table is None else self._table.name
+        shape = Shape.of(fields, name, settings.by_number, settings.by_time)
+        number, times = self._number(columns), self._times(columns)
+        self._check_null(columns, number, times)
+        window = Window(
+            dialect,
+            text,
+            self._quoted(number),
+            tuple(filter(None, map(self._quoted, times))),
+            self._begin(),
+            self._until() if settings.by_time else None,
+            key=self._key(columns),
+            suffix=settings.suffix,
+        )
+        if settings.by_time and settings.horizon and window.until is None:
+            return None
+        selects = self._selects(window)
+        if selects is None:
+            return None
+        positions = [_index(columns, each) for each in times]
+        labels = tuple(column.label for column in columns)
+        at = 0 if number is None else _index(columns, number)
+        return Statements(tuple(selects), labels, shape, at, tuple(positions))
+
+    def _selects(self, window: Window) -> Sequence[Any] | None:
+        """The ranges; None if there is nothing."""
+        if self._table is None or window.axis is None:
+            return window.selects([])
+        extent = Extent.of(self._database.row(window.extent(self._sql_name()), window.kinds))
+        if extent is None:
+            return None
+        if self._settings.by_time:
+            return window.selects(extent.cuts(self._settings.rows, _TIME_UNIT))
+        if not self._settings.by_number:
+            return window.selects(extent.cuts(self._settings.rows))
+        if self._horizon is not None:
+            reach = self._horizon.reach(extent.high)
+            if reach is None or reach <= (-1 if self.position.number is None else self.position.number):
+                return None
+            extent = replace(extent, high=min(reach, extent.high))
+        return replace(window, upto=extent.high).selects(extent.cuts(self._settings.rows))
+
+    def _begin(self) -> Position:
+        initial = self._settings.initial
+        if self._settings.by_time and self.position.time is None and initial is not None:
+            self.position = replace(self.position, time=self._database.now() if initial == -1 else initial * 1_000_000)
+        return self.position
+
+    def _until(self) -> int | None:
+        now: int | None = self._database.now() - self._settings.delay * 1_000_000
+        if self._horizon is not None and now is not None:
+            now = self._horizon.reach(now)
+        return now
+
+    def _number(self, columns: Sequence[SourceColumn]) -> str | None:
+        """The incrementing column's name. Raises ConnectError if there is none."""
+        if not self._settings.by_number:
+            return None
+        mapped = None if self._table is None else columns_for(self._table, self._settings.number_mapping)
+        if name := self._settings.number or (mapped[0] if mapped else ""):
+            return _found(columns, name, self)
+        numbered = [column.label for column in columns if column.numbered]
+        if len(numbered) != 1:
+            raise ConnectError(
+                f"{self} has {len(numbered) or 'no'} columns that the database numbers itself: set "
+                "incrementing.column.name"
+            )
+        return numbered[0]
+
+    def _times(self, columns: Sequence[SourceColumn]) -> tuple[str, ...]:
+        if not self._settings.by_time:
+            return ()
+        mapped = None if self._table is None else columns_for(self._table, self._settings.times_mapping)
+        names = self._settings.times or mapped
+        if not names:
+            raise ConnectError(f"No entry of timestamp.columns.mapping fits {self}")
+        return tuple(_found(columns, name, self) for name in names)
+
+    def _check_null(self, columns: Sequence[SourceColumn], number: str | None, times: Sequence[str]) -> None:
+        if not self._settings.not_null or self._table is None:
+            return
+        nullable = {column.label for column in columns if column.nullable}
+        if number is not None and number in nullable:
+            raise ConnectError(
+                f"Column {number} of {self} may be null, and rows without a number are never read: make it NOT NULL, "
+                "or set validate.non.null=false"
+            )
+        if times and set(times) <= nullable:
+            raise ConnectError(
+                f"{', '.join(times)} of {self} may be null, and rows without a time are never read: make one NOT NULL, "
+                "or set validate.non.null=false"
+            )
+
+    def _key(self, columns: Sequence[SourceColumn]) -> str | None:
+        """Of a table that is read as a whole: its primary key, if that is a whole number."""
+        if self._table is None or self._settings.by_number or self._settings.by_time:
+            return None
+        names = self._database.key(self._table)
+        whole = {
+            column.label
+            for column in columns
+            if column.type in WHOLE or (column.type == NUMERIC and column.scale == 0 and 0 < column.precision <= 18)
+        }
+        return self._quoted(names[0]) if len(names) == 1 and names[0] in whole else None
+
+    def _sql_name(self) -> str:
+        assert self._table is not None
+        return self._table.sql(self._dialect)
+
+    def _quoted(self, column: str | None) -> str | None:
+        if column is None:
+            return None
+        parts = column.split(".") if self.is_query else [column]
+        return ".".join(map(self._dialect.quoted, parts))
+
+
+def _found(columns: Sequence[SourceColumn], name: str, source: Source) -> str:
+    """The name as the database spells it; of a query, with the table in front of it that joins need."""
+    prefix, dot, last = name.rpartition(".") if source.is_query else ("", "", name)
+    labels = [column.label for column in columns]
+    found = [last] if last in labels else [label for label in labels if label.casefold() == last.casefold()]
+    if len(found) != 1:
+        raise ConnectError(f"There is no column {name} in {source}, but {', '.join(labels)}")
+    return f"{prefix}{dot}{found[0]}"
+
+
+def _index(columns: Sequence[SourceColumn], name: str) -> int:
+    labels = [column.label for column in columns]
+    return labels.index(name if name in labels else name.rpartition(".")[2]) + 1

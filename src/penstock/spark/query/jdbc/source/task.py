@@ -1,0 +1,249 @@
+"""A JDBC source's one task: rows that Spark's executors read, through the loop of every source task.
+
+``poll`` looks which table is due, begins its read, and then takes its rows as they come. Connect's offset of a table is
+the position after the rows that are in its topic, so a read that was cut short continues there, and one that failed is
+begun again. With exactly once, the task starts again if rows of a time that has not been read completely have been
+sent: their transaction is aborted.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.errors import ConnectError
+from penstock.api.source import SourceTask
+from penstock.core.model.tasks import TaskId
+from penstock.jdbc.source.offsets import QUERY, Position
+from penstock.jdbc.source.settings import BOUNDARY, JdbcSourceSettings
+from penstock.jdbc.source.tables import Table
+from penstock.pipeline.chain import Resolve
+from penstock.pipeline.source.offsets import SourceTaskOffsets
+from penstock.pipeline.source.task import run_source_task
+from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec
+from penstock.spark.query.jdbc.java import Java
+from penstock.spark.query.jdbc.source.database import Database, DatabaseError, NoTableError
+from penstock.spark.query.jdbc.source.reading import End, ReadError, Reading
+from penstock.spark.query.jdbc.source.records import Shape, offsets_of
+from penstock.spark.query.jdbc.source.source import Source
+from penstock.spark.query.safe import Safe
+from penstock.spark.query.source.arrivals import InOrder
+from penstock.spark.query.source.partitions import BatchLostError
+from penstock.spark.query.source.transport import LOOK_SECONDS, Receiver
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+IDLE_SECONDS = 0.5
+"""How long the loop waits at most before it looks whether a table is due."""
+
+
+def run_jdbc_source(
+    spec: TaskSpec,
+    session: SparkSession,
+    control: TaskControl,
+    host: TaskHost,
+    resolve: Resolve,
+    entered: Callable[[], None] = lambda: None,
+) -> None:
+    """Run the task until it is stopped; as ``run_source_query``."""
+    connector = {**spec.connector_config, BOUNDARY: "connector"}
+    with Safe(str(session.sparkContext.getConf().get("spark.driver.host"))) as safe:
+        task = JdbcSource(spec, session, safe, entered)
+        try:
+            run_source_task(replace(spec, connector_config=connector), lambda: task, control, host, resolve)
+        finally:
+            task.end()
+
+
+class JdbcSource(SourceTask):
+    java_name = "io.confluent.connect.jdbc.source.JdbcSourceTask"
+
+    def __init__(self, spec: TaskSpec, session: SparkSession, safe: Safe, entered: Callable[[], None]) -> None:
+        self._spec, self._session, self._safe, self._entered = spec, session, safe, entered
+        self._id = TaskId(spec.connector, spec.task)
+        self._receiver: Receiver | None = None
+        self._database: Database | None = None
+        self._sources: dict[Table | None, Source] = {}
+        self._tables_due = 0.0
+        self._reading: Reading | None = None
+        self._source: Source | None = None
+        """Of the rows that are taken."""
+        self._shape: Shape | None = None
+        self._group: Position | None = None
+        """As in ``records.Offsets``."""
+        self._held: Batch | None = None
+        """The end of a batch, which is of the next transaction."""
+        self._failures = 0
+        self._stopped = False
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._settings = settings = JdbcSourceSettings.of(config)
+        offsets = self.context.offset_reader
+        assert isinstance(offsets, SourceTaskOffsets)
+        self._offsets = offsets
+        self._session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(settings.batch_rows))
+        drivers = self._spec.worker_config.get("penstock.jdbc.drivers", "")
+        self._java = Java(self._session, settings.connection, drivers, self._spec.plugin_path, self._safe)
+        self._database = Database(self._java, settings.connection)
+        self._receiver = Receiver(str(self._session.sparkContext.getConf().get("spark.driver.host")), InOrder())
+        if settings.query is not None:
+            position = Position.of(self._offsets.offset(QUERY))
+            self._sources[None] = Source(settings, self._database, None, position)
+
+    def poll(self) -> Batch | None:
+        if self._stopped:
+            return None
+        if self._held is not None:
+            held, self._held = self._held, None
+            return held
+        try:
+            if self._reading is None:
+                self._begin()
+                return None
+            assert self._receiver is not None
+            item = self._receiver.take(LOOK_SECONDS)
+            if item is None:
+                self._reading.check()
+                return None
+        except (DatabaseError, NoTableError, ReadError) as error:
+            self._failed(error)
+            return None
+        if isinstance(item, End):
+            if item.last:
+                self._finish()
+            return None
+        return self._as_records(item)
+
+    def idle(self) -> float:
+        if self._reading is not None:
+            return 0.0
+        now = time.monotonic()
+        waiting = [source.due for source in self._sources.values()]
+        if self._settings.query is None:
+            waiting.append(self._tables_due)
+        return max(0.0, min([*(due - now for due in waiting), IDLE_SECONDS]))
+
+    def stop(self) -> None:
+        self._stopped = True
+        if self._receiver is not None:
+            self._receiver.close()
+
+    def end(self) -> None:
+        """Called last: returns when nothing is read any more."""
+        self.stop()
+        if self._reading is not None:
+            self._reading.cancel()
+        if self._database is not None:
+            self._database.close()
+
+    def _begin(self) -> None:
+        """Begin to read a table that is due, if there is something new in it."""
+        now = time.monotonic()
+        if self._settings.query is None and now >= self._tables_due:
+            self._look_for_tables()
+            self._tables_due = time.monotonic() + self._settings.table_interval
+        due = [source for source in self._sources.values() if source.due <= now]
+        if not due:
+            return
+        self._source = min(due, key=lambda source: source.due)
+        self._source.due = time.monotonic() + self._settings.interval
+        found = self._source.next_read()
+        self._failures = 0
+        if found is None:
+            return
+        assert self._receiver is not None
+        self._shape, self._group = found.shape, None
+        self._reading = Reading(self._session, self._java, self._receiver, self._settings, found, self._entered)
+
+    def _look_for_tables(self) -> None:
+        settings, database = self._settings, self._database
+        assert database is not None
+        there = database.tables(settings.catalog, settings.schema, settings.types)
+        chosen = [table for table in there if settings.choice.takes(table)]
+        for table in [table for table in self._sources if table not in chosen]:
+            log.info("Table %s is not there any more", table)
+            del self._sources[table]
+        for table in chosen:
+            if table not in self._sources:
+                log.info("Reading table %s", table)
+                self._sources[table] = self._source_of(table, database)
+        if not chosen:
+            log.warning(
+                "None of the %d tables of the database is to be read; looking again in %g s",
+                len(there),
+                settings.table_interval,
+            )
+
+    def _source_of(self, table: Table, database: Database) -> Source:
+        for partition in table.known_partitions():
+            if (offset := self._offsets.offset(partition)) is not None:
+                source = Source(self._settings, database, table, Position.of(offset))
+                if "protocol" in partition:
+                    source.partition = partition
+                return source
+        return Source(self._settings, database, table, Position())
+
+    def _as_records(self, rows: pa.RecordBatch) -> Batch:
+        source, shape = self._source, self._shape
+        assert source is not None
+        assert shape is not None
+        values = shape.values(rows)
+        offsets = offsets_of(shape.positions(rows), shape, source.position, self._group)
+        source.position, self._group = offsets.behind, offsets.group
+        origin = SourceOrigin([source.partition] * len(values), offsets.rows)
+        batch = Batch.of(source.topic, values, value_schema=shape.schema, origin=origin)
+        transaction = self.context.transaction
+        if transaction is None or not offsets.complete:
+            return batch
+        if offsets.complete < len(batch):
+            self._held = batch.select(range(offsets.complete, len(batch)))
+            batch = batch.select(range(offsets.complete))
+        transaction.commit_transaction()
+        return batch
+
+    def _finish(self) -> None:
+        """All rows of the read have been taken."""
+        source = self._source
+        assert source is not None
+        assert self._reading is not None
+        self._reading.cancel()
+        self._reading = None
+        if self._group is not None:
+            source.position, self._group = self._group, None
+            self._offsets.put(source.partition, source.position.offset())
+            if self.context.transaction is not None:
+                self.context.transaction.commit_transaction()
+        source.due = time.monotonic() + self._settings.interval
+
+    def _failed(self, error: Exception) -> None:
+        """Read again later, from the position on. Raises what ends the task."""
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
+        if isinstance(error, ReadError) and error.permanent:
+            raise ConnectError(f"{self._source} can't be read: {error}")
+        if self._group is not None and self.context.transaction is not None:
+            raise BatchLostError(f"{self._source} could not be read to its end: {error}")
+        if isinstance(error, NoTableError):
+            self._tables_due = 0.0
+        elif isinstance(error, ReadError) and error.changed:
+            if self._source is not None:
+                self._source.due = 0.0
+            return
+        self._failures += 1
+        if 0 <= self._settings.retries < self._failures:
+            raise ConnectError(f"The database could not be read {self._failures} times in a row: {error}")
+        log.warning("%s could not be read, trying again in %g s: %s", self._source, self._settings.interval, error)
+        if self._source is not None:
+            self._source.due = time.monotonic() + self._settings.interval
+        else:
+            self._tables_due = time.monotonic() + self._settings.interval

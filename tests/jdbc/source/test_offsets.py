@@ -1,0 +1,110 @@
+"""Offsets and tables under Confluent's names, and which tables a configuration chooses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock.api.errors import ConnectError
+from penstock.connectors import JdbcSourceConnector
+from penstock.jdbc.source.offsets import Position
+from penstock.jdbc.source.settings import JdbcSourceSettings, jdbc_source_problems
+from penstock.jdbc.source.tables import Table, columns_for
+
+CONFIG = {"connection.url": "jdbc:postgresql://db/app", "mode": "bulk", "topic.prefix": "p-"}
+
+
+@pytest.mark.parametrize(
+    ("offset", "position"),
+    [
+        ({"incrementing": 5}, Position(5)),
+        ({"timestamp": 1500, "timestamp_nanos": 500_000_001}, Position(time=1_500_000_001)),
+        ({"timestamp": -1, "timestamp_nanos": 999_000_000, "incrementing": -3}, Position(-3, -1_000_000)),
+    ],
+)
+def test_an_offset_of_a_java_connector_is_taken_over_and_given_back(offset: dict[str, int], position: Position) -> None:
+    assert Position.of(offset) == position
+    assert position.offset() == offset
+
+
+def test_an_old_offset_has_milliseconds_only() -> None:
+    assert Position.of({"timestamp": 1500}) == Position(time=1_500_000_000)
+    assert Position.of(None) == Position()
+
+
+@pytest.mark.parametrize("offset", [{"incrementing": "5"}, {"batch": 5}, {"timestamp": 1.5}, {"incrementing": True}])
+def test_what_is_no_offset(offset: dict[str, Any]) -> None:
+    with pytest.raises(ConnectError, match="is no offset of a JDBC source"):
+        JdbcSourceConnector().alter_offsets(CONFIG, [({"query": "query"}, offset)])
+
+
+def test_source_partitions() -> None:
+    connector = JdbcSourceConnector()
+    offset = {"incrementing": 1}
+    for partition in ({"query": "query"}, {"protocol": "1", "table": "a.b"}, {"table": "b"}):
+        assert connector.alter_offsets(CONFIG, [(partition, offset), (partition, None)])
+    for wrong in ({"query": "x"}, {"protocol": "2", "table": "b"}, None, {}):
+        with pytest.raises(ConnectError, match="is no source partition of a JDBC source"):
+            connector.alter_offsets(CONFIG, [(wrong, offset)])
+    assert Table("app", "public", "t").partition() == {"protocol": "1", "table": "app.public.t"}
+    assert Table("app", "public", "t").known_partitions() == [
+        {"protocol": "1", "table": "app.public.t"},
+        {"protocol": "1", "table": "public.t"},
+        {"table": "t"},
+    ]
+
+
+T, U = Table("app", "public", "t"), Table("app", "other", "u")
+
+
+@pytest.mark.parametrize(
+    ("config", "taken"),
+    [
+        ({}, [T, U]),
+        ({"table.whitelist": "t, x"}, [T]),
+        ({"table.whitelist": "public.t,app.other.u"}, [T, U]),
+        ({"table.blacklist": "other.u"}, [T]),
+        ({"table.include.list": "public\\..*"}, [T]),
+        ({"table.include.list": ".*", "table.exclude.list": "app.public.t"}, [U]),
+    ],
+)
+def test_tables_are_chosen(config: dict[str, str], taken: list[Table]) -> None:
+    choice = JdbcSourceSettings.of({**CONFIG, **config}).choice
+    assert [table for table in (T, U) if choice.takes(table)] == taken
+
+
+def test_columns_by_table() -> None:
+    mapping = {"timestamp.columns.mapping": "public.*:[a|b], .*:c", "incrementing.column.mapping": ".*u:n"}
+    settings = JdbcSourceSettings.of({**CONFIG, **mapping, "mode": "timestamp+incrementing"})
+    assert [columns_for(table, settings.times_mapping) for table in (T, U)] == [("a", "b"), ("c",)]
+    assert [columns_for(table, settings.number_mapping) for table in (T, U)] == [None, ("n",)]
+
+
+@pytest.mark.parametrize(
+    ("config", "setting"),
+    [
+        ({"mode": "timestamp"}, "timestamp.column.name"),
+        ({"query": "SELECT 1", "table.whitelist": "t"}, "table.whitelist"),
+        ({"query": "SELECT 1", "query.masked": "SELECT 1"}, "query.masked"),
+        ({"table.whitelist": "t", "table.blacklist": "u"}, "table.whitelist"),
+        ({"table.include.list": "("}, "table.include.list"),
+        ({"timestamp.columns.mapping": "t"}, "timestamp.columns.mapping"),
+        ({"penstock.snapshot.horizon": "true"}, "penstock.snapshot.horizon"),
+        (
+            {"penstock.snapshot.horizon": "true", "mode": "incrementing", "connection.url": "jdbc:sqlite:x"},
+            "penstock.snapshot.horizon",
+        ),
+        ({"transaction.boundary": "interval"}, "transaction.boundary"),
+        ({"incrementing.initial": "5"}, "incrementing.initial"),
+        ({"jdbc.credentials.provider.class": "org.example.Vault"}, "jdbc.credentials.provider.class"),
+    ],
+)
+def test_settings_that_are_refused_by_name(config: dict[str, str], setting: str) -> None:
+    assert [name for name, _ in jdbc_source_problems({**CONFIG, **config})] == [setting]
+
+
+def test_exactly_once_needs_a_position() -> None:
+    supports = JdbcSourceConnector().exactly_once_support
+    assert supports(CONFIG).name == "UNSUPPORTED"
+    assert supports({**CONFIG, "mode": "incrementing"}).name == "SUPPORTED"

@@ -1,0 +1,97 @@
+"""Columns of databases as fields of Connect."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.api import schema as s
+from penstock.api.errors import DataError
+from penstock.jdbc.dialects import MySql, PostgreSql
+from penstock.jdbc.source.types import SourceColumn, fields_of, left_out
+
+
+def found(type: int, mapping: str = "none", granularity: str = "connect_logical", **more: object) -> tuple[str, str]:
+    """How the column is read, and the type of its field."""
+    column = SourceColumn("c", type, **more)  # type: ignore[arg-type]
+    dialect = PostgreSql() if more.get("type_name") else MySql()
+    (field,) = fields_of([column], dialect, mapping, granularity)
+    assert field.schema.optional
+    return field.reading, (field.schema.name or field.schema.type.name).rpartition(".")[2]
+
+
+@pytest.mark.parametrize(
+    ("type", "signed", "unsigned"), [(-6, "INT8", "INT16"), (5, "INT16", "INT32"), (4, "INT32", "INT64")]
+)
+def test_numbers_without_a_sign_have_the_next_type(type: int, signed: str, unsigned: str) -> None:
+    assert found(type)[1] == signed
+    assert found(type, signed=False)[1] == unsigned
+    assert found(-5, signed=False)[1] == "INT64"
+
+
+@pytest.mark.parametrize(
+    ("precision", "scale", "precision_only", "best_fit", "eager"),
+    [
+        (2, 0, "INT8", "INT8", "INT8"),
+        (4, 0, "INT16", "INT16", "INT16"),
+        (9, 0, "INT32", "INT32", "INT32"),
+        (18, 0, "INT64", "INT64", "INT64"),
+        (19, 0, "Decimal", "Decimal", "Decimal"),
+        (5, 2, "Decimal", "FLOAT64", "FLOAT64"),
+        (30, 10, "Decimal", "Decimal", "FLOAT64"),
+        (5, -2, "Decimal", "INT32", "INT32"),
+        (0, 0, "Decimal", "Decimal", "Decimal"),
+        (0, -127, "Decimal", "Decimal", "Decimal"),
+    ],
+)
+def test_numeric_mapping(precision: int, scale: int, precision_only: str, best_fit: str, eager: str) -> None:
+    def mapped(mapping: str, type: int = 2) -> str:
+        return found(type, mapping, precision=precision, scale=scale)[1]
+
+    assert mapped("none") == "Decimal"
+    assert mapped("precision_only") == precision_only
+    assert mapped("best_fit") == best_fit
+    assert mapped("best_fit_eager_double") == eager
+    assert mapped("best_fit", 3) == "Decimal"
+
+
+@pytest.mark.parametrize(
+    ("granularity", "reading", "type"),
+    [
+        ("connect_logical", "MICROS", "Timestamp"),
+        ("micros_long", "MICROS", "INT64"),
+        ("micros_string", "MICROS_TEXT", "STRING"),
+        ("micros_iso_datetime_string", "MICROS_ISO", "STRING"),
+        ("nanos_long", "NANOS", "INT64"),
+        ("nanos_string", "NANOS_TEXT", "STRING"),
+        ("nanos_iso_datetime_string", "NANOS_ISO", "STRING"),
+    ],
+)
+def test_timestamps(granularity: str, reading: str, type: str) -> None:
+    assert found(93, granularity=granularity) == (reading, type)
+
+
+def test_types_of_postgresql() -> None:
+    assert found(1111, type_name="jsonb") == found(1111, type_name="uuid") == ("STRING", "STRING")
+    assert found(-7, type_name="bool", precision=1) == ("BOOLEAN", "BOOLEAN")
+    assert found(-7, type_name="bit", precision=8) == ("BITS", "INT8")
+    assert found(-7, type_name="bit", precision=9) == ("BYTES", "BYTES")
+    assert found(-7) == ("INT8", "INT8")
+
+
+def test_columns_that_connect_has_nothing_for_are_left_out() -> None:
+    columns = [SourceColumn("tags", 2003, "_text"), SourceColumn("id", 4, "int4", nullable=False)]
+    fields = fields_of(columns, PostgreSql(), "none", "connect_logical")
+    assert [(field.name, field.column, field.schema) for field in fields] == [("id", 2, s.INT32)]
+    assert left_out(columns, fields) == ["tags (_text)"]
+    with pytest.raises(DataError, match=r"nothing for any of the columns tags \(_text\)"):
+        fields_of(columns[:1], PostgreSql(), "none", "connect_logical")
+    with pytest.raises(DataError, match="Several columns are named id: give them other names by AS"):
+        fields_of([columns[1]] * 2, PostgreSql(), "none", "connect_logical")
+
+
+def test_what_the_driver_says_of_columns() -> None:
+    said = ["id", "4", "serial", "10", "0", "", "", "auto", "n", "2", "numeric", "5", "2", "nullable", "unsigned", ""]
+    assert SourceColumn.several(said) == [
+        SourceColumn("id", 4, "serial", 10, 0, False, True, True),
+        SourceColumn("n", 2, "numeric", 5, 2, True, False, False),
+    ]

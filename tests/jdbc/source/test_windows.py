@@ -1,0 +1,97 @@
+"""The SELECTs of a JDBC source, beside a golden file: ``python tests/jdbc/source/test_windows.py`` writes it again."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from penstock.jdbc.dialects import DIALECTS
+from penstock.jdbc.dialects.base import Dialect
+from penstock.jdbc.dialects.postgres import PostgreSql
+from penstock.jdbc.source.offsets import NANOS, Position
+from penstock.jdbc.source.tables import Table
+from penstock.jdbc.source.windows import Extent, Window, text_of, value_of
+
+GOLDEN = Path(__file__).parent / "golden" / "selects.sql"
+TABLE = Table("", "sales", 'or"ders')
+
+
+def windows(dialect: Dialect) -> dict[str, Window]:
+    source = f"SELECT * FROM {TABLE.sql(dialect)}"
+    number, first, second = map(dialect.quoted, ("id", "changed", "created"))
+    both = Position(7, 5 * NANOS + 1)
+    return {
+        "bulk": Window(dialect, source),
+        "bulk, by key": Window(dialect, source, key=number),
+        "incrementing, first": Window(dialect, source, number, upto=300),
+        "incrementing": Window(dialect, source, number, after=Position(100), upto=300, suffix="FOR READ ONLY"),
+        "timestamp": Window(dialect, source, times=(first,), after=Position(time=both.time), until=9 * NANOS),
+        "timestamps": Window(dialect, source, times=(first, second), after=Position(time=0), until=9 * NANOS),
+        "both": Window(dialect, source, number, (first,), both, 9 * NANOS),
+    }
+
+
+def text_of_all(dialect: Dialect) -> str:
+    parts = [f"-- {dialect.name}"]
+    for name, window in windows(dialect).items():
+        cuts = [] if window.axis is None else [6 * NANOS] if window.times else [200]
+        asked = [window.extent(TABLE.sql(dialect))] if window.axis is not None else []
+        parts += [f"-- {name}: {', '.join(each.parameters)}\n{each.sql}" for each in [*asked, *window.selects(cuts)]]
+    return "\n".join(parts) + "\n\n"
+
+
+def text_of_dialects() -> str:
+    return "".join(text_of_all(kind()) for kind in DIALECTS)
+
+
+def test_selects() -> None:
+    assert text_of_dialects() == GOLDEN.read_text("utf-8")
+
+
+def test_names_are_not_quoted_if_they_are_not_to_be() -> None:
+    assert "sales.or" in text_of_all(PostgreSql(False))
+    assert "id <= ?" in text_of_all(PostgreSql(False))
+
+
+@pytest.mark.parametrize(
+    ("extent", "most", "cuts"),
+    [
+        (Extent(1, 100, 100), 100, []),
+        (Extent(1, 100, 100), 50, [50]),
+        (Extent(1, 100, 100), 30, [25, 50, 75]),
+        (Extent(1, 1, 5000), 10, [1]),
+        (Extent(-10, 10, 21), 10, [-4, 3]),
+        (Extent(1, 10**18, 10), 5, [5 * 10**17]),
+    ],
+)
+def test_ranges_of_about_so_many_rows(extent: Extent, most: int, cuts: list[int]) -> None:
+    found = extent.cuts(most)
+    assert [cut for cut in found if cut < extent.high] == found
+    assert found == [cut for cut in cuts if cut < extent.high]
+
+
+def test_ranges_meet_without_a_gap() -> None:
+    numbers = range(-50, 400, 3)
+    cuts = Extent(min(numbers), max(numbers), len(numbers)).cuts(7)
+    ends = [float("-inf"), *cuts, float("inf")]
+    ranges = [[n for n in numbers if low < n <= high] for low, high in pairwise(ends)]
+    assert [n for each in ranges for n in each] == list(numbers)
+    assert max(map(len, ranges)) <= 8
+
+
+@pytest.mark.parametrize("value", [0, -1, 5 * NANOS + 1, -NANOS - 1])
+def test_parameters(value: int) -> None:
+    assert value_of(text_of("T", value)) == value
+    assert value_of(text_of("N", value)) == value
+    assert text_of("T", -1) == "T-1.999999999"
+
+
+def test_an_empty_table_has_no_extent() -> None:
+    assert Extent.of([None, None, "N0"]) is None
+    assert Extent.of(["N1", "N5", "N3"]) == Extent(1, 5, 3)
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(text_of_dialects(), "utf-8")

@@ -1,0 +1,195 @@
+"""The JDBC source on a real Spark: tables of SQLite and of a real PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from penstock.core.model.tasks import SparkDied, SparkReady, TaskLost
+from penstock.jdbc.drivers import install
+from penstock.spark.settings import HostSettings
+from support.kafka.client import Kafka
+from support.machine import missing
+from support.postgres import Postgres, binaries
+from support.spark.host import Hosted, started
+from support.spark.queries import SECONDS, JdbcSink, JdbcSource
+from support.tasks.runs import eventually
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Hosted]:
+    for name in ("jdbc-postgresql", "jdbc-sqlite"):
+        install(name)
+    with started(HostSettings()) as hosted:
+        yield hosted
+
+
+def execute(file: Path, *statements: str) -> None:
+    with sqlite3.connect(file) as database:
+        for statement in statements:
+            database.execute(statement)
+
+
+def things(first: int, last: int) -> str:
+    """Inserts rows with these numbers."""
+    numbers = f"WITH RECURSIVE n(i) AS (SELECT {first} UNION ALL SELECT i + 1 FROM n WHERE i < {last})"
+    return f"{numbers} INSERT INTO things SELECT i, 'n' || i FROM n"
+
+
+THINGS = "CREATE TABLE things (id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, name TEXT)"
+SPLIT = {"penstock.read.partitions": "4", "penstock.read.rows": "1000"}
+
+
+def test_new_rows_and_tables_are_read_in_order_and_restarts_continue(
+    spark: Hosted, kafka: Kafka, tmp_path: Path
+) -> None:
+    file = tmp_path / "app.db"
+    execute(file, THINGS, things(1, 25_000))
+    with JdbcSource(spark, kafka, f"jdbc:sqlite:{file}", mode="incrementing", **SPLIT) as one:
+        one.start()
+        assert one.wait("things", 25_000) == [{"id": i, "name": f"n{i}"} for i in range(1, 25_001)]
+        execute(file, things(25_001, 25_001), "CREATE TABLE more (no INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL)")
+        assert one.wait("things", 25_001)[-1] == {"id": 25_001, "name": "n25001"}
+        execute(file, "INSERT INTO more VALUES (7)")
+        assert one.wait("more", 1) == [{"no": 7}]
+        one.stop()
+        offsets = {partition["table"]: offset for partition, offset in one.committed()}
+        assert offsets == {"things": {"incrementing": 25_001}, "more": {"incrementing": 7}}
+        execute(file, "ALTER TABLE things ADD price REAL", "INSERT INTO things VALUES (25002, 'last', 1.5)")
+        one.start()
+        assert one.wait("things", 25_002)[-1] == {"id": 25_002, "name": "last", "price": 1.5}
+
+
+def test_a_whole_table_is_read_again_and_again(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
+    file = tmp_path / "app.db"
+    execute(file, THINGS, things(1, 5000), "CREATE VIEW seen AS SELECT name FROM things WHERE id < 3")
+    settings = {"mode": "bulk", "poll.interval.ms": "1000000", "table.types": "TABLE,VIEW", **SPLIT}
+    with JdbcSource(spark, kafka, f"jdbc:sqlite:{file}", **settings) as one:
+        for count in (1, 2):
+            one.start()
+            found = one.wait("things", 5000 * count)
+            assert sorted(row["id"] for row in found) == sorted([*range(1, 5001)] * count)
+            assert one.wait("seen", 2 * count)[-2:] == [{"name": "n1"}, {"name": "n2"}]
+            one.stop()
+        assert [offset for _, offset in one.committed()] == [None, None]
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    if binaries() is None:
+        missing("There is no PostgreSQL on this machine: initdb is neither on the path nor in /usr/lib/postgresql")
+    server = Postgres.make()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.mark.parametrize("mode", ["timestamp", "timestamp+incrementing"])
+def test_rows_are_sent_once_when_spark_is_killed(spark: Hosted, kafka: Kafka, postgres: Postgres, mode: str) -> None:
+    """Hundreds of rows have the same time."""
+    table = f"events_{len(mode)}"
+    postgres.execute(
+        f"CREATE TABLE {table} (id BIGINT NOT NULL, at TIMESTAMP NOT NULL);"
+        f"INSERT INTO {table} SELECT i, TIMESTAMP '2026-01-01' + i / 700 * INTERVAL '1 ms' "
+        "FROM generate_series(1, 150000) i"
+    )
+    settings = {
+        "mode": mode,
+        "timestamp.column.name": "at",
+        "table.whitelist": f"public.{table}",
+        "batch.max.rows": "500",
+        "penstock.read.rows": "20000",
+        **({} if mode == "timestamp" else {"incrementing.column.name": "id"}),
+    }
+    with JdbcSource(spark, kafka, postgres.url, exactly_once=True, **settings) as one:
+        topic = one.prefix + table
+        one.start()
+        eventually(lambda: one.fine() and topic in kafka.topics() and one.values(table), SECONDS)
+        os.kill(one.hosted.query_driver.process_id, signal.SIGKILL)
+        assert [event for event in one.ended() if isinstance(event, TaskLost)]
+        one.hosted.events.until(SparkDied)
+        one.hosted.events.until(SparkReady)
+        assert len(one.values(table)) < 150_000
+        one.start()
+        assert sorted(row["id"] for row in one.wait(table, 150_000)) == list(range(1, 150_001))
+        postgres.rows(f"INSERT INTO {table} VALUES (150001, now())")
+        assert one.wait(table, 150_001)[-1]["id"] == 150_001
+        one.stop()
+        ((partition, offset),) = one.committed()
+        assert partition == {"protocol": "1", "table": f"postgres.public.{table}"}
+        assert set(offset or {}) == {"timestamp", "timestamp_nanos"} | ({"incrementing"} if "+" in mode else set())
+
+
+@pytest.mark.parametrize("mode", ["incrementing", "timestamp"])
+def test_a_row_that_is_committed_late_is_read(spark: Hosted, kafka: Kafka, postgres: Postgres, mode: str) -> None:
+    table = f"late_{mode}"
+    postgres.rows(f"CREATE TABLE {table} (id SERIAL, at TIMESTAMPTZ NOT NULL DEFAULT now())")
+    settings = {"mode": mode, "table.whitelist": table, "penstock.snapshot.horizon": "true"}
+    if mode == "timestamp":
+        settings["timestamp.column.name"] = "at"
+    with JdbcSource(spark, kafka, postgres.url, **settings) as one:
+        insert = f"INSERT INTO {table} DEFAULT VALUES"
+        postgres.rows(insert)
+        one.start()
+        one.wait(table, 1)
+        slow = postgres.session()
+        assert slow.stdin is not None
+        assert slow.stdout is not None
+        slow.stdin.write(f"BEGIN; {insert} RETURNING id;\n")
+        slow.stdin.flush()
+        assert slow.stdout.readline() == "2\n"
+        postgres.rows(insert)
+        one.while_another_runs()
+        assert [row["id"] for row in one.values(table)] == [1]
+        slow.communicate("COMMIT;\n")
+        assert [row["id"] for row in one.wait(table, 3)] == [1, 2, 3]
+
+
+EVERY_TYPE = """
+id INT PRIMARY KEY, small SMALLINT, big BIGINT, r REAL, d DOUBLE PRECISION, n NUMERIC(12, 3), b BOOLEAN, t TEXT,
+c CHAR(5), bytes BYTEA, day DATE, clock TIME(3), at TIMESTAMP(3), zoned TIMESTAMPTZ(3), doc JSONB, u UUID, bits BIT(3)
+"""
+RANDOM = """
+i, (random() * 65535 - 32768)::int, (random() * 1e18)::bigint - 5e17::bigint, random()::real, exp(random() * 600 - 300),
+(random() * 1e9 - 5e8)::numeric(12, 3), random() < 0.5, repeat(chr(1 + (random() * 50000)::int), i % 5) || i,
+chr(65 + i % 26), decode(md5(i::text), 'hex'), DATE '0100-01-01' + (random() * 700000)::int,
+TIME '00:00' + random() * INTERVAL '23:59:59', TIMESTAMP '1800-01-01' + random() * INTERVAL '300 years',
+now() - random() * INTERVAL '30 years', jsonb_build_object('i', i), gen_random_uuid(), (i % 8)::bit(3)
+"""
+COMPARED = """
+id, small, big, r, d, n, b, t, c, bytes, day, clock, at, zoned AT TIME ZONE 'UTC', doc::text, u::text
+"""
+
+
+def test_rows_of_every_type_there_and_back(spark: Hosted, kafka: Kafka, postgres: Postgres) -> None:
+    postgres.execute(
+        f"CREATE TABLE origin ({EVERY_TYPE});"
+        f"INSERT INTO origin SELECT {RANDOM} FROM generate_series(1, 10000) i; INSERT INTO origin VALUES (10001)"
+    )
+    schemas = {"value.converter.schemas.enable": "true", "table.whitelist": "origin", "mode": "incrementing"}
+    zone = {"db.timezone": "Asia/Tokyo"}
+    with JdbcSource(spark, kafka, postgres.url, **schemas, **zone, **{"incrementing.column.name": "id"}) as source:
+        source.start()
+        source.wait("origin", 10_001)
+        source.stop()
+        copy = {"topics": source.prefix + "origin", "table.name.format": "copy", **zone}
+        with JdbcSink(spark, kafka, postgres.url, **copy) as sink:
+            sink.topic = source.prefix + "origin"
+            sink.start()
+            sink.written(10_001)
+    compared = COMPARED.replace(" AT TIME ZONE 'UTC'", " AT TIME ZONE 'Asia/Tokyo'")
+    copied = COMPARED.replace(" AT TIME ZONE 'UTC'", "")
+    missing_rows = f"SELECT {compared} FROM origin EXCEPT SELECT {copied} FROM copy"
+    assert postgres.rows(missing_rows) == []
+    assert postgres.rows("SELECT count(*) FROM copy JOIN origin o USING (id) WHERE copy.bits = o.bits::int") == [
+        ["10000"]
+    ]
