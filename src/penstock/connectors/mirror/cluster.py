@@ -12,9 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaException
+from confluent_kafka import ConsumerGroupState, KafkaException
 from confluent_kafka import KafkaError as BrokerError
-from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import (
     AclBinding,
     AclBindingFilter,
@@ -150,26 +149,18 @@ def is_idle(admin: AdminClient, group: str, timeout: float) -> bool:
     return bool(description.state == ConsumerGroupState.EMPTY)
 
 
-def commit(admin: AdminClient, group: str, offsets: Committed, timeout: float) -> None:
-    """Commit offsets for a group; logged if the group has members, which would not see it."""
-    topic_partitions = [
-        ClientPartition(*topic_partition, offset, metadata) for topic_partition, (offset, metadata) in offsets.items()
-    ]
-    request = [ConsumerGroupTopicPartitions(group, topic_partitions)]
+def commit(target: GroupOffsets, group: str, offsets: Committed) -> None:
+    """Commit offsets for a group; logged if the group has members, which would not see it, or for another reason."""
     try:
-        answer = admin.alter_consumer_group_offsets(request, request_timeout=timeout)[group].result(timeout + 5)
-        failed = next((each.error for each in answer.topic_partitions if each.error is not None), None)
-        if failed is not None:
-            raise KafkaException(failed)
-    except KafkaException as error:
-        if code_of(error) == BrokerError.UNKNOWN_MEMBER_ID:
-            log.warning(
-                "Unable to sync offsets for consumer group %s. This is likely caused by consumers currently using this "
-                "group in the target cluster.",
-                group,
-            )
-        else:
-            log.error("Unable to sync offsets for consumer group %s: %s", group, sentence(error))
+        target.commit(group, offsets)
+    except group_errors.UnknownMemberIdError:
+        log.warning(
+            "Unable to sync offsets for consumer group %s. This is likely caused by consumers currently using this "
+            "group in the target cluster.",
+            group,
+        )
+    except group_errors.KafkaError as error:
+        log.error("Unable to sync offsets for consumer group %s: %s", group, error)
 
 
 def _done(future: Future[Any], timeout: float, problem: str, name: str, expected: int | None = None) -> bool:

@@ -1,7 +1,7 @@
-"""All that a consumer group has committed, read by kafka-python.
+"""All that a consumer group has committed, read and written by kafka-python.
 
 librdkafka's admin client can do that too, but it crashes the whole process when the group's coordinator has moved or is
-not there yet (librdkafka issue 5040).
+not there yet (librdkafka issue 5040), and its Python client writes metadata with a zero byte at the end.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ import time
 from collections.abc import Mapping
 from contextlib import closing
 
+from kafka.structs import OffsetAndMetadata
+
 from kafka import KafkaAdminClient
+from kafka import TopicPartition as GroupPartition
 from kafka import errors as group_errors
 from penstock.api.sink import TopicPartition
 from penstock.kafka.group.client import client_arguments
@@ -26,9 +29,9 @@ def group_admin(settings: Mapping[str, str], client_id: str) -> KafkaAdminClient
 
 
 class GroupOffsets:
-    """Reads with one connection, which is made when it is first needed and again after an error.
+    """One connection, which is made when it is first needed and again after an error.
 
-    ``settings``: a client's, as Java's. Every method may be called from any thread; ``close`` waits for a read.
+    ``settings``: a client's, as Java's. Every method may be called from any thread; ``close`` waits for a request.
     """
 
     def __init__(self, settings: Mapping[str, str], client_id: str) -> None:
@@ -55,14 +58,33 @@ class GroupOffsets:
                 time.sleep(_PAUSE_S)
 
     def _read(self, group: str) -> dict[TopicPartition, tuple[int, str]]:
-        if self._client is None:
-            self._client = group_admin(self._settings, self._client_id)
-        answers = self._client.list_group_offsets({group: None})[group]
+        answers = self._connected().list_group_offsets({group: None})[group]
         return {
             TopicPartition(each.topic, each.partition): (known.offset, known.metadata or "")
             for each, known in answers.items()
             if known.offset >= 0
         }
+
+    def _connected(self) -> KafkaAdminClient:
+        if self._client is None:
+            self._client = group_admin(self._settings, self._client_id)
+        return self._client
+
+    def commit(self, group: str, offsets: Mapping[TopicPartition, tuple[int, str]]) -> None:
+        """Commit offset and metadata by partition for a group without members.
+
+        Blocks. Raises kafka-python's errors: UnknownMemberIdError if the group has members.
+        """
+        request = {GroupPartition(*partition): OffsetAndMetadata(*known, -1) for partition, known in offsets.items()}
+        try:
+            with self._lock:
+                answers = self._connected().alter_group_offsets(group, request)
+        except group_errors.KafkaError:
+            self.close()
+            raise
+        for error in answers.values():
+            if error is not group_errors.NoError:
+                raise error()
 
     def close(self) -> None:
         with self._lock:

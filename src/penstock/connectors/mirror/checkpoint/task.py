@@ -236,5 +236,5 @@ class MirrorCheckpointTask(SourceTask):
         for group, checkpoints in list(self._known.items()):
             offsets = to_commit(checkpoints, self._idle.get(group))
             if offsets:
-                cluster.commit(self._target, group, offsets, self._timeout)
+                cluster.commit(self._target_offsets, group, offsets)
         self._idle.clear()
