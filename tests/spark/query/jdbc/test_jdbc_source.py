@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -13,7 +14,7 @@ import pytest
 from penstock.core.model.tasks import SparkDied, SparkReady, TaskLost
 from penstock.jdbc.drivers import install
 from penstock.spark.settings import HostSettings
-from support.kafka.client import Kafka
+from support.kafka.client import Kafka, Record
 from support.machine import missing
 from support.postgres import Postgres, binaries
 from support.spark.host import Hosted, started
@@ -93,40 +94,56 @@ def postgres() -> Iterator[Postgres]:
         server.remove()
 
 
-@pytest.mark.parametrize("mode", ["timestamp", "timestamp+incrementing"])
-def test_rows_are_sent_once_when_spark_is_killed(spark: Hosted, kafka: Kafka, postgres: Postgres, mode: str) -> None:
-    """Hundreds of rows have the same time."""
-    table = f"events_{len(mode)}"
-    postgres.execute(
-        f"CREATE TABLE {table} (id BIGINT NOT NULL, at TIMESTAMP NOT NULL);"
-        f"INSERT INTO {table} SELECT i, TIMESTAMP '2026-01-01' + i / 700 * INTERVAL '1 ms' "
-        "FROM generate_series(1, 150000) i"
-    )
-    settings = {
-        "mode": mode,
-        "timestamp.column.name": "at",
-        "table.whitelist": f"public.{table}",
-        "batch.max.rows": "500",
-        "penstock.read.rows": "20000",
-        **({} if mode == "timestamp" else {"incrementing.column.name": "id"}),
-    }
+EVENTS = """
+CREATE TABLE {} (id BIGINT NOT NULL, at TIMESTAMP NOT NULL);
+INSERT INTO {} SELECT i, TIMESTAMP '2026-01-01' + i / 700 * INTERVAL '1 ms' FROM generate_series(1, {}) i
+"""
+"""Hundreds of rows have the same time."""
+TIMES = {"timestamp.column.name": "at", "batch.max.rows": "500", "penstock.read.rows": "20000"}
+
+
+def test_rows_are_sent_once_when_spark_is_killed(spark: Hosted, kafka: Kafka, postgres: Postgres) -> None:
+    postgres.execute(EVENTS.format("events", "events", 150_000))
+    settings = {**TIMES, "mode": "timestamp", "table.whitelist": "public.events"}
     with JdbcSource(spark, kafka, postgres.url, exactly_once=True, **settings) as one:
-        topic = one.prefix + table
+        topic = f"{one.prefix}events"
         one.start()
-        eventually(lambda: one.fine() and topic in kafka.topics() and one.values(table), SECONDS)
+        eventually(lambda: one.fine() and topic in kafka.topics() and one.values("events"), SECONDS)
         os.kill(one.hosted.query_driver.process_id, signal.SIGKILL)
         assert [event for event in one.ended() if isinstance(event, TaskLost)]
         one.hosted.events.until(SparkDied)
         one.hosted.events.until(SparkReady)
-        assert len(one.values(table)) < 150_000
+        assert len(one.values("events")) < 150_000
         one.start()
-        assert sorted(row["id"] for row in one.wait(table, 150_000)) == list(range(1, 150_001))
-        postgres.rows(f"INSERT INTO {table} VALUES (150001, now())")
-        assert one.wait(table, 150_001)[-1]["id"] == 150_001
+        assert sorted(row["id"] for row in one.wait("events", 150_000)) == list(range(1, 150_001))
         one.stop()
         ((partition, offset),) = one.committed()
-        assert partition == {"protocol": "1", "table": f"postgres.public.{table}"}
-        assert set(offset or {}) == {"timestamp", "timestamp_nanos"} | ({"incrementing"} if "+" in mode else set())
+        assert partition == {"protocol": "1", "table": "postgres.public.events"}
+        assert set(offset or {}) == {"timestamp", "timestamp_nanos"}
+
+
+def test_a_java_connectors_offset_is_continued_when_the_database_was_away(
+    spark: Hosted, kafka: Kafka, postgres: Postgres
+) -> None:
+    postgres.execute(EVENTS.format("moves", "moves", 5000))
+    settings = {**TIMES, "mode": "timestamp+incrementing", "incrementing.column.name": "id"}
+    with JdbcSource(spark, kafka, postgres.url, **settings, **{"table.include.list": ".*[.]moves"}) as one:
+        # At 2026-01-01 00:00:00.002, in a database whose driver tells no catalog.
+        stored = {"incrementing": 1500, "timestamp": 1767225600002, "timestamp_nanos": 2_000_000}
+        partition = {"protocol": "1", "table": "public.moves"}
+        key = json.dumps([one.name, partition], separators=(",", ":"))
+        kafka.produce(one.offsets, [Record(json.dumps(stored), key)])
+        one.start()
+        assert [row["id"] for row in one.wait("moves", 3500)] == list(range(1501, 5001))
+        postgres.stop()
+        one.while_another_runs()
+        postgres.start()
+        postgres.rows("INSERT INTO moves VALUES (5001, now())")
+        assert one.wait("moves", 3501)[-1]["id"] == 5001
+        one.stop()
+        ((given_back, offset),) = one.committed()
+        assert given_back == partition
+        assert (offset or {})["incrementing"] == 5001
 
 
 @pytest.mark.parametrize("mode", ["incrementing", "timestamp"])

@@ -1,0 +1,86 @@
+"""Which offset each row of a JDBC source has, and its values."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+from penstock.api import schema as s
+from penstock.jdbc.source.offsets import Position
+from penstock.jdbc.source.types import Field
+from penstock.spark.query.jdbc.source.records import Offsets, Shape, offsets_of
+
+ID = (Field("id", 1, "INT64", s.INT64),)
+
+
+def times(*moments: int) -> list[Position]:
+    return [Position(time=moment) for moment in moments]
+
+
+def offsets(*moments: int | None) -> list[dict[str, int]]:
+    return [Position(time=moment).offset() for moment in moments]
+
+
+START = Position(time=1)
+
+
+@pytest.mark.parametrize(
+    ("positions", "group", "expected"),
+    [
+        (times(2), None, Offsets(offsets(1), START, 0, Position(time=2))),
+        (times(2, 2, 3, 3), None, Offsets(offsets(1, 2, 2, 2), Position(time=2), 2, Position(time=3))),
+        (times(2, 2), Position(time=2), Offsets(offsets(1, 1), START, 0, Position(time=2))),
+        (times(5, 5), Position(time=2), Offsets(offsets(2, 2), Position(time=2), 0, Position(time=5))),
+        (times(2, 3, 4), Position(time=2), Offsets(offsets(2, 3, 3), Position(time=3), 2, Position(time=4))),
+    ],
+)
+def test_a_time_is_behind_only_with_the_last_row_of_it(
+    positions: list[Position], group: Position | None, expected: Offsets
+) -> None:
+    assert offsets_of(positions, Shape.of(ID, "t", False, True), START, group) == expected
+
+
+def test_numbers_are_offsets_of_their_own() -> None:
+    positions = [Position(1, 7), Position(2, 7)]
+    found = offsets_of(positions, Shape.of(ID, "t", True, True), Position(), None)
+    assert found == Offsets([each.offset() for each in positions], Position(2, 7), 2, None)
+
+
+def test_a_whole_table_has_none() -> None:
+    found = offsets_of([Position(), Position()], Shape.of(ID, "t", False, False), Position(), None)
+    assert found == Offsets([None, None], Position(), 2, None)
+
+
+def test_values_and_places_of_rows() -> None:
+    fields = [
+        Field("price", 1, "DECIMAL", s.decimal(2, optional=True)),
+        Field("day", 2, "DATE", s.DATE.with_(optional=True)),
+        Field("clock", 3, "TIME", s.TIME.with_(optional=True)),
+        Field("at", 4, "MICROS", s.TIMESTAMP.with_(optional=True)),
+        Field("micros", 5, "MICROS", s.INT64),
+    ]
+    shape = Shape.of(fields, "t", True, True)
+    columns = {
+        "c0": pa.array(["1.50", None]),
+        "c1": pa.array([20_000, None], pa.int32()),
+        "c2": pa.array([1, None], pa.int32()),
+        "c3": pa.array([1_500_001, None], pa.int64()),
+        "c4": pa.array([5, 6], pa.int64()),
+        "number": pa.array([7, 8], pa.int64()),
+        "seconds": pa.array([-1, 2], pa.int64()),
+        "nanos": pa.array([999_999_999, 3], pa.int32()),
+    }
+    rows = pa.record_batch(columns)
+    first, second = shape.values(rows).rows()
+    assert first == {
+        "price": Decimal("1.50"),
+        "day": dt.date(2024, 10, 4),
+        "clock": dt.time(0, 0, 0, 1000),
+        "at": dt.datetime(1970, 1, 1, 0, 0, 1, 500_001, dt.UTC),
+        "micros": 5,
+    }
+    assert second == {**dict.fromkeys(first), "micros": 6}
+    assert shape.positions(rows) == [Position(7, -1), Position(8, 2_000_000_003)]
