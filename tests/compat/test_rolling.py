@@ -148,7 +148,26 @@ def test_workers_of_both_kinds_share_a_group(migration: Migration) -> None:
     migration.proceeds(java[0], java[1], *ours)
     java[0].stop()
     migration.proceeds(java[1], ours[0])
+    java[1].stop()
+    migration.proceeds(*ours)
+    [back] = migration.start(migration.java())
+    migration.proceeds(ours[1], back)
+    ours[0].stop()
+    migration.proceeds(back, ours[1])
+    ours[1].stop()
+    migration.proceeds(back)
     assert sorted(migration.taken_lines()) == sorted(migration.lines)
+
+
+@pytest.mark.parametrize("protocol", ["eager", "compatible"])
+def test_older_protocols_in_a_group_of_both_kinds(migration: Migration, protocol: str) -> None:
+    migration.settings["connect.protocol"] = protocol
+    [java] = migration.start(migration.java())
+    migration.create_sink(java)
+    [ours] = migration.start(migration.ours())
+    migration.proceeds(java, ours)
+    java.stop()
+    migration.proceeds(ours)
 
 
 def asked(migration: Migration, java: WorkerProcess) -> None:
