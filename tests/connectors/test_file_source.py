@@ -14,6 +14,7 @@ import pytest
 from penstock.api.batch import Batch
 from penstock.api.errors import ConfigError, ConnectError, DataError
 from penstock.api.schema import BYTES, STRING
+from penstock.api.source import SourceProgress
 from penstock.api.testing import MemoryOffsets, MemorySourceContext, run_source
 from penstock.connectors.file_source import FileStreamSourceTask
 
@@ -98,6 +99,21 @@ def test_batches_have_at_most_the_size_asked_for(tmp_path: Path) -> None:
     batches: list[Batch | None] = [task.poll() for _ in range(4)]
     task.stop()
     assert [None if batch is None else len(batch) for batch in batches] == [4, 4, 2, None]
+
+
+def test_how_far_it_is(tmp_path: Path, reading: Start) -> None:
+    file = tmp_path / "in"
+    file.write_text("one\ntwo\nthree\n")
+    task = reading(file, 4, **{"batch.size": "1"}).task
+    partition = {"filename": str(file)}
+    assert task.progress() == []
+    shown = []
+    for _ in range(2):
+        task.poll()
+        shown += task.progress()
+    assert shown == [SourceProgress(partition, 8, 14, "bytes"), SourceProgress(partition, 14, 14, "bytes")]
+    task.stop()
+    assert task.progress() == []
 
 
 def test_a_growing_file_is_followed(tmp_path: Path, reading: Start) -> None:

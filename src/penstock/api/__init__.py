@@ -42,6 +42,7 @@ from penstock.api.errors import (
     SerializationError,
 )
 from penstock.api.override_policy import ClientOverridePolicy
+from penstock.api.plugin_metrics import Monitorable, PluginMetrics
 from penstock.api.provider import ConfigProvider
 from penstock.api.record import Header, Record, SinkRecord, SourceRecord
 from penstock.api.schema import (
@@ -79,7 +80,7 @@ from penstock.api.schema import (
     struct,
 )
 from penstock.api.sink import ErrantRecordReporter, SinkTask, SinkTaskContext, TopicPartition
-from penstock.api.source import OffsetReader, SourceTask, SourceTaskContext, TransactionContext
+from penstock.api.source import OffsetReader, SourceProgress, SourceTask, SourceTaskContext, TransactionContext
 from penstock.api.topic_settings import BROKER_DEFAULT, CleanupPolicy, TopicSettings
 from penstock.api.transform import Predicate, Transformation
 from penstock.api.typed_config import Setting, TypedConfig
@@ -159,12 +160,14 @@ __all__ = [
     "ListOf",
     "ListSize",
     "Matches",
+    "Monitorable",
     "NonEmptyString",
     "NonEmptyStringWithoutControlChars",
     "NonNull",
     "NotFoundError",
     "OffsetReader",
     "Password",
+    "PluginMetrics",
     "Predicate",
     "Range",
     "Recommender",
@@ -184,6 +187,7 @@ __all__ = [
     "SinkTaskContext",
     "SourceConnector",
     "SourceOrigin",
+    "SourceProgress",
     "SourceRecord",
     "SourceTask",
     "SourceTaskContext",

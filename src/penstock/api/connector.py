@@ -13,12 +13,17 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
 from penstock.api.config import ConfigDef, ConfigValue
+from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.sink import SinkTask
 from penstock.api.source import SourceTask
 
 
 class ConnectorContext(Protocol):
     """What the runtime offers to a connector. Its methods may be called from any thread."""
+
+    @property
+    def plugin_metrics(self) -> PluginMetrics:
+        """For metrics of the connector's own (KIP-877)."""
 
     def request_task_reconfiguration(self) -> None:
         """Ask the runtime to call ``task_configs`` again and to restart the tasks if the answer differs."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from penstock.api.batch import Batch
+from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.record import SinkRecord
 
 
@@ -37,6 +38,10 @@ class SinkTaskContext(Protocol):
 
     @property
     def configs(self) -> Mapping[str, str]: ...
+
+    @property
+    def plugin_metrics(self) -> PluginMetrics:
+        """For metrics of the task's own (KIP-877)."""
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:

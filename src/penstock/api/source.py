@@ -8,9 +8,11 @@ and ``stop`` from another thread (so that it can end a ``poll`` that blocks). Ja
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from penstock.api.batch import Batch
+from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.record import SourceRecord
 from penstock.api.topic_settings import TopicSettings
 
@@ -54,8 +56,24 @@ class SourceTaskContext(Protocol):
     def offset_reader(self) -> OffsetReader: ...
 
     @property
+    def plugin_metrics(self) -> PluginMetrics:
+        """For metrics of the task's own (KIP-877)."""
+
+    @property
     def transaction(self) -> TransactionContext | None:
         """None unless exactly-once is enabled for this connector and ``transaction.boundary`` is ``connector``."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceProgress:
+    """How far a task has read one part of its source; None is what it does not know."""
+
+    partition: Mapping[str, Any]
+    """The source partition."""
+    position: int | None
+    end: int | None
+    unit: str = "records"
+    """What positions count, in the plural: ``records``, ``bytes``."""
 
 
 class SourceTask:
@@ -89,6 +107,14 @@ class SourceTask:
         Called after each such ``poll``. A task should not sleep itself.
         """
         return 0.1
+
+    def progress(self) -> Sequence[SourceProgress]:
+        """How far it is, as far as it can say: shown to operators as its lag.
+
+        Called every few seconds, by the thread of ``poll``; it should answer from what is known or read at once. Errors
+        are only logged.
+        """
+        return ()
 
     def commit(self) -> None:
         """Called after offsets have been committed, for sources that need an acknowledgement.

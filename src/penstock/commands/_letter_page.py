@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from penstock.kafka.dead_letters import Letter
+    from penstock.kafka.letters.queue import Letter
 
 
 def at(letter: Letter) -> str:
@@ -16,7 +16,7 @@ def at(letter: Letter) -> str:
 
 
 def page(letter: Letter, replayed: bool) -> str:
-    from penstock.kafka.dead_letters import PARTS
+    from penstock.kafka.letters.queue import PARTS
 
     lines = [f"Record {letter.position}{', replayed' * replayed}"]
     lines += [
@@ -36,7 +36,7 @@ def page(letter: Letter, replayed: bool) -> str:
 
 
 def _text(data: bytes | None) -> str:
-    from penstock.kafka.dead_letters import readable
+    from penstock.kafka.letters.queue import readable
 
     found = readable(data)
     return "null" if found is None else found if isinstance(found, str) else f"base64:{found['base64']}"

@@ -19,7 +19,7 @@ from penstock.commands._rest import URL, Name, Url, User, client, complain
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
 
-    from penstock.kafka.dead_letters import Letter
+    from penstock.kafka.letters.queue import Letter
 
 app = typer.Typer(no_args_is_help=True, help="List, show or replay the dead letters of a connector.")
 
@@ -51,8 +51,8 @@ def list_(
     output: As = Output.TABLE,
 ) -> None:
     """Count the dead letters of a connector by their error, and list the latest."""
-    from penstock.kafka.dead_letters import document, failure, letters
-    from penstock.kafka.replay import done_of
+    from penstock.kafka.letters.queue import document, failure, letters
+    from penstock.kafka.letters.replay import done_of
 
     reasons: Counter[tuple[str, str, str]] = Counter()
     last: deque[tuple[Letter, bool]] = deque(maxlen=limit)
@@ -106,8 +106,8 @@ def show(
     output: As = Output.TABLE,
 ) -> None:
     """Show one dead letter: its error, headers, key and value."""
-    from penstock.kafka.dead_letters import document, letter_at
-    from penstock.kafka.replay import done_of
+    from penstock.kafka.letters.queue import document, letter_at
+    from penstock.kafka.letters.replay import done_of
 
     with _queue(connector, url, user, bootstrap, command_config) as queue:
         partition, offset = _place(place, queue.topic)
@@ -142,7 +142,7 @@ def replay(
     All consumers of those topics receive them, not only this connector.
     """
     from penstock.kafka.clients import SILENT, new_producer
-    from penstock.kafka.replay import Replay, check_replay, done_of, group_of, only_topic
+    from penstock.kafka.letters.replay import Replay, check_replay, done_of, group_of, only_topic
 
     with _queue(connector, url, user, bootstrap, command_config) as queue:
         check_replay(connector, queue.type, queue.config)
@@ -188,8 +188,8 @@ def _place(text: str, queue: str) -> tuple[int, int]:
 @contextmanager
 def _queue(connector: str, url: str, user: str | None, bootstrap: str | None, command_config: Any) -> Iterator[Queue]:
     from penstock.http.client import ClientError
-    from penstock.kafka.dead_letters import queue_setting
-    from penstock.kafka.replay import group_of
+    from penstock.kafka.letters.queue import queue_setting
+    from penstock.kafka.letters.replay import group_of
 
     with client(url, user) as worker:
         info, root = worker.connector(connector), worker.root()

@@ -21,7 +21,7 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import BinaryIO
 
 from penstock import KAFKA_VERSION
@@ -29,7 +29,7 @@ from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConnectError
 from penstock.api.schema import BYTES, STRING
-from penstock.api.source import SourceTask
+from penstock.api.source import SourceProgress, SourceTask
 from penstock.api.validators import NonEmptyString, ValidString
 from penstock.connectors.lines import LineReader
 
@@ -92,6 +92,8 @@ class FileStreamSourceTask(SourceTask):
         self._missing = False
         self._empty = 0
         """Consecutive polls without records."""
+        self._taken: Sequence[dict[str, int]] = ()
+        """The positions of the last batch."""
 
     def start(self, config: Mapping[str, str]) -> None:
         values = SOURCE_CONFIG.parse(config)
@@ -116,7 +118,7 @@ class FileStreamSourceTask(SourceTask):
             if not values:
                 self._empty += 1
                 return None
-            self._empty = 0
+            self._empty, self._taken = 0, positions
             n, now = len(values), int(time.time() * 1000)
             return Batch.of(
                 self._topic,
@@ -129,6 +131,13 @@ class FileStreamSourceTask(SourceTask):
     def idle(self) -> float:
         """Grows while there are no new lines, up to the second that Java always waits."""
         return 0.5 if self._missing else min(0.1 + 0.01 * self._empty, 1.0)
+
+    def progress(self) -> list[SourceProgress]:
+        with self._lock:
+            if self._file is None or self._filename is None:
+                return []
+            position = self._taken[-1]["position"] if self._taken else self._lines.position
+            return [SourceProgress(self._partition, position, os.fstat(self._file.fileno()).st_size, "bytes")]
 
     def stop(self) -> None:
         self._stopped = True
@@ -206,7 +215,7 @@ class FileStreamSourceTask(SourceTask):
                 opened.st_size,
             )
             file.seek(0)
-            self._seen = 0
+            self._seen, self._taken = 0, ()
             self._lines.start_at(0)
             return
         try:
@@ -220,5 +229,5 @@ class FileStreamSourceTask(SourceTask):
         if not self._lines.ready:
             file.close()
             self._file = open(self._filename, "rb", buffering=0)  # noqa: SIM115
-            self._seen = 0
+            self._seen, self._taken = 0, ()
             self._lines.start_at(0)

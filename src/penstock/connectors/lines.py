@@ -32,6 +32,11 @@ class LineReader:
         self._next = 0
 
     @property
+    def position(self) -> int:
+        """Where what is not split into lines yet begins."""
+        return self._position
+
+    @property
     def ready(self) -> bool:
         """Whether ``take`` gives lines without another block."""
         return self._next < len(self._values) or bool(self._whole)

@@ -18,6 +18,7 @@ from penstock.api.transform import Predicate, Transformation
 from penstock.hosts.jvm.tasks.java_steps import JavaStepOf, in_jvm, java_step, only_java
 from penstock.java.text import java_class_name
 from penstock.pipeline.errors import Stage, Step
+from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.trace import headline
 
 log = logging.getLogger(__name__)
@@ -38,17 +39,17 @@ class Chain:
         self._plugins = plugins
 
     @classmethod
-    def build(cls, config: Mapping[str, str], resolve: Resolve) -> Chain:
+    def build(cls, config: Mapping[str, str], resolve: Resolve, metrics: MetricsOfPlugins | None = None) -> Chain:
         """The chain that a connector's configuration describes. Raises ConnectError, caused by the error of a plugin
         that can't be created or configured.
         """
         try:
-            return cls._build(config, resolve)
+            return cls._build(config, resolve, metrics or MetricsOfPlugins({}))
         except Exception as e:
             raise ConnectError(headline(e)) from e
 
     @classmethod
-    def _build(cls, config: Mapping[str, str], resolve: Resolve) -> Chain:
+    def _build(cls, config: Mapping[str, str], resolve: Resolve, metrics: MetricsOfPlugins) -> Chain:
         predicates: dict[str, _Configured] = {}
         steps: list[Step] = []
         plugins: list[Transformation | Predicate] = []
@@ -58,11 +59,13 @@ class Chain:
             transform: Transformation = _create(resolve, "transformation", f"transforms.{alias}", own)
             transform.configure(own)
             plugins.append(transform)
+            metrics.tell(transform, transformation=alias)
             predicate: _Configured | None = None
             if wanted:
                 if wanted not in predicates:
                     predicates[wanted] = configured_predicate(config, wanted, resolve)
                     plugins.append(predicates[wanted].plugin)
+                    metrics.tell(predicates[wanted].plugin, predicate=wanted)
                 predicate = predicates[wanted]
             apply = _application(transform, java_step(transform, "transformation", own), predicate, negate)
             steps.append(Step(Stage.TRANSFORMATION, java_class_name(type(transform)), apply, alias))

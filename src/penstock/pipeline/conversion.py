@@ -20,6 +20,7 @@ from penstock.hosts.jvm.tasks.steps import JavaStep
 from penstock.java.text import java_class_name
 from penstock.pipeline.chain import Resolve, prefixed
 from penstock.pipeline.errors import Stage, Step
+from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 
 log = logging.getLogger(__name__)
 
@@ -45,13 +46,21 @@ class Conversion:
     java: JavaSteps
 
     @classmethod
-    def build(cls, connector: Mapping[str, str], worker: Mapping[str, str], resolve: Resolve) -> Conversion:
+    def build(
+        cls,
+        connector: Mapping[str, str],
+        worker: Mapping[str, str],
+        resolve: Resolve,
+        metrics: MetricsOfPlugins | None = None,
+    ) -> Conversion:
         key, key_config = _chosen("key.converter", "converter", connector, worker, resolve)
         value, value_config = _chosen("value.converter", "converter", connector, worker, resolve)
         header, header_config = _chosen("header.converter", "header_converter", connector, worker, resolve)
         key.configure(key_config, True)
         value.configure(value_config, False)
         header.configure_header(header_config)
+        for use, plugin in (("key", key), ("value", value), ("header", header)):
+            (metrics or MetricsOfPlugins({})).tell(plugin, converter=use)
         java = JavaSteps(
             java_step(key, "converter", key_config, is_key=True),
             java_step(value, "converter", value_config),

@@ -19,7 +19,7 @@ from penstock.api.errors import ConnectError
 from penstock.api.topic_settings import TopicSettings
 from penstock.core.model.tasks import TaskId
 from penstock.java.text import java_class_name
-from penstock.kafka.dead_letters import PREFIX, QUEUE_SETTINGS, queue_setting
+from penstock.kafka.letters.queue import PREFIX, QUEUE_SETTINGS, queue_setting
 from penstock.pipeline.broker_errors import broker_error
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.errors import Failure

@@ -3,7 +3,7 @@
 ``add`` counts (names end in ``-total`` or stand for a number of things), ``observe`` keeps maximum and average of a
 figure, ``put`` is a gauge. For each ``<x>-total`` in RATES, ``<x>-rate`` is the number per second over the last half
 minute. Java: ``ConnectMetricsRegistry``, ``TaskMetricsGroup``, ``SourceTaskMetricsGroup``, ``SinkTaskMetricsGroup``,
-``ErrorHandlingMetrics``. Names that begin with ``penstock-`` are ours; some of them are texts.
+``ErrorHandlingMetrics``. Names that begin with ``penstock-`` are ours; some of them are texts, and lists of objects.
 """
 
 from __future__ import annotations
@@ -13,10 +13,14 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from penstock.java.text import java_class_name
 
+STAGES = ("poll", "transform", "convert", "send", "put", "commit")
+"""In which a task spends its time; the rate of a stage is its share of the time."""
 RATES = (
+    *(f"penstock-stage-{stage}-seconds" for stage in STAGES),
     "source-record-poll",
     "source-record-write",
     "sink-record-read",
@@ -36,7 +40,7 @@ ERRORS = (
 )
 _WINDOW = 30.0
 
-Report = Callable[[dict[str, float | str]], None]
+Report = Callable[[dict[str, Any]], None]
 
 
 class Metrics:
@@ -49,9 +53,11 @@ class Metrics:
         self._observed: dict[tuple[str, str], _Observed] = {}
         self._history: deque[tuple[float, dict[str, float]]] = deque()
         self._commits = [0, 0]
-        self._texts: dict[str, float | str] = {}
+        self._texts: dict[str, Any] = {}
         self.before_report: Callable[[], None] = lambda: None
         """Called before values are reported, for gauges that are expensive to measure."""
+        self.plugins: Callable[[], list[dict[str, Any]]] = list
+        """The metrics of plugins of the task, when it reports."""
         self._next = time.monotonic() + every
 
     def add(self, name: str, count: float = 1) -> None:
@@ -73,10 +79,14 @@ class Metrics:
         with self._lock:
             self._texts |= {"penstock-last-error": message, "penstock-last-error-timestamp": int(time.time() * 1000)}
 
-    def say(self, name: str, text: str) -> None:
-        """A text among the values, from another process of this task."""
+    def spent(self, stage: str, seconds: float) -> None:
+        """One batch has spent so long in this one of STAGES."""
+        self.add(f"penstock-stage-{stage}-seconds-total", seconds)
+
+    def say(self, name: str, what: Any) -> None:
+        """A text, or a list of objects as JSON has them, among the values."""
         with self._lock:
-            self._texts[name] = text
+            self._texts[name] = what
 
     def committed(self, seconds: float, success: bool = True) -> None:
         """One attempt to commit offsets has ended."""
@@ -90,14 +100,16 @@ class Metrics:
         if now >= self._next:
             self._next = now + self._every
             self.before_report()
+            if found := self.plugins():
+                self.say("penstock-plugins", found)
             self._report(self.snapshot(now))
 
-    def snapshot(self, now: float) -> dict[str, float | str]:
+    def snapshot(self, now: float) -> dict[str, Any]:
         with self._lock:
             totals, texts = dict(self._values), dict(self._texts)
             figures = [(*key, each.maximum, each.average) for key, each in self._observed.items()]
             failed, done = self._commits
-        values: dict[str, float | str] = {**totals, **texts, **self._rates(now, totals)}
+        values: dict[str, Any] = {**totals, **texts, **self._rates(now, totals)}
         for name, unit, maximum, average in figures:
             values[f"{name}-max{unit}"], values[f"{name}-avg{unit}"] = maximum, average
         if attempts := failed + done:

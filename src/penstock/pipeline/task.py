@@ -102,7 +102,7 @@ class TaskHost(Protocol):
     def store_offsets(self, offsets: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
         """Store source offsets durably (only where ``TaskSpec.offsets_topic`` is None)."""
 
-    def metrics(self, values: dict[str, float | str]) -> None:
+    def metrics(self, values: dict[str, Any]) -> None:
         """The task's counters and gauges; called every few seconds."""
 
 

@@ -10,7 +10,9 @@ from typing import Any
 from penstock.api.batch import Batch
 from penstock.api.connector import Connector
 from penstock.api.errors import ConnectError, RetriableError
+from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.source import SourceTask
+from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.preview.request import PreviewRequest
 
 IDLE_S = 3.0
@@ -33,6 +35,7 @@ class PreviewContext:
     configs: Mapping[str, str]
     offset_reader: NoOffsets = field(default_factory=NoOffsets)
     transaction: None = None
+    plugin_metrics: PluginMetrics = field(default_factory=lambda: MetricsOfPlugins({}).of())
 
     def request_task_reconfiguration(self) -> None:
         pass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from penstock.kafka.dead_letters import Letter
+from penstock.kafka.letters.queue import Letter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from penstock.api.errors import ConnectError
 from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import connector_consumer
 from penstock.kafka.clients import new_consumer
-from penstock.kafka.dead_letters import PREFIX
+from penstock.kafka.letters.queue import PREFIX
 from penstock.pipeline.sink.fetch import raw_batch
 from penstock.preview.request import PreviewRequest
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from penstock.core.model.tasks import SparkDied, SparkReady, TaskEnded, TaskEvent, TaskId
+from penstock.core.model.tasks import SparkDied, SparkFigures, SparkReady, TaskEnded, TaskEvent, TaskId
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.admission import Link, Reception
 from penstock.spark.channel import Message, RefusedError
@@ -32,7 +32,7 @@ from penstock.spark.tls import identity
 
 log = logging.getLogger(__name__)
 
-Deliver = Callable[[TaskEvent | SparkReady | SparkDied], None]
+Deliver = Callable[[TaskEvent | SparkReady | SparkFigures | SparkDied], None]
 
 
 class HostedTasks:

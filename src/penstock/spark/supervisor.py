@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from penstock.core.model.tasks import SparkDied, SparkReady
+from penstock.core.model.tasks import SparkDied, SparkFigures, SparkReady
 from penstock.spark.admission import receive
 from penstock.spark.channel import LIMIT, Message, encode
 from penstock.spark.run.process import Process
@@ -49,7 +49,10 @@ class DriverSupervisor:
     """Keeps one driver running: that of hosted tasks, or that of ``queries``."""
 
     def __init__(
-        self, conf: Mapping[str, str], deliver: Callable[[SparkReady | SparkDied], None], queries: bool = False
+        self,
+        conf: Mapping[str, str],
+        deliver: Callable[[SparkReady | SparkFigures | SparkDied], None],
+        queries: bool = False,
     ) -> None:
         self.conf = conf
         self.state = "Spark is starting for queries" if queries else "Spark is starting"
@@ -216,6 +219,8 @@ class DriverSupervisor:
                         self._deliver(SparkReady(slots(self.conf), self._queries))
                     case "pong":
                         self._answered = message["number"]
+                        if "java" in message:
+                            self._deliver(SparkFigures(message["java"], self._queries))
                     case "ended" if message["group"] in self._jobs:
                         self._waited_for.discard(message["group"])
                         self._jobs.pop(message["group"]).set_result(JobEnd(message["error"]))

@@ -87,7 +87,7 @@ class ChannelHost:
     def store_offsets(self, offsets: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
         self._channel.send({"say": "offsets", "offsets": offsets})
 
-    def metrics(self, values: dict[str, float | str]) -> None:
+    def metrics(self, values: dict[str, Any]) -> None:
         self._channel.send({"say": "metrics", "values": values})
 
 

@@ -35,8 +35,8 @@ from penstock.kafka import admin
 from penstock.kafka.background import await_done
 from penstock.kafka.client_settings import internal
 from penstock.kafka.clients import check_addresses, new_admin
-from penstock.kafka.dead_letters import Letter
 from penstock.kafka.fencing import fence
+from penstock.kafka.letters.queue import Letter
 from penstock.kafka.offsets.topic import ensure_own_topic
 from penstock.observe import LogLevels, name_worker, redact_by
 from penstock.plugins import Plugins
@@ -127,6 +127,7 @@ class Worker:
         else:
             self._foundation = MemoryFoundation(settings, self.url, self._loop.deliver)
         self._parts = self._make_parts(config)
+        self._metrics.connectors_plugins = self._parts.connectors.plugin_metrics
 
     def start(self) -> None:
         """Returns as soon as REST answers; topics and Spark follow."""

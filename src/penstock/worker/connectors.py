@@ -18,6 +18,7 @@ from typing import Any
 
 from penstock.api.connector import Connector, SinkConnector
 from penstock.api.errors import ConnectError
+from penstock.api.plugin_metrics import PluginMetrics
 from penstock.core.model.events import (
     Completed,
     ConnectorDelayed,
@@ -30,6 +31,7 @@ from penstock.core.model.events import (
 )
 from penstock.core.model.state import PAUSED, STARTED, STOPPED
 from penstock.observe import log_context
+from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.trace import stack, trace
 from penstock.settings import with_references
 
@@ -106,8 +108,16 @@ class _Run:
     """``ConnectorEnded`` has been delivered."""
     call: _Call | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
+    metrics: MetricsOfPlugins = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.metrics = MetricsOfPlugins({"connector": self.name})
 
     # -- ConnectorContext
+
+    @property
+    def plugin_metrics(self) -> PluginMetrics:
+        return self.metrics.of()
 
     def request_task_reconfiguration(self) -> None:
         self.deliver(ReconfigurationWanted(self.name, self.number))
@@ -283,6 +293,10 @@ class Connectors:
             run.commands.put(lambda: run.task_configs(token, max_tasks))
         else:
             self._deliver(Completed(token))
+
+    def plugin_metrics(self) -> list[dict[str, Any]]:
+        """Those of all connectors, from any thread; they are plugins' code, and should answer at once."""
+        return [metric for run in list(self._runs.values()) for metric in run.metrics.read()]
 
     def stop(self, number: int) -> None:
         run = self._runs.pop(number, None)

@@ -25,7 +25,7 @@ from penstock.core.model import actions as a
 from penstock.core.model.events import Completed, ShutDown, Submitted, Tick
 from penstock.core.model.messages import Elsewhere, LocalRequest, Refused, Reply, Request
 from penstock.core.model.records import ConfigTopicRecord, StatusTopicRecord
-from penstock.core.model.tasks import OffsetsReported, TaskMetrics
+from penstock.core.model.tasks import OffsetsReported, SparkFigures, TaskMetrics
 from penstock.worker.background import Background
 from penstock.worker.connectors import Connectors
 from penstock.worker.local import LocalAnswers
@@ -150,8 +150,11 @@ class Loop:
 
     def _turn(self, event: object) -> None:
         assert self._parts is not None
-        if isinstance(event, (TaskMetrics, OffsetsReported)):
-            self._parts.observe(event) if isinstance(event, TaskMetrics) else self._parts.store_offsets(event)
+        if isinstance(event, OffsetsReported):
+            self._parts.store_offsets(event)
+            return
+        if isinstance(event, (TaskMetrics, SparkFigures)):
+            self._parts.observe(event)
             return
         self._parts.observe(event)
         for action in self._herder.handle(event, self._now()):

@@ -12,7 +12,7 @@ from penstock.core.herder import Herder
 from penstock.core.model import messages as m
 from penstock.core.model.actions import Action
 from penstock.core.model.records import TaskStatus
-from penstock.core.model.tasks import SparkDied, SparkReady, TaskId, TaskMetrics
+from penstock.core.model.tasks import SparkDied, SparkFigures, SparkReady, TaskId, TaskMetrics
 from penstock.worker.monitoring.metrics import WorkerMetrics
 from penstock.worker.monitoring.prometheus import PrometheusText
 from simulation.cluster import Cluster
@@ -194,6 +194,45 @@ def test_what_tasks_report(cluster: MeasuredCluster) -> None:
     assert seen.of_task("source_task_source_record_poll_total", T1) is None
     cluster.ask("one", m.RestartTask("orders", 0))
     assert samples(cluster).of_task("source_task_source_record_poll_total") is None
+
+
+def test_stages_places_clients_and_plugins_of_a_task(cluster: MeasuredCluster) -> None:
+    create(cluster)
+    place = {"direction": "from", "topic": "t", "partition": 3, "position": 40, "end": 50, "behind": 10}
+    client = {"kind": "consumer", "client_id": "c-0", "values": {"connection-count": 2, "incoming-byte-total": 9}}
+    lag = {"topic": "t", "partition": 3, "records-lag": 10}
+    plugin = {"name": "rows.read-total", "description": "", "tags": {"connector": "orders", "my": "tag"}, "value": 4.0}
+    values = {
+        "penstock-stage-put-seconds-total": 3.5,
+        "penstock-places": [{**place, "unit": "records", "per_second": None}],
+        "penstock-clients": [{**client, "topics": {"t": {"records-consumed-total": 40}}, "partitions": [lag]}] * 2,
+        "penstock-plugins": [plugin],
+        "penstock-last-error": "a text",
+    }
+    cluster.tell(TaskMetrics(T0, cluster.herder.work.tasks[T0].run, values))
+    seen = samples(cluster)
+    where = {"connector": "orders", "task": "0", "direction": "from", "topic": "t", "partition": "3", "unit": "records"}
+    assert seen("connector_task_penstock_stage_seconds_total", connector="orders", task="0", stage="put") == 3.5
+    assert seen("connector_task_penstock_place_behind", **where) == 10
+    assert seen("connector_task_penstock_place_position", **where) == 40
+    assert seen("connector_task_penstock_place_rate", **where) is None
+    assert seen("plugins_rows_read_total", connector="orders", my="tag") == 4
+    lines = seen.text.splitlines()
+    assert 'kafka_consumer_connection_count{clientid="c-0"} 4.0' in lines  # two of the same name count as one
+    assert 'kafka_consumer_incoming_byte_total{clientid="c-0"} 18.0' in lines
+    assert 'kafka_consumer_fetch_manager_records_consumed_total{clientid="c-0",topic="t"} 80.0' in lines
+    assert 'kafka_consumer_fetch_manager_records_lag{clientid="c-0",partition="3",topic="t"} 20.0' in lines
+
+
+def test_figures_of_java(cluster: MeasuredCluster) -> None:
+    java = {"memory": {"heap": 5, "nonheap": 6}, "threads": 7, "collections": {"Copy": [2, 0.5]}}
+    cluster.herder.metrics.observe(SparkFigures(java))
+    lines = samples(cluster).text.splitlines()
+    assert 'jvm_memory_used_bytes{application="hosted",area="heap"} 5.0' in lines
+    assert 'jvm_threads_current{application="hosted"} 7.0' in lines
+    assert 'jvm_gc_collection_seconds_sum{application="hosted",gc="Copy"} 0.5' in lines
+    cluster.herder.metrics.observe(SparkDied("gone"))
+    assert "jvm_" not in samples(cluster).text
 
 
 def test_figures_of_sinks(cluster: MeasuredCluster) -> None:

@@ -46,12 +46,13 @@ A transform, on a batch and on each record separately, which must give the same:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from penstock.api.batch import Batch
 from penstock.api.errors import RetriableError
+from penstock.api.plugin_metrics import NO_TAGS
 from penstock.api.record import Record, SinkRecord, SourceRecord
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.api.source import SourceTask, TransactionContext
@@ -78,10 +79,24 @@ class MemoryOffsets:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryPluginMetrics:
+    """``PluginMetrics`` that are read by their names, without tags."""
+
+    metrics: dict[str, Callable[[], float]] = field(default_factory=dict)
+
+    def add(self, name: str, description: str, value: Callable[[], float], tags: Mapping[str, str] = NO_TAGS) -> None:
+        self.metrics[name] = value
+
+    def remove(self, name: str, tags: Mapping[str, str] = NO_TAGS) -> None:
+        del self.metrics[name]
+
+
+@dataclass(frozen=True, slots=True)
 class MemorySourceContext:
     configs: Mapping[str, str]
     offset_reader: MemoryOffsets
     transaction: TransactionContext | None = None
+    plugin_metrics: MemoryPluginMetrics = field(default_factory=MemoryPluginMetrics)
 
 
 def run_source(
@@ -136,6 +151,7 @@ class MemorySinkContext:
     paused: set[TopicPartition] = field(default_factory=set)
     retry_after: int | None = None
     commit_requested: bool = False
+    plugin_metrics: MemoryPluginMetrics = field(default_factory=MemoryPluginMetrics)
 
     @property
     def errant_record_reporter(self) -> MemorySinkContext:

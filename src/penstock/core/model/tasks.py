@@ -98,11 +98,11 @@ class OffsetsReported(TaskEvent):
 
 @dataclass(frozen=True, slots=True)
 class TaskMetrics(TaskEvent):
-    """Counters and gauges of the run so far, by Java's names (``source-record-poll-total``, ...); ours, some of them
-    texts, begin with ``penstock-``.
+    """Counters and gauges of the run so far, by Java's names (``source-record-poll-total``, ...); ours begin with
+    ``penstock-``, and some of them are texts or lists of objects.
     """
 
-    values: Mapping[str, float | str] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +117,16 @@ class SparkReady:
     slots: int
     queries: bool = False
     """Whether it is the application of queries, or that of hosted tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparkFigures:
+    """What Spark's Java says of itself now and then; for metrics only."""
+
+    values: Mapping[str, Any]
+    """``memory`` by area, ``threads``, ``collections`` by collector: their number and seconds."""
+    queries: bool = False
+    """As of ``SparkReady``."""
 
 
 @dataclass(frozen=True, slots=True)

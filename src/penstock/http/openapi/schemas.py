@@ -62,6 +62,19 @@ _VALUE = _object(
     visible={"type": "boolean"},
 )
 
+_PLACE = _open(
+    *("topic", "partition", "source", "position", "records"),
+    direction={"enum": ["from", "to"]},
+    topic=TEXT,
+    partition=NUMBER,
+    source={**TEXT, "description": "A source partition, as JSON"},
+    position=NUMBER_OR_NULL,
+    records={**NUMBER_OR_NULL, "description": "How many were sent there"},
+    end=NUMBER_OR_NULL,
+    behind=NUMBER_OR_NULL,
+    unit=TEXT,
+    per_second=FIGURE_OR_NULL,
+)
 _CHANGES = _object(added=_TEXTS, changed=_map(_list(TEXT)), removed=_TEXTS)
 _VERSION = {
     "version": NUMBER,
@@ -190,6 +203,10 @@ SCHEMAS: dict[str, Json] = {
         "records_waiting",
         "records_behind",
         "seconds_behind",
+        "newest_record_age_seconds",
+        "stages",
+        "slowest_stage",
+        "places",
         "batch_ms_avg",
         "batch_ms_max",
         "retrying",
@@ -201,6 +218,10 @@ SCHEMAS: dict[str, Json] = {
         records_waiting=NUMBER_OR_NULL,
         records_behind=NUMBER_OR_NULL,
         seconds_behind=FIGURE_OR_NULL,
+        newest_record_age_seconds=FIGURE_OR_NULL,
+        stages={**_map({"type": "number"}), "description": "The share of its time that it spends in each stage"},
+        slowest_stage=TEXT_OR_NULL,
+        places=_list(_PLACE),
         batch_ms_avg=FIGURE_OR_NULL,
         batch_ms_max=FIGURE_OR_NULL,
         retrying={"type": "boolean"},

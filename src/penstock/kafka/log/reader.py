@@ -21,6 +21,7 @@ from penstock.kafka.log.progress import Ends, ReadProgress
 from penstock.kafka.security.authorization import NotAllowedError, missing_right
 from penstock.kafka.security.settings import Security
 from penstock.kafka.standstill import Standstill
+from penstock.kafka.statistics import own
 
 log = logging.getLogger(__name__)
 
@@ -133,6 +134,7 @@ class LogReader:
             "fetch.error.backoff.ms": 50,
             "error_cb": self._outage.heard,
             "log_level": SILENT,
+            **own("consumer", self._clients.consumer.get("client.id", "")),
         }
         if self._clients.transactions or self._clients.read_committed:
             native["fetch.wait.max.ms"] = 50

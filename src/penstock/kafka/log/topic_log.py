@@ -22,6 +22,7 @@ from penstock.kafka.log.reader import LogClients, LogReader, LogRecord
 from penstock.kafka.log.topic import LogTopic
 from penstock.kafka.log.writer import LogClosedError, LogWriter, Pair
 from penstock.kafka.security.settings import Security
+from penstock.kafka.statistics import own
 
 log = logging.getLogger(__name__)
 
@@ -175,6 +176,7 @@ class TopicLog:
                 if not reader.turn() or self._gone:
                     log.error("Topic `%s` with the %s was deleted; recreating it", self.name, self.topic.purpose)
                     return True
+                self._admin.poll(0)
                 if self._outage.present:
                     if self._brokers_answer():
                         self._outage.end()
@@ -201,7 +203,8 @@ class TopicLog:
             raise
 
     def _new_admin(self) -> AdminClient:
-        return new_admin(self.clients.admin, error_cb=self._outage.heard)
+        told = own("admin-client", self.clients.admin.get("client.id", ""))
+        return new_admin(self.clients.admin, error_cb=self._outage.heard, **told)
 
     def _caught_up(self, error: Exception | None) -> None:
         if error is None:

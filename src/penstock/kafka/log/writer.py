@@ -17,6 +17,7 @@ from penstock.kafka.clients import SILENT, new_producer
 from penstock.kafka.log.progress import Ends
 from penstock.kafka.security.authorization import missing_right
 from penstock.kafka.security.settings import Security
+from penstock.kafka.statistics import own
 
 Headers = list[tuple[str, str | bytes | None]]
 Pair = tuple[bytes, bytes | None] | tuple[bytes, bytes | None, Headers]
@@ -57,7 +58,8 @@ class LogWriter:
         """The topic exists: send what has been appended, and what follows. Does nothing if it is open already."""
         if self._producer is not None:
             return
-        producer = new_producer(self._settings, **{"linger.ms": 0, "log_level": SILENT})
+        told = own("producer", self._settings.get("client.id", ""))
+        producer = new_producer(self._settings, **{"linger.ms": 0, "log_level": SILENT}, **told)
         with self._lock:
             self._producer, early, self._early = producer, self._early, []
         for records, on_written in early:

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Mapping
 
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, IllegalWorkerStateError
+from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.record import SinkRecord
 from penstock.api.sink import ErrantRecordReporter, TopicPartition
 from penstock.pipeline.errors import ErrorHandler, Failure, Stage
 from penstock.pipeline.sink.member import GroupMember
+from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 
 SINK_TASK_CLASS = "org.apache.kafka.connect.sink.SinkTask"
 
@@ -35,8 +37,14 @@ class SinkContext:
     member: GroupMember
     """Set before the task starts."""
 
-    def __init__(self, configs: Mapping[str, str], reporter: WorkerErrantRecordReporter | None) -> None:
+    def __init__(
+        self,
+        configs: Mapping[str, str],
+        reporter: WorkerErrantRecordReporter | None,
+        plugin_metrics: PluginMetrics | None = None,
+    ) -> None:
         self.configs = configs
+        self.plugin_metrics: PluginMetrics = plugin_metrics or MetricsOfPlugins({}).of()
         self._reporter = reporter
         self._lock = threading.Lock()
         self._assigned: Partitions = frozenset()

@@ -144,6 +144,7 @@ class SinkLoop:
 
     def _fetch(self, seconds: float) -> list[Message]:
         messages: list[Message] = []
+        began = time.monotonic()
         try:
             most = self.consumer.max_records
             messages = fetch(self.consumer.client, most, seconds, self.removed, self.consumer.watch.ends)
@@ -153,6 +154,8 @@ class SinkLoop:
         if self.failure is not None:
             failure, self.failure = self.failure, None
             raise failure
+        if messages:
+            self.runtime.metrics.spent("poll", time.monotonic() - began)
         if messages and (rewinds := self.context.rewinds):
             messages = [m for m in messages if (m.topic(), m.partition()) not in rewinds]
         return messages
@@ -197,7 +200,9 @@ class SinkLoop:
             metrics = self.runtime.metrics
             metrics.add("sink-record-send-total", len(batch))
             metrics.observe("batch-size", len(batch))
-            metrics.observe("put-batch", (time.monotonic() - started) * 1000, "-time-ms")
+            seconds = time.monotonic() - started
+            metrics.observe("put-batch", seconds * 1000, "-time-ms")
+            metrics.spent("put", seconds)
         return True
 
     def _retry(self, pending: PendingBatch, error: RetriableError) -> None:
@@ -319,11 +324,13 @@ class SinkLoop:
                 self.runtime.metrics.put("partition-count", len(self.context.assignment))
 
     def _commit(self, partitions: Iterable[TopicPartition], closing: bool = False) -> None:
+        began = time.monotonic()
         if self.steps.queue is not None:
             self.steps.queue.flush(max(self.offsets.timing.timeout, QUEUE_FLUSH_SECONDS))
         with self.runtime.control.calls.entered("flush or pre_commit"):
             rewinds = self.offsets.commit(self.task, partitions, closing)
         self.context.offset(rewinds)
+        self.runtime.metrics.spent("commit", time.monotonic() - began)
 
     # -- the end
 

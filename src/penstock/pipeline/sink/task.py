@@ -12,6 +12,7 @@ from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 from penstock.java.text import java_class_name
 from penstock.kafka.client_settings import connector_consumer, connector_producer, max_poll_records
 from penstock.kafka.clients import consumer_config, make_admin, new_consumer, new_producer
+from penstock.kafka.statistics import ClientStatistics
 from penstock.pipeline.chain import Chain, Resolve
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.dead_letters import DeadLetterQueue, OriginalRecords, make_queue, queue_of
@@ -27,13 +28,15 @@ from penstock.pipeline.errors import (
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, StopOnce, TaskRuntime
 from penstock.pipeline.sink.context import SinkContext, WorkerErrantRecordReporter
-from penstock.pipeline.sink.lag import measure_lag
+from penstock.pipeline.sink.figures import SinkFigures
 from penstock.pipeline.sink.loop import GroupConsumer, SinkLoop, SinkSteps
 from penstock.pipeline.sink.member import GroupMember
 from penstock.pipeline.sink.offsets import SinkTaskOffsets
 from penstock.pipeline.sink.standstill import PartitionWatch
 from penstock.pipeline.sink.subscription import Subscription
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
+from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
+from penstock.pipeline.telemetry.stages import timed
 from penstock.pipeline.topics import ActiveTopics
 
 log = logging.getLogger(__name__)
@@ -75,26 +78,28 @@ def run_sink_task(
             queue = DeadLetterQueue(id, connector, new_producer(java), metrics, originals.original)
             reporters.insert(0, queue)
         errors = ErrorHandler(settings, metrics, control.halted.wait, tuple(reporters))
-        originals.conversion = conversion = Conversion.build(connector, spec.worker_config, resolve)
+        plugins = MetricsOfPlugins({"connector": id.connector, "task": str(id.task)})
+        metrics.plugins = plugins.read
+        originals.conversion = conversion = Conversion.build(connector, spec.worker_config, resolve, plugins)
         stack.callback(conversion.close)
-        chain = Chain.build(connector, resolve)
+        chain = Chain.build(connector, resolve, plugins)
         stack.callback(chain.close)
         if not await_start(control, host):
             return
         task = task_class()
         reporter = WorkerErrantRecordReporter(errors) if queue is not None or settings.log else None
-        task.context = context = SinkContext(dict(spec.config), reporter)
+        task.context = context = SinkContext(dict(spec.config), reporter, plugins.of())
         offsets = SinkTaskOffsets(metrics, CommitTiming.of(spec))
-        consumer = _consumer(spec, id, connector, offsets)
+        statistics, consumer = _consumer(spec, id, connector, offsets)
         offsets.consumer = consumer.client
-        steps = [*conversion.to_connect(), ActiveTopics(spec, control, host).step(), *chain.steps]
+        steps = timed([*conversion.to_connect(), ActiveTopics(spec, control, host).step(), *chain.steps], metrics)
         if isinstance(task, JavaSinkTask):
             steps.insert(0, Step(Stage.KAFKA_CONSUME, java_class_name(task_class), task.send))
         runtime = TaskRuntime(id, control, host, metrics, errors)
         loop = SinkLoop(runtime, task, context, consumer, SinkSteps(steps, originals, queue), offsets)
         context.member = GroupMember(consumer.client, lambda: loop.positions)
         errors.meanwhile = loop.meanwhile
-        metrics.before_report = lambda: measure_lag(loop)
+        metrics.before_report = SinkFigures(loop, statistics).measure
         stack.callback(loop.leave)
         stack.callback(StopOnce(task.stop, control.calls))
         with control.calls.entered("start"):
@@ -109,13 +114,16 @@ def run_sink_task(
             loop.close_all()
 
 
-def _consumer(spec: TaskSpec, id: TaskId, connector: dict[str, str], offsets: SinkTaskOffsets) -> GroupConsumer:
+def _consumer(
+    spec: TaskSpec, id: TaskId, connector: dict[str, str], offsets: SinkTaskOffsets
+) -> tuple[ClientStatistics, GroupConsumer]:
     java = connector_consumer(spec.worker_config, connector, f"connector-consumer-{id}")
     native = consumer_config(java)
+    statistics = ClientStatistics("consumer", java["client.id"])
     cooperative = "cooperative" in str(native.get("partition.assignment.strategy", ""))
     # PartitionWatch needs the events at the ends of partitions.
-    client = new_consumer(java, on_commit=offsets.answered, **{"enable.partition.eof": True})
-    return GroupConsumer(
+    client = new_consumer(java, on_commit=offsets.answered, **{"enable.partition.eof": True, **statistics.settings()})
+    return statistics, GroupConsumer(
         client,
         Subscription(connector, native["metadata.max.age.ms"] / 1000),
         max_poll_records(spec.worker_config, connector) or MAX_RECORDS,

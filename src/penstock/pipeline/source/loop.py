@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from penstock.api.batch import Batch
@@ -83,7 +84,7 @@ class SourceLoop:
             metrics.put("source-record-active-count", len(self.sender.producer))
             metrics.tick(now)
             if polled is None or not len(polled):
-                with control.calls.entered("commit"):
+                with self._committing():
                     wanted = self.commit.tick(now)
                 self._report_topics(0.0)
                 if not control.stopping:
@@ -93,11 +94,14 @@ class SourceLoop:
             metrics.add("source-record-poll-total", len(batch))
             metrics.observe("poll-batch", (now - started) * 1000, "-time-ms")
             metrics.observe("batch-size", len(batch))
+            metrics.spent("poll", now - started)
+            newest = batch.timestamps[-1]
+            metrics.put("penstock-newest-record-timestamp", time.time() * 1000 if newest is None else newest)
             for part, then in self.commit.parts(polled, batch):
                 self._process(part)
                 if then is not None:
                     then()
-            with control.calls.entered("commit"):
+            with self._committing():
                 self.commit.sent()
 
     def _polled(self) -> bool:
@@ -108,8 +112,15 @@ class SourceLoop:
         """Called while a record waits for its next attempt: what was sent before is committed meanwhile."""
         now = time.monotonic()
         self.runtime.metrics.tick(now)
-        with self.runtime.control.calls.entered("commit"):
+        with self._committing():
             self.commit.meanwhile(now)
+
+    @contextmanager
+    def _committing(self) -> Iterator[None]:
+        began = time.monotonic()
+        with self.runtime.control.calls.entered("commit"):
+            yield
+        self.runtime.metrics.spent("commit", time.monotonic() - began)
 
     def _poll(self) -> Sequence[SourceRecord] | Batch | None:
         try:

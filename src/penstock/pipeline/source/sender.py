@@ -19,6 +19,7 @@ import confluent_kafka as ck
 
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, DataError
+from penstock.kafka.statistics import ClientStatistics
 from penstock.pipeline.broker_errors import broker_error, keyless_record
 from penstock.pipeline.errors import Failure, Stage
 from penstock.pipeline.runtime import TaskRuntime
@@ -28,7 +29,8 @@ log = logging.getLogger(__name__)
 
 Delivered = Callable[[ck.KafkaError | None, Any], None]
 """Called with an error or None, and the message, which is None if the producer refused the record."""
-STATISTICS_SECONDS = 1.0
+STATISTICS_SECONDS, LONG_STATISTICS_SECONDS = 1.0, 5.0
+"""For policies that ask what is in flight, and for figures only."""
 _IN_FLIGHT = ("msgq_cnt", "xmit_msgq_cnt", "msgs_inflight")
 _BATCH_REFUSED = (ck.KafkaError.INVALID_RECORD, ck.KafkaError._INVALID_DIFFERENT_RECORD)
 LEAST_LIMIT = 1000
@@ -74,7 +76,8 @@ class Sender:
         self.limits: TopicLimits
         self.taken = 0
         """How many records of the last batch the producer has, from the first on."""
-        self._statistics: tuple[float, str] = (0.0, "{}")
+        self.statistics = ClientStatistics("producer", f"connector-producer-{runtime.id}")
+        self._told = 0.0
 
     def attach(self, producer: ck.Producer, max_request_size: int, limits: TopicLimits) -> None:
         """Called once, before all others; ``producer`` was made with ``failed`` as its callback for deliveries."""
@@ -133,6 +136,13 @@ class Sender:
         Raises ConnectError if a record of this or an earlier batch can't be sent, and that is not tolerated. The
         callback of each record in ``delivered`` is called exactly once, during this call or later.
         """
+        began = time.monotonic()
+        try:
+            self._send_all(batch, delivered)
+        finally:
+            self._errors.metrics.spent("send", time.monotonic() - began)
+
+    def _send_all(self, batch: Batch, delivered: Sequence[Delivered] | None) -> None:
         self.taken = 0
         if self._max_request_size < LEAST_LIMIT:
             batch, delivered = self._small_enough(batch, delivered)
@@ -237,16 +247,16 @@ class Sender:
             delivered[row](error, None)
 
     def on_statistics(self, statistics: str) -> None:
-        """Called by the producer every ``STATISTICS_SECONDS``."""
-        self._statistics = (time.monotonic(), statistics)
+        """Called by the producer now and then; every ``STATISTICS_SECONDS`` where ``in_flight`` is asked for."""
+        self.statistics.text, self._told = statistics, time.monotonic()
 
     def in_flight(self) -> set[str]:
         """The topics with records in flight that were sent before this call. May wait for librdkafka's statistics."""
         asked = time.monotonic()
-        while self._statistics[0] <= asked and len(self.producer):
+        while self._told <= asked and len(self.producer):
             self.poll(0.1)
             self._check_contact()
-        topics = json.loads(self._statistics[1]).get("topics", {}) if len(self.producer) else {}
+        topics = json.loads(self.statistics.text).get("topics", {}) if len(self.producer) else {}
         return {
             topic
             for topic, found in topics.items()

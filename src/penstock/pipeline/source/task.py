@@ -14,6 +14,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
 from penstock.api.errors import ConnectError
+from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.source import SourceTask, TransactionContext
 from penstock.core.model.tasks import TaskId
 from penstock.core.topic_creation.groups import TopicCreation, uses_topic_creation
@@ -31,15 +32,18 @@ from penstock.pipeline.runtime import CommitTiming, StopOnce, TaskRuntime
 from penstock.pipeline.source.commit import AtLeastOnce, CommitPolicy, RecordByRecord
 from penstock.pipeline.source.dead_letters import SourceDeadLetters
 from penstock.pipeline.source.delivery_tracking import wants_acknowledgements
+from penstock.pipeline.source.figures import SourceFigures
 from penstock.pipeline.source.loop import SourceLoop, SourceSteps, TargetTopics
 from penstock.pipeline.source.offset_log import HostOffsetLog, OffsetCopies, OffsetLog, TopicOffsetLog
 from penstock.pipeline.source.offsets import SourceTaskOffsets
-from penstock.pipeline.source.sender import STATISTICS_SECONDS, LossPolicy, Sender
+from penstock.pipeline.source.sender import LONG_STATISTICS_SECONDS, STATISTICS_SECONDS, LossPolicy, Sender
 from penstock.pipeline.source.topic_creation import TopicCreator
 from penstock.pipeline.source.topic_limits import TopicLimits
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries
 from penstock.pipeline.source.transactions import ExactlyOnce, TransactionalOffsets, unsent
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
+from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
+from penstock.pipeline.telemetry.stages import timed
 from penstock.pipeline.topics import ActiveTopics
 
 log = logging.getLogger(__name__)
@@ -54,6 +58,7 @@ class SourceContext:
     configs: Mapping[str, str]
     offset_reader: SourceTaskOffsets
     transaction: TransactionContext | None
+    plugin_metrics: PluginMetrics
 
 
 def run_source_task(
@@ -75,9 +80,11 @@ def run_source_task(
             reporters.insert(0, dead_letters)
         errors = ErrorHandler(settings, metrics, control.halted.wait, tuple(reporters))
         runtime = TaskRuntime(id, control, host, metrics, errors)
-        conversion = Conversion.build(spec.connector_config, spec.worker_config, resolve)
+        plugins = MetricsOfPlugins({"connector": id.connector, "task": str(id.task)})
+        metrics.plugins = plugins.read
+        conversion = Conversion.build(spec.connector_config, spec.worker_config, resolve, plugins)
         stack.callback(conversion.close)
-        chain = Chain.build(spec.connector_config, resolve)
+        chain = Chain.build(spec.connector_config, resolve, plugins)
         stack.callback(chain.close)
         offsets = SourceTaskOffsets(spec)
         if not await_start(control, host):
@@ -92,7 +99,7 @@ def run_source_task(
             offsets.load(host.committed_offsets())
             transaction = commit.context
         creator = TopicCreator(_admin(spec, id), _rules(spec), task.settings_for_new_topic, lambda: _principal(spec))
-        task.context = SourceContext(dict(spec.config), offsets, transaction)
+        task.context = SourceContext(dict(spec.config), offsets, transaction, plugins.of())
         stop = StopOnce(task.stop, control.calls)
         stack.callback(stop)
         control.on_stop = stop
@@ -100,11 +107,12 @@ def run_source_task(
             task.start(dict(spec.config))
         log.info("%s Source task finished initialization and start", id)
         host.running()
-        steps = SourceSteps([*chain.steps, *conversion.from_connect()], dead_letters)
+        steps = SourceSteps(timed([*chain.steps, *conversion.from_connect()], metrics), dead_letters)
         topics = TargetTopics(ActiveTopics(spec, control, host), creator)
         try:
             loop = SourceLoop(runtime, task, commit, sender, steps, topics)
             errors.meanwhile = loop.meanwhile
+            metrics.before_report = SourceFigures(task, sender.statistics, metrics, spec.offsets_topic).measure
             loop.run()
         except StoppedError as stopped:
             log.info("%s %s; it will be polled again after the next start", id, stopped)
@@ -157,7 +165,8 @@ def _sender(spec: TaskSpec, runtime: TaskRuntime, task: SourceTask, losses: Loss
         java = transactional_producer(spec.worker_config, spec.connector_config, client_id, transactional_id)
     else:
         java = connector_producer(spec.worker_config, spec.connector_config, client_id)
-        native |= {"stats_cb": sender.on_statistics, "statistics.interval.ms": int(STATISTICS_SECONDS * 1000)}
+    seconds = LONG_STATISTICS_SECONDS if spec.exactly_once else STATISTICS_SECONDS
+    native |= {"stats_cb": sender.on_statistics, "statistics.interval.ms": int(seconds * 1000)}
     limits = TopicLimits(lambda: admin_like(java), producer_config(java)["batch.size"])
     sender.attach(new_producer(java, **native), int(java.get("max.request.size", 1_048_576)), limits)
     return sender

@@ -112,7 +112,9 @@ class ExactlyOnce:
         yield (batch.select(range(start, len(batch))) if start else batch), None
 
     def send(self, before: Batch, ready: Batch) -> None:
+        began = time.monotonic()
         self._settle()
+        self._metrics.spent("commit", time.monotonic() - began)
         if self._topic in ready.topics:
             raise ConnectError(
                 "Source tasks may not produce to their own offsets topics when exactly-once support is enabled"

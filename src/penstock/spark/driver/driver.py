@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.spark import task
 from penstock.spark.channel import Message, MessageDecoder, encode
+from penstock.spark.driver.java_figures import java_figures
 from penstock.spark.driver.log_levels import reduce_log_levels
 from penstock.spark.driver.stage_counts import StageCounts
 from penstock.spark.parent import signal_from_parent
@@ -37,6 +38,10 @@ log = logging.getLogger(__name__)
 
 WARMING = 12
 """Jobs after which Java is at its speed; its first ones take it twice and three times as long."""
+
+
+PINGS_OF_FIGURES = 5
+"""Which pings are answered with figures of Java."""
 
 
 class Driver:
@@ -170,9 +175,12 @@ class Driver:
         while True:
             ping = self._pings.get()
             with suppress(Exception):  # Java is gone, and so is this process soon
+                figures = {}
                 if self._jvm is not None:
                     self._jvm.java.lang.System.nanoTime()
-                self._say({"say": "pong", "number": ping["number"]})
+                    if ping["number"] % PINGS_OF_FIGURES == 0:
+                        figures = {"java": java_figures(self._jvm)}
+                self._say({"say": "pong", "number": ping["number"], **figures})
 
     def _watch(self, java: subprocess.Popen[bytes]) -> None:
         code = java.wait()

@@ -18,8 +18,8 @@ from penstock.core.model import messages as m
 from penstock.kafka.admin import sentence
 from penstock.kafka.client_settings import connector_consumer, connector_producer
 from penstock.kafka.clients import SILENT, new_consumer, new_producer
-from penstock.kafka.dead_letters import Letter, document, failure, letter_at, letters, queue_setting
-from penstock.kafka.replay import AT_ONCE, Replay, Sent, check_replay, done_of, group_of, only_topic
+from penstock.kafka.letters.queue import Letter, document, failure, letter_at, letters, queue_setting
+from penstock.kafka.letters.replay import AT_ONCE, Replay, Sent, check_replay, done_of, group_of, only_topic
 
 MOST_REPLAYED = 20 * AT_ONCE
 """By one request."""

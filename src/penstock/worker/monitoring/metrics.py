@@ -12,32 +12,23 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any
 
 from penstock.core.group.membership import Assignment, Joined, Lost, Revoked
 from penstock.core.herder import Herder
 from penstock.core.model.events import ConnectorEvent, ConnectorFailed, ConnectorRunning
 from penstock.core.model.tasks import TaskEvent, TaskFailed, TaskId, TaskLost, TaskMetrics, TaskPaused, TaskRunning
+from penstock.kafka.statistics import OWN
 from penstock.worker.monitoring import restarts
+from penstock.worker.monitoring.client_values import client_values
 from penstock.worker.monitoring.sparks import SparkApplications
+from penstock.worker.monitoring.task_values import Value, plugin_values, task_values
 
 PROTOCOLS = ("EAGER", "COMPATIBLE", "SESSIONED")
 STATES = ("running", "paused", "failed", "unassigned", "destroyed", "restarting")
 """Those in which the tasks of a connector are counted."""
-SOURCE = ("source-record-", "poll-batch-", "transaction-size-")
-SINK = ("sink-record-", "put-batch-", "offset-commit-seq-no", "offset-commit-completion-", "offset-commit-skip-")
-ERROR = ("total-", "deadletterqueue-", "last-error-timestamp")
-
-
-class Value(NamedTuple):
-    """An attribute of an MBean. ``labels`` are the MBean's own, connector and task; texts are values as well."""
-
-    type: str
-    name: str
-    labels: tuple[tuple[str, str], ...]
-    value: float | str
 
 
 @dataclass(slots=True)
@@ -50,7 +41,7 @@ class Run:
     began: float
     started: bool = False
     spent: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-    values: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
 
     def becomes(self, state: str, now: float) -> None:
         self.spent[self.state] += now - self.since
@@ -119,6 +110,8 @@ class WorkerMetrics:
         self._runs: dict[str | TaskId, Run] = {}
         self._connectors, self._tasks, self._rebalances = Startups(), Startups(), Rebalances()
         self._sparks = SparkApplications()
+        self.connectors_plugins: Callable[[], Iterable[Mapping[str, Any]]] = tuple
+        """The metrics of this worker's connectors' own."""
 
     # -- events
 
@@ -159,7 +152,7 @@ class WorkerMetrics:
                     run.started = True
                     startups.count(success=False)
             case TaskMetrics(values=values):
-                run.values = {name: value for name, value in values.items() if not isinstance(value, str)}
+                run.values = values
 
     def _joined(self, event: Joined, now: float) -> None:
         rebalances, assignment = self._rebalances, event.assignment
@@ -189,13 +182,17 @@ class WorkerMetrics:
             yield from _task_counts(name, Counter(states[id] for id in tasks if id.connector == name))
         for id, state in states.items():
             yield from self._task(id, state, now)
+        yield from plugin_values(self.connectors_plugins())
+        for id in tasks:
+            yield from plugin_values(self._reported(id).get("penstock-plugins", ()))
+        reported = [each for id in tasks for each in self._reported(id).get("penstock-clients", ())]
+        yield from client_values([*(each.read().described() for each in list(OWN)), *reported])
 
     def _worker(self, connectors: list[str], tasks: list[TaskId]) -> Iterator[Value]:
         numbers = [("connector-count", len(connectors)), ("task-count", len(tasks))]
         for name, value in (*numbers, *self._connectors.values("connector"), *self._tasks.values("task")):
             yield Value("connect-worker-metrics", name, (), value)
-        for application, name, value in self._sparks.values():
-            yield Value("connect-spark-metrics", name, (("application", application),), value)
+        yield from self._sparks.values()
 
     def _rebalancing(self, now: float) -> Iterator[Value]:
         r = self._rebalances
@@ -241,21 +238,15 @@ class WorkerMetrics:
             return
         yield Value("connector-task-metrics", "running-ratio", labels, run.ratio("running", now))
         yield Value("connector-task-metrics", "pause-ratio", labels, run.ratio("paused", now))
-        for name, value in run.values.items():
-            yield Value(type_of(name), name, labels, value)
+        yield from task_values(labels, run.values)
+
+    def _reported(self, id: TaskId) -> Mapping[str, Any]:
+        run = self._runs.get(id)
+        return {} if run is None else run.values
 
     def _state(self, id: TaskId) -> str:
         status = self._herder.statuses.task(id)
         return "unassigned" if status is None or status.state is None else status.state.lower()
-
-
-def type_of(name: str) -> str:
-    """The MBean of a task's metric of this name."""
-    if name.startswith(SOURCE):
-        return "source-task-metrics"
-    if name.startswith(SINK) or name == "partition-count":
-        return "sink-task-metrics"
-    return "task-error-metrics" if name.startswith(ERROR) else "connector-task-metrics"
 
 
 def _task_counts(connector: str, states: Counter[str]) -> Iterator[Value]:

@@ -14,7 +14,8 @@ from prometheus_client import CollectorRegistry, PlatformCollector, ProcessColle
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-from penstock.worker.monitoring.metrics import Value
+from penstock.pipeline.telemetry.plugin_metrics import plain
+from penstock.worker.monitoring.task_values import Value
 
 
 class PrometheusText(Collector):
@@ -38,7 +39,7 @@ class PrometheusText(Collector):
             family = families.get(whole)
             if family is None:
                 kind = "counter" if whole.endswith("_total") else "gauge"
-                about = f"{name} of kafka.connect:type={type}"
+                about = _about(type, name)
                 family = families[whole] = Metric(whole.removesuffix("_total"), about, kind)
             if isinstance(value, str):
                 family.add_sample(whole, {**dict(labels), name.replace("-", "_"): value}, 1)
@@ -47,7 +48,19 @@ class PrometheusText(Collector):
         yield from families.values()
 
 
+CLIENTS = ("admin-client", "consumer", "producer")
+
+
 def full_name(type: str, name: str) -> str:
-    """The rules drop ``-metrics``, and the ``connect-`` of the worker's own types."""
+    """The rules drop ``-metrics``, and the ``connect-`` of the worker's own types; those of clients name them."""
     group = type.removesuffix("-metrics").removeprefix("connect-")
-    return f"kafka_connect_{group}_{name}".replace("-", "_")
+    if group == "jvm":
+        return plain(f"jvm_{name}")
+    return plain(f"kafka_{'' if group.startswith(CLIENTS) else 'connect_'}{group}_{name}")
+
+
+def _about(type: str, name: str) -> str:
+    if type == "jvm":
+        return f"{name} of Spark's Java"
+    domain = next((client for client in CLIENTS if type.startswith(client)), "connect")
+    return f"{name} of kafka.{domain}:type={type}"

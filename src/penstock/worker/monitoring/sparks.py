@@ -1,11 +1,15 @@
-"""The two Spark applications of a worker, hosted tasks and queries: is each running, and how often has it ended?"""
+"""The two Spark applications of a worker, hosted tasks and queries: is each running, how often has it ended, and how
+is its Java?
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from penstock.core.model.tasks import SparkDied, SparkReady
+from penstock.core.model.tasks import SparkDied, SparkFigures, SparkReady
+from penstock.worker.monitoring.task_values import Value
 
 APPLICATIONS = {False: "hosted", True: "queries"}
 
@@ -16,17 +20,30 @@ class SparkApplications:
 
     _running: dict[bool, bool] = field(default_factory=dict)
     _ended: dict[bool, int] = field(default_factory=dict)
+    _java: dict[bool, Mapping[str, Any]] = field(default_factory=dict)
 
     def observe(self, event: object) -> None:
         match event:
             case SparkReady(queries=queries):
                 self._running[queries] = True
+            case SparkFigures(values, queries):
+                self._java[queries] = values
             case SparkDied(queries=queries):
                 self._running[queries] = False
+                self._java.pop(queries, None)
                 self._ended[queries] = self._ended.get(queries, 0) + 1
 
-    def values(self) -> Iterator[tuple[str, str, float]]:
-        """Application, name and value; nothing of an application that has not been started."""
+    def values(self) -> Iterator[Value]:
+        """Nothing of an application that has not been started. Java's are those of Prometheus' JVM collectors."""
         for queries, running in list(self._running.items()):
-            yield APPLICATIONS[queries], "penstock-running", float(running)
-            yield APPLICATIONS[queries], "penstock-ended-total", self._ended.get(queries, 0)
+            labels = (("application", APPLICATIONS[queries]),)
+            yield Value("connect-spark-metrics", "penstock-running", labels, float(running))
+            yield Value("connect-spark-metrics", "penstock-ended-total", labels, self._ended.get(queries, 0))
+        for queries, java in list(self._java.items()):
+            labels = (("application", APPLICATIONS[queries]),)
+            yield Value("jvm", "threads-current", labels, java["threads"])
+            for area, used in java["memory"].items():
+                yield Value("jvm", "memory-used-bytes", (("area", area), *labels), used)
+            for collector, (count, seconds) in java["collections"].items():
+                yield Value("jvm", "gc-collection-seconds-count", (("gc", collector), *labels), count)
+                yield Value("jvm", "gc-collection-seconds-sum", (("gc", collector), *labels), seconds)

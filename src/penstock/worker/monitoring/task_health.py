@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from penstock.core.model.tasks import TaskEvent, TaskFailed, TaskId, TaskLost, TaskMetrics, TaskRunning
+from penstock.pipeline.metrics import STAGES
 
 RECORDS = ("source-record-write", "sink-record-send")
 BATCH = ("poll-batch", "put-batch")
@@ -52,11 +53,11 @@ class TaskHealth:
 
     def of(self, connector: str) -> dict[int, dict[str, Any]]:
         """By the task's number; of those that ran here. Unknown figures are None."""
-        tasks = dict(self._tasks)
-        return {id.task: _figures(task) for id, task in sorted(tasks.items()) if id.connector == connector}
+        tasks, now = dict(self._tasks), self._clock()
+        return {id.task: _figures(task, now) for id, task in sorted(tasks.items()) if id.connector == connector}
 
 
-def _figures(task: _Task) -> dict[str, Any]:
+def _figures(task: _Task, now: float) -> dict[str, Any]:
     values = task.values
 
     def first(names: tuple[str, ...], ending: str) -> Any:
@@ -68,12 +69,31 @@ def _figures(task: _Task) -> dict[str, Any]:
         "records_waiting": _whole(first(("source-record-active", "sink-record-active"), "-count")),
         "records_behind": _whole(values.get("penstock-records-behind")),
         "seconds_behind": _rounded(values.get("penstock-seconds-behind")),
+        "newest_record_age_seconds": _age(values.get("penstock-newest-record-timestamp"), now),
+        "stages": (stages := _stages(values)),
+        "slowest_stage": max(stages, key=stages.__getitem__) if any(stages.values()) else None,
+        "places": [_place(place) for place in values.get("penstock-places", ())],
         "batch_ms_avg": _rounded(first(BATCH, "-avg-time-ms")),
         "batch_ms_max": _rounded(first(BATCH, "-max-time-ms")),
         "retrying": bool(values.get("penstock-retrying", 0)),
         "last_error": _last_error(task),
         "restarts": max(len(task.runs) - 1, 0),
     }
+
+
+def _stages(values: Mapping[str, Any]) -> dict[str, float]:
+    """The share of its time that the task has spent in each stage lately."""
+    found = {stage: values.get(f"penstock-stage-{stage}-seconds-rate") for stage in STAGES}
+    return {stage: round(share, 6) for stage, share in found.items() if share is not None}
+
+
+def _place(place: Mapping[str, Any]) -> dict[str, Any]:
+    rate = place["per_second"]
+    return {**place, "per_second": None if rate is None else round(rate, 3)}
+
+
+def _age(timestamp_ms: float | None, now: float) -> float | None:
+    return None if timestamp_ms is None else round(max(now - timestamp_ms / 1000, 0.0), 3)
 
 
 def _last_error(task: _Task) -> dict[str, str] | None:

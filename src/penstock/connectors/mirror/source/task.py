@@ -31,7 +31,7 @@ from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.record import Header
 from penstock.api.schema import BYTES, OPTIONAL_BYTES
 from penstock.api.sink import TopicPartition
-from penstock.api.source import SourceTask
+from penstock.api.source import SourceProgress, SourceTask
 from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.settings import SOURCE_SETTINGS
 from penstock.connectors.mirror.source.offset_syncs import OffsetSyncs
@@ -106,6 +106,18 @@ class MirrorSourceTask(SourceTask):
 
     def idle(self) -> float:
         return 0.0
+
+    def progress(self) -> list[SourceProgress]:
+        with self._lock:
+            if self._consumer is None:
+                return []
+            partitions = [ClientPartition(*place) for place in self._partitions]
+            positions = [each.offset for each in self._consumer.position(partitions)]
+            ends = [self._consumer.get_watermark_offsets(each, cached=True)[1] for each in partitions]
+        return [
+            SourceProgress(partition, position if position >= 0 else None, end if end >= 0 else None)
+            for partition, position, end in zip(self._partitions.values(), positions, ends, strict=True)
+        ]
 
     def _fetch(self, consumer: Consumer) -> list[Message]:
         end = time.monotonic() + self._wait

@@ -4,6 +4,7 @@ import { button, h, notice, state, table } from "../dom.js";
 import { ask, connectorPath, get } from "../rest.js";
 import { rootCause, traces } from "../status.js";
 import { Figure } from "./figure.js";
+import { places, stages } from "./places.js";
 
 export async function overview(root, shown) {
   const causes = h("div");
@@ -11,16 +12,20 @@ export async function overview(root, shown) {
   const figures = h("div", { class: "figures" });
   const rate = new Figure("Records per second");
   const lag = new Figure("Records behind the end of the topics");
+  const where = h("div");
+  const times = h("div");
   const topics = h("div");
-  root.append(causes, h("h2", {}, "Tasks"), tasks, figures, h("h2", {}, "Topics used"), topics);
+  root.append(causes, h("h2", {}, "Tasks"), tasks, figures, where, times, h("h2", {}, "Topics used"), topics);
   shown.watch((status) => {
     drawCauses(causes, status);
     drawTasks(tasks, shown, status);
     const health = status.penstock?.tasks ?? [];
     figures.replaceChildren(...[
       rate.add(sum(health, "records_per_second")),
-      status.type === "sink" && lag.add(sum(health, "records_behind") ?? sum(health, "records_waiting")),
+      lag.add(sum(health, "records_behind") ?? (status.type === "sink" ? sum(health, "records_waiting") : null)),
     ].filter(Boolean));
+    places(where, health);
+    stages(times, health);
   });
   await drawTopics(topics, shown);
 }

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from penstock.api.errors import ConnectError, KafkaError, RetriableError
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskControl
+from penstock.pipeline.telemetry.places import Places, of_topic
 from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.sink.offsets import GroupOffsets
@@ -107,6 +108,7 @@ class SinkQuery:
         """When the offsets are to be committed again, by the monotonic clock."""
         self._ending = False
         self._failure: BaseException | None = None
+        self._places = Places()
 
     def run(self) -> None:
         """Run one query of Spark until the task pauses or stops or its partitions change. Raises the query's error."""
@@ -181,7 +183,9 @@ class SinkQuery:
         if len(ends) < len(position):
             return
         metrics = self._report.metrics
-        behind = sum(max(ends[partition] - offset, 0) for partition, offset in position.items())
+        places = [of_topic("from", *partition, offset, ends[partition]) for partition, offset in position.items()]
+        behind = sum(place.behind or 0 for place in places)
+        metrics.say("penstock-places", self._places.described(time.monotonic(), places))
         metrics.put("penstock-records-behind", behind)
         if not behind:
             metrics.put("penstock-seconds-behind", 0.0)

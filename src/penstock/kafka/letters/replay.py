@@ -18,7 +18,7 @@ from penstock.api.errors import ConnectError
 from penstock.core.config.sink import topics_of
 from penstock.kafka.admin import sentence
 from penstock.kafka.clients import init_transactions
-from penstock.kafka.dead_letters import Letter, letters, partitions_of
+from penstock.kafka.letters.queue import Letter, letters, partitions_of
 
 AT_ONCE = 500
 """Number of letters in one transaction."""

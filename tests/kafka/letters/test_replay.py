@@ -10,8 +10,8 @@ from confluent_kafka import Consumer
 
 from penstock.api.errors import ConnectError
 from penstock.kafka.clients import new_consumer, new_producer
-from penstock.kafka.dead_letters import Letter, letter_at, letters
-from penstock.kafka.replay import Done, Replay, done_of, group_of
+from penstock.kafka.letters.queue import Letter, letter_at, letters
+from penstock.kafka.letters.replay import Done, Replay, done_of, group_of
 from support.kafka.client import Kafka, Record
 from support.tasks.runs import eventually, new_name
 

@@ -1,0 +1,35 @@
+"""A plugin's own metrics (KIP-877), which appear at the worker's ``/metrics`` as ``kafka_connect_plugins_<name>``.
+
+Connectors and tasks find them in their context, transforms, predicates and converters derive from ``Monitorable``.
+Java: ``org.apache.kafka.common.metrics.PluginMetrics`` and ``Monitorable``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+NO_TAGS: Mapping[str, str] = {}
+
+
+class PluginMetrics(Protocol):
+    """The metrics of one plugin; their tags say whose they are. May be called from any thread."""
+
+    def add(self, name: str, description: str, value: Callable[[], float], tags: Mapping[str, str] = NO_TAGS) -> None:
+        """Add a metric; ``value`` is called now and then and must answer at once.
+
+        Names are Kafka's (``rows-read-total``): one that ends in ``-total`` is a counter, all others are gauges. Raises
+        ValueError for a name with these tags that there is already, and for tags that name the connector, the task or
+        the plugin.
+        """
+
+    def remove(self, name: str, tags: Mapping[str, str] = NO_TAGS) -> None:
+        """Raises ValueError if there is no such metric."""
+
+
+class Monitorable:
+    """Derive from it, and from ``Transformation``, ``Predicate``, ``Converter`` or ``HeaderConverter``."""
+
+    def with_plugin_metrics(self, metrics: PluginMetrics) -> None:
+        """Called once, after ``configure`` and before all other methods."""
+        raise NotImplementedError

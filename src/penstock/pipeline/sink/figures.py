@@ -1,0 +1,51 @@
+"""How far a sink task is behind: figures for its health, from what the consumer knows without asking brokers."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from confluent_kafka import KafkaException
+from confluent_kafka import TopicPartition as ClientPartition
+
+from penstock.api.sink import TopicPartition
+from penstock.kafka.statistics import ClientStatistics
+from penstock.pipeline.sink.loop import SinkLoop
+from penstock.pipeline.telemetry.places import Places, of_topic
+
+
+@dataclass(slots=True)
+class SinkFigures:
+    loop: SinkLoop
+    statistics: ClientStatistics
+    _places: Places = field(default_factory=Places)
+
+    def measure(self) -> None:
+        """Called before metrics are reported."""
+        loop, metrics = self.loop, self.loop.runtime.metrics
+        places = [
+            of_topic("from", *partition, self._position(partition), self._end(partition))
+            for partition in sorted(loop.context.assignment)
+        ]
+        behind = sum(place.behind or 0 for place in places)
+        times = loop.pending.records.timestamps[:1] if loop.pending is not None else [loop.last_time]
+        seconds = time.time() - times[0] / 1000 if times and times[0] is not None else 0.0
+        metrics.put("penstock-records-behind", behind)
+        metrics.put("penstock-seconds-behind", max(seconds, 0.0) if behind else 0.0)
+        metrics.put("penstock-retrying", float(loop.retrying))
+        metrics.say("penstock-places", self._places.described(time.monotonic(), places))
+        lags = [{**place.where, "records-lag": place.behind} for place in places if place.behind is not None]
+        metrics.say("penstock-clients", [{**self.statistics.read().described(), "partitions": lags}])
+
+    def _end(self, partition: TopicPartition) -> int | None:
+        try:
+            end = self.loop.consumer.client.get_watermark_offsets(ClientPartition(*partition), cached=True)[1]
+        except KafkaException:  # not known yet; it must not be why a task fails
+            return None
+        return end if end >= 0 else None
+
+    def _position(self, partition: TopicPartition) -> int | None:
+        position = self.loop.offsets.current.get(partition)
+        if position is None and self.loop.pending is not None:
+            position = self.loop.pending.first_offset(partition)
+        return position

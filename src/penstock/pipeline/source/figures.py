@@ -1,0 +1,49 @@
+"""How far a source task is, and what it sends where: figures for its health, measured when it reports."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, field
+
+from penstock.api.source import SourceTask
+from penstock.kafka.statistics import ClientStatistics, Statistics
+from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.telemetry.places import Place, Places, of_source, of_topic
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class SourceFigures:
+    task: SourceTask
+    statistics: ClientStatistics
+    metrics: Metrics
+    offsets_topic: str | None = None
+    _places: Places = field(default_factory=Places)
+
+    def measure(self) -> None:
+        """Called before metrics are reported, by the thread of ``poll``."""
+        producer = self.statistics.read()
+        sources = self._sources()
+        places = [*sources, *self._targets(producer)]
+        self.metrics.say("penstock-places", self._places.described(time.monotonic(), places))
+        self.metrics.say("penstock-clients", [producer.described()])
+        known = [place.behind for place in sources if place.behind is not None and place.unit == "records"]
+        if known:
+            self.metrics.put("penstock-records-behind", sum(known))
+
+    def _sources(self) -> list[Place]:
+        """A plugin that can't say where it is does not fail its task."""
+        try:
+            return [of_source(p.partition, p.position, p.end, p.unit) for p in self.task.progress()]
+        except Exception:
+            log.debug("The task can't say how far it is", exc_info=True)
+            return []
+
+    def _targets(self, producer: Statistics) -> list[Place]:
+        return [
+            of_topic("to", topic, number, found["txmsgs"])
+            for topic, number, found in producer.partitions()
+            if topic != self.offsets_topic
+        ]

@@ -1,0 +1,39 @@
+"""How long a task spends in each of its stages, of whole batches: where its time goes, and which stage is slowest.
+
+The loops count ``poll``, ``put`` and ``commit``, the sender ``send``, and ``timed`` the steps between. What a task
+waits for while there is nothing to do does not count.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from penstock.api.batch import Batch
+from penstock.pipeline.errors import Stage, Step
+from penstock.pipeline.metrics import Metrics
+
+_STAGES = {
+    Stage.TRANSFORMATION: "transform",
+    Stage.KEY_CONVERTER: "convert",
+    Stage.VALUE_CONVERTER: "convert",
+    Stage.HEADER_CONVERTER: "convert",
+}
+
+
+def timed(steps: list[Step], metrics: Metrics) -> list[Step]:
+    """The same steps, their time counted."""
+    return [_timed(step, _STAGES[step.stage], metrics) if step.stage in _STAGES else step for step in steps]
+
+
+def _timed(step: Step, stage: str, metrics: Metrics) -> Step:
+    apply, spent, clock = step.apply, metrics.spent, time.monotonic
+
+    def counted(batch: Batch) -> Batch:
+        began = clock()
+        try:
+            return apply(batch)
+        finally:
+            spent(stage, clock() - began)
+
+    return replace(step, apply=counted)

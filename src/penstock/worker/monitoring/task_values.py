@@ -1,0 +1,63 @@
+"""The attributes of MBeans that a task's report gives: its own, its stages', its places'."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+SOURCE = ("source-record-", "poll-batch-", "transaction-size-")
+SINK = ("sink-record-", "put-batch-", "offset-commit-seq-no", "offset-commit-completion-", "offset-commit-skip-")
+ERROR = ("total-", "deadletterqueue-", "last-error-timestamp")
+STAGE, SECONDS = "penstock-stage-", "-seconds"
+PLACE = (("position", "position"), ("records-total", "records"), ("behind", "behind"), ("rate", "per_second"))
+Labels = tuple[tuple[str, str], ...]
+
+
+class Value(NamedTuple):
+    """An attribute of an MBean. ``labels`` are the MBean's own, connector and task; texts are values as well."""
+
+    type: str
+    name: str
+    labels: Labels
+    value: float | str
+
+
+def task_values(labels: Labels, values: Mapping[str, Any]) -> Iterator[Value]:
+    """``labels`` are those of the task."""
+    for name, value in values.items():
+        if isinstance(value, (str, list)):
+            continue
+        if name.startswith(STAGE):
+            stage, _, ending = name.removeprefix(STAGE).partition(SECONDS)
+            yield Value("connector-task-metrics", STAGE + SECONDS[1:] + ending, (*labels, ("stage", stage)), value)
+        else:
+            yield Value(type_of(name), name, labels, value)
+    yield from _places(labels, values.get("penstock-places", ()))
+
+
+def type_of(name: str) -> str:
+    """The MBean of a task's metric of this name."""
+    if name.startswith(SOURCE):
+        return "source-task-metrics"
+    if name.startswith(SINK) or name == "partition-count":
+        return "sink-task-metrics"
+    return "task-error-metrics" if name.startswith(ERROR) else "connector-task-metrics"
+
+
+def _places(labels: Labels, places: Iterable[Mapping[str, Any]]) -> Iterator[Value]:
+    for place in places:
+        where = (("direction", place["direction"]), *_where(place, "topic", "partition", "source"))
+        unit = (("unit", place["unit"]),)
+        for name, key in PLACE:
+            if place.get(key) is not None:
+                yield Value("connector-task-metrics", f"penstock-place-{name}", (*labels, *where, *unit), place[key])
+
+
+def _where(place: Mapping[str, Any], *names: str) -> Labels:
+    return tuple((name, str(place[name])) for name in names if name in place)
+
+
+def plugin_values(metrics: Iterable[Mapping[str, Any]]) -> Iterator[Value]:
+    """Plugins' own (KIP-877)."""
+    for metric in metrics:
+        yield Value("plugins", metric["name"], tuple(metric["tags"].items()), metric["value"])

@@ -1,0 +1,78 @@
+"""The metrics of plugins (KIP-877): what they register, and what comes of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock.api.batch import Batch
+from penstock.api.plugin_metrics import Monitorable, PluginMetrics
+from penstock.api.transform import Transformation
+from penstock.pipeline.chain import Chain
+from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
+
+TASK = {"connector": "c", "task": "0"}
+
+
+class Counting(Transformation, Monitorable):
+    java_name = "x.Counting"
+    seen = 0
+
+    def with_plugin_metrics(self, metrics: PluginMetrics) -> None:
+        metrics.add("seen-total", "Records that it has seen", lambda: self.seen, {"kind": "all"})
+
+    def apply_batch(self, batch: Batch) -> Batch:
+        self.seen += len(batch)
+        return batch
+
+
+def test_a_transform_counts() -> None:
+    plugins = MetricsOfPlugins(TASK)
+    config = {"transforms": "a,b", "transforms.a.type": "x.Counting", "transforms.b.type": "x.Counting"}
+    for step in Chain.build(config, lambda kind, name: Counting, plugins).steps[:1]:
+        step.apply(Batch.of("t", ["1", "2"]))
+    assert [(each["name"], each["tags"], each["value"]) for each in plugins.read()] == [
+        ("seen-total", {**TASK, "transformation": "a", "kind": "all"}, 2.0),
+        ("seen-total", {**TASK, "transformation": "b", "kind": "all"}, 0.0),
+    ]
+
+
+def test_what_is_added_can_be_removed() -> None:
+    plugins = MetricsOfPlugins(TASK)
+    metrics = plugins.of(converter="key")
+    metrics.add("bytes-total", "", lambda: 1)
+    metrics.remove("bytes-total")
+    assert plugins.read() == []
+    with pytest.raises(ValueError, match="There is no metric bytes-total"):
+        metrics.remove("bytes-total")
+
+
+def broken() -> float:
+    raise OSError("away")
+
+
+def test_a_value_that_cannot_be_had_hides_no_other() -> None:
+    plugins = MetricsOfPlugins(TASK)
+    metrics = plugins.of()
+    metrics.add("away", "", broken)
+    metrics.add("there", "", lambda: 7)
+    assert [(each["name"], each["value"]) for each in plugins.read()] == [("there", 7.0)]
+
+
+@pytest.mark.parametrize(
+    ("name", "tags", "said"),
+    [
+        ("rows-total", {}, "There is a metric rows-total with"),
+        ("rows_total", {}, "There is a metric rows_total with"),
+        ("", {}, "is no name of a metric"),
+        ("a b", {}, "is no name of a metric"),
+        ("new", {"task": "1"}, "The tag 'task' is set by the runtime"),
+        ("new", {"-": "1"}, "must begin with a letter"),
+    ],
+)
+def test_what_is_refused(name: str, tags: dict[str, str], said: str) -> None:
+    metrics: Any = MetricsOfPlugins(TASK).of()
+    metrics.add("rows-total", "", lambda: 1)
+    with pytest.raises(ValueError, match=said):
+        metrics.add(name, "", lambda: 1, tags)

@@ -1,0 +1,95 @@
+"""Stages, places and clients of a task, from what is known."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from penstock.api.batch import Batch
+from penstock.kafka.statistics import ClientStatistics
+from penstock.pipeline.errors import Stage, Step
+from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.telemetry.places import MOST, Places, of_source, of_topic
+from penstock.pipeline.telemetry.stages import timed
+
+
+def failing(batch: Batch) -> Batch:
+    raise ValueError("no")
+
+
+def test_the_time_of_steps_counts_also_if_they_fail() -> None:
+    metrics = Metrics(lambda values: None, ())
+    metrics.snapshot(100.0)
+    kinds = (Stage.TRANSFORMATION, Stage.VALUE_CONVERTER, Stage.KEY_CONVERTER, Stage.KAFKA_CONSUME)
+    steps = [Step(stage, "p", lambda batch: batch) for stage in kinds] + [Step(Stage.TRANSFORMATION, "p", failing)]
+    made = timed(steps, metrics)
+    assert made[3] is steps[3]
+    batch = Batch.of("t", ["a"])
+    for step in made[:4]:
+        assert step.apply(batch) is batch
+    with pytest.raises(ValueError, match="no"):
+        made[4].apply(batch)
+    metrics.spent("put", 2.0)
+    values = metrics.snapshot(110.0)
+    assert values["penstock-stage-put-seconds-rate"] == 0.2
+    counted = {name for name in values if name.startswith("penstock-stage-") and name.endswith("-total")}
+    assert counted == {f"penstock-stage-{stage}-seconds-total" for stage in ("transform", "convert", "put")}
+
+
+def test_rates_and_lag_of_places() -> None:
+    places = Places()
+
+    def measured(now: float, *counts: int | None) -> list[dict[str, object]]:
+        near, far = (of_topic("from", "t", i, count, 1000) for i, count in enumerate(counts))
+        return places.described(now, [near, far, of_source({"file": "f"}, 5, None, "bytes"), of_topic("to", "u", 0, 7)])
+
+    first = measured(10.0, 900, 100)
+    assert [each["behind"] for each in first] == [900, 100, None, None]
+    assert first[0]["per_second"] is None
+    second = measured(20.0, 950, 100)
+    assert {(each["direction"], each.get("topic"), each.get("partition"), each["per_second"]) for each in second} == {
+        ("from", "t", 0, 5.0),
+        ("from", "t", 1, 0.0),
+        ("from", None, None, 0.0),
+        ("to", "u", 0, 0.0),
+    }
+    assert next(each for each in second if "source" in each)["source"] == '{"file": "f"}'
+    assert measured(60.0, 1950, None)[0] == {
+        "direction": "from",
+        "topic": "t",
+        "partition": 0,
+        "position": 1950,
+        "end": 1000,
+        "behind": 0,
+        "unit": "records",
+        "per_second": None,
+    }
+    many = places.described(70.0, [of_topic("from", "t", i, 0, i) for i in range(MOST + 50)])
+    assert (len(many), many[0]["behind"], many[-1]["behind"]) == (MOST, MOST + 49, 50)
+
+
+def test_what_librdkafka_says_by_javas_names() -> None:
+    statistics = ClientStatistics("producer", "p-0")
+    assert statistics.read().described()["values"]["connection-count"] == 0
+    partitions = {
+        "0": {"txmsgs": 2, "txbytes": 20},
+        "1": {"txmsgs": 3, "txbytes": 30},
+        "-1": {"txmsgs": 9, "txbytes": 9},
+    }
+    brokers = {"a": {"state": "UP", "connects": 2}, "b": {"state": "DOWN", "connects": 1}}
+    totals = {"tx": 4, "rx": 3, "tx_bytes": 100, "rx_bytes": 50}
+    statistics(json.dumps({**totals, "brokers": brokers, "topics": {"t": {"partitions": partitions}}}))
+    assert statistics.read().described() == {
+        "kind": "producer",
+        "client_id": "p-0",
+        "values": {
+            "connection-count": 1,
+            "connection-creation-total": 3,
+            "outgoing-byte-total": 100,
+            "incoming-byte-total": 50,
+            "request-total": 4,
+            "response-total": 3,
+        },
+        "topics": {"t": {"record-send-total": 5, "byte-total": 50}},
+    }

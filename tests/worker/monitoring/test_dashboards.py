@@ -1,0 +1,106 @@
+"""Dashboards and alerts find what they ask for: Strimzi's for Kafka Connect by name, our own by every expression."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from prometheus_client.parser import text_string_to_metric_families
+
+from support.kafka.client import Kafka, Record
+from support.tasks.runs import JSON
+from support.waiting import until
+from support.worker_process import WorkerProcess
+
+HERE = Path(__file__).parent
+GRAFANA = Path(__file__).parents[3] / "deploy" / "grafana"
+STRIMZI = [line for line in (HERE / "strimzi-metrics.txt").read_text().splitlines() if not line.startswith("#")]
+
+SELECTOR = re.compile(r"\b((?:kafka|jvm|process)_\w+)(?:\{([^}]*)\})?")
+MATCHER = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
+Series = list[tuple[str, dict[str, str]]]
+
+
+def expressions(document: Any) -> Iterator[str]:
+    """All of a dashboard or of rules."""
+    match document:
+        case dict():
+            for name, value in document.items():
+                if name in ("expr", "definition") and isinstance(value, str):
+                    yield value
+                else:
+                    yield from expressions(value)
+        case list():
+            for each in document:
+                yield from expressions(each)
+
+
+def selectors(expression: str) -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """Of metrics, with their matchers; variables of a dashboard stand for anything."""
+    found = SELECTOR.findall(expression)
+    return [(name, [m for m in MATCHER.findall(matchers) if not m[2].startswith("$")]) for name, matchers in found]
+
+
+def matches(labels: dict[str, str], matcher: tuple[str, str, str]) -> bool:
+    name, how, value = matcher
+    equal = re.fullmatch(value, labels.get(name, "")) is not None if "~" in how else labels.get(name, "") == value
+    return equal is not how.startswith("!")
+
+
+def without_data(wanted: list[str], series: Series) -> list[str]:
+    """The expressions with a metric of which there is no series."""
+
+    def there(name: str, matchers: list[tuple[str, str, str]]) -> bool:
+        return any(name == each and all(matches(labels, m) for m in matchers) for each, labels in series)
+
+    return [each for each in wanted if not all(there(*selector) for selector in selectors(each))]
+
+
+OURS = [
+    *expressions(json.loads((GRAFANA / "penstock.json").read_text())),
+    *expressions(yaml.safe_load((GRAFANA / "alerts.yaml").read_text())),
+]
+
+
+def test_an_expression_without_data_is_found() -> None:
+    series: Series = [("kafka_a", {"x": "1"}), ("jvm_b", {})]
+    known = ['sum(rate(kafka_a{x="1"}[5m])) / jvm_b', 'kafka_a{x=~"1|2",y!="3",z=~"$any"}']
+    unknown = ['kafka_a{x="2"}', "sum(kafka_c)", "jvm_b + kafka_c", 'kafka_a{x!~"1"}']
+    assert without_data([*known, *unknown], series) == unknown
+
+
+def test_every_expression_of_ours_asks_for_a_metric() -> None:
+    assert len(OURS) > 30
+    assert all(map(selectors, OURS))
+
+
+@pytest.mark.integration
+def test_they_have_data(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
+    """At a worker with a source, a sink that has put a record into its queue, and one that has failed."""
+    (tmp_path / "in.txt").write_text("".join(f"line {i}\n" for i in range(100)))
+    topic, dead = kafka.create_topic(), f"{kafka.create_topic()}-dead"
+    kafka.produce(topic, [Record("{", partition=0)])
+    queue = {"errors__tolerance": "all", "errors__deadletterqueue__topic__name": dead}
+    copies = {"errors__deadletterqueue__topic__replication__factor": "1", "value__converter": JSON}
+    sink = {"connector__class": "FileStreamSink", "topics": topic}
+    with WorkerProcess(bootstrap, tmp_path, offset__flush__interval__ms="500") as worker:
+        worker.put("in", connector__class="FileStreamSource", file=str(tmp_path / "in.txt"), topic=kafka.create_topic())
+        worker.put("out", file=str(tmp_path / "out.txt"), **sink, **queue, **copies)
+        worker.put("broken", file="/srv/no such folder/out.txt", **sink)
+
+        def series() -> Series:
+            families = text_string_to_metric_families(worker.http.get("/metrics").text)
+            return [(sample.name, sample.labels) for family in families for sample in family.samples]
+
+        def missing() -> list[str]:
+            return without_data([*STRIMZI, *OURS], series())
+
+        with contextlib.suppress(AssertionError):
+            until(lambda: not missing(), "data of every expression", 300)
+        assert missing() == []
