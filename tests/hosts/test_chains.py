@@ -23,9 +23,11 @@ from penstock.pipeline.chain import Chain
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, Step
 from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.trace import trace
 from penstock.values.logical import moment_of
 from support.tasks.runs import JSON, resolve
+from support.waiting import until
 
 from .plugins import plugin_path
 
@@ -229,6 +231,14 @@ def test_a_jars_transform_is_applied_to_records_of_python(jvm: TaskJvm) -> None:
     marked = struct(("id", INT64), ("mark", STRING.with_(optional=True, doc="who was here")), name="thing")
     assert after.value_schemas == [marked.with_(doc="words", parameters={"a": "b"})]
     assert after.headers == [(Header("mark", STRING, "seen"),)]
+
+
+def test_a_jars_transform_has_metrics_of_its_own(jvm: TaskJvm) -> None:
+    chain = Chain.build(MARK, resolve_all, MetricsOfPlugins({"connector": "c", "task": "0"}))
+    chain.steps[0].apply(Batch.of("t", ["a", "b"]))
+    tags = {"connector": "c", "task": "0", "transformation": "mark", "text": "seen"}
+    wanted = {"name": "marked-total", "description": "Records that it has marked", "tags": tags, "value": 2.0}
+    until(lambda: wanted in jvm.plugin_metrics(), "the metric", 60)
 
 
 def test_the_record_that_fails_is_found_and_reported_with_javas_error(jvm: TaskJvm) -> None:

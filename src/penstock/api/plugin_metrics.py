@@ -15,6 +15,10 @@ NO_TAGS: Mapping[str, str] = {}
 class PluginMetrics(Protocol):
     """The metrics of one plugin; their tags say whose they are. May be called from any thread."""
 
+    @property
+    def tags(self) -> Mapping[str, str]:
+        """Those that each metric has."""
+
     def add(self, name: str, description: str, value: Callable[[], float], tags: Mapping[str, str] = NO_TAGS) -> None:
         """Add a metric; ``value`` is called now and then and must answer at once.
 

@@ -82,15 +82,17 @@ def test_every_expression_of_ours_asks_for_a_metric() -> None:
 
 @pytest.mark.integration
 def test_they_have_data(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
-    """At a worker with a source, a sink that has put a record into its queue, and one that has failed."""
+    """At a worker with a source, a sink that has put a record into its queue, a task and a connector that failed."""
     (tmp_path / "in.txt").write_text("".join(f"line {i}\n" for i in range(100)))
     topic, dead = kafka.create_topic(), f"{kafka.create_topic()}-dead"
-    kafka.produce(topic, [Record("{", partition=0)])
+    kafka.produce(topic, [Record("{", partition=0), Record('{"schema": null, "payload": 1}', partition=0)])
     queue = {"errors__tolerance": "all", "errors__deadletterqueue__topic__name": dead}
     copies = {"errors__deadletterqueue__topic__replication__factor": "1", "value__converter": JSON}
     sink = {"connector__class": "FileStreamSink", "topics": topic}
     with WorkerProcess(bootstrap, tmp_path, offset__flush__interval__ms="500") as worker:
-        worker.put("in", connector__class="FileStreamSource", file=str(tmp_path / "in.txt"), topic=kafka.create_topic())
+        source = {"connector__class": "FileStreamSource", "file": str(tmp_path / "in.txt")}
+        worker.put("in", topic=kafka.create_topic(), **source)
+        worker.put("never", topic="x", offsets__storage__topic=topic, **source)  # not compacted
         worker.put("out", file=str(tmp_path / "out.txt"), **sink, **queue, **copies)
         worker.put("broken", file="/srv/no such folder/out.txt", **sink)
 

@@ -83,6 +83,7 @@ class MemoryPluginMetrics:
     """``PluginMetrics`` that are read by their names, without tags."""
 
     metrics: dict[str, Callable[[], float]] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
 
     def add(self, name: str, description: str, value: Callable[[], float], tags: Mapping[str, str] = NO_TAGS) -> None:
         self.metrics[name] = value

@@ -64,7 +64,7 @@ def run_sink_task(
     id = TaskId(spec.connector, spec.task)
     connector = {**spec.connector_config, "name": spec.connector}
     with contextlib.ExitStack() as stack:
-        stack.enter_context(task_jvm(spec))
+        jvm = stack.enter_context(task_jvm(spec))
         metrics = Metrics(host.metrics, TOTALS)
         originals = OriginalRecords()
         settings = ErrorSettings.of(connector)
@@ -79,7 +79,7 @@ def run_sink_task(
             reporters.insert(0, queue)
         errors = ErrorHandler(settings, metrics, control.halted.wait, tuple(reporters))
         plugins = MetricsOfPlugins({"connector": id.connector, "task": str(id.task)})
-        metrics.plugins = plugins.read
+        metrics.plugins = lambda: [*plugins.read(), *jvm.plugin_metrics()]
         originals.conversion = conversion = Conversion.build(connector, spec.worker_config, resolve, plugins)
         stack.callback(conversion.close)
         chain = Chain.build(connector, resolve, plugins)

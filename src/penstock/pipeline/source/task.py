@@ -71,7 +71,7 @@ def run_source_task(
     """
     id = TaskId(spec.connector, spec.task)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(task_jvm(spec))
+        jvm = stack.enter_context(task_jvm(spec))
         metrics = Metrics(host.metrics, TOTALS)
         settings = ErrorSettings.of(spec.connector_config)
         reporters: list[FailureReporter] = [LogReporter(id, settings, metrics)]
@@ -81,7 +81,7 @@ def run_source_task(
         errors = ErrorHandler(settings, metrics, control.halted.wait, tuple(reporters))
         runtime = TaskRuntime(id, control, host, metrics, errors)
         plugins = MetricsOfPlugins({"connector": id.connector, "task": str(id.task)})
-        metrics.plugins = plugins.read
+        metrics.plugins = lambda: [*plugins.read(), *jvm.plugin_metrics()]
         conversion = Conversion.build(spec.connector_config, spec.worker_config, resolve, plugins)
         stack.callback(conversion.close)
         chain = Chain.build(spec.connector_config, resolve, plugins)

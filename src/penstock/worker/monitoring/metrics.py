@@ -178,8 +178,11 @@ class WorkerMetrics:
         for name in connectors:
             yield from self._connector(name)
         states = {id: self._state(id) for id in tasks}
-        for name in dict.fromkeys(id.connector for id in tasks):
-            yield from _task_counts(name, Counter(states[id] for id in tasks if id.connector == name))
+        counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for id, state in states.items():
+            counts[id.connector][state] += 1
+        for name, count in counts.items():
+            yield from _task_counts(name, count)
         for id, state in states.items():
             yield from self._task(id, state, now)
         yield from plugin_values(self.connectors_plugins())

@@ -9,6 +9,7 @@ of the value 1.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
 from prometheus_client import CollectorRegistry, PlatformCollector, ProcessCollector, generate_latest
 from prometheus_client.core import Metric
@@ -51,6 +52,7 @@ class PrometheusText(Collector):
 CLIENTS = ("admin-client", "consumer", "producer")
 
 
+@lru_cache(maxsize=4096)
 def full_name(type: str, name: str) -> str:
     """The rules drop ``-metrics``, and the ``connect-`` of the worker's own types; those of clients name them."""
     group = type.removesuffix("-metrics").removeprefix("connect-")

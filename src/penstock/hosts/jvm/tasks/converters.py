@@ -14,13 +14,12 @@ from penstock.api.columns import Table
 from penstock.api.converter import Converter, HeaderConverter, SchemaAndValue
 from penstock.api.record import Header
 from penstock.api.schema import Schema
-from penstock.hosts.jvm.tasks.steps import JavaStep
+from penstock.hosts.jvm.tasks.steps import JavaStep, OfJava
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
 
 
-class JavaConverter(Converter):
+class JavaConverter(OfJava, Converter):
     plugin_version: ClassVar[str | None] = None
-    step: JavaStep
 
     def configure(self, config: Mapping[str, str], is_key: bool) -> None:
         self._part = "key" if is_key else "value"
@@ -61,9 +60,8 @@ class JavaConverter(Converter):
         return Batch.of(topics, values, value_schema=schemas, headers=rows)
 
 
-class JavaHeaderConverter(HeaderConverter):
+class JavaHeaderConverter(OfJava, HeaderConverter):
     plugin_version: ClassVar[str | None] = None
-    step: JavaStep
 
     def configure_header(self, config: Mapping[str, str]) -> None:
         self.step = JavaStep(TaskJvm.current(), "header_converter", self.java_name, config, self.plugin_version)

@@ -11,6 +11,7 @@ from itertools import repeat
 from typing import Any
 
 from penstock.api.batch import Batch
+from penstock.api.plugin_metrics import Monitorable, PluginMetrics
 from penstock.api.record import Header
 from penstock.hosts.jvm.codec.decode import Decoder
 from penstock.hosts.jvm.tasks.remote_batch import EVERYTHING, RemoteBatch, after, header_rows, input_of
@@ -44,6 +45,10 @@ class JavaStep:
             "is_key": is_key,
         }
         self.number: int = jvm.session.call("step.create", args).result
+
+    def tell_metrics(self, tags: Mapping[str, str]) -> None:
+        """Give the plugin the metrics it may want, with these tags."""
+        self.jvm.session.call("step.metrics", {"step": self.number, "tags": dict(tags)})
 
     def apply(self, batch: Batch, predicate: JavaStep | None = None, negate: bool = False) -> RemoteBatch:
         """Transform the records, or those for which the predicate is true (or, negated, false)."""
@@ -81,3 +86,12 @@ class JavaStep:
         message = {"step": self.number, "input": input, "free": self.jvm.take_free(), **args}
         reply = self.jvm.session.call(method, message, payload, lane=self.jvm.lane)
         return reply.result, reply.payload
+
+
+class OfJava(Monitorable):
+    """Base of transforms, predicates and converters of jars: they may be ``Monitorable`` in Java."""
+
+    step: JavaStep
+
+    def with_plugin_metrics(self, metrics: PluginMetrics) -> None:
+        self.step.tell_metrics(metrics.tags)

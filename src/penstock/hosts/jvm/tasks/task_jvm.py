@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from penstock.api.errors import ConnectError
 from penstock.hosts.jvm.class_path import class_path
@@ -19,7 +19,7 @@ from penstock.hosts.jvm.codec.schema_table import SchemaTable
 from penstock.hosts.jvm.logs import level_name, levels
 from penstock.hosts.jvm.plugins.catalogue import find, java_executable
 from penstock.hosts.jvm.process import JvmSpec, open_session
-from penstock.hosts.jvm.session import Session
+from penstock.hosts.jvm.session import Pending, Session
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +58,8 @@ class TaskJvm:
     """Where records are processed: a source that is polled meanwhile needs another lane than its own."""
     _session: Session | None = None
     _free: list[int] = field(default_factory=list)
+    _asked: Pending | None = None
+    _metrics: list[dict[str, Any]] = field(default_factory=list)
 
     @staticmethod
     def present() -> TaskJvm | None:
@@ -97,6 +99,19 @@ class TaskJvm:
         if taken:
             self._free = []
         return taken
+
+    def plugin_metrics(self) -> list[dict[str, Any]]:
+        """Those that its plugins have registered (KIP-877), as of the last call; asks for the next one's, and does not
+        wait.
+        """
+        if self._session is None or self._session.gone:
+            return []
+        if self._asked is not None and self._asked.done.is_set():
+            reply = self._asked.wait() if self._asked.succeeded else None
+            self._asked, self._metrics = None, [] if reply is None else reply.result
+        if self._asked is None:
+            self._asked = self._session.begin("task.metrics", lane="metrics", aside=True)
+        return self._metrics
 
     def close(self) -> None:
         if self._session is not None:

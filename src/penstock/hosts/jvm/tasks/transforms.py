@@ -7,13 +7,12 @@ from typing import ClassVar
 
 from penstock.api.batch import Batch
 from penstock.api.transform import Predicate, Transformation
-from penstock.hosts.jvm.tasks.steps import JavaStep
+from penstock.hosts.jvm.tasks.steps import JavaStep, OfJava
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
 
 
-class JavaTransformation(Transformation):
+class JavaTransformation(OfJava, Transformation):
     plugin_version: ClassVar[str | None] = None
-    step: JavaStep
 
     def configure(self, config: Mapping[str, str]) -> None:
         self.step = JavaStep(TaskJvm.current(), "transformation", self.java_name, config, self.plugin_version)
@@ -25,9 +24,8 @@ class JavaTransformation(Transformation):
         self.step.close()
 
 
-class JavaPredicate(Predicate):
+class JavaPredicate(OfJava, Predicate):
     plugin_version: ClassVar[str | None] = None
-    step: JavaStep
 
     def configure(self, config: Mapping[str, str]) -> None:
         self.step = JavaStep(TaskJvm.current(), "predicate", self.java_name, config, self.plugin_version)

@@ -10,6 +10,7 @@ import penstock.host.tasks.Batches;
 import penstock.host.tasks.SinkMethods;
 import penstock.host.tasks.SourceTasks;
 import penstock.host.tasks.Steps;
+import penstock.host.tasks.TaskMetrics;
 
 /** All methods that can be called, by subject. */
 final class Methods {
@@ -28,6 +29,7 @@ final class Methods {
         Steps.register(methods);
         SourceTasks.register(methods);
         SinkMethods.register(methods);
+        TaskMetrics.register(methods);
         return methods;
     }
 }

@@ -3,6 +3,10 @@ package penstock.tests.chain;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigDef.Importance;
 import org.apache.kafka.common.config.ConfigDef.Type;
+import org.apache.kafka.common.MetricName;
+import org.apache.kafka.common.metrics.Measurable;
+import org.apache.kafka.common.metrics.Monitorable;
+import org.apache.kafka.common.metrics.PluginMetrics;
 import org.apache.kafka.connect.components.Versioned;
 import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.data.Field;
@@ -13,16 +17,18 @@ import org.apache.kafka.connect.errors.DataException;
 import org.apache.kafka.connect.errors.RetriableException;
 import org.apache.kafka.connect.transforms.Transformation;
 
+import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
  * Marks a record with a text: in a header {@code mark}, in a field {@code mark} of a struct, at the end of a string.
  * Values that contain {@code drop} are dropped, {@code bad} is refused, {@code again} once.
  */
-public final class Mark<R extends ConnectRecord<R>> implements Transformation<R>, Versioned {
+public final class Mark<R extends ConnectRecord<R>> implements Transformation<R>, Versioned, Monitorable {
     private String text = "";
     private String topic;
     private Object again;
+    private long marked;
 
     @Override
     public String version() {
@@ -40,6 +46,12 @@ public final class Mark<R extends ConnectRecord<R>> implements Transformation<R>
     public void configure(Map<String, ?> configs) {
         text = configs.containsKey("text") ? String.valueOf(configs.get("text")) : "marked";
         topic = (String) configs.get("topic");
+    }
+
+    @Override
+    public void withPluginMetrics(PluginMetrics metrics) {
+        MetricName name = metrics.metricName("marked-total", "Records that it has marked", new LinkedHashMap<>(Map.of("text", text)));
+        metrics.addMetric(name, (Measurable) (config, now) -> marked);
     }
 
     @Override
@@ -66,6 +78,7 @@ public final class Mark<R extends ConnectRecord<R>> implements Transformation<R>
         R made = each.newRecord(topic == null ? each.topic() : topic, each.kafkaPartition(), each.keySchema(), each.key(),
             schema, value, each.timestamp(), each.headers());
         made.headers().addString("mark", text);
+        marked += 1;
         return made;
     }
 

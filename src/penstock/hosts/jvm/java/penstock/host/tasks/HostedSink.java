@@ -44,7 +44,7 @@ final class HostedSink {
         member = new GroupMember(session);
         ConnectorTaskId id = new ConnectorTaskId(args.get("name").asText(), args.get("number").asInt());
         SinkReporter reporter = args.get("reporter").asBoolean() ? new SinkReporter(session) : null;
-        context = HostedSinkTask.context(id, config, member.consumer(), reporter, TaskObjects.pluginMetrics(session));
+        context = HostedSinkTask.context(id, config, member.consumer(), reporter, TaskMetrics.ofTask(session));
     }
 
     Reply start() {

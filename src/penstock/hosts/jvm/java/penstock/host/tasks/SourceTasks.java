@@ -194,7 +194,7 @@ public final class SourceTasks {
 
         Context(Session session) {
             offsets = new Offsets(session);
-            metrics = TaskObjects.pluginMetrics(session);
+            metrics = TaskMetrics.ofTask(session);
         }
 
         @Override

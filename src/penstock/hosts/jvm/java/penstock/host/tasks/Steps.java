@@ -60,6 +60,7 @@ public final class Steps {
 
     public static void register(Map<String, Method> methods) {
         methods.put("step.create", (session, args, payload) -> of(session).create(session, args));
+        methods.put("step.metrics", (session, args, payload) -> of(session).tellMetrics(session, args));
         methods.put("step.close", (session, args, payload) -> of(session).close(args));
         methods.put("step.apply", (session, args, payload) -> of(session).apply(session, args, payload));
         methods.put("step.test", (session, args, payload) -> of(session).test(session, args, payload));
@@ -89,6 +90,14 @@ public final class Steps {
             }
             return Reply.of(number);
         }
+    }
+
+    private Reply tellMetrics(Session session, JsonNode args) throws Exception {
+        Object plugin = step(args, "step").plugin;
+        try (LoaderSwap swap = Host.plugins().withClassLoader(plugin.getClass().getClassLoader())) {
+            TaskMetrics.tell(session, plugin, Json.texts(args.get("tags")));
+        }
+        return Reply.NONE;
     }
 
     private Reply close(JsonNode args) throws Exception {

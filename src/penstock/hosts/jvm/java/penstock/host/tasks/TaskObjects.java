@@ -1,11 +1,6 @@
 package penstock.host.tasks;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import java.util.LinkedHashMap;
-import java.util.Map;
-import org.apache.kafka.common.metrics.Metrics;
-import org.apache.kafka.common.metrics.PluginMetrics;
-import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
 import org.apache.kafka.connect.connector.Task;
 import org.apache.kafka.connect.runtime.isolation.LoaderSwap;
 import org.apache.kafka.connect.runtime.isolation.Plugins;
@@ -25,15 +20,5 @@ final class TaskObjects {
         try (LoaderSwap swap = plugins.withClassLoader(loader)) {
             return plugins.newTask(loader.loadClass(args.get("task").asText()).asSubclass(Task.class));
         }
-    }
-
-    /** Of a registry of its own: tasks of one connector, which share this JVM, register the same names. */
-    static PluginMetrics pluginMetrics(Session session) {
-        Map<String, String> tags = new LinkedHashMap<>();
-        tags.put("connector", session.about().path("connector").asText());
-        tags.put("task", session.about().path("task").asText());
-        Metrics registry = new Metrics();
-        session.onClose(registry);
-        return new PluginMetricsImpl(registry, tags);
     }
 }
