@@ -235,6 +235,7 @@ def test_workers_and_loggers(worker: WorkerProcess, open_page: Open) -> None:
     page = open_page(at(worker, "workers"))
     expect(page.get_by_role("region", name="Workers")).to_contain_text("(leader)")
     expect(page.get_by_text("healthy:")).to_be_visible()
+    expect(page.get_by_text("hosted: running")).to_be_visible()
     page.get_by_label("Filter").fill("penstock.http")
     looks_right(page)
     page.get_by_label("Filter").fill("")

@@ -24,15 +24,28 @@ async function group() {
   const text = await answer.text();
   const leader = /^kafka_connect_worker_rebalance_leader_name\{leader_name="([^"]*)"/m.exec(text)?.[1];
   const epoch = /^kafka_connect_worker_rebalance_epoch (\S+)/m.exec(text)?.[1];
-  return { leader, epoch };
+  return { leader, epoch, sparks: sparks(text) };
 }
 
-function about(root, health, { leader, epoch }) {
+/** The Spark applications of this worker: whether each runs, how often it has ended, and the heap of its Java. */
+function sparks(text) {
+  const of = (name) => new Map([...text.matchAll(new RegExp(`^${name}\\{application="(\\w+)"[^}]*\\} (\\S+)`, "gm"))]
+    .filter(([line]) => !line.includes('area="nonheap"')).map(([, application, value]) => [application, Number(value)]));
+  const [ended, heap] = [of("kafka_connect_spark_penstock_ended_total"), of("jvm_memory_used_bytes")];
+  return [...of("kafka_connect_spark_penstock_running")].map(([application, running]) => [
+    `${application}: ${running ? "running" : "not running"}`,
+    ended.get(application) ? `ended ${ended.get(application)} times` : "",
+    heap.has(application) ? `${Math.round(heap.get(application) / 2 ** 20)} MiB of heap` : "",
+  ].filter(Boolean).join(", "));
+}
+
+function about(root, health, { leader, epoch, sparks: applications }) {
   const entries = {
     "This worker": location.host,
     Health: `${health.status}: ${health.message}`,
     Leader: leader,
     Generation: epoch && String(Number(epoch)),
+    Spark: applications?.join("; "),
     Version: root.version,
     "Kafka cluster": root.kafka_cluster_id,
   };
