@@ -76,7 +76,7 @@ class Sender:
         self.limits: TopicLimits
         self.taken = 0
         """How many records of the last batch the producer has, from the first on."""
-        self.statistics = ClientStatistics("producer", f"connector-producer-{runtime.id}")
+        self.statistics = ClientStatistics("producer", "")
         self._told = 0.0
 
     def attach(self, producer: ck.Producer, max_request_size: int, limits: TopicLimits) -> None:

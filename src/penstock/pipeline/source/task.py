@@ -165,6 +165,7 @@ def _sender(spec: TaskSpec, runtime: TaskRuntime, task: SourceTask, losses: Loss
         java = transactional_producer(spec.worker_config, spec.connector_config, client_id, transactional_id)
     else:
         java = connector_producer(spec.worker_config, spec.connector_config, client_id)
+    sender.statistics.client_id = java["client.id"]
     seconds = LONG_STATISTICS_SECONDS if spec.exactly_once else STATISTICS_SECONDS
     native |= {"stats_cb": sender.on_statistics, "statistics.interval.ms": int(seconds * 1000)}
     limits = TopicLimits(lambda: admin_like(java), producer_config(java)["batch.size"])

@@ -5,6 +5,7 @@ import java.nio.ByteBuffer;
 import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.kafka.common.metrics.Monitorable;
 import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.runtime.isolation.LoaderSwap;
 import org.apache.kafka.connect.storage.Converter;
@@ -31,6 +32,7 @@ public final class Steps {
     private static final class Step implements AutoCloseable {
         final Object plugin;
         final Map<ConnectRecord<?>, Object> done = new IdentityHashMap<>();
+        AutoCloseable metrics = () -> { };
 
         Step(Object plugin) {
             this.plugin = plugin;
@@ -38,6 +40,7 @@ public final class Steps {
 
         @Override
         public void close() throws Exception {
+            metrics.close();
             if (plugin instanceof AutoCloseable) {
                 try (LoaderSwap swap = Host.plugins().withClassLoader(plugin.getClass().getClassLoader())) {
                     ((AutoCloseable) plugin).close();
@@ -93,9 +96,11 @@ public final class Steps {
     }
 
     private Reply tellMetrics(Session session, JsonNode args) throws Exception {
-        Object plugin = step(args, "step").plugin;
-        try (LoaderSwap swap = Host.plugins().withClassLoader(plugin.getClass().getClassLoader())) {
-            TaskMetrics.tell(session, plugin, Json.texts(args.get("tags")));
+        Step step = step(args, "step");
+        if (step.plugin instanceof Monitorable plugin) {
+            try (LoaderSwap swap = Host.plugins().withClassLoader(plugin.getClass().getClassLoader())) {
+                step.metrics = TaskMetrics.tell(session, plugin, Json.texts(args.get("tags")));
+            }
         }
         return Reply.NONE;
     }
