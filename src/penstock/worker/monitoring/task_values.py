@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 SOURCE = ("source-record-", "poll-batch-", "transaction-size-")
 SINK = ("sink-record-", "put-batch-", "offset-commit-seq-no", "offset-commit-completion-", "offset-commit-skip-")
 ERROR = ("total-", "deadletterqueue-", "last-error-timestamp")
-STAGE, SECONDS = "penstock-stage-", "-seconds"
+STAGE = "penstock-stage-"
 PLACE = (("position", "position"), ("records-total", "records"), ("behind", "behind"), ("rate", "per_second"))
 Labels = tuple[tuple[str, str], ...]
 
@@ -28,8 +28,9 @@ def task_values(labels: Labels, values: Mapping[str, Any]) -> Iterator[Value]:
         if isinstance(value, (str, list)):
             continue
         if name.startswith(STAGE):
-            stage, _, ending = name.removeprefix(STAGE).partition(SECONDS)
-            yield Value("connector-task-metrics", STAGE + SECONDS[1:] + ending, (*labels, ("stage", stage)), value)
+            stage, _, ending = name.removeprefix(STAGE).partition("-seconds")
+            if ending == "-total":  # Prometheus makes rates of it
+                yield Value("connector-task-metrics", f"{STAGE}seconds-total", (*labels, ("stage", stage)), value)
         else:
             yield Value(type_of(name), name, labels, value)
     yield from _places(labels, values.get("penstock-places", ()))
