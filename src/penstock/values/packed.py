@@ -86,7 +86,7 @@ class Shared:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.high: Array | None = None
-        """How many bytes before each one, and before the end, are none of ASCII; counted when it is needed."""
+        """How many bytes up to each one are none of ASCII; counted when it is needed."""
         self._latin: str | None = None
 
     @property

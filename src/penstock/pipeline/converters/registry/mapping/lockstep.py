@@ -138,9 +138,9 @@ class Lockstep:
         """Raises UnicodeDecodeError for a text that is none."""
         found = self.texts(lengths)
         if (high := self._shared.high) is None:
-            high = self._shared.high = np.zeros(len(self.bytes) + 1, np.int64)
-            np.cumsum(self.bytes > 127, out=high[1:])
-        if (high[found.first] == high[found.last]).all():
+            high = self._shared.high = np.cumsum(self.bytes > 127, dtype=np.int32)
+        # The length stands before the first byte.
+        if (high[found.first - 1] == high[found.last - 1]).all():
             return found
         return [each.decode() for each in self._cut(found.first, found.last)]
 
