@@ -19,7 +19,7 @@ import typer
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from bench import comparing, doubling, jars, profiling, report
+from bench import comparing, database, doubling, jars, profiling, report
 from bench.cases import CASES
 from bench.connect import CaseError, Connect
 from bench.setting import Setting
@@ -47,9 +47,10 @@ def run(
 ) -> None:
     """Measure, compare what was delivered, and show the figures."""
     names = [] if again else list(cases or (*CASES, *MORE))
-    if not cases and "jar-snapshot" in names and binaries() is None:
-        print("jar-snapshot is left out: there is no PostgreSQL on this machine", flush=True)
-        names.remove("jar-snapshot")
+    for name in ("jar-snapshot", *database.SOURCES):
+        if not cases and name in names and binaries() is None:
+            print(f"{name} is left out: there is no PostgreSQL on this machine", flush=True)
+            names.remove(name)
     if unknown := set(names) - {*CASES, *MORE}:
         raise typer.BadParameter(f"There is no case {', '.join(sorted(unknown))}.")
     if java_url and not bootstrap:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bench import control, copying, formats, jars, mirroring, query
+from bench import control, copying, database, formats, jars, mirroring, query
 from bench.connect import Connect
 from bench.density import density
 from bench.setting import Setting
@@ -55,6 +55,7 @@ CASES: dict[str, Run] = {
     "rest": control.rest,
     "density": density,
     "query": query.by_connector,
+    **database.SOURCES,
     **jars.CASES,
 }
 
@@ -80,12 +81,16 @@ GOALS: dict[str, dict[str, Goal]] = {
         "idle CPU %": Goal(5, by_itself=True),
     },
     "query": _rate(0.9),
+    "jdbc-source": _rate(0.9),
     "jar-source": _rate(0.8),
     "jar-sink": _rate(0.8),
     "jar-snapshot": _rate(0.95),
 }
 
-NOT_OF_JAVA = frozenset({"query"})
-"""Compared with a program of our own."""
+PROGRAMS: dict[str, Callable[[Setting], Figures]] = {
+    "query": query.by_program,
+    **dict.fromkeys(database.SOURCES, database.program),
+}
+"""Cases that Java has not are compared with a program of our own."""
 NOT_IN_JAVA = frozenset(f"{side}-{format}" for side in ("source", "sink") for format in formats.WITHOUT_JAVA)
 """Compared with nothing: Java's converters for them can't be had."""

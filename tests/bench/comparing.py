@@ -6,8 +6,7 @@ import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from bench import query
-from bench.cases import CASES, GOALS, NOT_IN_JAVA, NOT_OF_JAVA, Figures, Goal
+from bench.cases import CASES, GOALS, NOT_IN_JAVA, PROGRAMS, Figures, Goal
 from bench.connect import Connect
 from bench.setting import Setting
 from bench.tables import Table
@@ -46,9 +45,9 @@ def run(case: str, setting: Setting, ours: Connect, java: Connect | None, rounds
     """In turn, so that what else the machine does falls on both. A first round does not count."""
     runs: dict[str, Callable[[], Figures]] = {}
     reference = ""
-    if case in NOT_OF_JAVA:
+    if case in PROGRAMS:
         reference = "a plain program"
-        runs[reference] = lambda: query.by_program(setting)
+        runs[reference] = lambda: PROGRAMS[case](setting)
     elif java is not None and case not in NOT_IN_JAVA and not (case == "density" and java.pid is None):
         reference = java.name
         runs[reference] = lambda: CASES[case](java, setting)
@@ -71,7 +70,7 @@ def table(rows: list[Row]) -> Table:
 
 
 def _cells(row: Row) -> list[str]:
-    reference = _shown(row.reference) + (f", {row.reference_name}" if row.case in NOT_OF_JAVA else "")
+    reference = _shown(row.reference) + (f", {row.reference_name}" if row.case in PROGRAMS else "")
     ratio = "" if row.ratio is None else f"{row.ratio:.2f} ×"
     verdict = {None: "", True: "yes", False: "no"}[row.holds]
     return [row.case, row.figure, reference, _shown(row.ours), ratio, str(row.goal or ""), verdict]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -43,6 +44,18 @@ def wait(done: Callable[[], bool], seconds: float = 300) -> None:
     while not done():
         assert time.monotonic() < give_up
         time.sleep(0.1)
+
+
+def test_flights_from_a_database_to_another(tmp_path: Path) -> None:
+    for each in ("kafka", "spark-kafka", "jdbc-sqlite"):
+        jars(each)
+    folder = tmp_path / "demo"
+    said = run("jdbc", "--records", 5000, "--folder", folder)
+    assert (said.returncode, said.stderr) == (0, "")
+    assert "Every flight is in the other database exactly once, as it was." in said.stdout
+    with sqlite3.connect(folder / "copies.db") as database:
+        assert database.execute("SELECT count(*), count(DISTINCT id) FROM copies").fetchall() == [(5000, 5000)]
+    wait(lambda: processes_of(folder) == [])
 
 
 def test_twenty_thousand_flights_arrive_exactly_once(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import signal
 import sys
 from pathlib import Path
@@ -14,26 +15,46 @@ from penstock.demo.kills import Kill
 app = typer.Typer()
 
 
+class Story(enum.StrEnum):
+    """What else than files is shown."""
+
+    JDBC = "jdbc"
+
+
 @app.command()
 def demo(
+    story: Annotated[
+        Story | None,
+        typer.Argument(
+            help="jdbc: from a database to a topic, and from there to another database.", show_default=False
+        ),
+    ] = None,
     records: Annotated[int | None, typer.Option(min=1, help="Number of flights; by default all 336,776.")] = None,
     folder: Annotated[Path | None, typer.Option(help="Empty folder for data, logs and results.")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the broker and the worker running.")] = False,
     kill: Annotated[list[Kill] | None, typer.Option(help="Kill (SIGKILL) while records flow; repeatable.")] = None,
 ) -> None:
     """Run a broker, a worker and connectors with every flight that left New York City in 2013: from a file to a topic,
-    and from there to a file and a table. Proves that no record is lost, and draws the delays by carrier.
+    and from there to a file and a table, or (jdbc) from a database to another. Proves that no record is lost, and
+    draws the delays by carrier.
     """
     from rich.console import Console
 
-    from penstock.demo import flights, story
+    from penstock.demo import databases, flights
+    from penstock.demo import story as files
     from penstock.demo.stage import Options
+
+    if story is Story.JDBC and kill:
+        raise typer.BadParameter("The demo with databases kills nothing: leave --kill out.")
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     console = Console()
     options = Options(records or flights.TOTAL, folder, keep, tuple(kill or ()))
     try:
-        story.run(options, console)
+        if story is Story.JDBC:
+            databases.run(options, console)
+        else:
+            files.run(options, console)
     except KeyboardInterrupt:
         console.print("The demo was interrupted; its broker and its worker have been stopped.")
         raise

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -25,14 +27,25 @@ _CONF = {
 }
 
 
-def ask(sql: str, *, format: str = "parquet", timeout: float = 120.0, **folders: str) -> list[dict[str, Any]]:
+def ask(
+    sql: str,
+    *,
+    format: str = "parquet",
+    timeout: float = 120.0,
+    jars: Sequence[Path] = (),
+    options: Mapping[str, Mapping[str, str]] | None = None,
+    **folders: str,
+) -> list[dict[str, Any]]:
     """The rows of the answer; each folder is a view by the name of its argument. Dates and the like come as text.
+
+    ``options``: views of what the format reads with these options of Spark's. ``jars``: what the format needs.
 
     Takes the seconds that Spark needs to start. Raises RuntimeError with what Spark says of the question.
     """
     from penstock.spark.settings import environment
 
-    question = {"sql": sql, "format": format, "folders": folders}
+    views = {**{name: {"path": folder} for name, folder in folders.items()}, **(options or {})}
+    question = {"sql": sql, "format": format, "views": views, "jars": ",".join(map(str, jars))}
     done = subprocess.run(
         [sys.executable, "-m", "penstock.demo.spark_sql"],
         input=orjson.dumps(question),
@@ -52,9 +65,10 @@ def _answer(question: dict[str, Any]) -> list[dict[str, Any]]:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
-    spark = SparkSession.builder.config(conf=SparkConf().setAll(list(_CONF.items()))).getOrCreate()
-    for name, folder in question["folders"].items():
-        spark.read.format(question["format"]).load(folder).createOrReplaceTempView(name)
+    settings = {**_CONF, "spark.jars": question["jars"]}
+    spark = SparkSession.builder.config(conf=SparkConf().setAll(list(settings.items()))).getOrCreate()
+    for name, options in question["views"].items():
+        spark.read.format(question["format"]).options(**options).load().createOrReplaceTempView(name)
     return [row.asDict(recursive=True) for row in spark.sql(question["sql"]).collect()]
 
 

@@ -18,7 +18,7 @@ from support.kafka.client import Kafka, Record
 from support.machine import missing
 from support.postgres import Postgres, binaries
 from support.spark.host import Hosted, started
-from support.spark.queries import SECONDS, JdbcSink, JdbcSource
+from support.spark.queries import ID, NAME, SECONDS, JdbcSink, JdbcSource, field
 from support.tasks.runs import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -210,3 +210,24 @@ def test_rows_of_every_type_there_and_back(spark: Hosted, kafka: Kafka, postgres
     assert postgres.rows("SELECT count(*) FROM copy JOIN origin o USING (id) WHERE copy.bits = o.bits::int") == [
         ["10000"]
     ]
+
+
+def test_a_table_of_derby_that_a_sink_has_written(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
+    url = f"jdbc:derby:{tmp_path}/derby;create=true"
+    key = {"insert.mode": "upsert", "pk.mode": "record_key", "pk.fields": "id"}
+    at = {**field("at", "int64"), "name": "org.apache.kafka.connect.data.Timestamp", "version": 1}
+    rows = [{"id": i, "name": f"n{i}", "price": i / 4, "at": 1767225600000 + i // 3} for i in range(300)]
+    with JdbcSink(spark, kafka, url, **key) as sink:
+        sink.add([ID, NAME, field("price", "double"), at], *rows)
+        sink.start()
+        sink.written(300)
+    column = {"timestamp.column.name": "AT", "validate.non.null": "false", "penstock.read.rows": "50"}
+    with JdbcSource(spark, kafka, url, mode="timestamp", **column, **{"timestamp.granularity": "micros_long"}) as one:
+        one.start()
+        found = one.wait("things", 300)
+        assert [row["at"] for row in found] == [row["at"] * 1000 for row in rows]
+        assert sorted(row["id"] for row in found) == list(range(300))
+    settings = {"mode": "bulk", "penstock.read.rows": "50", "poll.interval.ms": "1000000"}
+    with JdbcSource(spark, kafka, url, **settings) as one:
+        one.start()
+        assert one.wait("things", 300) == rows
