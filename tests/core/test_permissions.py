@@ -68,6 +68,22 @@ def test_functions() -> None:
     assert set(problems(Permissions(), **config, transforms__t__function="shop:a")) == {"transforms.t.function"}
 
 
+def test_taps() -> None:
+    config: Any = {"connector__class": "penstock.connectors.SingerSource"}
+    allowing = Permissions(taps=("/opt/taps/*/bin/tap-*", "/usr/bin/tap-one"))
+    for tap in ("/opt/taps/github/bin/tap-github", "/usr/bin/tap-one"):
+        assert problems(allowing, **config, singer__tap=tap) == {}
+        assert set(problems(Permissions(), **config, singer__tap=tap)) == {"singer.tap"}
+    for tap in (
+        "/bin/sh",
+        "tap-one",
+        "/opt/taps/x/bin/tap-/../../../../../bin/sh",
+        "/usr/bin/tap-one -c",
+        "//usr/bin/tap-one",
+    ):
+        assert set(problems(allowing, **config, singer__tap=tap)) == {"singer.tap"}, tap
+
+
 def test_classes_of_mirror_connectors_are_like_functions() -> None:
     mirror = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
     own = "org.apache.kafka.connect.mirror.DefaultTopicFilter"

@@ -6,6 +6,7 @@ from penstock.connectors.file import FileStreamSinkConnector, FileStreamSourceCo
 from penstock.connectors.jdbc_sink import JdbcSinkConnector
 from penstock.connectors.jdbc_source import JdbcSourceConnector
 from penstock.connectors.mirror import MirrorCheckpointConnector, MirrorHeartbeatConnector, MirrorSourceConnector
+from penstock.connectors.singer import SingerSource
 from penstock.connectors.spark_sink import SparkSink
 from penstock.connectors.spark_source import SparkSource
 
@@ -17,6 +18,7 @@ __all__ = [
     "MirrorCheckpointConnector",
     "MirrorHeartbeatConnector",
     "MirrorSourceConnector",
+    "SingerSource",
     "SparkSink",
     "SparkSource",
 ]

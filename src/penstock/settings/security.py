@@ -65,6 +65,12 @@ def define_permissions(config: ConfigDef) -> None:
             "The folders, as paths or URIs, that the file connectors, SparkSink and SparkSource may "
             "name. By default all.",
         ),
+        (
+            "singer.taps.allowed",
+            "",
+            "Patterns of the paths of executables that SingerSource may run, such as `/opt/taps/*/bin/tap-*`. By "
+            "default none.",
+        ),
     ):
         config.define(f"penstock.{name}", ConfigType.LIST, default, importance=Importance.LOW, documentation=meaning)
 

@@ -16,6 +16,7 @@ from penstock.core.config.permissions.rules import (
     PATHS_ALLOWED,
     PLUGINS_ALLOWED,
     PLUGINS_DENIED,
+    TAPS_ALLOWED,
     Permissions,
     functions_in,
 )
@@ -45,6 +46,7 @@ class WorkerPermissions:
                 DEFAULT_FORMATS if formats is None else tuple(formats),
                 None if paths is None else partial(path_problem, allowed=tuple(paths)),
                 plugins.override_policy(settings.override_policy, settings.config),
+                tuple(values[TAPS_ALLOWED]),
             )
         )
 

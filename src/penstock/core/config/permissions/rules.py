@@ -7,6 +7,7 @@ the config topic may hold what no worker has validated.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -26,6 +27,7 @@ Problem = tuple[str, str]
 PLUGINS_ALLOWED, PLUGINS_DENIED = "penstock.plugins.allowed", "penstock.plugins.denied"
 FUNCTIONS_ALLOWED, FORMATS_ALLOWED = "penstock.functions.allowed", "penstock.spark.formats.allowed"
 PATHS_ALLOWED = "penstock.paths.allowed"
+TAPS_ALLOWED, SINGER_TAP = "penstock.singer.taps.allowed", "singer.tap"
 DEFAULT_FORMATS = (
     *("parquet", "orc", "json", "csv", "text", "xml", "avro", "binaryfile", "delta", "iceberg", "hudi", "jdbc"),
     *("kafka", "rate", "rate-micro-batch"),
@@ -35,6 +37,7 @@ JDBC_SINK = "io.confluent.connect.jdbc.JdbcSinkConnector"
 JDBC_SOURCE = "io.confluent.connect.jdbc.JdbcSourceConnector"
 SPARK_SINK, SPARK_SOURCE = "penstock.connectors.SparkSink", "penstock.connectors.SparkSource"
 QUERIES = (SPARK_SINK, SPARK_SOURCE)
+SINGER_SOURCE = "penstock.connectors.SingerSource"
 _FILE = "org.apache.kafka.connect.file.FileStream"
 _MIRROR = "org.apache.kafka.connect.mirror.Mirror"
 PATHS = {
@@ -71,6 +74,8 @@ class Permissions:
     path_problem: Callable[[str], str | None] | None = None
     """Why a file or folder may not be used, without the setting that says so; None: all may."""
     policy: OverridePolicy = ALL
+    taps: tuple[str, ...] = ()
+    """Executables that SingerSource may run."""
 
     def problems(self, catalog: Catalog, props: Props) -> list[Problem]:
         """What in a configuration, its references resolved, is not allowed."""
@@ -83,6 +88,7 @@ class Permissions:
             *self._of_paths(name, props),
             *self._of_queries(name, props),
             *self._of_databases(name, props),
+            *self._of_taps(name, props),
         ]
 
     def of_function(self, name: str) -> str | None:
@@ -162,6 +168,14 @@ class Permissions:
             for key in QUERIES_OF_JDBC:
                 if kind in ("derby", "sqlite") and props.get(key):
                     yield key, f"statements can name code or files to databases of kind {kind}: read tables, or a view"
+
+    def _of_taps(self, connector: str, props: Props) -> Iterator[Problem]:
+        given = props.get(SINGER_TAP)
+        if connector != SINGER_SOURCE or not given:
+            return
+        plain = posixpath.isabs(given) and posixpath.normpath(given) == given
+        if not plain or not any(fnmatchcase(given, pattern) for pattern in self.taps):
+            yield SINGER_TAP, f"{given} is not among the executables that `{TAPS_ALLOWED}` of the worker allows"
 
     def _of_jdbc(self, options: Props) -> Iterator[Problem]:
         if found := jdbc_problem(options):

@@ -1,0 +1,132 @@
+"""The messages of a tap, one JSON object a line, as records with the state to go on from.
+
+A STATE says that everything before it has been sent. So the record before it has it as its offset, which is committed
+once Kafka has acknowledged that record and all before it; records in between have the state before.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from penstock.api.errors import ConnectError, DataError
+from penstock.api.schema import Schema
+from penstock.connectors.singer.schemas import Mapped, key_of, record_of
+
+log = logging.getLogger(__name__)
+
+
+class Row(NamedTuple):
+    stream: str
+    key_schema: Schema | None
+    key: dict[str, Any] | None
+    value_schema: Schema
+    value: dict[str, Any]
+
+
+class _Stream(NamedTuple):
+    value: Mapped
+    key: Mapped | None
+
+
+class Messages:
+    """``rows`` have been read, ``states`` are the states behind each of them. The last row may get a later one."""
+
+    def __init__(self, state: Any) -> None:
+        self.state = state
+        """The last one that the tap has written."""
+        self.rows: list[Row] = []
+        self.states: list[Any] = []
+        self._streams: dict[str, _Stream] = {}
+        self._unknown: set[str] = set()
+
+    def add(self, line: bytes) -> None:
+        """The next line of the tap's output. Raises ConnectError for what is no message, and DataError."""
+        if not line.strip():
+            return
+        try:
+            message = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise ConnectError(f"The tap has written a line that is no message of Singer: {error}") from None
+        kind = message.get("type") if isinstance(message, dict) else None
+        try:
+            match kind:
+                case "RECORD":
+                    self._record(message["stream"], message["record"])
+                case "SCHEMA":
+                    self._schema(message)
+                case "STATE":
+                    self.state = message["value"]
+                    if self.states:
+                        self.states[-1] = self.state
+                case "BATCH":
+                    raise ConnectError(
+                        f"The tap writes files instead of records of stream {message.get('stream')} (BATCH): remove "
+                        "`batch_config` from `singer.config`"
+                    )
+                case _:
+                    self._other(str(kind))
+        except KeyError as error:
+            raise ConnectError(f"The tap has written a message {kind} without {error}") from None
+
+    def take(self, most: int, *, all: bool) -> tuple[list[Row], list[Any]]:
+        """The first rows with their states; the last row stays, unless ``all``, for a state that may come."""
+        count = min(most, len(self.rows) if all else len(self.rows) - 1)
+        taken = self.rows[:count], self.states[:count]
+        self.rows, self.states = self.rows[count:], self.states[count:]
+        return taken
+
+    def _schema(self, message: Mapping[str, Any]) -> None:
+        stream, properties = message["stream"], message["schema"].get("properties") or {}
+        keys = message.get("key_properties") or []
+        value = record_of(stream, properties)
+        if not value.schema.fields:
+            raise ConnectError(f"The schema of stream {stream} has no properties")
+        self._streams[stream] = _Stream(value, key_of(stream, properties, keys) if keys else None)
+
+    def _record(self, stream: str, record: Any) -> None:
+        found = self._streams.get(stream)
+        if found is None:
+            raise ConnectError(f"The tap has written a record of stream {stream} before its schema")
+        try:
+            value = found.value.convert(record)
+            key = None if found.key is None else found.key.convert(record)
+        except DataError as error:
+            raise DataError(f"A record of stream {stream} does not fit its schema: {error}") from None
+        key_schema = None if found.key is None else found.key.schema
+        self.rows.append(Row(stream, key_schema, key, found.value.schema, value))
+        self.states.append(self.state)
+
+    def _other(self, kind: str) -> None:
+        if kind != "ACTIVATE_VERSION" and kind not in self._unknown:
+            self._unknown.add(kind)
+            log.warning("Messages %s of the tap are ignored", kind)
+
+
+def selected(catalog: dict[str, Any], streams: list[str] | None, every: bool) -> dict[str, Any]:
+    """The catalog with only these streams; with ``every``, their fields are all selected.
+
+    Raises ConnectError for streams that are not in it.
+    """
+    found = catalog.get("streams") or []
+    names = [each.get("stream") or each.get("tap_stream_id") for each in found]
+    if missing := [name for name in streams or [] if name not in names]:
+        raise ConnectError(
+            f"singer.streams: there is no stream {missing[0]} in the tap's catalog, but {', '.join(names)}"
+        )
+    chosen = [each for name, each in zip(names, found, strict=True) if not streams or name in streams]
+    return {**catalog, "streams": [_with_all(each) for each in chosen] if every else chosen}
+
+
+def _with_all(stream: dict[str, Any]) -> dict[str, Any]:
+    """In both ways that taps know."""
+    metadata = [
+        {**each, "metadata": {**each.get("metadata", {}), "selected": True}} for each in stream.get("metadata") or []
+    ]
+    if not any(each.get("breadcrumb") == [] for each in metadata):
+        metadata.append({"breadcrumb": [], "metadata": {"selected": True}})
+    schema = {**(stream.get("schema") or {}), "selected": True}
+    return {**stream, "schema": schema, "metadata": metadata, "selected": True}

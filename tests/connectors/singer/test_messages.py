@@ -1,0 +1,141 @@
+"""Messages of taps as records, and states as offsets."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from penstock.api import schema as s
+from penstock.api.errors import ConnectError, DataError
+from penstock.connectors.singer.messages import Messages, selected
+from penstock.connectors.singer.schemas import mapped
+
+
+def messages(*given: dict[str, Any], state: Any = None) -> Messages:
+    found = Messages(state)
+    for each in given:
+        found.add(json.dumps(each).encode())
+    return found
+
+
+def schema(**properties: Any) -> dict[str, Any]:
+    return {"type": "SCHEMA", "stream": "t", "schema": {"properties": properties}, "key_properties": ["id"]}
+
+
+def record(**fields: Any) -> dict[str, Any]:
+    return {"type": "RECORD", "stream": "t", "record": fields}
+
+
+def state(value: Any) -> dict[str, Any]:
+    return {"type": "STATE", "value": value}
+
+
+ID = schema(id={"type": "integer"})
+
+
+def test_a_state_is_the_offset_of_the_record_before_it() -> None:
+    found = messages(ID, record(id=1), record(id=2), state(2), record(id=3), state="before")
+    assert [row.value for row in found.rows] == [{"id": 1}, {"id": 2}, {"id": 3}]
+    assert found.states == ["before", 2, 2]
+
+
+def test_the_last_record_waits_for_a_state() -> None:
+    found = messages(ID, record(id=1), record(id=2))
+    rows, states = found.take(10, all=False)
+    assert ([row.value["id"] for row in rows], states) == ([1], [None])
+    found.add(b'{"type": "STATE", "value": {"at": 2}}')
+    rows, states = found.take(10, all=False)
+    assert (rows, states) == ([], [])
+    rows, states = found.take(10, all=True)
+    assert ([row.value["id"] for row in rows], states) == ([2], [{"at": 2}])
+
+
+def test_a_state_without_records_is_that_of_the_next_one() -> None:
+    found = messages(ID, state(7), record(id=8))
+    assert (found.states, found.state) == ([7], 7)
+
+
+def test_keys_and_values_have_their_schemas() -> None:
+    (row,) = messages(schema(id={"type": "integer"}, note={"type": ["null", "string"]}), record(id=1, more=2)).rows
+    assert (row.stream, row.key, row.value) == ("t", {"id": 1}, {"id": 1, "note": None})
+    assert row.key_schema == s.struct(("id", s.INT64), name="t.key")
+    assert row.value_schema == s.struct(("id", s.OPTIONAL_INT64), ("note", s.OPTIONAL_STRING), name="t")
+
+
+def test_a_schema_may_change_on_the_way() -> None:
+    found = messages(ID, record(id=1), schema(id={"type": "integer"}, n={"type": "number"}), record(id=2, n=3))
+    assert [len(row.value_schema.fields) for row in found.rows] == [1, 2]
+    assert found.rows[1].value == {"id": 2, "n": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("given", "schema", "value", "expected"),
+    [
+        ({"type": "integer"}, s.OPTIONAL_INT64, 5, 5),
+        ({"type": ["null", "integer"]}, s.OPTIONAL_INT64, 5.0, 5),
+        ({"type": "number"}, s.OPTIONAL_FLOAT64, 5, 5.0),
+        ({"type": "boolean"}, s.OPTIONAL_BOOLEAN, True, True),
+        ({"type": "string", "format": "date-time"}, s.OPTIONAL_STRING, "2020-01-01T00:00:00Z", "2020-01-01T00:00:00Z"),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, s.OPTIONAL_STRING, "a", "a"),
+        ({"type": ["string", "integer"]}, s.OPTIONAL_STRING, 5, "5"),
+        ({"type": "object"}, s.OPTIONAL_STRING, {"a": [1]}, '{"a":[1]}'),
+        ({"type": "array"}, s.OPTIONAL_STRING, [1, "b"], '[1,"b"]'),
+        ({}, s.OPTIONAL_STRING, "a", '"a"'),
+        (
+            {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}}}},
+            s.array(s.struct(("n", s.OPTIONAL_INT64), optional=True), optional=True),
+            [{"n": 1}, {}, None],
+            [{"n": 1}, {"n": None}, None],
+        ),
+    ],
+)
+def test_types(given: Any, schema: s.Schema, value: Any, expected: Any) -> None:
+    found = mapped(given)
+    assert found.schema == schema
+    assert found.convert(value) == expected
+    assert type(found.convert(value)) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "sentence"),
+    [
+        ([record(id=1)], ConnectError, "a record of stream t before its schema"),
+        (
+            [ID, record(id="x")],
+            DataError,
+            "A record of stream t does not fit its schema: id: a value of type str",
+        ),
+        ([ID, record(id=1 << 63)], DataError, "is no integer of 64 bits"),
+        ([ID, record()], DataError, "id, which is of its key, is null"),
+        ([{"type": "BATCH", "stream": "t"}], ConnectError, "remove `batch_config` from `singer.config`"),
+        ([{"type": "RECORD"}], ConnectError, "a message RECORD without 'stream'"),
+        ([schema()], ConnectError, "The schema of stream t has no properties"),
+    ],
+)
+def test_what_is_no_message(given: list[dict[str, Any]], error: type[Exception], sentence: str) -> None:
+    with pytest.raises(error, match=sentence):
+        messages(*given)
+
+
+def test_a_line_that_is_no_json_is_not_shown() -> None:
+    with pytest.raises(ConnectError, match="a line that is no message of Singer") as caught:
+        Messages(None).add(b"password=secret")
+    assert "secret" not in str(caught.value)
+
+
+def test_streams_of_a_catalog_are_selected() -> None:
+    catalog = {"streams": [{"stream": "a", "metadata": [{"breadcrumb": [], "metadata": {"x": 1}}]}, {"stream": "b"}]}
+    found = selected(catalog, ["a"], every=True)
+    assert found["streams"] == [
+        {
+            "stream": "a",
+            "metadata": [{"breadcrumb": [], "metadata": {"x": 1, "selected": True}}],
+            "schema": {"selected": True},
+            "selected": True,
+        }
+    ]
+    assert selected(catalog, None, every=False) == catalog
+    with pytest.raises(ConnectError, match="there is no stream c in the tap's catalog, but a, b"):
+        selected(catalog, ["c"], every=True)
