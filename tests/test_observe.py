@@ -124,7 +124,9 @@ def test_counterparts_are_modules() -> None:
     assert [name for name in sorted(ours) if importlib.util.find_spec(name) is None] == []
 
 
-OF_OUR_OWN = {"penstock.connectors.spark_query", "penstock.core.config", "penstock.observe"}
+OF_OUR_OWN = {
+    *("penstock.connectors.singer", "penstock.connectors.spark_query", "penstock.core.config", "penstock.observe"),
+}
 """What logs and has no counterpart in Java but the packages above everything."""
 
 

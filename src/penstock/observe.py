@@ -47,6 +47,7 @@ COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
     "org.apache.kafka.clients.producer": ("penstock.pipeline.source.sender",),
     "org.apache.kafka.common": ("penstock.kafka",),
     "org.apache.kafka.common.config.provider": ("penstock.settings.providers",),
+    "org.apache.kafka.common.metrics": ("penstock.pipeline.telemetry.plugin_metrics",),
     "org.apache.kafka.connect": ("penstock",),
     "org.apache.kafka.connect.cli": ("penstock.worker.process", "penstock.worker.assembly"),
     "org.apache.kafka.connect.converters": ("penstock.pipeline.converters",),

@@ -6,7 +6,6 @@ At least once: a tap may send again what it sent before its last state, and many
 from __future__ import annotations
 
 import json
-import logging
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -17,8 +16,6 @@ from penstock.api.source import SourceTask
 from penstock.connectors.singer.messages import Messages, Row, selected
 from penstock.connectors.singer.settings import SingerSettings, check_settings, offset_of, state_of
 from penstock.connectors.singer.tap import Tap, discover
-
-log = logging.getLogger(__name__)
 
 _QUIET_SECONDS = 0.5
 """After so long without a line the last record is sent, though a state for it may come."""
