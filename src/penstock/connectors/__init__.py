@@ -6,6 +6,7 @@ from penstock.connectors.file import FileStreamSinkConnector, FileStreamSourceCo
 from penstock.connectors.jdbc_sink import JdbcSinkConnector
 from penstock.connectors.jdbc_source import JdbcSourceConnector
 from penstock.connectors.mirror import MirrorCheckpointConnector, MirrorHeartbeatConnector, MirrorSourceConnector
+from penstock.connectors.postgres.connector import PostgresSource
 from penstock.connectors.singer import SingerSource
 from penstock.connectors.spark_sink import SparkSink
 from penstock.connectors.spark_source import SparkSource
@@ -18,6 +19,7 @@ __all__ = [
     "MirrorCheckpointConnector",
     "MirrorHeartbeatConnector",
     "MirrorSourceConnector",
+    "PostgresSource",
     "SingerSource",
     "SparkSink",
     "SparkSource",

@@ -45,6 +45,7 @@ PATHS = {
     f"{_FILE}SinkConnector": ("file",),
     SPARK_SINK: ("path",),
     SPARK_SOURCE: ("path", "checkpoint.location"),
+    "penstock.connectors.PostgresSource": ("database.sslrootcert", "database.sslcert", "database.sslkey"),
 }
 """The settings that name files and folders, by connector."""
 PATH_OPTIONS = frozenset({"path", "sourcearchivedir", "rowvalidationxsdpath", "avroschemaurl", "checkpointlocation"})

@@ -1,0 +1,64 @@
+"""How far records have been given and committed, and so how much of its log the server may forget."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from penstock.api.errors import ConnectError
+
+
+class Position(NamedTuple):
+    """A record: its transaction, by the position of its commit, the number of the change in it, and that of the record
+    among those of the change. Both count from 1; changes that give no record count, too.
+
+    Transactions come in the order of their commits, so positions are ordered as records are; and what is sent again
+    after a restart has the same ones.
+    """
+
+    lsn: int
+    event: int = 0
+    record: int = 0
+
+    def offset(self) -> dict[str, Any]:
+        return self._asdict()
+
+
+def stored(offset: Mapping[str, Any]) -> Position:
+    """From a source offset. Raises ConnectError."""
+    values = [offset.get("lsn"), offset.get("event", 0), offset.get("record", 0)]
+    if any(not isinstance(value, int) or isinstance(value, bool) or value < 0 for value in values):
+        raise ConnectError(
+            f"An offset of PostgresSource has lsn, event and record, numbers from 0 on, not {dict(offset)}"
+        )
+    return Position(*values)
+
+
+class Progress:
+    """``given``: the last record that ``poll`` has returned, or the position from which it began."""
+
+    def __init__(self, start: Position) -> None:
+        self.given = self._committed = start
+        self._finished: deque[tuple[Position, int]] = deque()
+        self._confirmable = 0
+
+    def finished(self, end: int) -> None:
+        """A transaction has ended whose records, if it had any, are given."""
+        self._finished.append((self.given, end))
+
+    def committed(self, position: Position) -> None:
+        self._committed = max(self._committed, position)
+
+    def idle(self, sent: int) -> None:
+        """No transaction is open, and nothing that was sent is unread."""
+        if self._finished and self._finished[-1][0] == self.given:
+            self._finished[-1] = (self.given, max(sent, self._finished[-1][1]))
+        else:
+            self.finished(sent)
+
+    def confirmable(self) -> int:
+        """All transactions that end here or before have been committed to Kafka; 0 if that is not known yet."""
+        while self._finished and self._finished[0][0] <= self._committed:
+            self._confirmable = max(self._confirmable, self._finished.popleft()[1])
+        return self._confirmable

@@ -1,0 +1,90 @@
+"""Messages of the stream become records, each with its position."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+
+from penstock.connectors.postgres.catalog import Catalog, Table, TableName
+from penstock.connectors.postgres.envelope import Event, Moment, TableEvents
+from penstock.connectors.postgres.pgoutput import Begin, Change, Commit, Relation, Truncate, decode
+from penstock.connectors.postgres.progress import Position, Progress
+from penstock.connectors.postgres.settings import PostgresSettings
+
+log = logging.getLogger(__name__)
+
+Placed = tuple[Position, str, Event]
+"""A record with its position and topic."""
+
+
+class Stream:
+    """Of one connection: what it has said of tables holds for what follows on it."""
+
+    def __init__(
+        self, catalog: Catalog, settings: PostgresSettings, progress: Progress, clock: Callable[[], int]
+    ) -> None:
+        self._catalog, self._settings, self._progress, self._clock = catalog, settings, progress, clock
+        self._tables: dict[int, TableEvents | None] = {}
+        self._begin: Begin | None = None
+        self._event = 0
+
+    @property
+    def open(self) -> bool:
+        """Whether the end of a transaction is still to come."""
+        return self._begin is not None
+
+    def records(self, data: bytes, lsn: int) -> Iterator[Placed]:
+        """Those of a message that have not been given yet. ``lsn`` is where it stands in the server's log."""
+        match decode(data):
+            case Relation() as relation:
+                self._tables[relation.oid] = self._events_of(relation)
+            case Begin() as begin:
+                self._begin, self._event = begin, 0
+            case Commit() as commit:
+                self._begin = None
+                self._progress.finished(commit.end)
+            case Change() as change:
+                table = self._tables[change.relation]
+                moment, now = self._next(lsn)
+                if table is not None:
+                    yield from self._placed(table, 1, table.changed(change, moment, now))
+            case Truncate() as truncate:
+                moment, now = self._next(lsn)
+                number = 1
+                for oid in truncate.relations:
+                    if (table := self._tables[oid]) is not None:
+                        yield from self._placed(table, number, table.truncated(moment, now))
+                        number += 1
+            case None:
+                pass
+
+    def _next(self, lsn: int) -> tuple[Moment, int]:
+        assert self._begin is not None
+        self._event += 1
+        return Moment(self._begin.time, lsn, self._begin.xid, self._begin.lsn), self._clock()
+
+    def _placed(self, table: TableEvents, first: int, events: Iterator[Event]) -> Iterator[Placed]:
+        assert self._begin is not None
+        for number, event in enumerate(events, first):
+            position = Position(self._begin.lsn, self._event, number)
+            if position > self._progress.given:
+                self._progress.given = position
+                yield position, table.topic, event
+
+    def _events_of(self, relation: Relation) -> TableEvents | None:
+        """None if the table is not captured."""
+        if not self._settings.captures(relation.schema, relation.name):
+            return None
+        self._catalog.forget_types()
+        name = TableName(relation.schema, relation.name)
+        columns = self._catalog.columns(relation.oid)
+        found = TableEvents.of(
+            self._catalog.type, self._settings, Table.of(name, relation.identity, relation.columns, columns)
+        )
+        report(found)
+        return found
+
+
+def report(table: TableEvents) -> None:
+    if names := table.left_out():
+        log.warning("Columns of %s are left out, as their types have no form in a record: %s", table.table.name, names)

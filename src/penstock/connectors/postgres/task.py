@@ -1,0 +1,275 @@
+"""The task: publication and slot, the snapshot, the stream, and what the server is told of it."""
+
+from __future__ import annotations
+
+import logging
+import select
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from penstock import __version__
+from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.errors import ConnectError
+from penstock.api.source import SourceTask
+from penstock.connectors.postgres.catalog import Catalog
+from penstock.connectors.postgres.connection import connect, driver, unreachable
+from penstock.connectors.postgres.envelope import Event
+from penstock.connectors.postgres.heartbeat import Heartbeats
+from penstock.connectors.postgres.progress import Position, Progress, stored
+from penstock.connectors.postgres.publication import captured_tables, ensure_publication
+from penstock.connectors.postgres.replication import NewSlot, Replication, slot_position
+from penstock.connectors.postgres.settings import PostgresSettings
+from penstock.connectors.postgres.snapshot import Snapshot
+from penstock.connectors.postgres.stream import Stream
+
+log = logging.getLogger(__name__)
+
+Given = tuple[dict[str, Any], str, Event]
+"""A record with its source offset and topic."""
+
+
+class PostgresSourceTask(SourceTask):
+    """Polls in one thread; ``stop`` waits for it."""
+
+    java_name = "penstock.connectors.PostgresSourceTask"
+
+    @classmethod
+    def version(cls) -> str:
+        return __version__
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._connection: Any = None
+        self._replication: Replication | None = None
+        self._snapshot: Snapshot | None = None
+        self._rows: Iterator[tuple[str, Event, bool]] | None = None
+        self._stream: Stream | None = None
+        self._progress: Progress | None = None
+        self._kept: list[Given] = []
+        self._confirmed = 0
+        self._told = time.monotonic()
+
+    def clock(self) -> int:
+        """Nanoseconds since 1970."""
+        return time.time_ns()
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._settings = PostgresSettings.of(config)
+        driver()
+        self._heartbeats = Heartbeats(self._settings)
+        self._partition = {"server": self._settings.prefix}
+        offset = self.context.offset_reader.offset(self._partition)
+        if offset is not None and not offset.get("snapshot"):
+            self._progress = self._from(stored(offset))
+
+    def poll(self) -> Batch | None:
+        with self._lock:
+            if self._stopped:
+                return None
+            try:
+                if self._progress is None and self._rows is None:
+                    self._begin()
+                given = self._read_changes() if self._rows is None else self._read_rows(self._rows)
+            except ConnectError:
+                self._forget()
+                raise
+            except driver().Error as error:
+                self._forget()
+                raise unreachable(error, self._settings) from error
+            return self._batch(given) if given else None
+
+    def idle(self) -> float:
+        """``poll`` itself waits for changes."""
+        return 0.0
+
+    def commit(self) -> None:
+        """Offsets have been committed: what they cover, the server may forget."""
+        if self._progress is None:
+            return
+        offset = self.context.offset_reader.offset(self._partition)
+        if offset is not None and not offset.get("snapshot"):
+            self._progress.committed(stored(offset))
+
+    def stop(self) -> None:
+        self._stopped = True
+        with self._lock:
+            if self._replication is not None and self._replication.streams:
+                try:
+                    self._tell(self._replication)
+                except ConnectError:
+                    pass
+            self._close()
+
+    def _from(self, position: Position) -> Progress:
+        self._returned = position
+        return Progress(position)
+
+    # -- the beginning
+
+    def _begin(self) -> None:
+        """Without an offset: a snapshot, or all changes that the slot has from now on."""
+        catalog = self._catalog()
+        slot = self._prepared(catalog)
+        settings = self._settings
+        if not settings.snapshot:
+            self._progress = self._from(Position(0))
+            return
+        if slot is None:  # the slot existed before: another one, for a moment, says what the snapshot shows
+            temporary = Replication(settings)
+            try:
+                slot = temporary.create_slot(f"{settings.slot[:50]}_snapshot", temporary=True)
+                self._snapshot = Snapshot(settings, slot, self.clock)
+            finally:
+                temporary.close()
+        else:
+            self._snapshot = Snapshot(settings, slot, self.clock)
+        log.info("Reading a snapshot at position %d", slot.lsn)
+        self._rows = self._snapshot.records(captured_tables(catalog, settings))
+        self._start = Position(slot.lsn)
+
+    def _prepared(self, catalog: Catalog) -> NewSlot | None:
+        """Publication and slot exist; the slot, if it was created."""
+        settings = self._settings
+        ensure_publication(catalog, settings, [name for name, _, _ in captured_tables(catalog, settings)])
+        if slot_position(catalog, settings) is not None:
+            return None
+        self._replication = Replication(settings)
+        return self._replication.create_slot(settings.slot)
+
+    def _catalog(self) -> Catalog:
+        if self._connection is None or self._connection.closed:
+            self._connection = connect(self._settings)
+        return Catalog(self._connection)
+
+    # -- the snapshot
+
+    def _read_rows(self, rows: Iterator[tuple[str, Event, bool]]) -> list[Given]:
+        given: list[Given] = []
+        try:
+            for topic, event, last in rows:
+                offset = self._start.offset()
+                given.append((offset if last else {**offset, "snapshot": True}, topic, event))
+                if len(given) >= self._settings.batch:
+                    break
+            else:
+                last = True
+        except driver().Error as error:
+            raise ConnectError(
+                f"The snapshot was interrupted, and begins again when the task is restarted: {str(error).strip()}"
+            ) from error
+        if last:
+            log.info("The snapshot is complete")
+            assert self._snapshot is not None
+            self._snapshot.close()
+            self._snapshot = self._rows = None
+            self._progress = self._from(self._start)
+            if given:
+                self._ask_for_commit()
+        return given
+
+    # -- the stream
+
+    def _read_changes(self) -> list[Given]:
+        assert self._progress is not None
+        replication, stream = self._streaming()
+        given = self._heartbeat() or self._taken(replication, stream)
+        if not given:
+            select.select([replication.fileno()], [], [], self._settings.poll_interval)
+            given = self._taken(replication, stream)
+        if self._progress.confirmable() > self._confirmed or self._is_due(self._settings.status_interval):
+            self._tell(replication)
+        if not self._kept:
+            self._returned = self._progress.given
+        elif given:
+            self._returned = stored(given[-1][0])
+        return given
+
+    def _streaming(self) -> tuple[Replication, Stream]:
+        assert self._progress is not None
+        if self._stream is None or self._replication is None:
+            catalog = self._catalog()
+            begins = self._progress.given == Position(0)
+            if slot_position(catalog, self._settings) is None and not begins:
+                raise ConnectError(
+                    f"The replication slot {self._settings.slot} is gone, and with it the changes since the "
+                    "connector's offset. Delete the connector's offsets to begin with a snapshot again"
+                )
+            self._prepared(catalog)
+            if self._replication is None:
+                self._replication = Replication(self._settings)
+            self._replication.start(self._progress.given.lsn)
+            self._stream = Stream(catalog, self._settings, self._progress, self.clock)
+        return self._replication, self._stream
+
+    def _taken(self, replication: Replication, stream: Stream) -> list[Given]:
+        """What has arrived, up to the size of a batch. With ``transaction.boundary=connector`` the last record of a
+        transaction that is still open waits, so that its end can be asked for with it.
+        """
+        assert self._progress is not None
+        given, self._kept = self._kept, []
+        drained = True
+        for data, lsn in replication.messages():
+            given += [(position.offset(), topic, event) for position, topic, event in stream.records(data, lsn)]
+            if len(given) >= self._settings.batch:
+                drained = False
+                break
+        if drained and not stream.open:
+            self._progress.idle(replication.sent)
+        if self.context.transaction is not None and given:
+            if stream.open:
+                self._kept = [given.pop()]
+            else:
+                self._ask_for_commit()
+        return given
+
+    def _ask_for_commit(self) -> None:
+        if self.context.transaction is not None:
+            self.context.transaction.commit_transaction()
+
+    def _tell(self, replication: Replication) -> None:
+        assert self._progress is not None
+        self._confirmed, self._told = self._progress.confirmable(), time.monotonic()
+        replication.confirm(self._confirmed)
+
+    def _is_due(self, interval: float) -> bool:
+        return time.monotonic() >= self._told + interval
+
+    def _heartbeat(self) -> list[Given]:
+        """Between transactions, so that its offset is that of all before it."""
+        settings = self._settings
+        assert self._progress is not None
+        assert self._stream is not None
+        if self._stream.open or self._kept or not self._heartbeats.due():
+            return []
+        if settings.heartbeat_query:
+            self._catalog().rows(settings.heartbeat_query)
+        self._ask_for_commit()
+        return [(self._progress.given.offset(), settings.heartbeat_topic, self._heartbeats.event(self.clock()))]
+
+    def _batch(self, given: list[Given]) -> Batch:
+        events = [event for _, _, event in given]
+        return Batch.of(
+            [topic for _, topic, _ in given],
+            [event.value for event in events],
+            value_schema=[event.value_schema for event in events],
+            keys=[event.key for event in events],
+            key_schema=[event.key_schema for event in events],
+            headers=[event.headers for event in events],
+            origin=SourceOrigin([self._partition] * len(given), [offset for offset, _, _ in given]),
+        )
+
+    def _forget(self) -> None:
+        """After an error: what was read and not returned is read again."""
+        self._close()
+        self._kept = []
+        if self._progress is not None:
+            self._progress.given = self._returned
+
+    def _close(self) -> None:
+        for each in (self._snapshot, self._replication, self._connection):
+            if each is not None:
+                each.close()
+        self._replication = self._connection = self._snapshot = self._rows = self._stream = None

@@ -1,0 +1,1 @@
+"""Values of PostgreSQL as those of Connect."""

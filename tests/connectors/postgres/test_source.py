@@ -1,0 +1,267 @@
+"""PostgresSource on a real server, without Kafka: snapshot and stream, the slot's position, transactions."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from penstock.api.batch import Batch
+from penstock.api.errors import ConnectError
+from penstock.api.record import SourceRecord
+from penstock.api.testing import MemoryOffsets, MemorySourceContext
+from penstock.connectors.postgres.task import PostgresSourceTask
+from support.postgres import LOOPBACK, USER, Postgres
+from support.waiting import until
+
+pytestmark = pytest.mark.integration
+
+
+@dataclass(slots=True)
+class Boundaries:
+    """A ``TransactionContext``: after how many polls with records a commit was asked for."""
+
+    asked: bool = False
+
+    def commit_transaction(self, after: SourceRecord | None = None) -> None:
+        assert after is None
+        self.asked = True
+
+    def abort_transaction(self, after: SourceRecord | None = None) -> None:
+        raise AssertionError("nothing is aborted")
+
+
+@dataclass(slots=True)
+class Database:
+    """Tables and a slot of one test; runs of a task, which begin where the one before has committed."""
+
+    postgres: Postgres
+    name: str = field(default_factory=lambda: f"t{uuid.uuid4().hex[:8]}")
+    offsets: MemoryOffsets = field(default_factory=MemoryOffsets)
+    running: PostgresSourceTask | None = None
+
+    def start(self, boundaries: Boundaries | None = None, **settings: str) -> PostgresSourceTask:
+        config = {
+            "database.hostname": LOOPBACK,
+            "database.port": str(self.postgres.port),
+            "database.user": USER,
+            "database.dbname": "postgres",
+            "topic.prefix": "x",
+            "slot.name": self.name,
+            "publication.name": self.name,
+            "publication.autocreate.mode": "filtered",
+            "table.include.list": f"public.{self.name}.*",
+            "poll.interval.ms": "50",
+            **{name.replace("_", "."): value for name, value in settings.items()},
+        }
+        self.running = PostgresSourceTask()
+        self.running.context = MemorySourceContext(config, self.offsets, boundaries)
+        self.running.start(config)
+        return self.running
+
+    def polled(self) -> list[SourceRecord]:
+        assert self.running is not None
+        batch = self.running.poll()
+        return list(batch.rows()) if isinstance(batch, Batch) else []  # type: ignore[arg-type]
+
+    def read(self, done: Callable[[list[SourceRecord]], Any]) -> list[SourceRecord]:
+        """All records until this is so."""
+        found: list[SourceRecord] = []
+
+        def enough() -> bool:
+            found.extend(self.polled())
+            return bool(done(found))
+
+        until(enough, "the records", 60)
+        return found
+
+    def commit(self, record: SourceRecord) -> None:
+        assert self.running is not None
+        self.offsets.pairs.append((record.source_partition, record.source_offset))
+        self.running.commit()
+
+    def stop(self) -> None:
+        if self.running is not None:
+            self.running.stop()
+            self.running = None
+
+    def confirmed(self) -> int:
+        sql = f"SELECT confirmed_flush_lsn - '0/0' FROM pg_replication_slots WHERE slot_name = '{self.name}'"
+        return int(self.postgres.rows(sql)[0][0])
+
+
+@pytest.fixture
+def database(postgres: Postgres) -> Iterator[Database]:
+    made = Database(postgres)
+    postgres.execute(f"CREATE TABLE {made.name} (id serial PRIMARY KEY, name text);")
+    yield made
+    made.stop()
+    slot = f"SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = '{made.name}'"
+    postgres.execute(f"{slot}; DROP PUBLICATION IF EXISTS {made.name}; DROP TABLE {made.name};")
+
+
+def ids(records: list[SourceRecord], operations: str = "rc") -> list[int]:
+    return [record.value["after"]["id"] for record in records if record.value and record.value["op"] in operations]
+
+
+@pytest.mark.parametrize("given_slot", [False, True])
+def test_between_snapshot_and_stream_there_is_no_gap(database: Database, given_slot: bool) -> None:
+    """Rows are inserted all the time, by transactions that overlap; a given slot has changes of before, too."""
+    name, postgres, done = database.name, database.postgres, threading.Event()
+    if given_slot:
+        postgres.execute(f"SELECT pg_create_logical_replication_slot('{name}', 'pgoutput');")
+        postgres.execute(f"INSERT INTO {name} (name) SELECT 'before' FROM generate_series(1, 50);")
+
+    def insert() -> None:
+        for _ in range(40):
+            postgres.execute(f"INSERT INTO {name} (name) SELECT 'a' FROM generate_series(1, 5), pg_sleep(0.002);")
+        done.set()
+
+    threads = [threading.Thread(target=insert) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    until(lambda: int(postgres.rows(f"SELECT count(*) FROM {name}")[0][0]) > 20, "some rows", 60)
+    database.start(max_batch_size="37", snapshot_fetch_size="10")
+    found = database.read(lambda _: done.is_set() and not any(thread.is_alive() for thread in threads))
+    total = int(postgres.rows(f"SELECT count(*) FROM {name}")[0][0])
+    if len(ids(found)) < total:
+        found += database.read(lambda more: len(ids(found)) + len(ids(more)) >= total)
+    assert sorted(ids(found)) == list(range(1, total + 1))
+    assert len(ids(found, "r")) > 0
+    assert len(ids(found, "c")) > 0
+
+
+def test_the_slot_is_confirmed_only_after_offsets_are_committed(database: Database) -> None:
+    name = database.name
+    database.start()
+    database.postgres.execute(f"INSERT INTO {name} (name) VALUES ('snapshot');")
+    (row,) = database.read(len)
+    assert (row.value["op"], row.value["source"]["snapshot"]) == ("r", "last")
+    database.commit(row)
+    database.postgres.execute(f"INSERT INTO {name} (name) VALUES ('a'), ('b');")
+    first, second = database.read(lambda found: len(found) == 2)
+    before = database.confirmed()
+    assert before <= first.value["source"]["lsn"]
+    database.commit(first)
+    for _ in range(3):
+        database.polled()
+    assert database.confirmed() <= first.value["source"]["lsn"]
+    database.commit(second)
+    until(lambda: database.polled() == [] and database.confirmed() > second.source_offset["lsn"], "confirmed", 60)
+
+
+def test_a_log_of_others_is_not_kept(database: Database) -> None:
+    database.start(snapshot_mode="no_data")
+    database.polled()
+    database.postgres.execute(f"CREATE TABLE o{database.name} AS SELECT generate_series(1, 100) n;")
+    (written,) = database.postgres.rows("SELECT pg_current_wal_flush_lsn() - '0/0'")
+    database.postgres.execute(f"DROP TABLE o{database.name};")
+    until(lambda: database.polled() == [] and database.confirmed() >= int(written[0]), "confirmed", 60)
+
+
+def test_transactions_of_the_database_are_those_of_kafka(database: Database) -> None:
+    name, boundaries = database.name, Boundaries()
+    database.postgres.execute(f"INSERT INTO {name} (name) SELECT 's' FROM generate_series(1, 10);")
+    database.start(boundaries, max_batch_size="4")
+    for sizes in ([4, 4, 2], [4, 4, 4, 4, 4]):
+        polls: list[tuple[int, bool]] = []
+
+        def enough(polls: list[tuple[int, bool]] = polls) -> bool:
+            boundaries.asked = False
+            if found := database.polled():
+                polls.append((len(found), boundaries.asked))
+            else:
+                assert not boundaries.asked
+            return boundaries.asked
+
+        until(enough, "the end of the transaction", 60)
+        assert sum(size for size, _ in polls) == sum(sizes)
+        assert [asked for _, asked in polls] == [False] * (len(polls) - 1) + [True]
+        assert max(size for size, _ in polls) <= 5
+        database.postgres.execute(f"INSERT INTO {name} (name) SELECT 'c' FROM generate_series(1, 20);")
+
+
+def test_a_snapshot_that_was_interrupted_begins_again(database: Database) -> None:
+    database.postgres.execute(f"INSERT INTO {database.name} (name) SELECT 's' FROM generate_series(1, 10);")
+    database.start(max_batch_size="4")
+    database.commit(database.polled()[-1])
+    database.stop()
+    database.postgres.execute(f"INSERT INTO {database.name} (name) VALUES ('new');")
+    database.start(max_batch_size="4")
+    found = database.read(lambda found: len(found) == 11)
+    assert sorted(ids(found, "r")) == list(range(1, 12))
+    assert [record.source_offset.get("snapshot") for record in found] == [True] * 10 + [None]
+
+
+def test_a_lost_connection_loses_and_repeats_nothing(database: Database) -> None:
+    database.start(snapshot_mode="no_data", max_batch_size="7")
+    database.polled()
+    for _ in range(3):
+        database.postgres.execute(f"INSERT INTO {database.name} (name) SELECT 'c' FROM generate_series(1, 50);")
+    found = database.read(lambda found: len(found) > 20)
+    database.postgres.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'Penstock';"
+    )
+
+    def rest() -> bool:
+        try:
+            found.extend(database.polled())
+        except ConnectError as error:
+            assert "PostgreSQL at" in str(error)  # noqa: PT017
+        return len(found) >= 150
+
+    until(rest, "the rest", 60)
+    assert ids(found) == list(range(1, 151))
+
+
+def test_a_slot_that_is_gone_is_said(database: Database) -> None:
+    database.postgres.execute(f"INSERT INTO {database.name} (name) VALUES ('s');")
+    database.start()
+    database.commit(database.read(len)[-1])
+    database.polled()
+    database.stop()
+    until(
+        lambda: (
+            not database.postgres.rows(
+                f"SELECT 1 FROM pg_replication_slots WHERE slot_name = '{database.name}' AND active"
+            )
+        ),
+        "free",
+        60,
+    )
+    database.postgres.execute(f"SELECT pg_drop_replication_slot('{database.name}');")
+    database.start()
+    with pytest.raises(ConnectError, match=f"The replication slot {database.name} is gone"):
+        database.polled()
+
+
+def test_heartbeats_carry_the_position(database: Database) -> None:
+    settings = {
+        "heartbeat.interval.ms": "100",
+        "heartbeat.action.query": f"INSERT INTO {database.name} (name) VALUES ('beat')",
+    }
+    database.start(snapshot_mode="no_data", **settings)
+    found = database.read(lambda found: len(found) >= 6)
+    beats = [record for record in found if record.topic == "__debezium-heartbeat.x"]
+    assert {record.key["serverName"] for record in beats} == {"x"}
+    assert ids([record for record in found if record.topic != "__debezium-heartbeat.x"])[:2] == [1, 2]
+    positions = [(record.source_offset["lsn"], record.source_offset["event"]) for record in found]
+    assert positions == sorted(positions)
+
+
+def test_what_can_not_be_used_is_said(database: Database) -> None:
+    database.start(publication_autocreate_mode="disabled")
+    with pytest.raises(ConnectError, match=f"There is no publication {database.name}"):
+        database.polled()
+    database.stop()
+    database.start(table_include_list="public.none")
+    with pytest.raises(ConnectError, match="No table is captured"):
+        database.polled()
+    database.stop()
+    database.start(slot_failover="true")
+    with pytest.raises(ConnectError, match=r"slot\.failover needs PostgreSQL 17"):
+        database.polled()

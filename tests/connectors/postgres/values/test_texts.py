@@ -1,0 +1,101 @@
+"""PostgreSQL's texts, read."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.api.errors import DataError
+from penstock.connectors.postgres.values import texts
+from penstock.connectors.postgres.values.times import span_type, time_type
+
+EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001
+
+
+@given(st.dates())
+def test_days(day: datetime.date) -> None:
+    assert texts.days(day.isoformat()) == (day - EPOCH.date()).days
+
+
+def test_days_of_other_centuries() -> None:
+    assert texts.days("0001-01-01") - texts.days("0001-12-31 BC") == 1
+    assert texts.days("4714-11-24 BC") == -2_440_588  # the first day that PostgreSQL has
+    assert texts.days("10000-01-01") == texts.days("9999-12-31") + 1
+
+
+@given(st.datetimes(), st.integers(-15 * 60, 15 * 60))
+def test_micros(moment: datetime.datetime, minutes: int) -> None:
+    us = (moment - EPOCH) // datetime.timedelta(microseconds=1)
+    assert texts.micros(moment.isoformat(" ")) == us
+    sign, (hours, rest) = "-" if minutes < 0 else "+", divmod(abs(minutes), 60)
+    assert texts.micros(f"{moment.isoformat(' ')}{sign}{hours:02}:{rest:02}") == us - minutes * 60_000_000
+
+
+def test_micros_of_other_centuries() -> None:
+    assert texts.micros("0044-03-15 12:00:00.5+00 BC") == texts.days("0044-03-15 BC") * texts.DAY_US + 43_200_500_000
+
+
+@pytest.mark.parametrize("text", ["infinity", "-infinity"])
+def test_what_is_never(text: str) -> None:
+    with pytest.raises(DataError, match="is not a time that a record can hold"):
+        texts.micros(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts", "micros", "iso"),
+    [
+        ("00:00:00", (0, 0, 0), 0, "P0Y0M0DT0H0M0S"),
+        ("1 year -2 mons +3 days -04:05:06.7", (10, 3, -14_706_700_000), 26_542_493_300_000, "P0Y10M3DT-4H-5M-6.7S"),
+        ("-6 years 3 days 113:45:27", (-72, 3, 409_527_000_000), -188_676_873_000_000, "P-6Y0M3DT113H45M27S"),
+        ("1 mon", (1, 0, 0), 2_629_800_000_000, "P0Y1M0DT0H0M0S"),
+    ],
+)
+def test_intervals(text: str, parts: tuple[int, int, int], micros: int, iso: str) -> None:
+    assert texts.interval(text) == parts
+    assert span_type("numeric")[1](text) == micros
+    assert span_type("string")[1](text) == iso
+
+
+def test_arrays() -> None:
+    assert texts.array("{}") == []
+    assert texts.array('{1,NULL,"NULL","a \\"b\\\\",}') == ["1", None, "NULL", 'a "b\\', ""][:4]
+    assert texts.array("[0:1]={a,b}") == ["a", "b"]
+    assert texts.array('{{1,2},{"}",4}}') == ["{1,2}", '{"}",4}']
+
+
+def test_bits() -> None:
+    assert texts.bits("000000001") == b"\x01"
+    assert texts.bits("") == b""
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "modifier", "text", "value"),
+    [
+        ("date", "adaptive", -1, "1970-01-02", 1),
+        ("date", "connect", -1, "1970-01-02", datetime.date(1970, 1, 2)),
+        ("date", "isostring", -1, "0083-12-28", "0083-12-28Z"),
+        ("time", "adaptive", 3, "00:00:01.5", 1500),
+        ("time", "adaptive", -1, "00:00:01.5", 1_500_000),
+        ("time", "adaptive_time_microseconds", 3, "00:00:01.5", 1_500_000),
+        ("time", "connect", -1, "00:00:01.123456", datetime.time(0, 0, 1, 123_000)),
+        ("time", "isostring", -1, "00:00:01.10", "00:00:01.1Z"),
+        ("timetz", "connect", -1, "01:00:00+02", "23:00:00Z"),
+        ("timestamp", "adaptive", 3, "1969-12-31 23:59:59.999", -1),
+        ("timestamp", "adaptive", -1, "1969-12-31 23:59:59.999999", -1),
+        ("timestamp", "microseconds", 3, "1970-01-01 00:00:00.001", 1000),
+        ("timestamp", "connect", -1, "1970-01-01 00:00:00.001", EPOCH.replace(microsecond=1000, tzinfo=datetime.UTC)),
+        ("timestamptz", "adaptive", 3, "2020-01-02 00:00:00+00", "2020-01-02T00:00:00.000Z"),
+        ("timestamptz", "adaptive", 0, "2020-01-02 00:00:00+00", "2020-01-02T00:00:00Z"),
+        ("timestamptz", "adaptive", -1, "2020-01-02 00:00:00.1+05:30", "2020-01-01T18:30:00.100000Z"),
+    ],
+)
+def test_times(name: str, mode: str, modifier: int, text: str, value: object) -> None:
+    assert time_type(name, mode, modifier)[1](text) == value
+
+
+def test_a_year_that_no_text_has() -> None:
+    with pytest.raises(DataError, match="not in the years 1 to 9999"):
+        time_type("timestamptz", "adaptive", -1)[1]("0001-01-01 00:00:00+00 BC")
