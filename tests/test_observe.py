@@ -125,7 +125,8 @@ def test_counterparts_are_modules() -> None:
 
 
 OF_OUR_OWN = {
-    *("penstock.connectors.singer", "penstock.connectors.spark_query", "penstock.core.config", "penstock.observe"),
+    *("penstock.connectors.postgres", "penstock.connectors.singer", "penstock.connectors.spark_query"),
+    *("penstock.core.config", "penstock.observe"),
 }
 """What logs and has no counterpart in Java but the packages above everything."""
 
