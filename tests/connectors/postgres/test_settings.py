@@ -44,7 +44,7 @@ def test_debeziums_defaults() -> None:
     ("name", "value"),
     [
         ("plugin.name", "decoderbufs"),
-        ("provide.transaction.metadata", "true"),
+        ("provide.transaction.metadata", "maybe"),
         ("snapshot.mode", "always"),
         ("time.precision.mode", "nanoseconds"),
         ("publication.autocreate.mode", "no_tables"),

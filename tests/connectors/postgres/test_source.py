@@ -265,3 +265,45 @@ def test_what_can_not_be_used_is_said(database: Database) -> None:
     database.start(slot_failover="true")
     with pytest.raises(ConnectError, match=r"slot\.failover needs PostgreSQL 17"):
         database.polled()
+
+
+def test_transactions_are_marked_also_after_a_restart_in_the_middle_of_one(database: Database) -> None:
+    name, postgres = database.name, database.postgres
+    postgres.execute(f"CREATE TABLE {name}_more (id integer PRIMARY KEY);")
+    marked = {"provide_transaction_metadata": "true", "max_batch_size": "2", "topic_transaction": "tx"}
+    try:
+        database.start(snapshot_mode="no_data", **marked)
+        assert database.polled() == []
+        postgres.execute(
+            f"BEGIN; INSERT INTO {name} (name) VALUES ('a'), ('b'); INSERT INTO {name}_more VALUES (1);"
+            f"UPDATE {name} SET id = 7 WHERE id = 1; COMMIT; DELETE FROM {name}_more;"
+        )
+        found = database.read(lambda records: len(records) >= 3)
+        database.commit(found[-1])
+        database.stop()
+        database.start(snapshot_mode="no_data", **marked)
+        found += database.read(lambda records: [each.topic for each in records].count("x.tx") >= 3)
+    finally:
+        database.stop()
+        postgres.execute(f"DROP TABLE {name}_more;")
+    marks = [each.value for each in found if each.topic == "x.tx"]
+    first, second = marks[0]["id"], marks[2]["id"]
+    assert [(each["status"], each["id"], each["event_count"]) for each in marks] == [
+        ("BEGIN", first, None),
+        ("END", first, 5),
+        ("BEGIN", second, None),
+        ("END", second, 1),
+    ]
+    assert marks[1]["data_collections"] == [
+        {"data_collection": f"public.{name}", "event_count": 4},
+        {"data_collection": f"public.{name}_more", "event_count": 1},
+    ]
+    places = [each.value["transaction"] for each in found if each.topic != "x.tx" and each.value]
+    assert [(each["id"], each["total_order"], each["data_collection_order"]) for each in places] == [
+        (first, 1, 1),
+        (first, 2, 2),
+        (first, 3, 1),
+        (first, 4, 3),
+        (first, 5, 4),
+        (second, 1, 1),
+    ]

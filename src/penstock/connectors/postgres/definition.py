@@ -72,6 +72,10 @@ skipped.operations LIST LOW t
     The operations that give no records: c, u, d, t (truncate), or none.
 unavailable.value.placeholder TEXT LOW __debezium_unavailable_value
     What stands for a long value that an update has not changed, and which PostgreSQL therefore does not send.
+provide.transaction.metadata BOOLEAN LOW false
+    Whether a topic has the beginning and the end of each transaction, and each event its place in its transaction.
+topic.transaction TEXT LOW transaction
+    The topic of transactions is the prefix of topics, a dot, and this.
 heartbeat.interval.ms INT MEDIUM 0
     How often a heartbeat with the position is sent, in milliseconds; 0: never.
 heartbeat.action.query TEXT LOW

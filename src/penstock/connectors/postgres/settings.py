@@ -12,7 +12,6 @@ from penstock.connectors.postgres.definition import POSTGRES_CONFIG
 
 _ONLY = {
     "plugin.name": "pgoutput",
-    "provide.transaction.metadata": "false",
     "include.unknown.datatypes": "false",
     "slot.drop.on.stop": "false",
     "publish.via.partition.root": "true",
@@ -73,6 +72,8 @@ class PostgresSettings:
     tombstones: bool
     skipped: frozenset[str]
     placeholder: str
+    transactions: bool
+    transaction_topic: str
     heartbeat: float
     heartbeat_query: str | None
     heartbeat_topic: str
@@ -115,6 +116,8 @@ class PostgresSettings:
             tombstones=values["tombstones.on.delete"],
             skipped=frozenset(values["skipped.operations"]) - {"none"},
             placeholder=values["unavailable.value.placeholder"],
+            transactions=values["provide.transaction.metadata"],
+            transaction_topic=values["topic.transaction"],
             heartbeat=values["heartbeat.interval.ms"] / 1000,
             heartbeat_query=values["heartbeat.action.query"],
             heartbeat_topic=f"{values['topic.heartbeat.prefix']}.{values['topic.prefix']}",

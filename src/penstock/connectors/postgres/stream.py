@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from penstock.connectors.postgres.catalog import Catalog, Table, TableName
 from penstock.connectors.postgres.envelope import Event, Moment, TableEvents
+from penstock.connectors.postgres.monitoring.transactions import Transaction, topic_of
 from penstock.connectors.postgres.pgoutput import Begin, Change, Commit, Relation, Truncate, decode
 from penstock.connectors.postgres.progress import Position, Progress
 from penstock.connectors.postgres.settings import PostgresSettings
@@ -25,13 +26,13 @@ class Stream:
     ) -> None:
         self._catalog, self._settings, self._progress, self._clock = catalog, settings, progress, clock
         self._tables: dict[int, TableEvents | None] = {}
-        self._begin: Begin | None = None
+        self._transaction: Transaction | None = None
         self._event = 0
 
     @property
     def open(self) -> bool:
         """Whether the end of a transaction is still to come."""
-        return self._begin is not None
+        return self._transaction is not None
 
     def records(self, data: bytes, lsn: int) -> Iterator[Placed]:
         """Those of a message that have not been given yet. ``lsn`` is where it stands in the server's log."""
@@ -39,9 +40,13 @@ class Stream:
             case Relation() as relation:
                 self._tables[relation.oid] = self._events_of(relation)
             case Begin() as begin:
-                self._begin, self._event = begin, 0
+                self._transaction, self._event = Transaction(begin), 0
+                yield from self._marked(self._transaction.begun())
             case Commit() as commit:
-                self._begin = None
+                assert self._transaction is not None
+                self._event += 1
+                yield from self._marked(self._transaction.ended())
+                self._transaction = None
                 self._progress.finished(commit.end)
             case Change() as change:
                 table = self._tables[change.relation]
@@ -59,17 +64,28 @@ class Stream:
                 pass
 
     def _next(self, lsn: int) -> tuple[Moment, int]:
-        assert self._begin is not None
+        assert self._transaction is not None
         self._event += 1
-        return Moment(self._begin.time, lsn, self._begin.xid, self._begin.lsn), self._clock()
+        begin = self._transaction.begin
+        return Moment(begin.time, lsn, begin.xid, begin.lsn), self._clock()
 
     def _placed(self, table: TableEvents, first: int, events: Iterator[Event]) -> Iterator[Placed]:
-        assert self._begin is not None
+        assert self._transaction is not None
         for number, event in enumerate(events, first):
-            position = Position(self._begin.lsn, self._event, number)
-            if position > self._progress.given:
-                self._progress.given = position
-                yield position, table.topic, event
+            if self._settings.transactions:
+                self._transaction.mark(str(table.table.name), event)
+            yield from self._unless_given(number, table.topic, event)
+
+    def _marked(self, event: Event) -> Iterator[Placed]:
+        if self._settings.transactions:
+            yield from self._unless_given(1, topic_of(self._settings), event)
+
+    def _unless_given(self, number: int, topic: str, event: Event) -> Iterator[Placed]:
+        assert self._transaction is not None
+        position = Position(self._transaction.begin.lsn, self._event, number)
+        if position > self._progress.given:
+            self._progress.given = position
+            yield position, topic, event
 
     def _events_of(self, relation: Relation) -> TableEvents | None:
         """None if the table is not captured."""

@@ -16,7 +16,7 @@ from penstock.api.source import SourceTask
 from penstock.connectors.postgres.catalog import Catalog
 from penstock.connectors.postgres.connection import connect, driver, unreachable
 from penstock.connectors.postgres.envelope import Event
-from penstock.connectors.postgres.heartbeat import Heartbeats
+from penstock.connectors.postgres.monitoring.heartbeat import Heartbeats
 from penstock.connectors.postgres.progress import Position, Progress, stored
 from penstock.connectors.postgres.publication import captured_tables, ensure_publication
 from penstock.connectors.postgres.replication import NewSlot, Replication, slot_position

@@ -1,0 +1,66 @@
+"""The beginnings and ends of transactions as records, and the place of each event in its transaction
+(``provide.transaction.metadata``). What is counted is what is sent: a restart in the middle counts the same again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from penstock.api.schema import INT64, OPTIONAL_INT64, STRING, array, struct
+from penstock.connectors.postgres.envelope import Event
+from penstock.connectors.postgres.pgoutput import Begin
+from penstock.connectors.postgres.settings import PostgresSettings
+
+_KEY = struct(("id", STRING), name="io.debezium.connector.common.TransactionMetadataKey", version=1)
+_COLLECTION = struct(("data_collection", STRING), ("event_count", INT64), name="event.collection", version=1)
+_VALUE = struct(
+    ("status", STRING),
+    ("id", STRING),
+    ("event_count", OPTIONAL_INT64),
+    ("data_collections", array(_COLLECTION, optional=True)),
+    ("ts_ms", INT64),
+    name="io.debezium.connector.common.TransactionMetadataValue",
+    version=1,
+)
+
+
+class Transaction:
+    """One of the database. Its id is its number and the position of its commit: the same in all of its records."""
+
+    def __init__(self, begin: Begin) -> None:
+        self.begin = begin
+        self.id = f"{begin.xid}:{begin.lsn}"
+        self._counts: Counter[str] = Counter()
+
+    def begun(self) -> Event:
+        return self._event("BEGIN", None, None)
+
+    def ended(self) -> Event:
+        tables = [{"data_collection": name, "event_count": count} for name, count in self._counts.items()]
+        return self._event("END", self._counts.total(), tables)
+
+    def mark(self, table: str, event: Event) -> None:
+        """Put its place into the envelope; a tombstone has none."""
+        if event.value is None:
+            return
+        self._counts[table] += 1
+        event.value["transaction"] = {
+            "id": self.id,
+            "total_order": self._counts.total(),
+            "data_collection_order": self._counts[table],
+        }
+
+    def _event(self, status: str, count: int | None, tables: list[dict[str, Any]] | None) -> Event:
+        value = {
+            "status": status,
+            "id": self.id,
+            "event_count": count,
+            "data_collections": tables,
+            "ts_ms": self.begin.time // 1000,
+        }
+        return Event(_KEY, {"id": self.id}, _VALUE, value)
+
+
+def topic_of(settings: PostgresSettings) -> str:
+    return f"{settings.prefix}.{settings.transaction_topic}"
