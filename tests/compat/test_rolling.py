@@ -27,9 +27,10 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 PATIENCE = 300.0
 KINDS = ("config", "offset", "status")
-TAKES_OVER = {"scheduled.rebalance.max.delay.ms": "500", "task.shutdown.graceful.timeout.ms": "60000"}
+TAKES_OVER = {"scheduled.rebalance.max.delay.ms": "500", "task.shutdown.graceful.timeout.ms": "15000"}
 """What a worker that leaves had is given to others after the first time; five minutes by default. A sink that did not
-stop within the second would not have committed what it wrote.
+stop within the second would not have committed what it wrote. Java's worker waits for the whole of it when a source's
+task waits for the worker to admit it.
 """
 
 

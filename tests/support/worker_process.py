@@ -39,6 +39,8 @@ class WorkerProcess:
             **{f"{kind}.storage.replication.factor": "1" for kind in ("config", "offset", "status")},
             "offset.flush.interval.ms": "500",
             "exactly.once.source.support": "enabled",
+            # A member hears of a rebalance with a heartbeat; 3 s by default.
+            "heartbeat.interval.ms": "500",
             # Half the processor time until Spark is there; but queries with many records would be much slower.
             SPARKS_JAVA: "-XX:TieredStopAtLevel=1",
             **{key.replace("__", "."): value for key, value in settings.items()},
