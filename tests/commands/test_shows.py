@@ -75,6 +75,39 @@ def test_the_health_of_a_connectors_tasks(penstock: Any, cluster: RestCluster, w
     assert lines[-1] == ["0", "7", "2", "2023-11-14T22:13:20Z", "retrying:", "not", "now"]
 
 
+def test_lag_rates_stages_and_what_is_furthest_behind(penstock: Any, cluster: RestCluster, worker: Client) -> None:
+    worker.create("lines", {"connector.class": "FileStreamSource", "topic": "t", "file": "f"})
+    place = {"direction": "from", "topic": "t", "partition": 3, "unit": "records"}
+    cluster.figures["one"] = {
+        0: {
+            "records": 7,
+            "records_per_second": 2.25,
+            "records_behind": 40,
+            "seconds_behind": 1.5,
+            "newest_record_age_seconds": None,
+            "last_error": None,
+            "restarts": 0,
+            "stages": {"poll": 0.125, "put": 0.5},
+            "slowest_stage": "put",
+            "places": [
+                {**place, "position": 60, "end": 100, "behind": 40, "per_second": 1.25},
+                {**place, "partition": 1, "position": 9, "end": 9, "behind": 0, "per_second": 0.0},
+                {"direction": "to", "topic": "u", "partition": 0, "records": 7, "end": None, "behind": None},
+            ],
+        }
+    }
+    assert penstock("status", "lines").stdout.splitlines()[4:] == [
+        "TASK  RECORDS  PER SECOND  BEHIND  SECONDS BEHIND  NEWEST RECORD'S AGE  RESTARTS  LAST ERROR",
+        "0     7        2.2         40      1.5                                  0",
+        "",
+        "TASK  POLL   PUT    SLOWEST",
+        "0     12.5%  50.0%  put",
+        "",
+        "TASK  FURTHEST BEHIND  POSITION  END  BEHIND  PER SECOND  UNIT",
+        "0     t-3 (of 2)       60        100  40      1.2         records",
+    ]
+
+
 def test_what_the_restart_policy_does(penstock: Any, cluster: RestCluster, worker: Client) -> None:
     policy = {"penstock.restart.policy": "on-failure"}
     worker.create("lines", {"connector.class": "FileStreamSource", "topic": "t", "file": "f", **policy})

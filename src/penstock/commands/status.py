@@ -9,8 +9,19 @@ import typer
 
 from penstock.commands._output import As, Output, print_json, print_table
 from penstock.commands._rest import URL, Url, User, client, complete_connector
+from penstock.pipeline.metrics import STAGES
 
 app = typer.Typer()
+
+FIGURES = {
+    "RECORDS": "records",
+    "PER SECOND": "records_per_second",
+    "BEHIND": "records_behind",
+    "SECONDS BEHIND": "seconds_behind",
+    "NEWEST RECORD'S AGE": "newest_record_age_seconds",
+    "RESTARTS": "restarts",
+}
+"""Of the health of a task."""
 
 Connector = Annotated[str | None, typer.Argument(metavar="[CONNECTOR]", autocompletion=complete_connector)]
 
@@ -43,11 +54,46 @@ def _row(shown: dict[str, Any]) -> tuple[str, ...]:
 def _print_health(tasks: list[dict[str, Any]]) -> None:
     """The health of tasks, which workers of Penstock report and Java's don't."""
     reported = [task for task in tasks if task.get("records") is not None or task.get("last_error") is not None]
-    if reported:
-        names = ("records", "records_behind", "seconds_behind", "restarts")
-        rows = [(t["id"], *("" if t[name] is None else t[name] for name in names), _error(t)) for t in reported]
+    if not reported:
+        return
+    print()
+    rows = [(t["id"], *(_number(t.get(name)) for name in FIGURES.values()), _error(t)) for t in reported]
+    print_table(("TASK", *FIGURES, "LAST ERROR"), rows)
+    _print_stages([task for task in reported if task.get("slowest_stage")])
+    _print_places(reported)
+
+
+def _print_stages(tasks: list[dict[str, Any]]) -> None:
+    """In which stages tasks spend their time."""
+    stages = [stage for stage in STAGES if any(stage in task["stages"] for task in tasks)]
+    if stages:
         print()
-        print_table(("TASK", "RECORDS", "BEHIND", "SECONDS BEHIND", "RESTARTS", "LAST ERROR"), rows)
+        rows = [(t["id"], *(_percent(t["stages"].get(stage)) for stage in stages), t["slowest_stage"]) for t in tasks]
+        print_table(("TASK", *map(str.upper, stages), "SLOWEST"), rows)
+
+
+def _print_places(tasks: list[dict[str, Any]]) -> None:
+    """Where each task reads, and of its partitions the one that is furthest behind."""
+    read = [(task["id"], [p for p in task.get("places", ()) if p["direction"] == "from"]) for task in tasks]
+    rows = []
+    for id, places in read:
+        if places:
+            slowest, number = places[0], len(places)
+            where = f"{slowest['topic']}-{slowest['partition']}" if "topic" in slowest else slowest["source"]
+            figures = (slowest["position"], slowest["end"], slowest["behind"], slowest["per_second"])
+            unit = slowest["unit"]
+            rows.append((id, where + f" (of {number})" * (number > 1), *map(_number, figures), unit))
+    if rows:
+        print()
+        print_table(("TASK", "FURTHEST BEHIND", "POSITION", "END", "BEHIND", "PER SECOND", "UNIT"), rows)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}" if isinstance(value, float) else str(value)
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.1%}"
 
 
 def _print_restarts(health: dict[str, Any]) -> None:
