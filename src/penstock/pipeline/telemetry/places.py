@@ -50,7 +50,7 @@ class Places:
 
     def described(self, now: float, places: Iterable[Place]) -> list[dict[str, Any]]:
         """As JSON, what is furthest behind first."""
-        keyed = {(place.direction, *place.where.values()): place for place in places}
+        keyed = {(place.direction, *place.where.values(), place.unit): place for place in places}
         self._before = {key: self._before.get(key, deque()) for key in keyed}
         found = [
             {

@@ -18,6 +18,7 @@ from penstock.api.source import SourceTask
 from penstock.pipeline.task import FencedError, TaskSpec
 from penstock.pipeline.trace import trace
 from penstock.spark.channel import Message, RefusedError, TaskChannel
+from penstock.spark.query.progress_report import KEPT
 from penstock.spark.query.source.pausing import BetweenBatches
 from penstock.spark.task import ChannelHost, LogRelay, Steering, named, plugins, watch_stalls
 
@@ -34,7 +35,7 @@ _CHOSEN = {
     "spark.sql.session.timeZone": "UTC",
     # How often an idle query asks for new records; Spark's 10 ms keep a third of a core busy.
     "spark.sql.streaming.pollingDelay": "50ms",
-    "spark.sql.streaming.numRecentProgressUpdates": "2",
+    "spark.sql.streaming.numRecentProgressUpdates": str(KEPT),
     "spark.sql.streaming.metricsEnabled": "false",
 }
 

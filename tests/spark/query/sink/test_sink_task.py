@@ -76,7 +76,10 @@ def test_it_pauses_and_resumes(sink: Callable[..., Sink]) -> None:
 def test_its_figures_tell_how_far_it_is_behind(sink: Callable[..., Sink]) -> None:
     def seconds(one: Sink, behind: int) -> Any:
         """When it is so many records behind."""
-        return one.figures(lambda values: values.get("penstock-records-behind") == behind)["penstock-seconds-behind"]
+        values = one.figures(lambda values: values.get("penstock-records-behind") == behind)
+        stages = {name: spent for name, spent in values.items() if name.endswith("-seconds-total")}
+        assert {"poll", "convert", "put", "commit"} <= {name.split("-")[2] for name, spent in stages.items() if spent}
+        return values["penstock-seconds-behind"]
 
     # Spark begins batches at multiples of the interval since 1970: this one is in the year 2033.
     with sink(partitions=1, schema=COLUMNS, trigger_interval_ms="2000000000000", batch_max_records="1") as one:

@@ -60,6 +60,10 @@ def test_the_documented_source_works(source: Callable[..., Source]) -> None:
         one.start()
         assert one.wait(1) == [{"carrier": "UA", "delay": 2.5}]
         assert [record.key for record in one.kafka.read_all(one.topic)] == [b"UA"]
+        values = one.figures(lambda values: any(p["direction"] == "from" for p in values["penstock-places"]))
+        place = next(place for place in values["penstock-places"] if place["direction"] == "from")
+        assert json.loads(place["source"]) == {"source": "FileStreamSource", "offset": "logOffset"}
+        assert (place["position"], place["unit"]) == (0, "offsets")
 
 
 def test_sql_shapes_the_rows_and_a_batch_without_any_is_over_too(source: Callable[..., Source]) -> None:

@@ -21,6 +21,7 @@ from penstock.pipeline.task import TaskControl
 from penstock.pipeline.telemetry.places import Places, of_topic
 from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.dataframes import full_text
+from penstock.spark.query.progress_report import BUSY, BatchTimes, shares
 from penstock.spark.query.sink.offsets import GroupOffsets
 from penstock.spark.query.sink.plan import RECORD_TIME, TOPIC
 from penstock.spark.query.sink.progress import Partition, Progress, Span, Version, new_epoch, root_of
@@ -109,6 +110,8 @@ class SinkQuery:
         self._ending = False
         self._failure: BaseException | None = None
         self._places = Places()
+        self._times = BatchTimes(report.metrics)
+        self._query: StreamingQuery | None = None
 
     def run(self) -> None:
         """Run one query of Spark until the task pauses or stops or its partitions change. Raises the query's error."""
@@ -177,7 +180,9 @@ class SinkQuery:
             self._working.release()
 
     def measure(self) -> None:
-        """Set the gauges of the distance to the ends of the partitions, as hosted sinks have them."""
+        """Set the gauges of the distance to the ends of the partitions, as hosted sinks have them, and count times."""
+        if self._query is not None:
+            self._times.count(self._query)
         position = dict(self._position)
         ends = self._input.topics.ends(position)
         if len(ends) < len(position):
@@ -195,7 +200,8 @@ class SinkQuery:
     def _start(self, checkpoint: Path) -> StreamingQuery:
         self._ending, self._failure, self._checkpoint = False, None, checkpoint
         pace = self._input.pace
-        return (
+        self._times = BatchTimes(self._report.metrics)
+        self._query = (
             self._input.reader.stream(self._position, pace.most)
             .writeStream.queryName(self._name)
             .option("checkpointLocation", checkpoint.as_uri())
@@ -203,6 +209,7 @@ class SinkQuery:
             .foreachBatch(self._batch)
             .start()
         )
+        return self._query
 
     def _attend(self, query: StreamingQuery, partitions: list[Partition]) -> None:
         look = time.monotonic() + self._input.max_age
@@ -256,17 +263,23 @@ class SinkQuery:
         version = self._version.next()
         group = self._input.group
         group.begin(version, span)
-        self._count(
-            self._writer.write(records, version, lambda: group.begin(version, span)), time.monotonic() - started
-        )
+        begun = time.monotonic()
+        totals = self._writer.write(records, version, lambda: group.begin(version, span))
+        written = time.monotonic()
+        self._count(totals, written - begun)
         group.done(version, span)
+        self._report.metrics.spent("commit", begun - started + time.monotonic() - written)
         self._version = version
         self._report.metrics.add("offset-commit-completion-total")
         self._report.written()
 
     def _count(self, totals: Mapping[str, Any], seconds: float) -> None:
         metrics = self._report.metrics
+        for stage, spent in shares(totals, seconds).items():
+            metrics.spent(stage, spent)
         for name, value in totals.items():
+            if name == BUSY or name.startswith("penstock-stage-"):
+                continue
             if name == RECORD_TIME:
                 self._latest = max(self._latest, value)
             elif isinstance(value, str):

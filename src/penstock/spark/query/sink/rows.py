@@ -26,7 +26,9 @@ from penstock.pipeline.dead_letters import DeadLetterQueue, OriginalRecords, que
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, FailureReporter, LogReporter, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskSpec
+from penstock.pipeline.telemetry.stages import timed
 from penstock.pipeline.trace import trace
+from penstock.spark.query.progress_report import BUSY
 from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.sink.held_letters import HeldProducer
 from penstock.spark.query.sink.plan import RECORD_TIME, SCHEMA_COLUMN, TOPIC, Plan, RowsError, Totals
@@ -94,6 +96,7 @@ class Pipeline:
     topics: dict[str, int] = field(default_factory=dict)
     latest: int = 0
     """The latest timestamp."""
+    began: float = field(default_factory=time.monotonic)
 
     @classmethod
     def start(cls, spec: TaskSpec, stack: ExitStack, report: bool) -> Pipeline:
@@ -116,7 +119,8 @@ class Pipeline:
             queue = LazyQueue(id, connector, spec, metrics, letters)
             reporters.insert(0, queue)
         errors = ErrorHandler(settings, metrics, _wait, tuple(reporters))
-        return cls(errors, conversion.to_connect(), chain.steps, letters, metrics, queue)
+        steps = timed(conversion.to_connect(), metrics), timed(chain.steps, metrics)
+        return cls(errors, *steps, letters, metrics, queue)
 
     def process(self, raw: Batch) -> Batch:
         self.metrics.add("sink-record-read-total", len(raw))
@@ -135,6 +139,7 @@ class Pipeline:
     def totals(self) -> Totals:
         counts: Totals = {TOPIC + topic: float(n) for topic, n in self.topics.items()}
         counts[RECORD_TIME] = float(self.latest)
+        counts[BUSY] = time.monotonic() - self.began
         return counts | {name: value for name, value in self.metrics.snapshot(time.monotonic()).items() if value}
 
 

@@ -20,13 +20,14 @@ from pyspark.errors import PySparkException
 
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import ConnectError
-from penstock.api.source import SourceTask
+from penstock.api.source import SourceProgress, SourceTask
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.source.offsets import SourceTaskOffsets
 from penstock.pipeline.source.task import run_source_task
 from penstock.pipeline.task import TaskHost, TaskSpec
 from penstock.spark.query.dataframes import VIEW, declared, mapped, narrowed, root_cause
+from penstock.spark.query.progress_report import source_progress
 from penstock.spark.query.select import check_select
 from penstock.spark.query.source.checkpoint import Checkpoint, owner_of
 from penstock.spark.query.source.partitions import BatchLostError
@@ -136,6 +137,9 @@ class QuerySource(SourceTask):
 
     def idle(self) -> float:
         return 0.0 if self._sent <= self._committed else 0.1
+
+    def progress(self) -> list[SourceProgress]:
+        return source_progress(self._query)
 
     def commit(self) -> None:
         known = batch_of(self._offsets.offset(self._partition))

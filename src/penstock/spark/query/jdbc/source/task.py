@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import ConnectError
-from penstock.api.source import SourceTask
+from penstock.api.source import SourceProgress, SourceTask
 from penstock.core.model.tasks import TaskId
 from penstock.jdbc.source.offsets import QUERY, Position
 from penstock.jdbc.source.settings import BOUNDARY, JdbcSourceSettings
@@ -131,6 +131,18 @@ class JdbcSource(SourceTask):
         if self._settings.query is None:
             waiting.append(self._tables_due)
         return max(0.0, min([*(due - now for due in waiting), IDLE_SECONDS]))
+
+    def progress(self) -> list[SourceProgress]:
+        """How far each table has been read; where it ends would be a query of its own."""
+        return [
+            SourceProgress(source.partition, position, None, unit)
+            for source in self._sources.values()
+            for unit, position in (
+                ("ids", source.position.number),
+                ("ms since 1970", None if source.position.time is None else source.position.time // 1_000_000),
+            )
+            if position is not None
+        ]
 
     def stop(self) -> None:
         self._stopped = True

@@ -1,0 +1,90 @@
+"""What Spark says of its streaming queries' progress (``StreamingQueryProgress``): times of stages, and offsets.
+
+It is read when a task reports, every few seconds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.api.source import SourceProgress
+from penstock.pipeline.metrics import STAGES, Metrics
+
+KEPT = 20
+"""Progress reports that Spark keeps of a query: batches that it may run between two reports of the task."""
+BUSY = "penstock-busy-seconds"
+"""In a batch's totals: how long Spark's Python processes worked on it, waiting for their input and output included."""
+_STAGES = {
+    "latestOffset": "poll",
+    "getBatch": "poll",
+    "queryPlanning": "poll",
+    "walCommit": "commit",
+    "commitOffsets": "commit",
+}
+"""Of ``durationMs``; the rest of a batch is ``addBatch``."""
+
+
+@dataclass(slots=True)
+class BatchTimes:
+    """Counts what Spark's own steps of a query's batches took, each batch once."""
+
+    metrics: Metrics
+    last: int = -1
+
+    def count(self, query: Any) -> None:
+        """``query``: a StreamingQuery."""
+        self.count_reports(json.loads(each.json()) for each in query._jsq.recentProgress())
+
+    def count_reports(self, reports: Iterable[Mapping[str, Any]]) -> None:
+        batches = {report["batchId"]: report["durationMs"] for report in reports if "addBatch" in report["durationMs"]}
+        new = {number: times for number, times in batches.items() if number > self.last}
+        if not new:
+            return
+        # Of batches that Spark has forgotten: as long as the others took.
+        scale = (max(new) - self.last) / len(new)
+        self.last = max(new)
+        for times in new.values():
+            for name, stage in _STAGES.items():
+                if name in times:
+                    self.metrics.spent(stage, times[name] / 1000 * scale)
+
+
+def shares(totals: Mapping[str, Any], seconds: float) -> dict[str, float]:
+    """The stages of a batch whose writing took so long, as Spark's Python processes have spent their time; the rest is
+    ``put``, which is reading Kafka's records as well: Spark does both at once.
+    """
+    busy = totals.get(BUSY, 0.0)
+    spent = {stage: totals.get(f"penstock-stage-{stage}-seconds-total", 0.0) for stage in STAGES}
+    found = {stage: seconds * min(time / busy, 1.0) for stage, time in spent.items() if time and busy}
+    return {**found, "put": max(seconds - sum(found.values()), 0.0)}
+
+
+def source_progress(query: Any) -> list[SourceProgress]:
+    """How far a query has read its sources, and where they ended when it last looked."""
+    last = query._jsq.lastProgress()
+    return [] if last is None else positions(json.loads(last.json()))
+
+
+def positions(report: Mapping[str, Any]) -> list[SourceProgress]:
+    """All numbers of the sources' offsets: Kafka's are by topic and partition, files' are batches, and so on."""
+    found = []
+    for number, source in enumerate(report.get("sources", ())):
+        # The rest of the description may have options.
+        name = str(source.get("description", "")).partition("[")[0] or f"source {number}"
+        unit = "records" if name.startswith("Kafka") else "offsets"
+        ends = dict(_numbers(source.get("latestOffset")))
+        for path, position in _numbers(source.get("endOffset")):
+            part = {"source": name, **({"offset": ".".join(path)} if path else {})}
+            found.append(SourceProgress(part, position, ends.get(path), unit))
+    return found
+
+
+def _numbers(offset: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
+    if isinstance(offset, Mapping):
+        for name, value in offset.items():
+            yield from _numbers(value, (*path, str(name)))
+    elif isinstance(offset, int) and not isinstance(offset, bool):
+        yield path, offset
