@@ -77,6 +77,34 @@ def test_plugins_are_listed(worker: WorkerProcess) -> None:
     assert [key["name"] for key in keys][:3] == ["file", "topic", "batch.size"]
 
 
+def test_metrics_of_a_connector_and_its_task(worker: WorkerProcess, kafka: Kafka) -> None:
+    """Those of KIP-877, its MBeans, and what they and its offsets say of its lag."""
+    topic = kafka.create_topic()
+    worker.put("numbers", **{"connector.class": "penstock.tests.ConductSource", "topic": topic, "tasks.max": "1"})
+    worker.running("numbers")
+    labels = f'connector="numbers",context="streaming",number="0",server="\\"{topic}\\"",task="0"'
+    wanted = {
+        'kafka_connect_plugins_settings{connector="numbers"} 6.0',
+        f"penstock_tests_connector_metrics_MilliSecondsBehindSource{{{labels}}} 1500.0",
+        f"penstock_tests_connector_metrics_Connected{{{labels}}} 1.0",
+    }
+
+    def shown() -> set[str]:
+        return set(worker.http.get("/metrics").text.splitlines())
+
+    until(lambda: wanted <= shown(), "the metrics", 120)
+    assert not [line for line in shown() if line.startswith("java_lang_")]
+
+    def task() -> Any:
+        (health,) = worker.get("/connectors/numbers/status?penstock=true")["penstock"]["tasks"]
+        return health
+
+    until(lambda: task()["seconds_behind"] == 1.5, "the lag", 60)
+    until(lambda: [place["position"] for place in task()["places"] if place["unit"] == "next"] == [100], "the end", 60)
+    assert worker.http.delete("/connectors/numbers").status_code == 204
+    until(lambda: 'connector="numbers"' not in worker.http.get("/metrics").text, "the end of its metrics", 60)
+
+
 def test_a_sink_from_a_jar_writes_records(worker: WorkerProcess, kafka: Kafka, tmp_path: Path) -> None:
     topic = kafka.create_topic()
     kafka.produce(topic, ["one", "two"])

@@ -116,6 +116,10 @@ class SourceTask:
         """
         return ()
 
+    def seconds_behind(self) -> float | None:
+        """How far it is behind its source in time, as far as it can say; called with ``progress``."""
+        return None
+
     def commit(self) -> None:
         """Called after offsets have been committed, for sources that need an acknowledgement.
 

@@ -64,9 +64,13 @@ class Metrics:
         with self._lock:
             self._values[name] = self._values.get(name, 0.0) + count
 
-    def put(self, name: str, value: float) -> None:
+    def put(self, name: str, value: float | None) -> None:
+        """None: it is not known any more."""
         with self._lock:
-            self._values[name] = value
+            if value is None:
+                self._values.pop(name, None)
+            else:
+                self._values[name] = value
 
     def observe(self, name: str, value: float, unit: str = "") -> None:
         """Figures ``<name>-max<unit>`` and ``<name>-avg<unit>`` since the start of the task."""

@@ -30,6 +30,7 @@ from penstock.core.model.events import (
     ReconfigurationWanted,
 )
 from penstock.core.model.state import PAUSED, STARTED, STOPPED
+from penstock.hosts.jvm.plugins.connector import JavaConnector, answers
 from penstock.observe import log_context
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.trace import stack, trace
@@ -48,6 +49,8 @@ _DISALLOWED = (
 )
 LONG_S = 10.0
 """A call of a connector's method that takes longer is reported; seconds."""
+METRICS_S = 1.0
+"""How long all JVMs together may take to answer for the metrics of their connectors; seconds."""
 LOOK_S = 1.0
 """Between two looks at the calls under way; seconds."""
 
@@ -295,8 +298,13 @@ class Connectors:
             self._deliver(Completed(token))
 
     def plugin_metrics(self) -> list[dict[str, Any]]:
-        """Those of all connectors, from any thread; they are plugins' code, and should answer at once."""
-        return [metric for run in list(self._runs.values()) for metric in run.metrics.read()]
+        """Those of all connectors, from any thread; they are plugins' code, and should answer at once. What JVMs have
+        not answered after a moment is left out.
+        """
+        runs = list(self._runs.values())
+        asked = [run.connector.ask_metrics() for run in runs if isinstance(run.connector, JavaConnector)]
+        own = [metric for run in runs for metric in run.metrics.read()]
+        return own + answers(asked, METRICS_S)
 
     def stop(self, number: int) -> None:
         run = self._runs.pop(number, None)

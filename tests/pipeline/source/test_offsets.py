@@ -47,6 +47,15 @@ def test_stored_keys_are_written_with_their_bytes() -> None:
     assert records(known.take()) == [(key, b'{"p":9}')]
 
 
+def test_the_latest_are_those_that_were_sent_or_else_committed() -> None:
+    known = offsets()
+    known.put({"f": 1}, {"n": 1})
+    known.put({"f": 2}, {"n": 5})
+    known.committed(known.take())
+    known.put({"f": 1}, {"n": 2})
+    assert list(known.latest()) == [({"f": 1}, {"n": 2}), ({"f": 2}, {"n": 5})]
+
+
 def test_the_task_reads_what_was_committed() -> None:
     known = offsets(({"f": "a"}, {"p": 1}, None))
     assert known.offsets([{"f": "a"}, {"f": "b"}]) == [{"p": 1}, None]

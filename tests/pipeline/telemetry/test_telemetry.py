@@ -7,9 +7,13 @@ import json
 import pytest
 
 from penstock.api.batch import Batch
+from penstock.api.source import SourceProgress, SourceTask
 from penstock.kafka.statistics import ClientStatistics
 from penstock.pipeline.errors import Stage, Step
 from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.source.figures import SourceFigures
+from penstock.pipeline.source.offsets import SourceTaskOffsets
+from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry.places import MOST, Places, of_source, of_topic
 from penstock.pipeline.telemetry.stages import timed
 
@@ -93,3 +97,37 @@ def test_what_librdkafka_says_by_javas_names() -> None:
         },
         "topics": {"t": {"record-send-total": 5, "byte-total": 50}},
     }
+
+
+class Quiet(SourceTask):
+    """Says nothing but how late it is."""
+
+    def seconds_behind(self) -> float:
+        return 2.5
+
+
+class Broken(SourceTask):
+    def progress(self) -> list[SourceProgress]:
+        raise ValueError("no")
+
+
+@pytest.mark.parametrize("task", [Quiet(), Broken()])
+def test_a_source_that_does_not_say_where_it_is_has_the_numbers_of_its_offsets(task: SourceTask) -> None:
+    spec = TaskSpec(
+        connector="c",
+        task=0,
+        run=1,
+        kind="source",
+        task_class="",
+        config={},
+        connector_config={},
+        worker_config={},
+    )
+    offsets = SourceTaskOffsets(spec)
+    offsets.put({"server": "shop"}, {"lsn": 7, "snapshot": True, "file": "a", "ts": 9})
+    metrics = Metrics(lambda values: None, ())
+    SourceFigures(task, offsets, ClientStatistics("producer", "p"), metrics).measure()
+    values = metrics.snapshot(0.0)
+    places = [(each["source"], each["position"], each["end"], each["unit"]) for each in values["penstock-places"]]
+    assert sorted(places) == [('{"server": "shop"}', 7, None, "lsn"), ('{"server": "shop"}', 9, None, "ts")]
+    assert values.get("penstock-seconds-behind") == (2.5 if isinstance(task, Quiet) else None)

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 from penstock.api.source import SourceTask
 from penstock.kafka.statistics import ClientStatistics, Statistics
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.telemetry.places import Place, Places, of_source, of_topic
+from penstock.pipeline.source.offsets import SourceTaskOffsets
+from penstock.pipeline.telemetry.places import MOST, Place, Places, of_source, of_topic
 
 log = logging.getLogger(__name__)
+
+TRANSACTIONS = "__transaction_state"
+"""A topic that a transactional producer knows, and does not write to."""
 
 
 @dataclass(slots=True)
 class SourceFigures:
     task: SourceTask
+    offsets: SourceTaskOffsets
     statistics: ClientStatistics
     metrics: Metrics
     offsets_topic: str | None = None
@@ -36,14 +43,23 @@ class SourceFigures:
     def _sources(self) -> list[Place]:
         """A plugin that can't say where it is does not fail its task."""
         try:
-            return [of_source(p.partition, p.position, p.end, p.unit) for p in self.task.progress()]
+            self.metrics.put("penstock-seconds-behind", self.task.seconds_behind())
+            told = [of_source(p.partition, p.position, p.end, p.unit) for p in self.task.progress()]
         except Exception:
             log.debug("The task can't say how far it is", exc_info=True)
-            return []
+            told = []
+        return told or list(islice(self._positions(), MOST))
+
+    def _positions(self) -> Iterator[Place]:
+        """The numbers in the source offsets of a task that does not say more: their names are the units."""
+        for partition, offset in self.offsets.latest():
+            for name, value in (offset or {}).items():
+                if isinstance(value, int) and not isinstance(value, bool):
+                    yield of_source(partition, value, None, name)
 
     def _targets(self, producer: Statistics) -> list[Place]:
         return [
             of_topic("to", topic, number, found["txmsgs"])
             for topic, number, found in producer.partitions()
-            if topic != self.offsets_topic
+            if topic not in (self.offsets_topic, TRANSACTIONS)
         ]

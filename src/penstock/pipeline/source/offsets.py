@@ -6,7 +6,7 @@ Java: ``OffsetStorageReaderImpl``, ``OffsetStorageWriter``.
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,7 @@ class SourceTaskOffsets:
 
     def __init__(self, spec: TaskSpec) -> None:
         self._connector = spec.connector
-        self._committed: dict[bytes, dict[str, Any]] = {}
+        self._committed: dict[bytes, tuple[dict[str, Any], dict[str, Any]]] = {}
         self._keys: dict[bytes, bytes] = {}
         self._pending: dict[bytes, tuple[dict[str, Any], dict[str, Any]]] = {}
         self.urgent = False
@@ -44,15 +44,21 @@ class SourceTaskOffsets:
         """Called before the task starts, with what has been committed."""
         for partition, offset, key in offsets:
             name = canonical(partition)
-            self._committed[name] = offset
+            self._committed[name] = partition, offset
             if key is not None:
                 self._keys[name] = base64.b64decode(key)
 
     def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
-        return self._committed.get(canonical(partition))
+        known = self._committed.get(canonical(partition))
+        return None if known is None else known[1]
 
     def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
         return [self.offset(partition) for partition in partitions]
+
+    def latest(self) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+        """Source partitions with the last offset of each that was sent, or else committed; the latest first."""
+        yield from reversed(self._pending.values())
+        yield from (self._committed[name] for name in reversed(self._committed) if name not in self._pending)
 
     def sent(self, origin: SourceOrigin) -> None:
         """These records are sent; the last offset of each partition becomes pending."""
@@ -87,7 +93,7 @@ class SourceTaskOffsets:
         return taken
 
     def committed(self, taken: Iterable[SourceOffset]) -> None:
-        self._committed.update((canonical(each.partition), each.offset) for each in taken)
+        self._committed.update((canonical(each.partition), (each.partition, each.offset)) for each in taken)
         self.urgent = self.urgent and bool(self._pending)
 
     def give_back(self, taken: Iterable[SourceOffset]) -> None:

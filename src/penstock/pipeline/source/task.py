@@ -112,7 +112,7 @@ def run_source_task(
         try:
             loop = SourceLoop(runtime, task, commit, sender, steps, topics)
             errors.meanwhile = loop.meanwhile
-            metrics.before_report = SourceFigures(task, sender.statistics, metrics, spec.offsets_topic).measure
+            metrics.before_report = SourceFigures(task, offsets, sender.statistics, metrics, spec.offsets_topic).measure
             loop.run()
         except StoppedError as stopped:
             log.info("%s %s; it will be polled again after the next start", id, stopped)

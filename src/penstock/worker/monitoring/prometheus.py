@@ -56,6 +56,8 @@ CLIENTS = ("admin-client", "consumer", "producer")
 def full_name(type: str, name: str) -> str:
     """The rules drop ``-metrics``, and the ``connect-`` of the worker's own types; those of clients name them."""
     group = type.removesuffix("-metrics").removeprefix("connect-")
+    if group == "mbean":
+        return name
     if group == "jvm":
         return plain(f"jvm_{name}")
     return plain(f"kafka_{'' if group.startswith(CLIENTS) else 'connect_'}{group}_{name}")
@@ -64,5 +66,7 @@ def full_name(type: str, name: str) -> str:
 def _about(type: str, name: str) -> str:
     if type == "jvm":
         return f"{name} of Spark's Java"
+    if type == "mbean":
+        return f"{name} of a plugin's MBeans"
     domain = next((client for client in CLIENTS if type.startswith(client)), "connect")
     return f"{name} of kafka.{domain}:type={type}"

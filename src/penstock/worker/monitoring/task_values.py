@@ -59,6 +59,7 @@ def _where(place: Mapping[str, Any], *names: str) -> Labels:
 
 
 def plugin_values(metrics: Iterable[Mapping[str, Any]]) -> Iterator[Value]:
-    """Plugins' own (KIP-877)."""
+    """Plugins' own: KIP-877's, and their MBeans'."""
     for metric in metrics:
-        yield Value("plugins", metric["name"], tuple(metric["tags"].items()), metric["value"])
+        type = "mbean" if metric.get("mbean") else "plugins"
+        yield Value(type, metric["name"], tuple(metric["tags"].items()), metric["value"])

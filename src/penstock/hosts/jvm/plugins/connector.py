@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from penstock.api.config import ConfigDef, ConfigValue
@@ -28,7 +28,7 @@ from penstock.hosts.jvm.errors import HostLost, java_error
 from penstock.hosts.jvm.plugins.catalogue import JavaPlugin
 from penstock.hosts.jvm.plugins.config_def import config_def
 from penstock.hosts.jvm.plugins.control import CALL_SECONDS, ControlJvm, close_later
-from penstock.hosts.jvm.session import Session
+from penstock.hosts.jvm.session import Pending, Session
 from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
 from penstock.hosts.jvm.tasks.source_task import JavaSourceTask
 
@@ -123,6 +123,14 @@ class JavaConnector(Connector):
             raise ConnectError(f"Connector {name} has ended its JVM while it started: {lost}") from lost
         threading.Thread(target=self._watch, args=(session, config), name=f"watch-{name}", daemon=True).start()
 
+    def ask_metrics(self) -> Pending | None:
+        """Ask for the metrics that it has registered (KIP-877, MBeans), without waiting; None if it does not run."""
+        with self._lock:
+            session = self._session
+        if session is None or session.gone:
+            return None
+        return session.begin("metrics", lane="metrics", aside=True)
+
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         with self._lock:
             session = self._session
@@ -213,6 +221,17 @@ class JavaSinkConnector(JavaConnector, SinkConnector):
 
     def alter_offsets(self, config: Mapping[str, str], offsets: dict[tuple[str, int], int | None]) -> bool:
         return self._alter(config, [[topic, partition, to] for (topic, partition), to in offsets.items()])
+
+
+def answers(asked: Iterable[Pending | None], seconds: float) -> list[dict[str, Any]]:
+    """All metrics that were asked for and have come within so many seconds."""
+    deadline = time.monotonic() + seconds
+    found: list[dict[str, Any]] = []
+    for pending in asked:
+        if pending is not None and pending.done.wait(max(0.0, deadline - time.monotonic())) and pending.succeeded:
+            reply = pending.wait()
+            found += [] if reply is None else reply.result
+    return found
 
 
 def _task_class(base: type[T], java_name: str) -> type[T]:

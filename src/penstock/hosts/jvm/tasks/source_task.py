@@ -29,6 +29,7 @@ STOP_SECONDS = 1.0
 """How long a poll may go on after the task was asked to stop, before the plugin's ``stop`` is called beside it."""
 CLOSE_SECONDS = 10.0
 TASK_CLASS = "task.class"
+_BEHIND = "_MilliSecondsBehindSource"
 
 
 class JavaSourceTask(SourceTask):
@@ -93,6 +94,11 @@ class JavaSourceTask(SourceTask):
 
     def idle(self) -> float:
         return 0.0
+
+    def seconds_behind(self) -> float | None:
+        """As connectors of Debezium say by an MBean; -1 is what they don't know."""
+        known = [each["value"] for each in self._jvm.plugin_metrics() if each["name"].endswith(_BEHIND)]
+        return max((value / 1000 for value in known if value >= 0), default=None)
 
     def _received(self, result: dict[str, Any]) -> RemoteBatch:
         n, distinct = result["n"], [each or {} for each in result["source_partitions"]]

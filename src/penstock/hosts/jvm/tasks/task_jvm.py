@@ -101,8 +101,8 @@ class TaskJvm:
         return taken
 
     def plugin_metrics(self) -> list[dict[str, Any]]:
-        """Those that its plugins have registered (KIP-877), as of the last call; asks for the next one's, and does not
-        wait.
+        """Those that its plugins have registered (KIP-877, MBeans), as of the last call; asks for the next one's, and
+        does not wait.
         """
         if self._session is None or self._session.gone:
             return []
@@ -110,7 +110,7 @@ class TaskJvm:
             reply = self._asked.wait() if self._asked.succeeded else None
             self._asked, self._metrics = None, [] if reply is None else reply.result
         if self._asked is None:
-            self._asked = self._session.begin("task.metrics", lane="metrics", aside=True)
+            self._asked = self._session.begin("metrics", lane="metrics", aside=True)
         return self._metrics
 
     def close(self) -> None:

@@ -1,9 +1,11 @@
 package penstock.tests;
 
+import org.apache.kafka.common.MetricName;
 import org.apache.kafka.common.config.Config;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigDef.Importance;
 import org.apache.kafka.common.config.ConfigDef.Type;
+import org.apache.kafka.common.metrics.Measurable;
 import org.apache.kafka.connect.connector.Task;
 import org.apache.kafka.connect.source.ConnectorTransactionBoundaries;
 import org.apache.kafka.connect.source.ExactlyOnceSupport;
@@ -11,6 +13,7 @@ import org.apache.kafka.connect.source.SourceConnector;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -59,6 +62,8 @@ public final class ConductSource extends SourceConnector {
         config = props;
         conduct = new Conduct(props);
         conduct.at("connector.start", Thread.currentThread().getName());
+        MetricName settings = context().pluginMetrics().metricName("settings", "How many it has", new LinkedHashMap<>());
+        context().pluginMetrics().addMetric(settings, (Measurable) (given, now) -> props.size());
         if ("0".equals(props.get("look.up"))) {
             conduct.note("looked.up", context().offsetStorageReader().offset(Map.of("task", "0")));
         }

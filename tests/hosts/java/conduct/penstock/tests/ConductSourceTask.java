@@ -42,6 +42,7 @@ public final class ConductSourceTask extends SourceTask {
         abortAt = Long.parseLong(props.getOrDefault("abort.at", "-1"));
         Map<String, Object> offset = context.offsetStorageReader().offset(partition);
         next = offset == null ? 0 : (Long) offset.get("next");
+        Lag.register(props.get("topic"), props.get("task"));
         conduct.at("start", "from " + next + " in " + Thread.currentThread().getName());
     }
 

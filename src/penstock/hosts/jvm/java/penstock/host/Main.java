@@ -22,6 +22,7 @@ public final class Main {
         }
         Host.start(socket, settings);
         Logs.start();
+        MBeans.start();
         try (ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
             // Whoever finds the file must be able to connect.
             Path draft = socket.resolveSibling(".socket");

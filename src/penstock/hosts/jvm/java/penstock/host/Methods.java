@@ -10,7 +10,6 @@ import penstock.host.tasks.Batches;
 import penstock.host.tasks.SinkMethods;
 import penstock.host.tasks.SourceTasks;
 import penstock.host.tasks.Steps;
-import penstock.host.tasks.TaskMetrics;
 
 /** All methods that can be called, by subject. */
 final class Methods {
@@ -29,7 +28,7 @@ final class Methods {
         Steps.register(methods);
         SourceTasks.register(methods);
         SinkMethods.register(methods);
-        TaskMetrics.register(methods);
+        SessionMetrics.register(methods);
         return methods;
     }
 }

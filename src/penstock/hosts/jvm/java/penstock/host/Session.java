@@ -191,6 +191,7 @@ public final class Session {
         } finally {
             if (added) {
                 end();
+                MBeans.forget(this);
                 Host.remove(this);
             }
             try {

@@ -6,9 +6,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.metrics.PluginMetrics;
-import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
 import org.apache.kafka.connect.connector.ConnectorContext;
 import org.apache.kafka.connect.sink.SinkConnectorContext;
 import org.apache.kafka.connect.source.SourceConnectorContext;
@@ -17,6 +15,7 @@ import penstock.host.Failures;
 import penstock.host.Host;
 import penstock.host.Json;
 import penstock.host.Session;
+import penstock.host.SessionMetrics;
 
 /** What connectors get from the worker. */
 final class Contexts {
@@ -24,13 +23,11 @@ final class Contexts {
 
     private abstract static class Common implements ConnectorContext {
         final Session session;
-        private final PluginMetricsImpl metrics;
+        private final PluginMetrics metrics;
 
         Common(Session session, String name) {
             this.session = session;
-            Metrics registry = new Metrics();
-            this.metrics = new PluginMetricsImpl(registry, Map.of("connector", name));
-            session.onClose(registry);
+            this.metrics = SessionMetrics.ofConnector(session, name);
         }
 
         @Override

@@ -24,6 +24,7 @@ import penstock.host.Host;
 import penstock.host.Json;
 import penstock.host.Reply;
 import penstock.host.Session;
+import penstock.host.SessionMetrics;
 
 /** A sink task. The reply of each call has what the task has asked of its context meanwhile. */
 final class HostedSink {
@@ -44,7 +45,7 @@ final class HostedSink {
         member = new GroupMember(session);
         ConnectorTaskId id = new ConnectorTaskId(args.get("name").asText(), args.get("number").asInt());
         SinkReporter reporter = args.get("reporter").asBoolean() ? new SinkReporter(session) : null;
-        context = HostedSinkTask.context(id, config, member.consumer(), reporter, TaskMetrics.ofTask(session));
+        context = HostedSinkTask.context(id, config, member.consumer(), reporter, SessionMetrics.ofTask(session));
     }
 
     Reply start() {

@@ -25,6 +25,7 @@ import penstock.host.Json;
 import penstock.host.Method;
 import penstock.host.Reply;
 import penstock.host.Session;
+import penstock.host.SessionMetrics;
 
 /** The source task of a session. */
 public final class SourceTasks {
@@ -194,7 +195,7 @@ public final class SourceTasks {
 
         Context(Session session) {
             offsets = new Offsets(session);
-            metrics = TaskMetrics.ofTask(session);
+            metrics = SessionMetrics.ofTask(session);
         }
 
         @Override

@@ -18,6 +18,7 @@ import penstock.host.Json;
 import penstock.host.Method;
 import penstock.host.Reply;
 import penstock.host.Session;
+import penstock.host.SessionMetrics;
 import penstock.host.columns.ColumnWriter;
 import penstock.host.columns.Conversions;
 import penstock.host.columns.Out;
@@ -99,7 +100,7 @@ public final class Steps {
         Step step = step(args, "step");
         if (step.plugin instanceof Monitorable plugin) {
             try (LoaderSwap swap = Host.plugins().withClassLoader(plugin.getClass().getClassLoader())) {
-                step.metrics = TaskMetrics.tell(session, plugin, Json.texts(args.get("tags")));
+                step.metrics = SessionMetrics.tell(session, plugin, Json.texts(args.get("tags")));
             }
         }
         return Reply.NONE;

@@ -1,4 +1,4 @@
-package penstock.host.tasks;
+package penstock.host;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -11,37 +11,47 @@ import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.metrics.Monitorable;
 import org.apache.kafka.common.metrics.PluginMetrics;
 import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
-import penstock.host.Method;
-import penstock.host.Reply;
-import penstock.host.Session;
 
-/** The metrics that the plugins of one task register (KIP-877), a registry each. */
-public final class TaskMetrics {
+/** The metrics that the plugins of a session register: by KIP-877, a registry each, and as MBeans. */
+public final class SessionMetrics {
     private static final String GROUP = "plugins";
 
     private final List<Metrics> registries = new CopyOnWriteArrayList<>();
+    /** The connector, and the task if it is one's session. */
+    private volatile Map<String, String> owner = Map.of();
 
-    private static TaskMetrics of(Session session) {
-        return session.state(TaskMetrics.class, TaskMetrics::new);
+    private static SessionMetrics of(Session session) {
+        return session.state(SessionMetrics.class, SessionMetrics::new);
     }
 
-    public static void register(Map<String, Method> methods) {
-        methods.put("task.metrics", (session, args, payload) -> Reply.of(of(session).read()));
+    static void register(Map<String, Method> methods) {
+        methods.put("metrics", (session, args, payload) -> Reply.of(of(session).read(session)));
     }
 
     /** Those of the task itself. */
-    static PluginMetrics ofTask(Session session) {
+    public static PluginMetrics ofTask(Session session) {
         Map<String, String> tags = new LinkedHashMap<>();
         tags.put("connector", session.about().path("connector").asText());
         tags.put("task", session.about().path("task").asText());
-        Metrics registry = of(session).add();
+        return with(session, tags);
+    }
+
+    /** Those of the connector itself. */
+    public static PluginMetrics ofConnector(Session session, String name) {
+        return with(session, Map.of("connector", name));
+    }
+
+    private static PluginMetrics with(Session session, Map<String, String> tags) {
+        SessionMetrics metrics = of(session);
+        metrics.owner = tags;
+        Metrics registry = metrics.add();
         session.onClose(registry);
         return new PluginMetricsImpl(registry, tags);
     }
 
     /** Give a plugin that wants them its metrics; {@code tags} are all that they have. What it returns ends them. */
-    static AutoCloseable tell(Session session, Monitorable plugin, Map<String, String> tags) {
-        TaskMetrics metrics = of(session);
+    public static AutoCloseable tell(Session session, Monitorable plugin, Map<String, String> tags) {
+        SessionMetrics metrics = of(session);
         Metrics registry = metrics.add();
         plugin.withPluginMetrics(new PluginMetricsImpl(registry, tags));
         return () -> {
@@ -56,7 +66,7 @@ public final class TaskMetrics {
         return registry;
     }
 
-    private List<Map<String, Object>> read() {
+    private List<Map<String, Object>> read(Session session) {
         List<Map<String, Object>> found = new ArrayList<>();
         for (Metrics registry : registries) {
             for (KafkaMetric each : registry.metrics().values()) {
@@ -69,6 +79,7 @@ public final class TaskMetrics {
                 }
             }
         }
+        found.addAll(MBeans.read(session, owner));
         return found;
     }
 
