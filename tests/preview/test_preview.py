@@ -126,3 +126,30 @@ def test_a_sink_is_shown_the_last_records_and_nothing_is_committed(bootstrap: st
     chosen = preview(PreviewRequest(connector=connector, worker=worker, limit=1, partition=0, offset=1, seconds=60))
     assert [record["result"]["value"] for record in chosen["records"]] == [{"line": {"n": 2}}]
     assert kafka.committed("penstock-preview") == {}
+
+
+def test_a_query_of_spark_is_not_tried(tmp_path: Path) -> None:
+    request = of_file(tmp_path, connector__class="SparkSource", format="rate")
+    assert "can't be previewed" in preview(request)["error"]["message"]
+
+
+def test_a_mirror_is_polled_and_nothing_is_created(bootstrap: str, kafka: Kafka) -> None:
+    topic = kafka.create_topic()
+    kafka.produce(topic, [Record(b"one", b"k"), Record(b"two", b"k")])
+    clusters = {f"{side}.cluster.bootstrap.servers": bootstrap for side in ("source", "target")}
+    connector = {
+        "name": "m",
+        "connector.class": "MirrorSourceConnector",
+        "source.cluster.alias": "a",
+        "target.cluster.alias": "preview-of-b",
+        "topics": topic,
+        "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+        "value.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+        **clusters,
+    }
+    before = kafka.topics()
+    found = preview(PreviewRequest(connector=connector, worker={"bootstrap.servers": bootstrap}, limit=5, seconds=60))
+    assert (found["kind"], found["error"]) == ("source", None)
+    assert {record["result"]["topic"] for record in found["records"]} == {f"a.{topic}"}
+    assert len(found["records"]) == 2
+    assert kafka.topics() - before <= {"__consumer_offsets"}

@@ -90,6 +90,14 @@ class SourceConnector(Connector):
     polling_is_harmless: ClassVar[bool] = False
     """Whether starting it and polling a task changes nothing anywhere, so that `penstock preview` may do so."""
 
+    def tasks_for_preview(self, config: Mapping[str, str]) -> list[dict[str, str]] | None:
+        """Configurations of tasks that change nothing anywhere while they are polled, for `penstock preview`: for a
+        connector that does, once it has been started.
+
+        Called on an object that is not started. None: the connector is started, if ``polling_is_harmless``.
+        """
+        return None
+
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
         """Whether this connector can be exactly-once with this configuration; None if unknown (KIP-618)."""
         return None

@@ -44,18 +44,16 @@ class PreviewContext:
         raise error
 
 
-def poll(connector: Connector, request: PreviewRequest) -> Batch | None:
-    """At most ``limit`` records; None if there are none. Raises what the connector raises."""
+def poll(connector: Connector, request: PreviewRequest, configs: list[dict[str, str]] | None = None) -> Batch | None:
+    """At most ``limit`` records; None if there are none. Raises what the connector raises.
+
+    ``configs``: those of its tasks; without them the connector is started and asked.
+    """
     task_class = connector.task_class()
     if not issubclass(task_class, SourceTask):
         raise ConnectError(f"The tasks of {request.connector.get('connector.class')} can't be polled for a preview")
-    config = dict(request.connector)
-    connector.context = PreviewContext(config)  # type: ignore[assignment]
-    connector.start(config)
-    try:
-        configs = list(connector.task_configs(1))
-    finally:
-        connector.stop()
+    if configs is None:
+        configs = _task_configs(connector, dict(request.connector))
     if not configs:
         return None
     task = task_class()
@@ -65,6 +63,15 @@ def poll(connector: Connector, request: PreviewRequest) -> Batch | None:
         return _polled(task, request)
     finally:
         task.stop()
+
+
+def _task_configs(connector: Connector, config: dict[str, str]) -> list[dict[str, str]]:
+    connector.context = PreviewContext(config)  # type: ignore[assignment]
+    connector.start(config)
+    try:
+        return list(connector.task_configs(1))
+    finally:
+        connector.stop()
 
 
 def _polled(task: SourceTask, request: PreviewRequest) -> Batch | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.api.batch import Batch
+from penstock.api.connector import SourceConnector
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 from penstock.pipeline.task import TaskSpec
@@ -36,15 +37,21 @@ def preview(request: PreviewRequest) -> dict[str, Any]:
 
 
 class HarmfulError(ConnectError):
-    """A source that may not be polled without being asked for it."""
+    """A source that may not be polled, or not without being asked for it."""
 
 
 def _polled(plugins: Plugins, request: PreviewRequest) -> Batch | None:
     connector = plugins.connector(request.connector)()
-    if not request.poll and not getattr(connector, "polling_is_harmless", False):
+    if getattr(connector.task_class(), "kind", "") == "query":
+        name = request.connector.get("connector.class")
+        raise HarmfulError(
+            f"{name} can't be previewed: its records are made by a query of Spark, which would have to run"
+        )
+    made = connector.tasks_for_preview(request.connector) if isinstance(connector, SourceConnector) else None
+    if made is None and not request.poll and not getattr(connector, "polling_is_harmless", False):
         name = request.connector.get("connector.class")
         raise HarmfulError(f'{name} does not say that polling it is harmless: ask for it explicitly, with "poll": true')
-    return poll(connector, request)
+    return poll(connector, request, made)
 
 
 def _spec(request: PreviewRequest, kind: str) -> TaskSpec:

@@ -8,7 +8,7 @@ It also creates the mirrored topics, and keeps their settings and ACLs in sync w
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from confluent_kafka.admin import NewTopic
@@ -43,6 +43,7 @@ class MirrorSourceConnector(SourceConnector):
     java_name = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
 
     _scheduler: Scheduler | None = None
+    _known: Sequence[TopicPartition] = ()
 
     @classmethod
     def version(cls) -> str:
@@ -74,24 +75,23 @@ class MirrorSourceConnector(SourceConnector):
     def task_class(self) -> type[MirrorSourceTask]:
         return MirrorSourceTask
 
+    def tasks_for_preview(self, config: Mapping[str, str]) -> list[dict[str, str]]:
+        """They write no offset syncs, and no topics have been created for them."""
+        self._config = c = MirrorConfig(SOURCE_SETTINGS, config)
+        if not c["enabled"]:
+            return []
+        self._connect(c)
+        self._known = topic_partitions(self._wanted())
+        return [task | {"emit.offset-syncs.enabled": "false"} for task in self.task_configs(1)]
+
     def start(self, config: Mapping[str, str]) -> None:
         self._config = c = MirrorConfig(SOURCE_SETTINGS, config)
-        self._known: list[TopicPartition] = []
+        self._known = []
         if not c["enabled"]:
             return
+        self._connect(c)
         self._mirrored: dict[str, int] = {}
-        self._timeout = c.admin_timeout
-        self._rules = Rules(
-            c.source,
-            c.target,
-            c.policy,
-            c.topic_filter(),
-            c.config_property_filter(),
-            c["heartbeats.replication.enabled"],
-            c.checkpoints_topic,
-        )
         self._no_authorizer = False
-        self._source = c.new_admin("source", "replication-source-admin")
         self._target = c.new_admin("target", "replication-target-admin")
         self._scheduler = s = Scheduler(f"MirrorSourceConnector: {c.label}", c.admin_timeout)
         s.execute(self._create_offset_syncs_topic, "creating upstream offset-syncs topic")
@@ -102,6 +102,19 @@ class MirrorSourceConnector(SourceConnector):
         s.repeat(self._copy_settings, c.interval("sync.topic.configs"), "syncing topic configs", at_once=True)
         s.repeat(self._refresh, c.interval("refresh.topics"), "refreshing topics", at_once=False)
         log.info("Started %s with %d topic-partitions.", c.name, len(self._known))
+
+    def _connect(self, c: MirrorConfig) -> None:
+        self._timeout = c.admin_timeout
+        self._rules = Rules(
+            c.source,
+            c.target,
+            c.policy,
+            c.topic_filter(),
+            c.config_property_filter(),
+            c["heartbeats.replication.enabled"],
+            c.checkpoints_topic,
+        )
+        self._source = c.new_admin("source", "replication-source-admin")
 
     def stop(self) -> None:
         if self._scheduler is not None:
