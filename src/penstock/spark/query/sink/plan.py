@@ -28,6 +28,24 @@ EXTRAS = t.StructType(
 )
 """The columns of ``records`` that are not the value's."""
 
+PLACE, DELETED = "__penstock_place", "__penstock_deleted"
+CHANGE = t.StructType(
+    [
+        t.StructField(
+            PLACE,
+            t.StructType(
+                [
+                    t.StructField("offset", t.LongType()),
+                    t.StructField("partition", t.IntegerType()),
+                    t.StructField("topic", t.StringType()),
+                ]
+            ),
+        ),
+        t.StructField(DELETED, t.BooleanType()),
+    ]
+)
+"""The columns of rows that change others: which of a key is the last, by its place, and whether it deletes."""
+
 SCHEMA_COLUMN = "columns"
 _REPORT = re.compile(r"penstock reports (\{.*\})")
 
@@ -82,9 +100,12 @@ class Plan:
     """Spark's time zone, which is part of Arrow's types."""
     tombstones: bool = False
     """Whether records without a value are rows, of nulls."""
+    keyed: bool = False
+    """Whether the rows have those of CHANGE too."""
 
     def row_type(self) -> t.StructType:
-        return t.StructType([*self.value_type(), *(EXTRAS[name] for name in self.extras)])
+        change = CHANGE if self.keyed else ()
+        return t.StructType([*self.value_type(), *(EXTRAS[name] for name in self.extras), *change])
 
     def value_type(self) -> t.StructType:
         return t.StructType.fromJson(json.loads(self.columns))

@@ -129,3 +129,11 @@ def progress(committed: Committed, assigned: Collection[Partition], root: str = 
     if not epoch.keys() <= set(assigned) or root != root_of(last.epoch):
         return Progress(new_epoch(last.number, root), offsets)
     return Progress(Version(last.epoch, last.number), offsets)
+
+
+def later_of(version: Version, known: Mapping[str, int]) -> Version | None:
+    """As ``tables.target.Target.later``, of a target that has these batches: by epoch the last."""
+    if known.get(version.epoch, -1) == version.number:
+        return None
+    later = [Version(epoch, number) for epoch, number in known.items() if number >= version.number]
+    return max(later, key=lambda each: each.number, default=None)

@@ -14,7 +14,8 @@ from penstock.api.errors import DataError
 from penstock.api.schema import SchemaType
 from penstock.pipeline.errors import ErrorHandler, Stage, Step
 from penstock.spark.query.sink.columns import VALUE, columns_of, fitting, has_moments, merged, text_of, texts
-from penstock.spark.query.sink.plan import EXTRAS, Plan, RowsError
+from penstock.spark.query.sink.keys import deleted
+from penstock.spark.query.sink.plan import CHANGE, EXTRAS, Plan, RowsError
 
 SINK_CLASS = "penstock.connectors.SparkSink"
 _UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError)
@@ -39,6 +40,7 @@ class RowMaker:
         self._arrow = pa.struct(list(to_arrow_schema(self._columns, timezone=plan.zone)))
         extras = t.StructType([EXTRAS[name] for name in plan.extras])
         self._extras = to_arrow_schema(extras, timezone=plan.zone)
+        self._names = plan.row_type().names
         self._known: set[Any] = set()
         self._fit = fitting(self._columns)
         self._texts = not plan.declared and self._columns == t.StructType([t.StructField(VALUE, t.StringType())])
@@ -61,7 +63,9 @@ class RowMaker:
                 return None
             values = self._array(batch)
         columns = values.flatten() + [extra(name, batch, self._extras.field(name).type) for name in self._plan.extras]
-        return pa.RecordBatch.from_arrays(columns, names=[*self._columns.names, *self._plan.extras])
+        if self._plan.keyed:
+            columns += change(batch)
+        return pa.RecordBatch.from_arrays(columns, names=self._names)
 
     def _check(self, batch: Batch) -> None:
         """Raise RowsError for columns that are not in the plan: Spark must know all before it writes the first row."""
@@ -136,6 +140,16 @@ def extra(name: str, batch: Batch, kind: pa.DataType) -> pa.Array:
             return pa.array(texts(batch.keys), kind)
         case _:
             return pa.array([[{"key": h.key, "value": text_of(h.value)} for h in row] for row in batch.headers], kind)
+
+
+def change(batch: Batch) -> list[pa.Array]:
+    """The columns of CHANGE."""
+    origin = batch.origin
+    assert isinstance(origin, SinkOrigin)
+    place, flag = to_arrow_schema(CHANGE)
+    parts = zip((origin.offsets, origin.partitions, batch.topics), place.type, strict=True)
+    places = pa.StructArray.from_arrays([pa.array(each, part.type) for each, part in parts], fields=list(place.type))
+    return [places, pa.array(deleted(batch), flag.type)]
 
 
 _TYPES = {-1: "NoTimestampType", 0: "CreateTime", 1: "LogAppendTime"}

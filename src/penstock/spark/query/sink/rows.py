@@ -31,8 +31,9 @@ from penstock.pipeline.trace import trace
 from penstock.spark.query.progress_report import BUSY
 from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.sink.held_letters import HeldProducer
+from penstock.spark.query.sink.keys import Keying, Keys
 from penstock.spark.query.sink.plan import RECORD_TIME, SCHEMA_COLUMN, TOPIC, Plan, RowsError, Totals
-from penstock.spark.query.sink.row_maker import RowMaker, columns_in, raw_batch
+from penstock.spark.query.sink.row_maker import SINK_CLASS, RowMaker, columns_in, raw_batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +43,15 @@ class Rows:
     spec: SafeSpec
     plan: Plan | None
     totals: Accumulator[Totals]
+    keys: Keys | None = None
+    """By what rows are found that are to be changed."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with ExitStack() as stack:
             try:
                 pipeline = Pipeline.start(self.spec.spec(), stack, report=self.plan is not None)
+                if self.keys is not None:
+                    pipeline.transforms.append(Keying(self.keys, SINK_CLASS).step)
                 if self.plan is None:
                     yield from _probe(pipeline, batches)
                 else:

@@ -13,6 +13,7 @@ from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.validators import ValidString, at_least
 
 OPTION = "option."
+RECORD_KEY = "record_key"
 
 SINK_CONFIG = (
     ConfigDef()
@@ -41,6 +42,39 @@ SINK_CONFIG = (
         ValidString("append", "overwrite"),
         Importance.MEDIUM,
         "append: add each batch of records. overwrite: each batch replaces the previous one.",
+    )
+    .define(
+        "insert.mode",
+        ConfigType.STRING,
+        "insert",
+        ValidString("insert", "upsert"),
+        Importance.MEDIUM,
+        "insert: add rows. upsert: add rows, or change those with the same key, in a Delta table.",
+    )
+    .define(
+        "pk.mode",
+        ConfigType.STRING,
+        "none",
+        ValidString("none", RECORD_KEY),
+        Importance.MEDIUM,
+        "By what insert.mode=upsert finds a row. record_key: by the key of the record.",
+    )
+    .define(
+        "pk.fields",
+        ConfigType.LIST,
+        [],
+        None,
+        Importance.MEDIUM,
+        "The columns by which a row is found: names of fields of the key; for a key that is no struct the one name of "
+        "its column.",
+    )
+    .define(
+        "delete.enabled",
+        ConfigType.BOOLEAN,
+        False,
+        None,
+        Importance.MEDIUM,
+        "Whether a record without a value deletes the row of its key; otherwise such records are left out.",
     )
     .define(
         "partition.by",
@@ -104,6 +138,9 @@ class SinkSettings:
     path: str | None
     table: str | None
     mode: str
+    keys: tuple[str, ...] | None
+    """The columns by which rows are changed; None if rows are only added."""
+    deletes: bool
     partition_by: tuple[str, ...]
     sql: str | None
     schema: str | None
@@ -126,6 +163,8 @@ class SinkSettings:
             path=values["path"] or None,
             table=values["table"] or None,
             mode=values["mode"],
+            keys=tuple(values["pk.fields"]) if values["insert.mode"] == "upsert" else None,
+            deletes=values["delete.enabled"],
             partition_by=tuple(values["partition.by"]),
             sql=(values["sql"] or "").strip().rstrip(";") or None,
             schema=(values["schema"] or "").strip() or None,
@@ -148,4 +187,29 @@ def problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
         return [("path", f"path={path} and table={table} are both set: a sink writes to one of them")]
     if not path and not table and kind in {*IN_FOLDERS, "delta"}:
         return [("path", f"format={kind} needs a path, the folder to write to, or a table")]
-    return []
+    return key_problems(config, kind)
+
+
+def key_problems(config: Mapping[str, str], kind: str) -> list[tuple[str, str]]:
+    """As ``problems``, of what changes rows by their keys."""
+    given = {name: (config.get(name) or "").strip() for name in ("mode", "sql", "pk.mode", "pk.fields")}
+    deletes = (config.get("delete.enabled") or "").strip().casefold() == "true"
+    if (config.get("insert.mode") or "").strip() != "upsert":
+        idle = {"pk.mode": given["pk.mode"] not in ("", "none"), "pk.fields": given["pk.fields"]}
+        return [
+            (name, "has no effect without insert.mode=upsert: set that, or leave it out")
+            for name, wrong in {**idle, "delete.enabled": deletes}.items()
+            if wrong
+        ]
+    found = []
+    if kind != "delta":
+        found.append(("insert.mode", f"upsert needs format=delta: rows of format={kind} can't be changed"))
+    if given["mode"] == "overwrite":
+        found.append(("mode", "overwrite replaces all rows with each batch, insert.mode=upsert changes them: set one"))
+    if given["sql"]:
+        found.append(("sql", "is not supported with insert.mode=upsert: change records by transforms"))
+    if given["pk.mode"] != RECORD_KEY:
+        found.append(("pk.mode", "insert.mode=upsert finds rows by the keys of records: set pk.mode=record_key"))
+    if not given["pk.fields"].strip(", "):
+        found.append(("pk.fields", "insert.mode=upsert needs the names of the key's columns"))
+    return found

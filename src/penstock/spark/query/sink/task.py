@@ -36,7 +36,7 @@ from penstock.spark.query.sink.progress import requested_root
 from penstock.spark.query.sink.query import LOOK_SECONDS, Input, Pace, Report, SinkQuery, Writer
 from penstock.spark.query.sink.retries import BatchRetries, CountedRetries, Retries
 from penstock.spark.query.sink.settings import SinkSettings
-from penstock.spark.query.sink.target import Owner, target_of
+from penstock.spark.query.sink.tables.target import Owner, target_of
 from penstock.spark.query.sink.topics import KafkaReader, Topics, kafka_options
 from penstock.spark.query.sink.writer import BatchWriter, NotWrittenError, PipelineError
 from penstock.spark.task import named

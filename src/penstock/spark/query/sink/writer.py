@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import AnalysisException, ArithmeticException, DateTimeException, IllegalArgumentException
 from pyspark.sql import types as t
 
-from penstock.api.errors import ConnectError
+from penstock.api.errors import ConfigError, ConnectError
 from penstock.spark.query.dataframes import VIEW, declared, full_text, mapped, narrowed, root_cause
 from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.select import check_select
 from penstock.spark.query.sink.columns import merged
-from penstock.spark.query.sink.plan import EXTRAS, SCHEMA_COLUMN, Plan, SumOfTotals, reported
+from penstock.spark.query.sink.keys import Keys
+from penstock.spark.query.sink.plan import CHANGE, EXTRAS, SCHEMA_COLUMN, Plan, SumOfTotals, reported
 from penstock.spark.query.sink.progress import Version
 from penstock.spark.query.sink.rows import Rows
 from penstock.spark.query.sink.settings import SinkSettings
-from penstock.spark.query.sink.target import Evolution, Target
+from penstock.spark.query.sink.tables.evolution import Evolution
+from penstock.spark.query.sink.tables.target import Target
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -70,6 +72,7 @@ class BatchWriter:
         self._evolution = Evolution(settings, session)
         self._totals = self._context.accumulator({}, SumOfTotals())
         self._columns = None if settings.schema is None else declared(settings.schema)
+        self._keys = keys_of(settings, self._columns)
         self._zone = session.conf.get("spark.sql.session.timeZone") or "UTC"
         sql = settings.sql or ""
         if sql:
@@ -91,7 +94,8 @@ class BatchWriter:
             try:
                 self._columns = self._columns or self._probe(records.limit(PROBED)) or self._probe(records)
                 if self._columns is not None:
-                    self._target.add(self._evolution.kept(self._rows(records, self._columns)), version, confirm)
+                    rows = self._evolution.kept(self._rows(records, self._columns), CHANGE.names)
+                    self._target.add(rows, version, confirm)
                 else:
                     # Records without values, or that can't be converted, which is to be reported.
                     self._rows(records, NOTHING).write.format("noop").mode("overwrite").save()
@@ -113,18 +117,28 @@ class BatchWriter:
 
     def _probe(self, records: DataFrame) -> t.StructType | None:
         """The columns of the first values; None if there are no values."""
-        rows = Rows(self._spec, None, self._totals)
+        rows = Rows(self._spec, None, self._totals, self._keys)
         found = mapped(records, rows, f"{SCHEMA_COLUMN} STRING").collect()
         return functools.reduce(merged, (_struct(row[0]) for row in found)) if found else None
 
     def _rows(self, records: DataFrame, columns: t.StructType) -> DataFrame:
         declared = self._settings.schema is not None
-        plan = Plan(columns.json(), declared, self._extras, self._zone, tombstones=self._settings.sql is not None)
-        frame = narrowed(mapped(records, Rows(self._spec, plan, self._totals), plan.row_type()))
+        sql, keyed = self._settings.sql is not None, self._keys is not None
+        plan = Plan(columns.json(), declared, self._extras, self._zone, tombstones=sql, keyed=keyed)
+        frame = narrowed(mapped(records, Rows(self._spec, plan, self._totals, self._keys), plan.row_type()))
         if self._settings.sql is None or columns is NOTHING:
             return frame
         frame.createOrReplaceTempView(VIEW)
         return frame.sparkSession.sql(self._settings.sql)
+
+
+def keys_of(settings: SinkSettings, columns: t.StructType | None) -> Keys | None:
+    """By what rows are changed, if they are. Raises ConfigError if the declared columns lack it."""
+    if settings.keys is None:
+        return None
+    if columns is not None and (lacking := [name for name in settings.keys if name not in columns.names]):
+        raise ConfigError("schema", settings.schema, f"it lacks columns of pk.fields: {', '.join(lacking)}")
+    return Keys(settings.keys, settings.deletes, declared=columns is not None)
 
 
 def _struct(text: str) -> t.StructType:

@@ -8,7 +8,7 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from penstock.spark.query.sink.settings import SinkSettings
-from penstock.spark.query.sink.target import Evolution
+from penstock.spark.query.sink.tables.evolution import Evolution
 
 
 class Frame:

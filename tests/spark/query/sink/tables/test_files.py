@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from penstock.api.errors import ConnectError
-from penstock.spark.query.sink.files import Files, folder_name
 from penstock.spark.query.sink.progress import Version
 from penstock.spark.query.sink.settings import SinkSettings
+from penstock.spark.query.sink.tables.files import Files, folder_name
 
 
 class LocalFolder:

@@ -1,0 +1,153 @@
+"""A Spark sink to a Delta table, to which it adds rows, or which it changes by the keys of records."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from penstock.core.model.tasks import SparkDied, SparkReady
+from spark.query.sink.test_lost_offsets import GONE, forget
+from support.jars import require
+from support.kafka.client import Kafka, Record
+from support.spark import delta
+from support.spark.host import Hosted
+from support.spark.queries import COLUMNS, SECONDS, ids, make
+from support.tasks.runs import JSON, eventually, new_name
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Hosted]:
+    require(delta.JARS)
+    # Delta sums its log up after so many commits; ten, otherwise.
+    with delta.started_with(**{"spark.databricks.delta.properties.defaults.checkpointInterval": "3"}) as hosted:
+        yield hosted
+
+
+def test_a_batch_that_delta_has_is_not_written_again(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
+    """The group stands as it does when a run is killed after Delta's commit and before its own."""
+    settings = {"format": "delta", "schema": COLUMNS, "batch_max_records": "10"}
+    with delta.DeltaSink(spark, kafka, kafka.create_topic(), tmp_path / "table", **settings) as one:
+        one.produce(*make(0, 30))
+        one.start()
+        one.wait(30)
+        one.stop()
+        ((offset, metadata),) = one.committed().values()
+        assert offset == 30
+        one.commit({0: (20, {**metadata, "end": 30})})
+        one.produce(*make(30, 45))
+        one.start()
+        assert ids(one.wait(45)) == list(range(45))
+    # That Delta can sum its log up on this Spark is part of the promise.
+    assert (one.folder / "_delta_log" / "_last_checkpoint").exists()
+
+
+def test_a_table_that_knows_batches_of_a_group_without_offsets_is_left_alone(
+    spark: Hosted, kafka: Kafka, tmp_path: Path
+) -> None:
+    settings = {"format": "delta", "schema": COLUMNS}
+    with delta.DeltaSink(spark, kafka, kafka.create_topic(partitions=1), tmp_path / "table", **settings) as one:
+        one.produce(*make(0, 5))
+        one.start()
+        one.wait(5)
+        one.stop()
+        forget(kafka, one.name)
+        one.start()
+        assert GONE in one.failure()
+        assert len(one.rows()) == 5
+
+
+UPSERT = {
+    "format": "delta",
+    "insert_mode": "upsert",
+    "pk_mode": "record_key",
+    "pk_fields": "id",
+    "delete_enabled": "true",
+    "key_converter": JSON,
+    "value_converter_schemas_enable": "true",
+}
+KEY = {"type": "struct", "fields": [{"field": "id", "type": "int32"}]}
+
+
+class Changes(delta.DeltaSink):
+    """Follows records whose keys are numbers."""
+
+    def change(self, *rows: tuple[int, dict[str, Any] | None]) -> None:
+        self.kafka.produce(self.topic, [self._record(*row) for row in rows])
+
+    def _record(self, id: int, row: dict[str, Any] | None) -> Record:
+        types = {int: "int64", str: "string"}
+        fields = [{"field": name, "type": types[type(value)], "optional": True} for name, value in (row or {}).items()]
+        value = {"schema": {"type": "struct", "fields": fields}, "payload": row}
+        return Record(row and orjson.dumps(value), orjson.dumps({"schema": KEY, "payload": {"id": id}}))
+
+    def becomes(self, table: dict[int, Any]) -> None:
+        """Wait until the table has these rows, by id."""
+        eventually(lambda: self.fine() and self.table() == table, SECONDS)
+
+    def table(self) -> dict[int, Any]:
+        rows = self.rows() if self.folder.exists() else []
+        found = {row.pop("id"): tuple(row.values()) for row in rows}
+        assert len(found) == len(rows)
+        return found
+
+
+def test_it_follows_inserts_updates_and_deletes(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
+    letters = new_name("dlq")
+    queue = {"errors_tolerance": "all", "errors_deadletterqueue_topic_name": letters}
+    queue["errors_deadletterqueue_topic_replication_factor"] = "1"
+    with Changes(spark, kafka, kafka.create_topic(partitions=3), tmp_path / "table", **UPSERT, **queue) as one:
+        # The last of each key counts; a deletion of what is not there is nothing.
+        one.change((1, {"name": "a"}), (2, {"name": "b"}), (1, {"name": "A"}), (3, {"name": "c"}), (3, None), (4, None))
+        one.start()
+        one.becomes({1: ("A",), 2: ("b",)})
+        # A key changes as Debezium tells it: the row of the old key ends, and another begins.
+        one.change((2, None), (5, {"name": "b"}), (1, {"name": "x", "n": 7}), (6, {"name": "f"}))
+        one.becomes({1: ("x", 7), 5: ("b", None), 6: ("f", None)})
+        kafka.produce(one.topic, [Record(b'{"schema": {"type": "string"}, "payload": "?"}', None)])
+        one.change((1, {"n": 8}), (6, None), (6, {"name": "again"}))
+        one.becomes({1: (None, 8), 5: ("b", None), 6: ("again", None)})
+        one.stop()
+    assert [b"?" in (value or b"") for value in kafka.values(letters)] == [True]
+
+
+def test_a_repeated_batch_changes_nothing(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
+    """The group stands as it does when a run is killed between Delta's commit and its own; meanwhile the table was
+    changed otherwise, which shows that nothing is written.
+    """
+    with Changes(spark, kafka, kafka.create_topic(partitions=1), tmp_path / "table", **UPSERT) as one:
+        one.change((1, {"name": "a"}))
+        one.start()
+        one.becomes({1: ("a",)})
+        one.change((1, {"name": "b"}), (2, {"name": "b"}))
+        one.becomes({1: ("b",), 2: ("b",)})
+        one.stop()
+        versions = len(delta.log(one.folder))
+        ((offset, metadata),) = one.committed().values()
+        one.commit({0: (1, {**metadata, "end": offset})})
+        one.change((3, {"name": "c"}))
+        one.start()
+        one.becomes({1: ("b",), 2: ("b",), 3: ("c",)})
+        assert len(delta.log(one.folder)) == versions + 1
+
+
+def test_a_kill_in_the_midst_of_a_batch_loses_and_doubles_nothing(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
+    with Changes(spark, kafka, kafka.create_topic(partitions=2), tmp_path / "table", **UPSERT) as one:
+        one.change(*((id, {"n": 0}) for id in range(10)))
+        one.start(batch_max_records="20")
+        one.becomes(dict.fromkeys(range(10), (0,)))
+        one.change(*((id, {"n": n}) for n in range(1, 4) for id in range(10)), *((id, None) for id in range(5)))
+        eventually(lambda: any("end" in metadata for _, metadata in one.committed().values()))
+        os.kill(spark.query_driver.process_id, signal.SIGKILL)
+        one.ended()
+        spark.events.until(SparkDied)
+        spark.events.until(SparkReady)
+        one.start()
+        one.becomes(dict.fromkeys(range(10, 40), (3,)))

@@ -1,0 +1,46 @@
+"""Settings of a Spark sink that contradict each other are refused by a sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.spark.query.sink.settings import SinkSettings, problems
+
+UPSERT = {
+    "format": "delta",
+    "path": "/t",
+    "insert.mode": "upsert",
+    "pk.mode": "record_key",
+    "pk.fields": "id",
+    "delete.enabled": "true",
+}
+
+
+def test_upserts_have_keys() -> None:
+    assert problems(UPSERT) == []
+    settings = SinkSettings.of(UPSERT)
+    assert (settings.keys, settings.deletes) == (("id",), True)
+    assert SinkSettings.of({"format": "delta", "path": "/t"}).keys is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "name", "said"),
+    [
+        ({"format": "parquet"}, "insert.mode", "upsert needs format=delta: rows of format=parquet can't be changed"),
+        ({"format": "iceberg"}, "insert.mode", "rows of format=iceberg can't be changed"),
+        ({"mode": "overwrite"}, "mode", "overwrite replaces all rows"),
+        ({"sql": "SELECT 1"}, "sql", "is not supported with insert.mode=upsert"),
+        ({"pk.mode": ""}, "pk.mode", "set pk.mode=record_key"),
+        ({"pk.fields": " , "}, "pk.fields", "needs the names of the key's columns"),
+    ],
+)
+def test_what_upserts_need(changed: dict[str, str], name: str, said: str) -> None:
+    ((found, sentence),) = problems(UPSERT | changed)
+    assert found == name
+    assert said in sentence
+
+
+def test_keys_of_rows_that_are_only_added() -> None:
+    found = problems(UPSERT | {"insert.mode": "insert"})
+    assert [name for name, _ in found] == ["pk.mode", "pk.fields", "delete.enabled"]
+    assert problems({"path": "/t", "pk.mode": "none", "delete.enabled": "false"}) == []
