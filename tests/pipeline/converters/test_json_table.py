@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import orjson
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 
 from penstock.api.batch import Batch
 from penstock.api.columns import Table
-from penstock.api.schema import FLOAT64, INT8, INT32, STRING, struct
+from penstock.api.errors import DataError
+from penstock.api.schema import DATE, FLOAT64, INT8, INT32, STRING, TIME, TIMESTAMP, struct
 from penstock.pipeline.converters import JsonConverter
 from penstock.values.column_printing import to_strings
 from penstock.values.printing import to_string
@@ -121,3 +123,36 @@ def test_a_batch_takes_and_gives_tables():
         {"a": 1, "b": "x"},
         {"a": 2, "b": "y"},
     ]
+
+
+MOMENTS = struct(
+    ("day", DATE.with_(optional=True)),
+    ("at", TIMESTAMP.with_(default=dt.datetime(2026, 1, 1, tzinfo=dt.UTC))),
+    ("clock", TIME.with_(optional=True)),
+)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.none() | st.dates(),
+            st.none() | st.datetimes(timezones=st.just(dt.UTC)) | st.datetimes(),
+            st.none() | st.times(),
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_columns_of_dates_and_times_are_written_as_records_are(rows):
+    subject = converter(schemas_enable="false")
+    table = Table(("day", "at", "clock"), list(zip(*rows, strict=True)))
+    count = len(rows)
+    written = subject.from_connect_batch(["t"] * count, [()] * count, [MOMENTS] * count, table)
+    assert written == [subject.from_connect("t", (), MOMENTS, row) for row in table.rows()]
+
+
+def test_a_date_that_is_none_fails_as_it_does_in_a_record():
+    with pytest.raises(DataError, match="expected Date but was class"):
+        converter(schemas_enable="false").from_connect_batch(
+            ["t"], [()], [struct(("day", DATE))], Table(("day",), (["2026"],))
+        )

@@ -21,11 +21,12 @@ def messages(writer: JsonWriter, schema: Schema | None, table: Table, head: byte
 
     Raises TypeError for an integer of more than 64 bits.
     """
-    if not writer.ready_table(schema, table):
+    plain = writer.plain_columns(schema, table)
+    if plain is None:
         return None
     columns: list[Any] = []
     text, before = head, b"{"
-    for name, column in zip(table.names, table.columns, strict=True):
+    for name, column in zip(table.names, plain, strict=True):
         text += before + orjson.dumps(name) + b":"
         before = b","
         if type(column[0]) in _CONSTANTS and column[0] == column[-1] and column.count(column[0]) == len(column):

