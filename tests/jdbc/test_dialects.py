@@ -12,6 +12,7 @@ from penstock.jdbc.dialects import DIALECTS, dialect_of
 from penstock.jdbc.dialects.base import Dialect
 from penstock.jdbc.dialects.postgres import PostgreSql
 from penstock.jdbc.dialects.sqlserver import SqlServer
+from penstock.jdbc.sink_settings import JdbcSinkSettings
 from penstock.jdbc.statements import LedgerStatements, statement_of
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -87,6 +88,17 @@ def test_what_is_no_name_of_a_table(text: str) -> None:
 def test_an_update_without_columns_to_change() -> None:
     with pytest.raises(ConnectError, match="no column of t to change"):
         statement_of(PostgreSql(), "update", Shape("t", KEYS))
+
+
+def test_plain_inserts_are_sent_together_unless_the_configuration_says_otherwise() -> None:
+    def given(**more: str) -> object:
+        config = {"connection.url": "jdbc:postgresql://db/app", "pk.mode": "record_key", **more}
+        return JdbcSinkSettings.of(config).connection.properties.get("reWriteBatchedInserts")
+
+    assert given() == "true"
+    assert given(**{"connection.reWriteBatchedInserts": "false"}) == "false"
+    # Two rows of one key can't be upserted by one statement.
+    assert given(**{"insert.mode": "upsert"}) is None
 
 
 def test_dialects_by_url_and_by_name() -> None:

@@ -108,7 +108,6 @@ def test_the_name_of_the_table() -> None:
         ({"pk.mode": "kafka", "pk.fields": "id"}, "pk.fields"),
         ({"timestamp.fields.list": "at"}, "timestamp.fields.list"),
         ({"trim.sensitive.log": "true"}, "trim.sensitive.log"),
-        ({"table.types": "VIEW"}, "table.types"),
         ({"jdbc.credentials.provider.class": "org.example.Vault"}, "jdbc.credentials.provider.class"),
     ],
 )

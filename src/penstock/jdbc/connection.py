@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
@@ -105,6 +105,10 @@ class Connection:
             dialect,
             zone(values["db.timezone"], "db.timezone"),
         )
+
+    def with_defaults(self, properties: Mapping[str, str]) -> Self:
+        """With these properties of the driver, but for those that the configuration has."""
+        return replace(self, properties={**properties, **self.properties})
 
 
 def driver_properties(config: Mapping[str, str | None]) -> dict[str, str]:

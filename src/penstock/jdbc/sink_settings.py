@@ -8,12 +8,13 @@ from typing import Self
 
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError
-from penstock.api.validators import ValidString, at_least, between
+from penstock.api.validators import ValidList, ValidString, at_least, between
 from penstock.jdbc.connection import CONNECTION, HOLDLOCK, Connection, connection_problems
 
 DELIVERY, LEDGER = "penstock.delivery", "penstock.batches.table"
 EXACTLY_ONCE = "exactly-once"
 COORDINATES = ("__connect_topic", "__connect_partition", "__connect_offset")
+TABLE_TYPES = ("TABLE", "PARTITIONED TABLE", "VIEW")
 _UNSUPPORTED = {
     "timestamp.fields.list": "fields of type INT64 are written as numbers: make them timestamps by TimestampConverter",
     "timestamp.precision.mode": "timestamps are written to the millisecond, as Connect has them",
@@ -52,6 +53,15 @@ JDBC_SINK_CONFIG = (
         None,
         Importance.MEDIUM,
         "The table of a record, in which ${topic} stands for its topic; may begin with a schema and a dot.",
+    )
+    .define(
+        "table.types",
+        ConfigType.LIST,
+        ["TABLE"],
+        ValidList(*TABLE_TYPES),
+        Importance.LOW,
+        "The kinds of tables that are written: TABLE, PARTITIONED TABLE, VIEW. Others are written, too, if they "
+        "have the name of the table.",
     )
     .define(
         "pk.mode",
@@ -201,10 +211,12 @@ class JdbcSinkSettings:
         if found := jdbc_sink_problems(config):
             name, sentence = found[0]
             raise ConfigError(name, config.get(name), sentence)
-        connection = Connection.of(config, values)
+        connection, mode = Connection.of(config, values), values["insert.mode"]
+        if mode == "insert":
+            connection = connection.with_defaults(connection.dialect.insert_properties)
         return cls(
             connection=connection,
-            mode=values["insert.mode"],
+            mode=mode,
             key_mode=values["pk.mode"],
             key_fields=tuple(values["pk.fields"]),
             fields=frozenset(values["fields.whitelist"]),
@@ -230,9 +242,8 @@ def jdbc_sink_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
     """What settings contradict each other or are not supported: the setting to blame, and a sentence."""
     found = connection_problems(config)
     found += [(name, f"is not supported: {why}") for name, why in _UNSUPPORTED.items() if config.get(name)]
-    for name in ("trim.sensitive.log", "table.types"):
-        if (given := (config.get(name) or "").strip().casefold()) and given not in ("false", "table"):
-            found.append((name, "is not supported: leave it out"))
+    if (config.get("trim.sensitive.log") or "").strip().casefold() not in ("", "false"):
+        found.append(("trim.sensitive.log", "is not supported: leave it out"))
     mode = (config.get("pk.mode") or "none").strip()
     fields = [each.strip() for each in (config.get("pk.fields") or "").split(",") if each.strip()]
     if (config.get("delete.enabled") or "").strip().casefold() == "true" and mode != "record_key":

@@ -95,6 +95,11 @@ def test_columns_by_table() -> None:
             {"penstock.snapshot.horizon": "true", "mode": "incrementing", "connection.url": "jdbc:sqlite:x"},
             "penstock.snapshot.horizon",
         ),
+        ({"transaction.isolation.mode": "SQL_SERVER_SNAPSHOT"}, "transaction.isolation.mode"),
+        (
+            {"transaction.isolation.mode": "REPEATABLE_READ", "connection.url": "jdbc:sqlite:x"},
+            "transaction.isolation.mode",
+        ),
         ({"transaction.boundary": "interval"}, "transaction.boundary"),
         ({"incrementing.initial": "5"}, "incrementing.initial"),
         ({"jdbc.credentials.provider.class": "org.example.Vault"}, "jdbc.credentials.provider.class"),

@@ -61,10 +61,17 @@ class Dialect:
     single_writer: ClassVar[bool] = False
     """Whether only one connection can write at a time."""
 
+    insert_properties: ClassVar[Mapping[str, str]] = {}
+    """Properties of the driver by which batches of plain INSERTs are quicker."""
+    read_properties: ClassVar[Mapping[str, str]] = {}
+    """Properties of the driver without which it does not read all digits."""
+
     now: ClassVar[str] = "SELECT CURRENT_TIMESTAMP"
     """A query for the database's time."""
     texts: ClassVar[frozenset[str]] = frozenset()
     """Names of types that are read as text, though JDBC has no type for them."""
+    wide_reals: ClassVar[bool] = False
+    """Whether REAL has 64 bits."""
     bit_strings: ClassVar[bool] = False
     """Whether BIT is a boolean, or a string of bits, not a small number."""
 

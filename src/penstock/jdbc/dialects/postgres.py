@@ -13,6 +13,7 @@ class PostgreSql(Dialect):
     subprotocols = ("postgresql",)
     driver = "org.postgresql.Driver"
     texts = frozenset({"json", "jsonb", "uuid"})
+    insert_properties = {"reWriteBatchedInserts": "true"}
     bit_strings = True
     has_booleans = True
     types = {

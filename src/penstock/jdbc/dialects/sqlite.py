@@ -15,11 +15,13 @@ class Sqlite(PostgreSql):
     name = "SqliteDatabaseDialect"
     subprotocols = ("sqlite",)
     driver = "org.sqlite.JDBC"
+    insert_properties = {}
     refused_codes = frozenset({18, 19, 20})  # too big, constraint, mismatch; SQLite has no SQLSTATEs
     no_table_text = "no such table"
     now = "SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"
     texts = frozenset()
     bit_strings = False
+    wide_reals = True
     has_booleans = False
     single_writer = True
     types = {

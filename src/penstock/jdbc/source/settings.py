@@ -9,7 +9,11 @@ from typing import Any, Self
 from penstock.api.errors import ConfigError
 from penstock.jdbc.connection import Connection, connection_problems
 from penstock.jdbc.dialects import dialect_of
+from penstock.jdbc.dialects.base import Dialect
+from penstock.jdbc.dialects.oracle import Oracle
 from penstock.jdbc.dialects.postgres import PostgreSql
+from penstock.jdbc.dialects.sqlite import Sqlite
+from penstock.jdbc.dialects.sqlserver import SqlServer
 from penstock.jdbc.source.definition import (
     BOTH,
     BULK,
@@ -25,6 +29,7 @@ from penstock.jdbc.source.tables import Choice, ColumnMapping, expression_of, ma
 
 BOUNDARY = "transaction.boundary"
 _NAMES = ("table.whitelist", "table.blacklist", "table.include.list", "table.exclude.list")
+_ISOLATION = "transaction.isolation.mode"
 _UNSUPPORTED = {
     "table.monitoring.startup.polling.limit.ms": "the task itself looks for tables: leave it out",
     "incrementing.initial": "alter the connector's offsets instead",
@@ -72,8 +77,9 @@ class JdbcSourceSettings:
         masked = values["query.masked"]
         query = values["query"].strip() or (masked.value.strip() if masked is not None else "")
         numbers = values["numeric.mapping"] or ("precision_only" if values["numeric.precision.mapping"] else "none")
+        connection = Connection.of(config, values)
         return cls(
-            connection=Connection.of(config, values),
+            connection=connection.with_defaults(connection.dialect.read_properties),
             mode=values["mode"],
             prefix=values["topic.prefix"].strip(),
             number=values["incrementing.column.name"].strip(),
@@ -95,7 +101,7 @@ class JdbcSourceSettings:
             numbers=numbers,
             delay=values["timestamp.delay.interval.ms"],
             granularity=values["timestamp.granularity"],
-            isolation=ISOLATION[values["transaction.isolation.mode"]],
+            isolation=ISOLATION[values[_ISOLATION]],
             partitions=values[PARTITIONS],
             rows=values[ROWS],
             horizon=values[HORIZON],
@@ -148,6 +154,8 @@ def jdbc_source_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
     for name in ("table.include.list", "table.exclude.list"):
         for entry in filter(None, map(str.strip, given(name).split(","))):
             found += _problem(name, lambda name=name, entry=entry: expression_of(name, entry))
+    if (name := given(_ISOLATION)) and (sentence := _isolation_problem(config, name)):
+        found.append((_ISOLATION, sentence))
     if given(HORIZON).casefold() == "true":
         found += _horizon_problems(config, mode, query)
     if given(BOUNDARY).casefold() == "interval":
@@ -155,14 +163,36 @@ def jdbc_source_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
     return found
 
 
+def _isolation_problem(config: Mapping[str, str], name: str) -> str:
+    """Empty if the database has it, as far as its kind tells."""
+    kind = _dialect(config)
+    if kind is None or name not in ISOLATION or name == "DEFAULT":
+        return ""
+    if name == "SQL_SERVER_SNAPSHOT" and kind is not SqlServer:
+        return "SQL_SERVER_SNAPSHOT is for SQL Server: take another, or DEFAULT"
+    if kind is Sqlite and name not in ("READ_UNCOMMITTED", "SERIALIZABLE"):
+        return "SQLite has READ_UNCOMMITTED and SERIALIZABLE only"
+    if kind is Oracle and name not in ("READ_COMMITTED", "SERIALIZABLE"):
+        return "Oracle has READ_COMMITTED and SERIALIZABLE only"
+    return ""
+
+
+def _dialect(config: Mapping[str, str]) -> type[Dialect] | None:
+    """None if it is not known, which is reported already."""
+    try:
+        return dialect_of(config.get("connection.url") or "", (config.get("dialect.name") or "").strip())
+    except ConfigError:
+        return None
+
+
 def _horizon_problems(config: Mapping[str, str], mode: str, query: str) -> list[tuple[str, str]]:
     if query or mode == BULK:
         return [(HORIZON, "is for tables, in the modes incrementing, timestamp and timestamp+incrementing")]
-    try:
-        kind = dialect_of(config.get("connection.url") or "", (config.get("dialect.name") or "").strip())
-    except ConfigError:
-        return []  # which is reported already
-    return [] if kind is PostgreSql else [(HORIZON, "is for PostgreSQL: set timestamp.delay.interval.ms")]
+    return (
+        []
+        if _dialect(config) in (PostgreSql, None)
+        else [(HORIZON, "is for PostgreSQL: set timestamp.delay.interval.ms")]
+    )
 
 
 def _problem(name: str, made: Any) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from penstock.jdbc.dialects.base import Dialect
 from penstock.jdbc.source.definition import GRANULARITIES
 
 # Numbers of java.sql.Types
-BIT, TINYINT, SMALLINT, INTEGER, BIGINT, BOOLEAN, NUMERIC, DECIMAL = -7, -6, 5, 4, -5, 16, 2, 3
+BIT, TINYINT, SMALLINT, INTEGER, BIGINT, BOOLEAN, REAL, NUMERIC, DECIMAL = -7, -6, 5, 4, -5, 16, 7, 2, 3
 TIMES = (93, 2014)
 """TIMESTAMP, TIMESTAMP_WITH_TIMEZONE."""
 OTHER = 1111
@@ -35,7 +35,7 @@ _UNSIGNED = {**_SIGNED, TINYINT: _SIGNED[SMALLINT], SMALLINT: _SIGNED[INTEGER], 
 _FIXED = {
     BOOLEAN: ("BOOLEAN", s.BOOLEAN),
     BIT: ("INT8", s.INT8),
-    7: ("FLOAT32", s.FLOAT32),  # REAL
+    REAL: ("FLOAT32", s.FLOAT32),
     **dict.fromkeys((6, 8), ("FLOAT64", s.FLOAT64)),  # FLOAT, DOUBLE
     # CHAR, VARCHAR, LONGVARCHAR, the same with N, CLOB, NCLOB, DATALINK, SQLXML
     **dict.fromkeys((1, 12, -1, -15, -9, -16, 2005, 2011, 70, 2009), ("STRING", s.STRING)),
@@ -124,6 +124,8 @@ def _mapped(column: SourceColumn, dialect: Dialect, mapping: str, granularity: s
         if column.precision <= 1:
             return _FIXED[BOOLEAN]
         return ("BITS", s.INT8) if column.precision <= 8 else ("BYTES", s.BYTES)
+    if kind == REAL and dialect.wide_reals:
+        return "FLOAT64", s.FLOAT64
     if kind == OTHER and column.type_name.casefold() in dialect.texts:
         return "STRING", s.STRING
     return _FIXED.get(kind)

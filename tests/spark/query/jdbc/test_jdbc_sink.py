@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from penstock.core.model.tasks import TaskRunning
-from penstock.jdbc.drivers import install
-from penstock.spark.settings import HostSettings
 from support.kafka.client import Kafka
-from support.machine import missing
-from support.postgres import Postgres, binaries
-from support.spark.host import Hosted, started
+from support.postgres import Postgres
+from support.spark.host import Hosted
 from support.spark.queries import ID, NAME, JdbcSink, field
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Hosted]:
-    for name in ("jdbc-postgresql", "jdbc-sqlite"):
-        install(name)
-    with started(HostSettings()) as hosted:
-        yield hosted
 
 
 UPSERT = {"insert.mode": "upsert", "pk.mode": "record_key", "delete.enabled": "true", "auto.evolve": "true"}
@@ -60,18 +48,6 @@ def test_a_table_that_is_missing_fails_the_task(spark: Hosted, kafka: Kafka, tmp
         one.add([ID, NAME], {"id": 1, "name": "one"})
         one.start()
         assert 'Table "things" is missing and auto-creation is disabled (auto.create=false)' in one.failure()
-
-
-@pytest.fixture
-def postgres() -> Iterator[Postgres]:
-    if binaries() is None:
-        missing("There is no PostgreSQL on this machine: initdb is neither on the path nor in /usr/lib/postgresql")
-    server = Postgres.make()
-    try:
-        server.start()
-        yield server
-    finally:
-        server.remove()
 
 
 def test_rows_are_written_once_and_refused_ones_are_dead_letters(

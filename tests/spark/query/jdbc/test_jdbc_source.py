@@ -6,30 +6,18 @@ import json
 import os
 import signal
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from penstock.core.model.tasks import SparkDied, SparkReady, TaskLost
-from penstock.jdbc.drivers import install
-from penstock.spark.settings import HostSettings
 from support.kafka.client import Kafka, Record
-from support.machine import missing
-from support.postgres import Postgres, binaries
-from support.spark.host import Hosted, started
+from support.postgres import Postgres
+from support.spark.host import Hosted
 from support.spark.queries import ID, NAME, SECONDS, JdbcSink, JdbcSource, field
 from support.tasks.runs import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Hosted]:
-    for name in ("jdbc-postgresql", "jdbc-sqlite"):
-        install(name)
-    with started(HostSettings()) as hosted:
-        yield hosted
 
 
 def execute(file: Path, *statements: str) -> None:
@@ -80,18 +68,6 @@ def test_a_whole_table_is_read_again_and_again(spark: Hosted, kafka: Kafka, tmp_
             assert one.wait("seen", 2 * count)[-2:] == [{"name": "n1"}, {"name": "n2"}]
             one.stop()
         assert [offset for _, offset in one.committed()] == [None, None]
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Postgres]:
-    if binaries() is None:
-        missing("There is no PostgreSQL on this machine: initdb is neither on the path nor in /usr/lib/postgresql")
-    server = Postgres.make()
-    try:
-        server.start()
-        yield server
-    finally:
-        server.remove()
 
 
 EVENTS = """

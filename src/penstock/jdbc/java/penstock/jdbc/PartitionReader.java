@@ -158,10 +158,14 @@ public final class PartitionReader implements MapPartitionsFunction<Long, Row> {
                 Object value = readings[i].of(rows, columns[i], zones, scales[i]);
                 return value != null && rows.wasNull() ? null : value;
             } catch (SQLException | ArithmeticException error) {
-                String column = labels.get(columns[i] - 1);
+                String column = "penstock: column " + labels.get(columns[i] - 1);
+                if (readings[i] == Reading.DECIMAL && error instanceof ArithmeticException) {
+                    String digits = " has a value of more than " + scales[i] + " digits after the point, which is its ";
+                    throw new IllegalStateException(
+                            column + digits + "scale: give it a greater one, or cast it in `query`", error);
+                }
                 throw new IllegalStateException(
-                        "penstock: column " + column + " can't be read as " + readings[i] + ": " + error.getMessage(),
-                        error);
+                        column + " can't be read as " + readings[i] + ": " + error.getMessage(), error);
             }
         }
 

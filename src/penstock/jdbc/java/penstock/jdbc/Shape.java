@@ -22,6 +22,8 @@ public final class Shape implements Serializable {
     private final int[] fields;
     private final String zone;
     private final String dateZone;
+    private transient Calendar calendar;
+    private transient Calendar dateCalendar;
 
     /** {@code kinds} and {@code fields} have an entry for each parameter; a field is an index in the row. */
     public Shape(String sql, List<String> kinds, List<Integer> fields, String zone, String dateZone) {
@@ -32,7 +34,12 @@ public final class Shape implements Serializable {
         this.dateZone = dateZone;
     }
 
+    /** For one thread. */
     void bind(PreparedStatement statement, Row row) throws SQLException {
+        if (calendar == null) {
+            calendar = Calendar.getInstance(TimeZone.getTimeZone(zone));
+            dateCalendar = Calendar.getInstance(TimeZone.getTimeZone(dateZone));
+        }
         for (int i = 0; i < kinds.length; i++) {
             Object value = row.isNullAt(fields[i]) ? null : row.get(fields[i]);
             bind(statement, i + 1, kinds[i], value);
@@ -56,15 +63,11 @@ public final class Shape implements Serializable {
             case "STRING" -> statement.setString(index, (String) value);
             case "BYTES", "BLOB" -> statement.setBytes(index, (byte[]) value);
             case "DECIMAL" -> statement.setBigDecimal(index, new BigDecimal((String) value));
-            case "DATE" -> statement.setDate(index, new Date((Integer) value * DAY), calendar(dateZone));
-            case "TIME" -> statement.setTime(index, new Time((Integer) value), calendar(zone));
-            case "TIMESTAMP" -> statement.setTimestamp(index, new Timestamp((Long) value), calendar(zone));
+            case "DATE" -> statement.setDate(index, new Date((Integer) value * DAY), dateCalendar);
+            case "TIME" -> statement.setTime(index, new Time((Integer) value), calendar);
+            case "TIMESTAMP" -> statement.setTimestamp(index, new Timestamp((Long) value), calendar);
             default -> throw new IllegalArgumentException(kind);
         }
-    }
-
-    private static Calendar calendar(String zone) {
-        return Calendar.getInstance(TimeZone.getTimeZone(zone));
     }
 
     private static int type(String kind) {

@@ -88,15 +88,19 @@ class Source:
         if extent is None:
             return None
         if self._settings.by_time:
-            return window.selects(extent.cuts(self._settings.rows, _TIME_UNIT))
+            return window.selects(self._cuts(extent, _TIME_UNIT))
         if not self._settings.by_number:
-            return window.selects(extent.cuts(self._settings.rows))
+            return window.selects(self._cuts(extent))
         if self._horizon is not None:
             reach = self._horizon.reach(extent.high)
             if reach is None or reach <= (-1 if self.position.number is None else self.position.number):
                 return None
             extent = replace(extent, high=min(reach, extent.high))
-        return replace(window, upto=extent.high).selects(extent.cuts(self._settings.rows))
+        return replace(window, upto=extent.high).selects(self._cuts(extent))
+
+    def _cuts(self, extent: Extent, unit: int = 1) -> list[int]:
+        """None with a suffix: a LIMIT of the first range would leave out what is before the second."""
+        return [] if self._settings.suffix else extent.cuts(self._settings.rows, unit)
 
     def _begin(self) -> Position:
         initial = self._settings.initial
@@ -150,8 +154,10 @@ class Source:
             )
 
     def _key(self, columns: Sequence[SourceColumn]) -> str | None:
-        """Of a table that is read as a whole: its primary key, if that is a whole number."""
-        if self._table is None or self._settings.by_number or self._settings.by_time:
+        """Of a table that is read as a whole: its primary key, if that is a whole number. Its order leaves no place
+        for a suffix of the user's.
+        """
+        if self._table is None or self._settings.by_number or self._settings.by_time or self._settings.suffix:
             return None
         names = self._database.key(self._table)
         whole = {

@@ -1,0 +1,46 @@
+"""One Spark, and one of each database, for all tests of the JDBC connectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from penstock.jdbc.drivers import install
+from penstock.spark.settings import HostSettings
+from support import mariadb as mariadbs
+from support.machine import missing
+from support.postgres import Postgres, binaries
+from support.spark.host import Hosted, started
+
+
+@pytest.fixture(scope="package")
+def spark() -> Iterator[Hosted]:
+    for name in ("jdbc-postgresql", "jdbc-mariadb", "jdbc-sqlite"):
+        install(name)
+    with started(HostSettings()) as hosted:
+        yield hosted
+
+
+@pytest.fixture(scope="package")
+def postgres() -> Iterator[Postgres]:
+    """Tests have tables of their own in it, and start it again if they stop it."""
+    if binaries() is None:
+        missing("There is no PostgreSQL on this machine: initdb is neither on the path nor in /usr/lib/postgresql")
+    server = Postgres.make()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture(scope="package")
+def mariadb() -> Iterator[mariadbs.MariaDb]:
+    if mariadbs.binary() is None:
+        missing("There is no MariaDB on this machine (Debian and Ubuntu: sudo apt-get install mariadb-server)")
+    server = mariadbs.MariaDb()
+    try:
+        yield server
+    finally:
+        server.remove()
