@@ -47,7 +47,7 @@ def run(
 ) -> None:
     """Measure, compare what was delivered, and show the figures."""
     names = [] if again else list(cases or (*CASES, *MORE))
-    for name in ("jar-snapshot", *database.SOURCES):
+    for name in ("jar-snapshot", *database.CASES):
         if not cases and name in names and binaries() is None:
             print(f"{name} is left out: there is no PostgreSQL on this machine", flush=True)
             names.remove(name)

@@ -55,7 +55,7 @@ CASES: dict[str, Run] = {
     "rest": control.rest,
     "density": density,
     "query": query.by_connector,
-    **database.SOURCES,
+    **database.CASES,
     **jars.CASES,
 }
 
@@ -82,6 +82,7 @@ GOALS: dict[str, dict[str, Goal]] = {
     },
     "query": _rate(0.9),
     "jdbc-source": _rate(0.9),
+    "jdbc-sink": _rate(0.9),
     "jar-source": _rate(0.8),
     "jar-sink": _rate(0.8),
     "jar-snapshot": _rate(0.95),
@@ -89,7 +90,7 @@ GOALS: dict[str, dict[str, Goal]] = {
 
 PROGRAMS: dict[str, Callable[[Setting], Figures]] = {
     "query": query.by_program,
-    **dict.fromkeys(database.SOURCES, database.program),
+    **database.PROGRAMS,
 }
 """Cases that Java has not are compared with a program of our own."""
 NOT_IN_JAVA = frozenset(f"{side}-{format}" for side in ("source", "sink") for format in formats.WITHOUT_JAVA)

@@ -1,6 +1,7 @@
-"""A table of PostgreSQL with ten columns to a topic: by the JDBC source, and by a plain Spark job that does the same.
+"""A table of PostgreSQL with ten columns to a topic, and a topic to such a table: by the JDBC connectors, and by plain
+Spark jobs that do the same.
 
-``jdbc-source`` reads by four connections, ``jdbc-source-one`` by one.
+``jdbc-source`` reads by four connections, ``jdbc-source-one`` by one. Both that write do so in ten batches.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from bench.connect import JSON, CaseError, Connect
@@ -18,14 +20,40 @@ from bench.watch import Watch
 from penstock.jdbc.drivers import install
 from support.postgres import Postgres, binaries
 
-_TABLE = """
-CREATE TABLE ten (id BIGINT PRIMARY KEY, name TEXT NOT NULL, amount DOUBLE PRECISION, quantity INT, at TIMESTAMP,
-note TEXT, small SMALLINT, flag BOOLEAN, day DATE, code VARCHAR(10));
-INSERT INTO ten SELECT i, 'user' || i % 50000, i % 100000 / 100.0, i % 1000, timestamp '2026-01-01' + i * interval
-'1 second', repeat('abcdefghij', 2), i % 100, i % 2 = 0, date '2026-01-01' + i % 1000, 'c' || i % 1000
-FROM generate_series(1, {records}) i;
-ANALYZE ten;
-"""
+_COLUMNS = """id BIGINT PRIMARY KEY, name TEXT NOT NULL, amount DOUBLE PRECISION, quantity INT, at TIMESTAMP,
+note TEXT, small SMALLINT, flag BOOLEAN, day DATE, code VARCHAR(10)"""
+_ROWS = """SELECT i AS id, 'user' || i % 50000 AS name, i % 100000 / 100.0 AS amount, i % 1000 AS quantity,
+timestamp '2026-01-01' + i * interval '1 second' AS at, repeat('abcdefghij', 2) AS note, i % 100 AS small,
+i % 2 = 0 AS flag, date '2026-01-01' + i % 1000 AS day, 'c' || i % 1000 AS code FROM generate_series(1, {records}) i"""
+_TABLE = f"CREATE TABLE ten ({_COLUMNS}); INSERT INTO ten {_ROWS}; ANALYZE ten;"
+_RECORDS = """SELECT to_json(r) FROM (SELECT id, name, amount, quantity, (extract(epoch FROM at) * 1000)::bigint AS at,
+note, small, flag, day - DATE '1970-01-01' AS day, code FROM ten ORDER BY id) r"""
+"""As JsonConverter writes them."""
+_SPARKS = """id BIGINT, name STRING, amount DOUBLE, quantity INT, at BIGINT, note STRING, small SMALLINT, flag BOOLEAN,
+day INT, code STRING"""
+_PARTITIONS = 2
+
+
+def _field(name: str, type: str, logical: str | None = None) -> dict[str, object]:
+    named = {} if logical is None else {"name": f"org.apache.kafka.connect.data.{logical}", "version": 1}
+    return {"field": name, "type": type, "optional": name not in ("id", "name"), **named}
+
+
+_SCHEMA = {
+    "type": "struct",
+    "fields": [
+        _field("id", "int64"),
+        _field("name", "string"),
+        _field("amount", "double"),
+        _field("quantity", "int32"),
+        _field("at", "int64", "Timestamp"),
+        _field("note", "string"),
+        _field("small", "int16"),
+        _field("flag", "boolean"),
+        _field("day", "int32", "Date"),
+        _field("code", "string"),
+    ],
+}
 
 Figures = dict[str, float]
 
@@ -54,11 +82,62 @@ def source(partitions: int, cluster: Connect, setting: Setting) -> Figures:
     return _checked(setting, "JdbcSource", topic, watch)
 
 
-def program(setting: Setting) -> Figures:
+def source_program(setting: Setting) -> Figures:
     database = setting.resource("ten", lambda: _filled(setting))
     topic = setting.create_topic(setting.name("plain"))
-    log = setting.folder / f"{topic}.log"
-    settings = [setting.bootstrap, topic, database.url, str(install("jdbc-postgresql")[0]), str(setting.records)]
+    with _program(setting, "source", topic, database, str(setting.records)) as check:
+        watch = Watch(setting.records, check)
+        _wait(setting, topic, watch)
+    return _checked(setting, "the plain job", topic, watch)
+
+
+def sink(cluster: Connect, setting: Setting) -> Figures:
+    database = setting.resource("ten", lambda: _filled(setting))
+    topic, table = _input(setting, database), _empty(setting, database)
+    name = setting.name("jdbc")
+    config = {
+        "connector.class": "io.confluent.connect.jdbc.JdbcSinkConnector",
+        "connection.url": database.url,
+        "topics": topic,
+        "table.name.format": table,
+        "penstock.batch.max.records": _batch(setting),
+        "value.converter": JSON,
+        "value.converter.schemas.enable": "true",
+        "value.converter.schema.content": json.dumps(_SCHEMA),
+        "consumer.override.auto.offset.reset": "earliest",
+    }
+    watch = Watch(setting.records, lambda: cluster.check(name))
+    cluster.put(name, config)
+    try:
+        _wait_for_rows(database, table, watch)
+    finally:
+        cluster.delete(name)
+    return _same_rows(setting, "JdbcSink", database, table, watch)
+
+
+def sink_program(setting: Setting) -> Figures:
+    database = setting.resource("ten", lambda: _filled(setting))
+    topic, table = _input(setting, database), _empty(setting, database)
+    more = (table, _SPARKS, str(setting.folder / table), _batch(setting))
+    with _program(setting, "sink", topic, database, *more) as check:
+        watch = Watch(setting.records, check)
+        _wait_for_rows(database, table, watch)
+    return _same_rows(setting, "the plain job", database, table, watch)
+
+
+SOURCES: dict[str, Callable[[Connect, Setting], Figures]] = {
+    "jdbc-source": partial(source, 4),
+    "jdbc-source-one": partial(source, 1),
+}
+CASES = {**SOURCES, "jdbc-sink": sink}
+PROGRAMS = {**dict.fromkeys(SOURCES, source_program), "jdbc-sink": sink_program}
+
+
+@contextmanager
+def _program(setting: Setting, what: str, topic: str, database: Postgres, *more: str) -> Iterator[Callable[[], None]]:
+    """A plain job that runs meanwhile; yields what raises if it has ended."""
+    log = setting.folder / f"{setting.name(what)}.log"
+    settings = [what, setting.bootstrap, topic, database.url, str(install("jdbc-postgresql")[0]), *more]
     with (
         log.open("wb") as out,
         subprocess.Popen([sys.executable, "-m", "bench.plain_jdbc", *settings], stdout=out, stderr=out) as job,
@@ -66,20 +145,12 @@ def program(setting: Setting) -> Figures:
 
         def check() -> None:
             if job.poll():
-                raise CaseError(f"jdbc-source: the plain job has ended:\n{log.read_text()[-2000:]}")
+                raise CaseError(f"jdbc-{what}: the plain job has ended:\n{log.read_text()[-2000:]}")
 
-        watch = Watch(setting.records, check)
         try:
-            _wait(setting, topic, watch)
+            yield check
         finally:
             job.terminate()
-    return _checked(setting, "the plain job", topic, watch)
-
-
-SOURCES: dict[str, Callable[[Connect, Setting], Figures]] = {
-    "jdbc-source": partial(source, 4),
-    "jdbc-source-one": partial(source, 1),
-}
 
 
 def _wait(setting: Setting, topic: str, watch: Watch) -> None:
@@ -97,6 +168,39 @@ def _checked(setting: Setting, who: str, topic: str, watch: Watch) -> Figures:
     setting.same("jdbc-source", who, rows)
     setting.delete_topics(topic)
     return {"records/s": watch.rate, "seconds": watch.seconds}
+
+
+def _wait_for_rows(database: Postgres, table: str, watch: Watch) -> None:
+    while not watch.sees(int(database.rows(f"SELECT count(*) FROM {table}")[0][0])):
+        time.sleep(0.2)
+
+
+def _same_rows(setting: Setting, who: str, database: Postgres, table: str, watch: Watch) -> Figures:
+    rows = database.rows(f"SELECT t::text FROM {table} t")
+    setting.same("jdbc-sink", who, (row[0].encode() for row in rows))
+    database.execute(f"DROP TABLE {table}")
+    return {"records/s": watch.rate, "seconds": watch.seconds}
+
+
+def _input(setting: Setting, database: Postgres) -> str:
+    """The rows of the table in a topic."""
+
+    def make() -> str:
+        topic = setting.create_topic(setting.name("ten"), _PARTITIONS)
+        setting.produce(topic, (row[0].encode() for row in database.rows(_RECORDS)), _PARTITIONS)
+        return topic
+
+    return setting.input("ten", make)
+
+
+def _empty(setting: Setting, database: Postgres) -> str:
+    table = setting.name("copy").replace("-", "_")
+    database.execute(f"CREATE TABLE {table} ({_COLUMNS})")
+    return table
+
+
+def _batch(setting: Setting) -> str:
+    return str(max(setting.records // 10, 1))
 
 
 def _filled(setting: Setting) -> Postgres:

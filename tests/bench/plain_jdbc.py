@@ -1,16 +1,22 @@
-"""``python -m bench.plain_jdbc BOOTSTRAP TOPIC URL JAR RECORDS``: what somebody would write in place of the JDBC
-source: a table by four connections of Spark into a topic.
+"""``python -m bench.plain_jdbc source|sink BOOTSTRAP TOPIC URL JAR ...``: what somebody would write in place of the
+JDBC connectors: a table by four connections of Spark into a topic, or a topic into a table.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from penstock.embedded import jars, java_home
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
-def main(bootstrap: str, topic: str, url: str, jar: str, records: str) -> None:
+DRIVER = "org.postgresql.Driver"
+
+
+def main(what: str, bootstrap: str, topic: str, url: str, jar: str, *more: str) -> None:
     os.environ["JAVA_HOME"] = str(java_home())
     from pyspark.sql import SparkSession
 
@@ -18,12 +24,18 @@ def main(bootstrap: str, topic: str, url: str, jar: str, records: str) -> None:
         SparkSession.builder.master("local[2]")
         .config("spark.jars", ",".join([*map(str, jars("spark-kafka")), jar]))
         .config("spark.ui.enabled", "false")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.driver.extraJavaOptions", "-Duser.timezone=UTC")
         .getOrCreate()
     )
+    {"source": source, "sink": sink}[what](spark, bootstrap, topic, url, *more)
+
+
+def source(spark: SparkSession, bootstrap: str, topic: str, url: str, records: str) -> None:
     rows = (
         spark.read.format("jdbc")
         .option("url", url)
-        .option("driver", "org.postgresql.Driver")
+        .option("driver", DRIVER)
         .option("dbtable", "ten")
         .option("fetchsize", "10000")
         .option("partitionColumn", "id")
@@ -34,6 +46,28 @@ def main(bootstrap: str, topic: str, url: str, jar: str, records: str) -> None:
     )
     values = rows.selectExpr("to_json(struct(*)) AS value")
     values.write.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("topic", topic).save()
+
+
+def sink(
+    spark: SparkSession, bootstrap: str, topic: str, url: str, table: str, columns: str, folder: str, most: str
+) -> None:
+    """``columns``: names and types of Spark; ``at`` is in milliseconds, and ``day`` in days, since 1970."""
+    records = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", bootstrap)
+        .option("subscribe", topic)
+        .option("startingOffsets", "earliest")
+        .option("maxOffsetsPerTrigger", most)
+        .load()
+    )
+    values = records.selectExpr(f"from_json(CAST(value AS STRING), '{columns}') AS row").select("row.*")
+    rows = values.selectExpr("* EXCEPT (at, day)", "timestamp_millis(at) AS at", "date_from_unix_date(day) AS day")
+
+    def write(batch: DataFrame, _: int) -> None:
+        table_of = batch.write.format("jdbc").option("url", url).option("driver", DRIVER).option("dbtable", table)
+        table_of.option("batchsize", "3000").mode("append").save()
+
+    rows.writeStream.foreachBatch(write).option("checkpointLocation", f"{folder}-state").start().awaitTermination()
 
 
 if __name__ == "__main__":
