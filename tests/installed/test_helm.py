@@ -1,0 +1,125 @@
+"""The chart of ``deploy/helm``: Helm renders it, Kubernetes' schemas accept it, and the worker its properties.
+
+It is not installed anywhere: no Kubernetes is at hand.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+
+from penstock.settings import load_settings
+from support.helm import JARS, HelmError, lint, template
+from support.jars import require
+
+CHART = Path(__file__).parents[2] / "deploy" / "helm" / "penstock"
+SCRAM = {
+    "tls": {"enabled": True, "trustedCertificates": [{"secretName": "ca", "certificate": name} for name in "ab"]},
+    "authentication": {
+        "type": "scram-sha-512",
+        "username": "connect",
+        "passwordSecret": {"secretName": "user", "password": "word"},
+    },
+}
+EVERYTHING = {
+    **SCRAM,
+    "secrets": ["more"],
+    "env": [{"name": "A", "value": "b"}],
+    "volumes": [{"name": "plugins", "persistentVolumeClaim": {"claimName": "plugins"}}],
+    "volumeMounts": [{"name": "plugins", "mountPath": "/plugins"}],
+    "config": {"offset.flush.interval.ms": 10_000_000, "exactly.once.source.support": "enabled"},
+    "probeHeaders": [{"name": "Authorization", "value": "Basic eA=="}],
+    "autoscaling": {"enabled": True},
+    "spark": {"kubernetes": True},
+    "podLabels": {"team": "data"},
+    "podAnnotations": {"note": "1"},
+    "imagePullSecrets": [{"name": "pull"}],
+    "nodeSelector": {"disk": "ssd"},
+    "tolerations": [{"key": "a", "operator": "Exists"}],
+    "affinity": {"nodeAffinity": {}},
+    "topologySpreadConstraints": [
+        {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
+    ],
+    "serviceAccount": {"create": True, "annotations": {"role": "x"}},
+    "service": {"type": "LoadBalancer", "annotations": {"a": "b"}},
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _helm() -> None:
+    require(JARS)
+
+
+def of(resources: list[dict[str, Any]], kind: str) -> dict[str, Any]:
+    [found] = [each for each in resources if each["kind"] == kind]
+    return found
+
+
+def properties(resources: list[dict[str, Any]], folder: Path) -> Path:
+    """The worker's, with the secrets in this folder."""
+    text = of(resources, "ConfigMap")["data"]["worker.properties"]
+    file = folder / "worker.properties"
+    file.write_text(text.replace("/mnt/secrets", str(folder / "secrets")))
+    return file
+
+
+def test_it_is_well_formed() -> None:
+    assert "0 chart(s) failed" in lint(CHART) or "icon is recommended" in lint(CHART)
+
+
+@pytest.mark.parametrize("values", [{}, EVERYTHING], ids=["defaults", "everything"])
+def test_kubernetes_accepts_what_it_renders(values: dict[str, Any], tmp_path: Path) -> None:
+    resources = template(CHART, values, tmp_path)
+    kinds = {"ConfigMap", "Deployment", "PodDisruptionBudget", "Service", "ServiceAccount"}
+    assert {each["kind"] for each in resources} == kinds | (
+        {"HorizontalPodAutoscaler", "Role", "RoleBinding"} if values else set()
+    )
+    for each in resources:
+        kubernetes_validate.validate(each, "1.30", strict=True)
+    pod = of(resources, "Deployment")["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    assert {each["name"] for each in container["volumeMounts"]} == {each["name"] for each in pod["volumes"]}
+    assert {"config", "state", "tmp"} <= {each["name"] for each in pod["volumes"]}
+
+
+def test_the_worker_accepts_its_properties(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POD_IP", "10.0.0.7")
+    settings = load_settings(properties(template(CHART, {}, tmp_path), tmp_path))
+    assert (settings.bootstrap_servers, settings.config["group.id"]) == ("kafka:9092", "penstock")
+    assert settings.config_topic.name == "penstock-configs"
+
+
+def test_the_brokers_are_reached_with_what_is_in_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POD_IP", "10.0.0.7")
+    for name, text in {"ca/a": "first", "ca/b": "second", "user/word": "hush"}.items():
+        (tmp_path / "secrets" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "secrets" / name).write_text(text)
+    resources = template(CHART, EVERYTHING, tmp_path)
+    given = load_settings(properties(resources, tmp_path)).config
+    login = "org.apache.kafka.common.security.scram.ScramLoginModule"
+    for client in ("", "producer.", "consumer.", "admin."):
+        assert given[f"{client}security.protocol"] == "SASL_SSL"
+        assert given[f"{client}sasl.mechanism"] == "SCRAM-SHA-512"
+        assert given[f"{client}sasl.jaas.config"] == f'{login} required username="connect" password="hush";'
+        assert given[f"{client}ssl.truststore.certificates"] == "first\nsecond"
+    assert given["rest.advertised.host.name"] == "10.0.0.7"
+    assert given["offset.flush.interval.ms"] == "10000000"
+    mounts = of(resources, "Deployment")["spec"]["template"]["spec"]["containers"][0]["volumeMounts"]
+    assert {each["mountPath"] for each in mounts} >= {"/mnt/secrets/ca", "/mnt/secrets/user", "/mnt/secrets/more"}
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"replica": 3}, "replica"),
+        ({"authentication": {"type": "kerberos"}}, "authentication.type"),
+        ({"authentication": {"type": "tls"}}, "authentication.certificateAndKey.secretName is needed"),
+        ({"authentication": {"type": "plain"}}, "authentication.passwordSecret.secretName is needed"),
+    ],
+)
+def test_values_that_it_does_not_know_are_refused(values: dict[str, Any], said: str, tmp_path: Path) -> None:
+    with pytest.raises(HelmError, match=said):
+        template(CHART, values, tmp_path)
