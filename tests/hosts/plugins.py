@@ -11,6 +11,7 @@ import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 
+from penstock.demo.databases.connectors import DEBEZIUM
 from penstock.embedded.archives import Archive, unpacked
 from penstock.embedded.home import EmbeddedError
 from penstock.embedded.jars import jars
@@ -19,11 +20,6 @@ from support.jars import listed
 from support.machine import missing
 
 HERE = Path(__file__).parent
-POSTGRES = Archive(
-    "660673cbabd2f269da21409208ebd0f0d9977bd92e824fc9daa272f240e88e51",
-    *("io.debezium", "debezium-connector-postgres", "3.7.0.Final", "plugin"),
-    title="Debezium's source for PostgreSQL (5 MB)",
-)
 JDBC = Archive(
     "c23af8d416f0f801ffb0271b1a8fd9b5360ff8d66b0dd650e066bb56ecfddc05",
     *("io.debezium", "debezium-connector-jdbc", "3.6.0.Final", "plugin"),
@@ -43,7 +39,7 @@ REAL: dict[str, Callable[[], list[Path]]] = {
     "apicurio": lambda: listed(HERE / "jars" / "apicurio.jars"),
     "connect-file": lambda: listed(HERE / "jars" / "connect-file.jars"),
     "connect-mirror": lambda: listed(HERE / "jars" / "connect-mirror.jars"),
-    "debezium-postgres": lambda: sorted(unpacked(POSTGRES).rglob("*.jar")),
+    "debezium-postgres": lambda: sorted(unpacked(DEBEZIUM).rglob("*.jar")),
     "debezium-jdbc": lambda: sorted(unpacked(JDBC).rglob("*.jar")),
     "iceberg": lambda: listed(HERE / "jars" / "iceberg.jars") + hadoop(),
     "mongo": lambda: listed(HERE / "jars" / "mongo.jars"),

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from psutil import Process
 
 
+SPARKS_JAVA = "org.apache.spark.deploy.SparkSubmit"
+
+
 class Kill(StrEnum):
     """What is to be killed."""
 
@@ -43,6 +46,22 @@ def task(worker: int, file: Path) -> int:
     raise DemoError(f"No process of the worker (process {worker}) has {file} open now.")
 
 
+def only_task(worker: int) -> int:
+    """The process of the worker's one hosted task. Raises DemoError if there is none."""
+    if found := _first_below(driver(worker), lambda process: _is_fork(process) and _is_fork(process.parent())):
+        return found
+    raise DemoError(f"The worker (process {worker}) runs no task now.")
+
+
+def java(worker: int) -> int:
+    """Spark's Java below the driver of queries. Raises DemoError if there is none."""
+    if (queries := _first_below(worker, lambda process: _drives_queries(process.cmdline()))) and (
+        found := _first_below(queries, lambda process: SPARKS_JAVA in process.cmdline())
+    ):
+        return found
+    raise DemoError(f"The worker (process {worker}) runs no Java of Spark's for queries now.")
+
+
 def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
@@ -57,6 +76,15 @@ def _first_below(pid: int, fits: Callable[[Process], bool]) -> int | None:
                 if fits(process):
                     return process.pid
     return None
+
+
+def _is_fork(process: Process | None) -> bool:
+    """A task is forked from Spark's daemon and shows its command."""
+    return process is not None and "penstock.spark.daemon" in process.cmdline()
+
+
+def _drives_queries(command: list[str]) -> bool:
+    return "penstock.spark.driver" in command and command[-1] != "hosted"
 
 
 def _drives_hosted_tasks(command: list[str]) -> bool:

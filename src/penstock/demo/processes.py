@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -36,14 +37,19 @@ consumer.heartbeat.interval.ms=2000
 
 
 class WorkerProcess(LocalWorker):
-    """A distributed worker whose properties and log lie in ``folder``. ``leash``: it must not outlive this process."""
+    """A distributed worker whose properties and log lie in ``folder``; it has these ``settings``, too. ``leash``: it
+    must not outlive this process.
+    """
 
-    def __init__(self, folder: Path, bootstrap: str, *, leash: bool = True) -> None:
+    def __init__(
+        self, folder: Path, bootstrap: str, settings: Mapping[str, str] | None = None, *, leash: bool = True
+    ) -> None:
         self.properties = folder / "worker.properties"
         super().__init__(folder, ["distributed", str(self.properties)], leash=leash)
         port = _port()
         self.url = f"http://127.0.0.1:{port}"
-        self.properties.write_text(_PROPERTIES.format(bootstrap=bootstrap, port=port))
+        more = "".join(f"{name}={value}\n" for name, value in (settings or {}).items())
+        self.properties.write_text(_PROPERTIES.format(bootstrap=bootstrap, port=port) + more)
 
     def check(self) -> None:
         """Raises DemoError if the worker is not running."""

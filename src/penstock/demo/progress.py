@@ -1,8 +1,8 @@
-"""Two bars: how many flights are in the topic, how many in the sink's file, and how many in a second."""
+"""Two bars: how many flights are in the topic, how many where the sink writes, and how many in a second."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,15 +20,13 @@ class Rate(ProgressColumn):
 
 
 class Bars:
-    def __init__(self, progress: Progress, total: int) -> None:
+    def __init__(self, progress: Progress, total: int, names: Sequence[str], begun: bool) -> None:
         self._progress = progress
-        self._bars = {
-            name: progress.add_task(name, total=total, start=False) for name in ("into the topic", "into the file")
-        }
+        self._bars = {name: progress.add_task(name, total=total, start=begun) for name in names}
 
-    def show(self, in_topic: int, in_file: int) -> None:
+    def show(self, *numbers: int) -> None:
         """The time of each begins with its first records."""
-        for bar, done in zip(self._bars.values(), (in_topic, in_file), strict=True):
+        for bar, done in zip(self._bars.values(), numbers, strict=True):
             if done and not self._progress.tasks[bar].started:
                 self._progress.start_task(bar)
             self._progress.update(bar, completed=min(done, self._progress.tasks[bar].total or done))
@@ -39,10 +37,13 @@ class Bars:
 
 
 @contextmanager
-def bars(console: Console, total: int) -> Iterator[Bars]:
+def bars(
+    console: Console, total: int, names: Sequence[str] = ("into the topic", "into the file"), begun: bool = False
+) -> Iterator[Bars]:
+    """``begun``: their time begins now, not with the first records of each."""
     columns = (TextColumn("  {task.description:<14}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
-        yield Bars(progress, total)
+        yield Bars(progress, total, names, begun)
 
 
 class Growing:

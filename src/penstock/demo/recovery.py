@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,37 +25,38 @@ def kill(stage: Stage, what: Kill, shown: Bars) -> None:
             worker.start()
             await_worker(stage.client, worker)
         case Kill.DRIVER:
-            before = {name: _restarts(stage, name) for name in files}
+            before = {name: restarts(stage, name) for name in files}
             pid = kills.driver(worker.pid)
             kills.kill(pid)
             shown.say(f"[bold red]Killed[/]  Spark's driver (process {pid})")
-            _await_restarts(stage, before, shown)
+            await_restarts(stage, before, shown.say)
         case Kill.TASK:
-            before = {name: _restarts(stage, name) for name in files}
+            before = {name: restarts(stage, name) for name in files}
             for name, file in files.items():
                 pid = kills.task(worker.pid, file)
                 kills.kill(pid)
                 shown.say(f"[bold red]Killed[/]  the task of {name} (process {pid})")
-            _await_restarts(stage, before, shown)
+            await_restarts(stage, before, shown.say)
     stage.wait("The restart of all tasks", lambda: all(_is_running(stage, *each) for each in files.items()))
     by_itself = "" if what is Kill.WORKER else "; the worker restarted what was lost"
     shown.say(f"[bold green]Running[/] again after {time.monotonic() - began:.1f} s{by_itself}")
 
 
-def _await_restarts(stage: Stage, before: dict[str, dict[int, int]], shown: Bars) -> None:
+def await_restarts(stage: Stage, before: dict[str, dict[int, int]], say: Callable[[str], None]) -> None:
     """Returns when each task was lost and has been restarted by the worker, and shows why it was lost."""
-    for name, restarts in before.items():
+    for name, known in before.items():
 
-        def restarted(name: str = name, restarts: dict[int, int] = restarts) -> bool:
-            now = _restarts(stage, name)
-            return all(now.get(task, 0) > number for task, number in restarts.items())
+        def restarted(name: str = name, known: dict[int, int] = known) -> bool:
+            now = restarts(stage, name)
+            return all(now.get(task, 0) > number for task, number in known.items())
 
         stage.wait(f"The restart of the tasks of {name}", restarted)
         for task in _health(stage, name):
-            shown.say(f"[bold yellow]Lost[/]    {name}-{task['id']}: {task['last_error']['message']}")
+            say(f"[bold yellow]Lost[/]    {name}-{task['id']}: {task['last_error']['message']}")
 
 
-def _restarts(stage: Stage, name: str) -> dict[int, int]:
+def restarts(stage: Stage, name: str) -> dict[int, int]:
+    """How often the worker has restarted each task of the connector."""
     return {task["id"]: task["restarts"] for task in _health(stage, name)}
 
 

@@ -34,18 +34,25 @@ def ask(
     timeout: float = 120.0,
     jars: Sequence[Path] = (),
     options: Mapping[str, Mapping[str, str]] | None = None,
+    settings: Mapping[str, str] | None = None,
     **folders: str,
 ) -> list[dict[str, Any]]:
     """The rows of the answer; each folder is a view by the name of its argument. Dates and the like come as text.
 
-    ``options``: views of what the format reads with these options of Spark's. ``jars``: what the format needs.
+    ``options``: views of what the format, or that of the option of this name, reads with these options of Spark's.
+    ``jars``, ``settings``: what formats need.
 
     Takes the seconds that Spark needs to start. Raises RuntimeError with what Spark says of the question.
     """
     from penstock.spark.settings import environment
 
     views = {**{name: {"path": folder} for name, folder in folders.items()}, **(options or {})}
-    question = {"sql": sql, "format": format, "views": views, "jars": ",".join(map(str, jars))}
+    question = {
+        "sql": sql,
+        "format": format,
+        "views": views,
+        "settings": {"spark.jars": ",".join(map(str, jars)), **(settings or {})},
+    }
     done = subprocess.run(
         [sys.executable, "-m", "penstock.demo.spark_sql"],
         input=orjson.dumps(question),
@@ -65,10 +72,12 @@ def _answer(question: dict[str, Any]) -> list[dict[str, Any]]:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
-    settings = {**_CONF, "spark.jars": question["jars"]}
+    settings = {**_CONF, **question["settings"]}
     spark = SparkSession.builder.config(conf=SparkConf().setAll(list(settings.items()))).getOrCreate()
     for name, options in question["views"].items():
-        spark.read.format(question["format"]).options(**options).load().createOrReplaceTempView(name)
+        spark.read.format(options.pop("format", question["format"])).options(**options).load().createOrReplaceTempView(
+            name
+        )
     return [row.asDict(recursive=True) for row in spark.sql(question["sql"]).collect()]
 
 

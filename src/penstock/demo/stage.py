@@ -80,6 +80,13 @@ class Stage:
         committed = self.client.committed(sink)
         return all(committed.get((connectors.TOPIC, partition), 0) >= end for partition, end in ends.items())
 
+    def check(self, *names: str) -> None:
+        """Raises DemoError if a task of these connectors has failed."""
+        for name in names:
+            for task in self.tasks(name):
+                if task["state"] == "FAILED":
+                    raise DemoError(f"{name} has failed: {task['trace'].splitlines()[0]}")
+
     def say(self, text: str) -> None:
         self.console.print(text, highlight=False, soft_wrap=True)
 
@@ -129,8 +136,12 @@ def folder(options: Options) -> Iterator[Path]:
 
 
 @contextmanager
-def open_stage(options: Options, folder: Path, console: Console) -> Iterator[Stage]:
-    """A running broker and a running worker, which end with the block; with ``keep`` only if it raises."""
+def open_stage(
+    options: Options, folder: Path, console: Console, settings: Mapping[str, str] | None = None
+) -> Iterator[Stage]:
+    """A running broker and a running worker, with these ``settings`` too, which end with the block; with ``keep`` only
+    if it raises.
+    """
     with ExitStack() as ending:
         data = folder / "kafka"
         if options.keep:
@@ -139,7 +150,7 @@ def open_stage(options: Options, folder: Path, console: Console) -> Iterator[Sta
         else:
             bootstrap = ending.enter_context(Broker(data)).bootstrap
         console.print(f"[bold]Kafka[/]   {bootstrap}", highlight=False)
-        worker = WorkerProcess(folder, bootstrap, leash=not options.keep)
+        worker = WorkerProcess(folder, bootstrap, settings, leash=not options.keep)
         ending.callback(worker.stop)
         worker.start()
         client = ending.enter_context(Client(worker.url, patience=REBALANCE_SECONDS))

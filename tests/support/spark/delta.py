@@ -10,13 +10,14 @@ from typing import Any
 
 import pyarrow.dataset as ds
 
+import penstock.embedded
 from penstock.spark.settings import HostSettings
 from support.jars import listed
 from support.spark.host import Hosted, started
 from support.spark.queries import Sink
 from support.worker_process import SPARKS_JAVA
 
-JARS = Path(__file__).with_name("delta.jars")
+JARS = Path(penstock.embedded.__file__).parent / "pinned" / "delta.jars"
 
 
 def spark_settings() -> dict[str, str]:

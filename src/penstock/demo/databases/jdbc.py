@@ -112,10 +112,7 @@ def _read(stage: Stage) -> int:
 
 
 def _written(stage: Stage, total: int) -> bool:
-    for name in (SOURCE, SINK):
-        for task in stage.tasks(name):
-            if task["state"] == "FAILED":
-                raise DemoError(f"{name} has failed: {task['trace'].splitlines()[0]}")
+    stage.check(SOURCE, SINK)
     return _read(stage) >= total
 
 
