@@ -23,8 +23,14 @@ class SinkFigures:
     def measure(self) -> None:
         """Called before metrics are reported."""
         loop, metrics = self.loop, self.loop.runtime.metrics
+        client = self.statistics.read()
+        fetched = {
+            TopicPartition(topic, number): found["next_offset"]
+            for topic, number, found in client.partitions()
+            if not found["fetchq_cnt"]
+        }
         places = [
-            of_topic("from", *partition, self._position(partition), self._end(partition))
+            of_topic("from", *partition, self._position(partition, fetched.get(partition)), self._end(partition))
             for partition in sorted(loop.context.assignment)
         ]
         behind = sum(place.behind or 0 for place in places)
@@ -35,7 +41,7 @@ class SinkFigures:
         metrics.put("penstock-retrying", float(loop.retrying))
         metrics.say("penstock-places", self._places.described(time.monotonic(), places))
         lags = [{**place.where, "records-lag": place.behind} for place in places if place.behind is not None]
-        metrics.say("penstock-clients", [{**self.statistics.read().described(), "partitions": lags}])
+        metrics.say("penstock-clients", [{**client.described(), "partitions": lags}])
 
     def _end(self, partition: TopicPartition) -> int | None:
         try:
@@ -44,8 +50,11 @@ class SinkFigures:
             return None
         return end if end >= 0 else None
 
-    def _position(self, partition: TopicPartition) -> int | None:
+    def _position(self, partition: TopicPartition, fetched: int | None) -> int | None:
+        """``fetched``: the offset to fetch next, if nothing before it waits to be taken: then what lies between the
+        last record and that offset are markers of transactions.
+        """
         position = self.loop.offsets.current.get(partition)
-        if position is None and self.loop.pending is not None:
-            position = self.loop.pending.first_offset(partition)
-        return position
+        if self.loop.pending is not None:
+            return self.loop.pending.first_offset(partition) if position is None else position
+        return position if position is None or fetched is None else max(position, fetched)
