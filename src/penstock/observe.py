@@ -75,6 +75,7 @@ COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
         "penstock.pipeline.conversion",
         "penstock.spark.task",
         "penstock.spark.run.hosted_run",
+        "penstock.spark.run.reports",
     ),
     "org.apache.kafka.connect.runtime.distributed": ("penstock.core", "penstock.worker.distributed"),
     "org.apache.kafka.connect.runtime.distributed.DistributedHerder": ("penstock.worker.loop",),

@@ -83,7 +83,8 @@ class TaskLauncher:
                 if wanted:
                     del self._preparing[action.id]
             if wanted:
-                log.error("Task %s could not be started", action.id, exc_info=error)
+                whose = {"connector": action.id.connector, "task": action.id.task}
+                log.error("Task %s could not be started", action.id, exc_info=error, extra=whose)
                 self._deliver(TaskFailed(action.id, action.run, trace(error)))
                 self._deliver(TaskEnded(action.id, action.run))
             return

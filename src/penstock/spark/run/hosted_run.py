@@ -191,7 +191,6 @@ class HostedRun:
         if isinstance(error, NotConfirmedError):
             self.reports.lost(str(error))
         else:
-            log.error("Task %s could not be started", self.id, exc_info=error)
             self.reports.raised(error)
         self.stop(0.0)
 

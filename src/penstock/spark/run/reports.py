@@ -21,6 +21,8 @@ from penstock.core.model.tasks import (
 from penstock.pipeline.trace import trace
 from penstock.spark.channel import Message
 
+log = logging.getLogger(__name__)
+
 
 class TaskReports:
     """Each method delivers one event of this run; ``deliver`` returns at once."""
@@ -67,6 +69,8 @@ class TaskReports:
                 self._log(message)
 
     def _failed(self, trace: str) -> None:
+        whose = {"connector": self._id.connector, "task": self._id.task}
+        log.error("Task %s has failed\n%s", self._id, trace.rstrip(), extra=whose)
         self._deliver(TaskFailed(self._id, self._run, trace))
 
     def _log(self, message: Message) -> None:
