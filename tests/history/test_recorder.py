@@ -124,7 +124,7 @@ def test_a_config_topic_that_was_made_again_continues_the_history() -> None:
     assert shown(cluster.lead("a")) == [(2, "configuration", "STARTED", {"x": "2"}, None)]
 
 
-def status(state: str, at: int, generation: int = 1, trace: str | None = None) -> TaskStatus:
+def status(state: str | None, at: int, generation: int = 1, trace: str | None = None) -> TaskStatus:
     return TaskStatus(TaskId("c", 0), state, "w", generation, trace, None, NOW + at)  # type: ignore[arg-type]
 
 
@@ -145,6 +145,18 @@ def test_states_topics_and_rebalances_are_events() -> None:
     assert late.due() == []
     late.observe(StatusRead((status("FAILED", 9),)), NOW)
     assert [entry.state for entry in late.due() if isinstance(entry, Event)] == ["FAILED"]
+
+
+def test_a_task_that_is_gone_is_an_event_once_and_its_next_run_another() -> None:
+    cluster = Cluster("a")
+    cluster.status(status(None, 1))
+    assert cluster.lead("a") == [], "nobody has known it"
+    cluster.status(status("RUNNING", 2), status(None, 3), status(None, 4), status("RUNNING", 5))
+    cluster.lead("a")
+    assert [event.state for event in cluster.workers["a"].books.events("c")] == ["RUNNING", "DESTROYED", "RUNNING"]
+    late = cluster.start("b")
+    late.observe(StatusRead((status("RUNNING", 5),)), NOW)
+    assert late.due() == []
 
 
 def test_what_is_older_than_the_retention_is_forgotten_but_the_last_version() -> None:

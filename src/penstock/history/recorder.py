@@ -28,6 +28,8 @@ from penstock.core.model.state import STARTED
 from penstock.history.books import Books
 from penstock.history.entries import CLUSTER, LONGEST_REASON, Change, Entry, Event, Version
 
+DESTROYED = "DESTROYED"
+"""The state of what has no status any more: a task of a connector that was stopped, a connector that was deleted."""
 BY_POLICY = "penstock.restart.policy"
 
 
@@ -167,7 +169,7 @@ class Recorder:
             instance = event.connector, event.task
             known = last.get(instance) or self.books.book(event.connector).last.get(event.task)
             if event.kind == "state":
-                if known is not None and known.says_the_same(event):
+                if event.state == DESTROYED if known is None else known.says_the_same(event):
                     del self._events[event.key]
                     continue
                 last[instance] = event
@@ -185,9 +187,9 @@ def _change(before: object, after: object, state_changed: bool) -> Change:
 
 def _event_of(record: StatusTopicRecord, now: int) -> Event | None:
     match record:
-        case ConnectorStatus(name, str() as state):
+        case ConnectorStatus(name, state):
             task = None
-        case TaskStatus(id, str() as state):
+        case TaskStatus(id, state):
             name, task = id.connector, id.task
         case TopicStatus(topic, name, int() as task, discovered):
             return Event(name, task, now if discovered is None else discovered, "topic", topic=topic)
@@ -195,4 +197,4 @@ def _event_of(record: StatusTopicRecord, now: int) -> Event | None:
             return None
     time_ms = now if record.written_ms is None else record.written_ms
     reason = None if record.trace is None else record.trace[:LONGEST_REASON]
-    return Event(name, task, time_ms, "state", state, record.worker_id, record.generation, reason)
+    return Event(name, task, time_ms, "state", state or DESTROYED, record.worker_id, record.generation, reason)
