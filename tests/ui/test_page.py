@@ -112,7 +112,7 @@ def test_pause_resume_restart(worker: WorkerProcess, open_page: Open) -> None:
     worker.running("orders-out")
 
 
-def test_figures_and_topics(worker: WorkerProcess, open_page: Open) -> None:
+def test_figures_and_topics(worker: WorkerProcess, open_page: Open, request: pytest.FixtureRequest) -> None:
     page = open_page(at(worker, "connector/orders-out"))
     with (worker.folder / "in.txt").open("a") as more:
         more.write("one more\n" * 100)
@@ -125,6 +125,7 @@ def test_figures_and_topics(worker: WorkerProcess, open_page: Open) -> None:
     expect(positions).to_contain_text("reads")
     expect(page.get_by_role("region", name="Stages").locator("th")).to_contain_text(["Task", "poll", "convert", "put"])
     looks_right(page)
+    picture(page, "overview", request)
     expect(page.locator(".topics li")).to_have_count(1)
     page.get_by_role("button", name="Reset the topics used").click()
     expect(page.get_by_text("None yet.")).to_be_visible()
@@ -182,7 +183,7 @@ def test_offsets_are_altered_while_it_is_stopped(worker: WorkerProcess, open_pag
     worker.running("orders-in")
 
 
-def test_history_and_the_way_back(worker: WorkerProcess, open_page: Open) -> None:
+def test_history_and_the_way_back(worker: WorkerProcess, open_page: Open, request: pytest.FixtureRequest) -> None:
     config = worker.get("/connectors/orders-in/config")
     assert worker.http.put("/connectors/orders-in/config", json={**config, "batch.size": "7"}).status_code == 200
     versions = "/penstock/v1/connectors/orders-in/history"
@@ -190,6 +191,7 @@ def test_history_and_the_way_back(worker: WorkerProcess, open_page: Open) -> Non
     page = open_page(at(worker, "connector/orders-in/history"))
     expect(page.locator(".versions li").first).to_contain_text("batch.size")
     looks_right(page)
+    picture(page, "history", request)
     page.get_by_role("button", name="Roll back to version 1", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name="Roll back").click()
     expect(page.get_by_role("status")).to_have_text("The configuration of version 1 is in effect")
@@ -231,13 +233,14 @@ def test_a_connector_is_created_and_deleted(worker: WorkerProcess, open_page: Op
     until(lambda: name not in worker.get("/connectors"), "deleted", 120)
 
 
-def test_workers_and_loggers(worker: WorkerProcess, open_page: Open) -> None:
+def test_workers_and_loggers(worker: WorkerProcess, open_page: Open, request: pytest.FixtureRequest) -> None:
     page = open_page(at(worker, "workers"))
     expect(page.get_by_role("region", name="Workers")).to_contain_text("(leader)")
     expect(page.get_by_text("healthy:")).to_be_visible()
     expect(page.get_by_text("hosted: running")).to_be_visible()
     page.get_by_label("Filter").fill("penstock.http")
     looks_right(page)
+    picture(page, "workers", request)
     page.get_by_label("Filter").fill("")
     page.get_by_label("Another logger").fill("org.apache.kafka.connect.page")
     page.get_by_role("button", name="Set to DEBUG").click()

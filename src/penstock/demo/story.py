@@ -53,7 +53,7 @@ def run(options: Options, console: Console, steps: Sequence[Step] = STEPS) -> pr
             proven = _prove(stage, topic, strict=not options.kills)
             stage.say(f"[bold]Took[/]    {time.monotonic() - began:.1f} s")
             if options.keep:
-                _tell_how_to_end(stage)
+                _go_on(stage)
     return proven
 
 
@@ -110,7 +110,11 @@ def _prove(stage: Stage, topic: proof.InTopic, strict: bool) -> proof.Proof:
     return proof.Proof(in_topic, in_file)
 
 
-def _tell_how_to_end(stage: Stage) -> None:
+def _go_on(stage: Stage) -> None:
+    """Start again what was stopped to be counted; say where to look, and how to end it."""
+    for name in (connectors.SOURCE, connectors.SINK):
+        stage.client.resume(name)
     stage.say("")
+    stage.say(f"The connectors go on, and are on the page {stage.client.url}/ui: stop them, break and mend them there.")
     stage.say(f"Kafka and the worker are left running; everything of theirs is in {stage.folder}. To end them:")
     stage.say(f"  kill {stage.worker.pid} && penstock kafka down --data {stage.folder / 'kafka'}")

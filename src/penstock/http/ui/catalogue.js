@@ -42,7 +42,7 @@ async function creation(main, type) {
   }, { class: "primary" });
   main.append(
     h("h1", {}, `Create a ${type.split(".").at(-1)}`),
-    h("p", { class: "controls" }, h("label", {}, "Name ", name), h("label", {}, "Initial state ", state)),
+    h("p", { class: "controls" }, h("label", {}, "Name ", " ", name), h("label", {}, "Initial state ", state)),
     editor.root,
     h("p", { class: "controls saving" }, create),
     preview(() => ({ name: name.value || "new", config: editor.config })));

@@ -110,6 +110,7 @@ function drawVerbs(root, shown) {
     if (!(await confirmed(`Delete the connector ${shown.name}? Its offsets are kept.`, "Delete"))) return;
     await ask("DELETE", connectorPath(shown.name));
     location.hash = "#/connectors";
+    notice(`Deleted ${shown.name}`);
   }, { class: "danger" });
   root.replaceChildren(...[...operate, remove].filter(Boolean));
 }

@@ -43,11 +43,29 @@ export function table(caption, heads, rows) {
   return h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption }, made);
 }
 
-/** A line that is read aloud, above the page; it stays until the next one or the next page. */
+const ENTITIES = { lt: "<", gt: ">", amp: "&", quot: '"', "#39": "'", nbsp: " " };
+
+/** A plugin's documentation, as text: of its markup only code is shown as such, written with tags or backticks. */
+export function documented(text) {
+  const plain = (part) => part.replace(/<\/?[a-z][^>]*>/gi, "").replace(/&(lt|gt|amp|quot|#39|nbsp);/g, (_, name) => ENTITIES[name]);
+  return text.split(/(<code>.*?<\/code>|`[^`]+`)/s).map((part, i) => (i % 2
+    ? h("code", {}, plain(part.startsWith("`") ? part.slice(1, -1) : part.slice(6, -7)))
+    : plain(part)));
+}
+
+let said = 0;
+
+/** A line that is read aloud, above the page; it stays until the next one or the next page but the one it announces. */
 export function notice(text, wrong = false) {
   const line = document.getElementById("notice");
+  said = Date.now();
   line.textContent = text;
   line.className = wrong ? "wrong" : "";
+}
+
+/** Called when another page is shown. */
+export function clearNotice() {
+  if (Date.now() - said > 1000) notice("");
 }
 
 /** Whether the user agrees, asked in a dialog; Escape is no. */

@@ -4,7 +4,7 @@
 import { catalogue } from "./catalogue.js";
 import { connector } from "./connector.js";
 import { connectors } from "./connectors.js";
-import { h, notice } from "./dom.js";
+import { clearNotice, h, notice } from "./dom.js";
 import { principal } from "./rest.js";
 import { workers } from "./workers.js";
 
@@ -18,7 +18,7 @@ async function show() {
   const [view = "connectors", ...parts] = location.hash.replace(/^#\/?/, "").split("/").filter(Boolean).map(decodeURIComponent);
   const main = h("main", { id: "main", tabindex: "-1" });
   document.getElementById("main").replaceWith(main);
-  notice("");
+  clearNotice();
   for (const link of document.querySelectorAll("header nav a")) {
     const current = link.hash === `#/${view}` || (view === "connector" && link.hash === "#/connectors");
     link.toggleAttribute("aria-current", false);

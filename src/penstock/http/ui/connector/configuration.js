@@ -26,7 +26,7 @@ export async function configuration(root, shown) {
   root.append(editor.root);
   if (shown.may("configure")) {
     const request = () => ({ name: shown.name, patch: difference(config, editor.config) });
-    root.append(h("div", { class: "saving" }, changes, h("p", { class: "controls" }, save)), preview(request));
+    root.append(h("div", { class: "saving" }, changes, h("p", { class: "controls" }, save)), preview(request, shown.status?.type === "sink"));
     draw();
     await editor.validate();
   } else {

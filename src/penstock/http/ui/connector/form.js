@@ -1,7 +1,7 @@
 // A configuration as a form, made from the worker's own answer to its validation: groups, order, documentation,
 // recommended values, and the errors of each setting while one types.
 
-import { debounced, h, notice } from "../dom.js";
+import { debounced, documented, h, notice } from "../dom.js";
 import { ask } from "../rest.js";
 
 const PAUSE_MS = 350;
@@ -134,7 +134,7 @@ class Field {
     this.root = h("div", { class: "field" },
       h("label", { for: id }, name),
       this.input, this.options, this.errors,
-      h("p", { class: "documentation", id: `${id}-documentation` }, definition.required && "Required. ", definition.documentation ?? ""));
+      h("p", { class: "documentation", id: `${id}-documentation` }, definition.required && "Required. ", documented(definition.documentation ?? "")));
   }
 
   get hasErrors() {

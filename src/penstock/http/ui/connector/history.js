@@ -4,6 +4,7 @@ import { button, confirmed, h, notice, state, table } from "../dom.js";
 import { ask, get, penstockPath } from "../rest.js";
 
 const EVENTS = 100;
+const CHANGES = { state: "only the target state", configuration: "configuration" };
 
 export async function history(root, shown) {
   const { versions, kept } = await get(penstockPath(shown.name, "/history"));
@@ -14,7 +15,7 @@ export async function history(root, shown) {
     h("h2", {}, "Versions"),
     versions.length ? h("ol", { class: "versions" }, versions.map((each, i) => version(each, i === 0, root, shown))) : h("p", {}, "None."),
     h("h2", {}, "Events"),
-    events.length ? table("Events", ["Time", "What", "Where", "Why"], events.map(event)) : h("p", {}, "None."),
+    events.length ? table("Events", ["Time", "What", "Where", "Why"], folded(events).map(event)) : h("p", {}, "None."),
   ].filter(Boolean));
 }
 
@@ -26,8 +27,8 @@ function version(each, newest, root, shown) {
     setTimeout(() => root.isConnected && history(root, shown).catch((error) => notice(error.message, true)), 1000);
   });
   return h("li", {},
-    h("p", {}, h("strong", {}, `Version ${each.version}`), ` · ${each.change} · `, time(each.time), " · ",
-      each.principal ? `by ${each.principal} · ` : "", each.state),
+    h("p", {}, h("strong", {}, `Version ${each.version}`), ` · ${CHANGES[each.change] ?? each.change} · `, time(each.time), " · ",
+      each.principal ? `by ${each.principal} · ` : "", `target state ${each.state}`),
     diff(each.difference),
     !newest && each.change !== "deleted" && each.change !== "state" && shown.may("configure") && back);
 }
@@ -40,12 +41,23 @@ function diff({ added, changed, removed }) {
     ...Object.entries(added).map(([key, after]) => line(key, null, after)),
     ...Object.entries(removed).map(([key, before]) => line(key, before, null)),
   ];
-  return lines.length ? h("details", { open: lines.length <= 4 }, h("summary", {}, `${lines.length} changes`), h("ul", { class: "diff" }, lines)) : null;
+  return lines.length ? h("details", { open: lines.length <= 4 }, h("summary", {}, `${lines.length} ${lines.length === 1 ? "change" : "changes"}`), h("ul", { class: "diff" }, lines)) : null;
+}
+
+/** With rebalances in a row as one. */
+function folded(events) {
+  const found = [];
+  for (const each of events) {
+    const last = found.at(-1);
+    if (each.kind === "rebalance" && last?.kind === "rebalance") last.times = (last.times ?? 1) + 1;
+    else found.push({ ...each });
+  }
+  return found;
 }
 
 function event(each) {
   const who = each.task === undefined ? "connector" : `task ${each.task}`;
-  const what = each.kind === "state" ? [`${who} `, state(each.state)] : each.kind === "topic" ? `first used topic ${each.topic}` : each.kind;
+  const what = each.kind === "state" ? [`${who} `, state(each.state)] : each.kind === "topic" ? `first used topic ${each.topic}` : each.times ? `${each.times} rebalances of the group` : each.kind === "rebalance" ? "rebalance of the group" : each.kind;
   const [reason] = (each.reason ?? "").split("\n");
   return [time(each.time), what, each.worker ?? "", each.principal ? `by ${each.principal}` : reason];
 }

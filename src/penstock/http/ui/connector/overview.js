@@ -6,6 +6,8 @@ import { rootCause, traces } from "../status.js";
 import { Figure } from "./figure.js";
 import { places, stages } from "./places.js";
 
+const NO_TASKS = { STOPPED: "It is stopped: it has no tasks until it is resumed.", UNASSIGNED: "It has no tasks yet." };
+
 export async function overview(root, shown) {
   const causes = h("div");
   const tasks = h("div");
@@ -63,18 +65,33 @@ function drawTasks(root, shown, status) {
     const figures = health.get(task.id) ?? {};
     return [
       String(task.id), state(task.state), shown.may("operate") ? restart(task) : "", task.worker_id,
-      number(figures.records), number(figures.records_behind ?? figures.records_waiting), number(figures.batch_ms_avg),
-      figures.last_error?.message ?? "",
+      number(figures.records), behind(figures), age(figures.newest_record_age_seconds), number(figures.batch_ms_avg),
+      lastError(figures.last_error),
     ];
   };
-  const heads = ["Task", "State", "", "Worker", "Records", "Behind", "Batch, ms", "Last error"];
+  const heads = ["Task", "State", "", "Worker", "Records", "Behind", "Newest record", "Batch, ms", "Last error"];
   const unreachable = status.penstock?.unreachable ?? [];
   const focused = root.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
   root.replaceChildren(
-    status.tasks.length ? table("Tasks", heads, status.tasks.map(row)) : h("p", {}, "It has no tasks."),
+    status.tasks.length ? table("Tasks", heads, status.tasks.map(row)) : h("p", {}, NO_TASKS[status.connector.state] ?? "It has no tasks."),
     unreachable.length ? h("p", { class: "wrong" }, `These workers did not answer with figures: ${unreachable.join(", ")}`) : "",
   );
   if (focused) root.querySelector(`[aria-label="${focused}"]`)?.focus();
+}
+
+/** In records and in time, as far as it is known. */
+function behind({ records_behind: records, records_waiting: waiting, seconds_behind: seconds }) {
+  return [number(records ?? waiting), typeof seconds === "number" ? `${number(seconds)} s` : ""].filter(Boolean).join(" · ");
+}
+
+function lastError(error) {
+  return error ? [h("time", { datetime: error.time }, new Date(error.time).toLocaleTimeString()), ` ${error.message}`] : "";
+}
+
+function age(seconds) {
+  if (typeof seconds !== "number") return "";
+  const [count, unit] = seconds < 120 ? [seconds, "s"] : seconds < 7200 ? [seconds / 60, "min"] : [seconds / 3600, "h"];
+  return `${Math.round(count).toLocaleString("en")} ${unit} ago`;
 }
 
 function number(value) {
@@ -83,7 +100,7 @@ function number(value) {
 
 async function drawTopics(root, shown) {
   const { topics } = (await get(connectorPath(shown.name, "/topics")))[shown.name];
-  const reset = button("Reset", async () => {
+  const reset = button("Reset this list", async () => {
     await ask("PUT", connectorPath(shown.name, "/topics/reset"));
     notice("The topics it has used are forgotten; those it uses from now on are listed");
     await drawTopics(root, shown);

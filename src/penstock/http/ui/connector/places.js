@@ -4,9 +4,10 @@ import { h, table } from "../dom.js";
 
 const STAGES = ["poll", "convert", "transform", "put", "send", "commit"];
 const SHOWN = 20;
+const LEAST = 0.0005;  // of the time; a task that spends less in all stages has nothing to do
 
 export function stages(root, tasks) {
-  const known = tasks.filter((task) => Object.keys(task.stages ?? {}).length);
+  const known = tasks.filter((task) => Object.values(task.stages ?? {}).some((share) => share >= LEAST));
   const used = STAGES.filter((stage) => known.some((task) => stage in task.stages));
   const cell = (task, stage) => {
     const text = `${((task.stages[stage] ?? 0) * 100).toLocaleString("en", { maximumFractionDigits: 1 })} %`;

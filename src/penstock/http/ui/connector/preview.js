@@ -3,8 +3,8 @@
 import { button, h } from "../dom.js";
 import { ask } from "../rest.js";
 
-/** `request` gives the name and the configuration, or changes of one. */
-export function preview(request) {
+/** `request` gives the name and the configuration, or changes of one; `sink`: whether it is known to be a sink's. */
+export function preview(request, sink = false) {
   const limit = h("input", { type: "number", min: "1", max: "100", value: "5", id: "preview-limit" });
   const poll = h("input", { type: "checkbox" });
   const answer = h("div", { "aria-live": "polite" });
@@ -20,7 +20,7 @@ export function preview(request) {
   return h("section", { class: "preview" },
     h("h2", {}, "Preview"),
     h("p", {}, "Runs this configuration on real records, step by step. Nothing is written, no offset is committed."),
-    h("p", { class: "controls" }, h("label", {}, "Records ", limit), h("label", {}, poll, " Poll the source, even if that may take records from it"), run),
+    h("p", { class: "controls" }, h("label", {}, "Records ", limit), !sink && h("label", {}, poll, " Poll the source, even if that may take records from it"), run),
     answer);
 }
 
