@@ -154,6 +154,23 @@ def test_the_slot_is_confirmed_only_after_offsets_are_committed(database: Databa
     until(lambda: database.polled() == [] and database.confirmed() > second.source_offset["lsn"], "confirmed", 60)
 
 
+def test_its_progress_is_that_in_the_servers_log(database: Database) -> None:
+    task = database.start()
+    assert list(task.progress()) == []
+    database.read(lambda _: task.progress())
+    (before,) = task.progress()
+    database.postgres.execute(
+        f"INSERT INTO {database.name} (name) SELECT repeat('x', 100) FROM generate_series(1, 500)"
+    )
+    database.read(lambda records: len(ids(records)) == 500)
+    database.read(lambda _: task.progress()[0].position == task.progress()[0].end)
+    (after,) = task.progress()
+    assert (after.partition, after.unit) == ({"server": "x"}, "bytes")
+    assert before.position is not None
+    assert after.position is not None
+    assert after.position - before.position > 500 * 100
+
+
 def test_a_log_of_others_is_not_kept(database: Database) -> None:
     database.start(snapshot_mode="no_data")
     database.polled()

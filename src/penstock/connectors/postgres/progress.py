@@ -40,11 +40,14 @@ class Progress:
 
     def __init__(self, start: Position) -> None:
         self.given = self._committed = start
+        self.read = start.lsn
+        """Up to here the server's log has been read."""
         self._finished: deque[tuple[Position, int]] = deque()
         self._confirmable = 0
 
     def finished(self, end: int) -> None:
         """A transaction has ended whose records, if it had any, are given."""
+        self.read = max(self.read, end)
         self._finished.append((self.given, end))
 
     def committed(self, position: Position) -> None:
@@ -52,6 +55,7 @@ class Progress:
 
     def idle(self, sent: int) -> None:
         """No transaction is open, and nothing that was sent is unread."""
+        self.read = max(self.read, sent)
         if self._finished and self._finished[-1][0] == self.given:
             self._finished[-1] = (self.given, max(sent, self._finished[-1][1]))
         else:

@@ -12,7 +12,7 @@ from typing import Any
 from penstock import __version__
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import ConnectError
-from penstock.api.source import SourceTask
+from penstock.api.source import SourceProgress, SourceTask
 from penstock.connectors.postgres.catalog import Catalog
 from penstock.connectors.postgres.connection import connect, driver, unreachable
 from penstock.connectors.postgres.envelope import Event
@@ -84,6 +84,13 @@ class PostgresSourceTask(SourceTask):
     def idle(self) -> float:
         """``poll`` itself waits for changes."""
         return 0.0
+
+    def progress(self) -> list[SourceProgress]:
+        """In the server's log, whose end is the one that the server has sent last."""
+        if self._progress is None or self._replication is None or not self._replication.streams:
+            return []
+        end = max(self._replication.sent, self._progress.read)
+        return [SourceProgress(self._partition, self._progress.read, end, "bytes")]
 
     def commit(self) -> None:
         """Offsets have been committed: what they cover, the server may forget."""
