@@ -11,6 +11,7 @@ import pytest
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.record import SinkRecord
 from penstock.connectors.file_sink import FileStreamSinkTask
+from penstock.kafka.clients import init_transactions, new_producer
 from support.kafka.client import Kafka, Record
 from support.tasks.recording_sink import recording, values
 from support.tasks.runs import TaskRun, eventually, new_name
@@ -156,6 +157,17 @@ def test_metrics_have_javas_names(kafka: Kafka, bootstrap: str, topic: str) -> N
         eventually(lambda: told(run, "sink-record-read-total", "sink-record-active-count") == [2, 0])
         assert told(run, "sink-record-send-total", "partition-count") == [2, 1]
         assert run.host.reported["offset-commit-completion-total"] > 0
+
+
+def test_a_marker_of_a_transaction_is_no_lag(kafka: Kafka, bootstrap: str, topic: str) -> None:
+    producer = new_producer({"bootstrap.servers": bootstrap, "transactional.id": f"{topic}-t"})
+    init_transactions(producer, 30)
+    producer.begin_transaction()
+    producer.produce(topic, b"a")
+    producer.commit_transaction()
+    with TaskRun(recording(), bootstrap, {"topics": topic}) as run:
+        eventually(lambda: [(at["position"], at["end"]) for at in told(run, "penstock-places")[0]] == [(2, 2)])
+        assert told(run, "sink-record-send-total", "penstock-records-behind") == [1, 0]
 
 
 def test_how_far_it_is_behind_and_why_it_waits(kafka: Kafka, bootstrap: str, topic: str) -> None:

@@ -47,7 +47,7 @@ const ENTITIES = { lt: "<", gt: ">", amp: "&", quot: '"', "#39": "'", nbsp: " " 
 
 /** A plugin's documentation, as text: of its markup only code is shown as such, written with tags or backticks. */
 export function documented(text) {
-  const plain = (part) => part.replace(/<\/?[a-z][^>]*>/gi, "").replace(/&(lt|gt|amp|quot|#39|nbsp);/g, (_, name) => ENTITIES[name]);
+  const plain = (part) => part.replace(/<\/?(?:p|br|ul|ol|li)\b[^>]*>/gi, " ").replace(/<\/?[a-z][^>]*>/gi, "").replace(/&(lt|gt|amp|quot|#39|nbsp);/g, (_, name) => ENTITIES[name]);
   return text.split(/(<code>.*?<\/code>|`[^`]+`)/s).map((part, i) => (i % 2
     ? h("code", {}, plain(part.startsWith("`") ? part.slice(1, -1) : part.slice(6, -7)))
     : plain(part)));
