@@ -4,6 +4,13 @@ import { button, confirmed, h, notice, state, table } from "../dom.js";
 import { ask, get, penstockPath } from "../rest.js";
 
 const EVENTS = 100;
+const KINDS = {
+  state: (each, who) => [`${who} `, state(each.state)],
+  topic: ({ topic }) => `first used topic ${topic}`,
+  rebalance: ({ times = 1 }) => (times > 1 ? `${times} rebalances of the group` : "rebalance of the group"),
+  restart: ({ details: { include_tasks: tasks, only_failed: failed } = {} }, who) =>
+    `restart of the ${who}${tasks ? " with tasks" : ""}${failed ? ", what has failed only" : ""}`,
+};
 const CHANGES = { state: "only the target state", configuration: "configuration" };
 
 export async function history(root, shown) {
@@ -57,7 +64,7 @@ function folded(events) {
 
 function event(each) {
   const who = each.task === undefined ? "connector" : `task ${each.task}`;
-  const what = each.kind === "state" ? [`${who} `, state(each.state)] : each.kind === "topic" ? `first used topic ${each.topic}` : each.times ? `${each.times} rebalances of the group` : each.kind === "rebalance" ? "rebalance of the group" : each.kind;
+  const what = KINDS[each.kind]?.(each, who) ?? each.kind;
   const [reason] = (each.reason ?? "").split("\n");
   return [time(each.time), what, each.worker ?? "", each.principal ? `by ${each.principal}` : reason];
 }
