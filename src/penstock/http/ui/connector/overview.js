@@ -6,6 +6,7 @@ import { rootCause, traces } from "../status.js";
 import { Figure } from "./figure.js";
 import { places, stages } from "./places.js";
 
+const FIXED = 4;  // columns of the tasks that are there though they are empty
 const NO_TASKS = { STOPPED: "It is stopped: it has no tasks until it is resumed.", UNASSIGNED: "It has no tasks yet." };
 
 export async function overview(root, shown) {
@@ -70,10 +71,12 @@ function drawTasks(root, shown, status) {
     ];
   };
   const heads = ["Task", "State", "", "Worker", "Records", "Behind", "Newest record", "Batch, ms", "Last error"];
+  const rows = status.tasks.map(row);
+  const shownColumn = (_, i) => i < FIXED || rows.some((cells) => cells[i] !== "");
   const unreachable = status.penstock?.unreachable ?? [];
   const focused = root.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
   root.replaceChildren(
-    status.tasks.length ? table("Tasks", heads, status.tasks.map(row)) : h("p", {}, NO_TASKS[status.connector.state] ?? "It has no tasks."),
+    status.tasks.length ? table("Tasks", heads.filter(shownColumn), rows.map((cells) => cells.filter(shownColumn))) : h("p", {}, NO_TASKS[status.connector.state] ?? "It has no tasks."),
     unreachable.length ? h("p", { class: "wrong" }, `These workers did not answer with figures: ${unreachable.join(", ")}`) : "",
   );
   if (focused) root.querySelector(`[aria-label="${focused}"]`)?.focus();

@@ -4,13 +4,14 @@ import { h, table } from "../dom.js";
 
 const STAGES = ["poll", "convert", "transform", "put", "send", "commit"];
 const SHOWN = 20;
-const LEAST = 0.0005;  // of the time; a task that spends less in all stages has nothing to do
+const LEAST = 0.0005;  // of the time: less would be shown as 0 %
 
 export function stages(root, tasks) {
-  const known = tasks.filter((task) => Object.values(task.stages ?? {}).some((share) => share >= LEAST));
+  const known = tasks.filter((task) => Object.values(task.stages ?? {}).some((share) => share > 0));
   const used = STAGES.filter((stage) => known.some((task) => stage in task.stages));
   const cell = (task, stage) => {
-    const text = `${((task.stages[stage] ?? 0) * 100).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
+    const share = task.stages[stage] ?? 0;
+    const text = share > 0 && share < LEAST ? "< 0.1 %" : `${(share * 100).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
     return stage === task.slowest_stage ? h("strong", {}, text) : text;
   };
   const rows = known.map((task) => [String(task.id), ...used.map((stage) => cell(task, stage))]);
