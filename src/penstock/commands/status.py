@@ -93,7 +93,7 @@ def _number(value: float | None) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "" if share is None else f"{share:.1%}"
+    return "" if share is None else "<0.1%" if 0 < share < 0.0005 else f"{share:.1%}"
 
 
 def _print_restarts(health: dict[str, Any]) -> None:
