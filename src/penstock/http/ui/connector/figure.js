@@ -23,7 +23,7 @@ export class Figure {
     const drawing = h("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": text },
       h("line", { x1: 0, x2: WIDTH, y1: HEIGHT - 1, y2: HEIGHT - 1 }),
       h("path", { d: this.#line(most) }));
-    const since = `, at most ${most.toLocaleString("en", { maximumFractionDigits: 1 })} in the ${MOST * 2 / 60} minutes drawn`;
+    const since = `, at most ${most.toLocaleString("en", { maximumFractionDigits: 1 })} in ${(MOST * 2) / 60} minutes`;
     const scale = known.some((each) => each > 0) ? since : "";
     return h("figure", {}, h("figcaption", {}, `${this.title} `, h("strong", {}, last), scale), drawing);
   }
