@@ -1,27 +1,99 @@
-"""``penstock plugins``: fetch what connectors need and Penstock does not bring."""
+"""``penstock plugins``: plugins with environments of their own, and jars that connectors need."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="Fetch jars that connectors need, such as JDBC drivers.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Install plugins into environments of their own, or jars that connectors need, such as JDBC drivers.",
+)
 
-Name = Annotated[str, typer.Argument(help="Such as jdbc-postgresql.", show_default=False)]
-
-
-@app.callback()
-def plugins() -> None:
-    """Keeps `install` a command of its own, though it is the only one."""
+Into = Annotated[
+    Path | None,
+    typer.Option(
+        "--plugin-path",
+        envvar="PENSTOCK_PLUGIN_PATH",
+        help="A folder that the worker's plugin.path names.",
+        show_default=False,
+    ),
+]
 
 
 @app.command()
-def install(name: Name) -> None:
-    """Fetch a JDBC driver, pinned by version and checksum: jdbc-postgresql, jdbc-mariadb or jdbc-sqlite."""
+def install(
+    name: Annotated[
+        str,
+        typer.Argument(help="A folder or a wheel with a plugin; or a JDBC driver's name, such as jdbc-postgresql."),
+    ],
+    plugin_path: Into = None,
+    python: Annotated[
+        str | None, typer.Option(help="The Python of the environment, 3.11 or newer; by default the worker's.")
+    ] = None,
+) -> None:
+    """Install a plugin into an environment of its own, in place of its older version; workers find it at once.
+
+    Or fetch a JDBC driver, pinned by version and checksum.
+    """
     from penstock.jdbc import drivers
 
-    if name not in drivers.INSTALLABLE:
-        raise typer.BadParameter(f"there is no {name}; there are {', '.join(drivers.INSTALLABLE)}")
-    for jar in drivers.install(name):
-        print(f"{jar} is installed; connectors that start on this machine from now on find it.")
+    if name in drivers.INSTALLABLE:
+        for jar in drivers.install(name):
+            print(f"{jar} is installed; connectors that start on this machine from now on find it.")
+        return
+    from penstock.hosts.python.install import InstallError
+    from penstock.hosts.python.install import install as install_plugin
+
+    if not Path(name).exists():
+        known = ", ".join(drivers.INSTALLABLE)
+        raise typer.BadParameter(f"there is no {name}: neither a folder, nor a wheel, nor one of {known}")
+    try:
+        made = install_plugin(Path(name), _folder(plugin_path), python)
+    except InstallError as error:
+        raise typer.BadParameter(str(error)) from error
+    for problem in made.left_out:
+        typer.echo(problem, err=True)
+    for connector in made.connectors:
+        print(f"{connector['class']} {connector['version']} is installed, with Python {made.python}, in {made.folder}")
+
+
+@app.command("list")
+def list_(plugin_path: Into = None) -> None:
+    """List the plugins with environments of their own: plugin, connector, version, kind, Python."""
+    from penstock.hosts.python.environment import environments
+
+    for plugin in environments([str(_folder(plugin_path))]):
+        for connector in plugin.connectors:
+            print("\t".join((plugin.name, connector["class"], connector["version"], connector["kind"], plugin.python)))
+
+
+@app.command()
+def remove(
+    name: Annotated[str, typer.Argument(help="The plugin's name, as `list` shows it.", show_default=False)],
+    plugin_path: Into = None,
+) -> None:
+    """Remove a plugin. Connectors and tasks that run go on until they are stopped."""
+    from penstock.hosts.python.environment import environments, sweep
+
+    folder = _folder(plugin_path)
+    known = environments([str(folder)])
+    found = [plugin for plugin in known if plugin.name == name]
+    if not found:
+        there = ", ".join(dict.fromkeys(plugin.name for plugin in known)) or "no plugins"
+        raise typer.BadParameter(f"there is no {name} in {folder}: there are {there}")
+    for plugin in found:
+        plugin.retire()
+    used = sweep(folder)
+    print(f"{name} is removed.")
+    for plugin in found:
+        if plugin.folder in used:
+            print(f"{plugin.folder} is still used by processes; the next install or remove deletes it.")
+
+
+def _folder(plugin_path: Path | None) -> Path:
+    if plugin_path is None:
+        raise typer.BadParameter("name a folder of the worker's plugin.path: --plugin-path, or PENSTOCK_PLUGIN_PATH")
+    return plugin_path

@@ -61,6 +61,8 @@ class TaskSpec:
     """
     kafka_cluster_id: str = ""
     plugin_path: tuple[str, ...] = ()
+    environment: dict[str, str] | None = None
+    """The place of the task's class, if its plugin has an environment of its own (``hosts.python``)."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.hosts.jvm.plugins.locations import is_java
+from penstock.hosts.python.environment import is_environment
 from penstock.java.text import java_class_name
 
 log = logging.getLogger(__name__)
@@ -109,7 +110,7 @@ def _unpacked(entry: Path) -> Iterator[Path]:
     for child in sorted(entry.iterdir()):
         if child.name.startswith((".", "_")):
             continue
-        if is_java(child):
+        if is_java(child) or is_environment(child):
             continue
         if child.suffix in (".py", ".whl", ".zip"):
             yield child

@@ -32,9 +32,12 @@ from penstock.core.config.validation import (
     validate_connector,
 )
 from penstock.core.model.messages import Refused
+from penstock.plugins.environments import Environments
 from penstock.plugins.path import Found, find_classes
 
 log = logging.getLogger(__name__)
+
+NO_CONFIG: Mapping[str, str] = {}
 
 _BASES: dict[Kind, type] = {
     Kind.SINK: SinkConnector,
@@ -51,23 +54,50 @@ _BASES: dict[Kind, type] = {
 class Plugins:
     """All plugins of this process. A plugin that can't be used is logged and left out; the others are not affected."""
 
-    def __init__(self, plugin_path: Iterable[str] = (), java: Iterable[PluginClass] = ()) -> None:
+    def __init__(
+        self,
+        plugin_path: Iterable[str] = (),
+        java: Iterable[PluginClass] = (),
+        worker_config: Mapping[str, str] = NO_CONFIG,
+    ) -> None:
         """``java`` has the classes from jars. A connector from a jar hides a built-in one of its name."""
-        found = find_classes(plugin_path, tuple(_BASES.values()))
+        path = tuple(plugin_path)
+        found = find_classes(path, tuple(_BASES.values()))
         self._own = [each for each in map(_described, found) if each is not None]
-        self.catalog = _catalog(self._own, java)
+        self._java = tuple(java)
+        self._environments = Environments(path, worker_config)
+        self._known = self._environments.classes()
+        self._catalog = _catalog(self._own, self._java, self._known)
         self._not_found: set[str] = set()
+
+    @property
+    def catalog(self) -> Catalog:
+        """What there is now: plugins with an environment of their own come and go."""
+        known = self._environments.classes()
+        if known is not self._known:
+            self._catalog = _catalog(self._own, self._java, known)
+            self._known = known
+        return self._catalog
+
+    def close(self) -> None:
+        self._environments.close()
 
     def plus(self, java: Iterable[PluginClass]) -> Plugins:
         """These, and classes from jars."""
         more = copy.copy(self)
-        more.catalog = _catalog(self._own, java)
+        more._java = tuple(java)
+        more._catalog = _catalog(self._own, more._java, more._known)
         return more
 
     @classmethod
-    def discover(cls, plugin_path: Iterable[str] = (), java: Iterable[PluginClass] = ()) -> Plugins:
+    def discover(
+        cls,
+        plugin_path: Iterable[str] = (),
+        java: Iterable[PluginClass] = (),
+        worker_config: Mapping[str, str] = NO_CONFIG,
+    ) -> Plugins:
         """``plugin_path`` holds folders as the worker's ``plugin.path`` names them."""
-        return cls(plugin_path, java)
+        return cls(plugin_path, java, worker_config)
 
     # -- classes
 
@@ -169,10 +199,12 @@ class Plugins:
         return found
 
 
-def _catalog(own: Iterable[PluginClass], java: Iterable[PluginClass]) -> Catalog:
+def _catalog(
+    own: Iterable[PluginClass], java: Iterable[PluginClass], with_environments: Iterable[PluginClass]
+) -> Catalog:
     from_jars = list(java)
     hidden = {each.java_name for each in from_jars if any(kind in each.kinds for kind in CONNECTORS)}
-    return Catalog([*(each for each in own if each.java_name not in hidden), *from_jars])
+    return Catalog([*(each for each in own if each.java_name not in hidden), *from_jars, *with_environments])
 
 
 def _described(found: Found) -> PluginClass | None:

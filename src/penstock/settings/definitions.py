@@ -20,6 +20,7 @@ from penstock.api.validators import (
 )
 from penstock.core.config.clients import SECURITY, define_table
 from penstock.core.config.connector import RESTART_POLICIES, RESTART_POLICY, RESTART_POLICY_MEANING
+from penstock.core.config.permissions.plugin_limits import define_worker_limits
 from penstock.core.session_keys import DEFAULT_KEY_SIZES, DIGESTS
 from penstock.settings.documentation import documented
 from penstock.settings.security import define_access, define_permissions, define_rest_limits
@@ -146,6 +147,7 @@ def _worker_config() -> ConfigDef:
         f"{RESTART_POLICY_MEANING} A connector's own setting of this name counts instead.",
     )
     _define_stalls(config)
+    define_worker_limits(config)
     define_rest_limits(config)
     define_permissions(config)
     define_access(config)

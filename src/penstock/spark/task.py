@@ -23,6 +23,9 @@ from typing import Any
 from penstock.api.errors import ConnectError
 from penstock.hosts.jvm.errors import HostLost
 from penstock.hosts.jvm.tasks.task_jvm import level_changed
+from penstock.hosts.python import process
+from penstock.hosts.python.limits import Limits
+from penstock.hosts.python.tasks import in_place
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.task import (
     CommittedOffsets,
@@ -166,7 +169,10 @@ def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, control: TaskC
         host = ChannelHost(channel, steer)
         threading.Thread(target=_watch_start, args=(channel, host, threading.get_ident()), daemon=True).start()
         watch_stalls(spec, control, channel)
-        run(spec, named(spec.task_class), control, host, resolve)
+        try:
+            run(spec, class_of(spec), control, host, resolve)
+        finally:
+            process.close_all()
     except FencedError as error:
         if not control.aborted:
             channel.send({"say": "lost", "reason": str(error)})
@@ -179,6 +185,15 @@ def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, control: TaskC
             channel.send({"say": "failed", "trace": text})
             return text.splitlines()[0]
     return None
+
+
+def class_of(spec: TaskSpec) -> Any:
+    """The task's class; told where the plugin's environment is, if it has one of its own."""
+    found = named(spec.task_class)
+    if spec.environment is None:
+        return found
+    limits = Limits.of(spec.connector_config, spec.worker_config)
+    return in_place(found, spec.environment, f"task {spec.connector}-{spec.task}", limits)
 
 
 def _watch_start(channel: TaskChannel, host: ChannelHost, thread: int) -> None:
@@ -258,6 +273,7 @@ class Steering:
             case "level":
                 logging.getLogger(message["name"]).setLevel(message["level"])
                 level_changed(message["name"], message["level"])
+                process.level_changed(message["name"], message["level"])
 
     def committed_offsets(self) -> CommittedOffsets:
         """Blocks until the worker has sent them. Raises ConnectError if the task is to end instead."""

@@ -86,7 +86,7 @@ class Worker:
         self.failed = threading.Event()
         check_addresses(settings.bootstrap_servers)
         self._jvm, jars = java_plugins(JavaSettings.of(config, settings.plugin_path))
-        self._plugins = Plugins.discover(settings.plugin_path, jars)
+        self._plugins = Plugins.discover(settings.plugin_path, jars, config)
         self._check_converters()
         self._redaction = Redaction()
         self._providers = ConfigTransformer.of(config, self._plugins.resolve, self._redaction.learn_references)
@@ -153,6 +153,7 @@ class Worker:
         self._close_providers()
         if self._audit is not None:
             self._audit.close()
+        self._plugins.close()
         if self._jvm is not None:
             self._jvm.close()
         log.info("Worker stopped")
@@ -215,7 +216,7 @@ class Worker:
             self._plugins,
             self._levels,
             cluster_id=self._cluster_id,
-            check_plugin=functools.partial(self._permissions.check_plugin, self._plugins.catalog),
+            check_plugin=lambda name: self._permissions.check_plugin(self._plugins.catalog, name),
             validate=self._validate,
             set_level=levels.set,
             history=self._history,

@@ -14,6 +14,7 @@ from typing import Protocol
 from penstock.api.source import SourceTask
 from penstock.core.config.catalog import Catalog
 from penstock.core.model.actions import StartTask
+from penstock.hosts.python.tasks import place_of
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.plugins import Plugins
 
@@ -75,6 +76,7 @@ class Specs:
             is_source=is_source,
             offsets_topic=topic,
             global_offsets_topic=global_topic,
+            environment=place_of(task_class),
         )
 
     def committed(self, spec: TaskSpec) -> CommittedOffsets:

@@ -39,6 +39,7 @@ from penstock.core.config.overrides import (
     is_built_in,
     validate_overrides,
 )
+from penstock.core.config.permissions.plugin_limits import check_limits, define_limits
 from penstock.core.config.sink import DLQ_TOPIC, check_topics, sink_config
 from penstock.core.config.source import (
     OFFSETS_TOPIC,
@@ -157,6 +158,7 @@ def validate_connector(
     common = common_config(newest.version, converter_defaults(catalog, props, worker.converters, near), catalog)
     define_restart_policy(common, props)
     define_java_options(common, props)
+    define_limits(common, props)
     source = Kind.SOURCE in found.kinds
     base = source_config(common) if source else sink_config(common, worker.compile)
     if source:
@@ -172,6 +174,7 @@ def validate_connector(
     check_source_dead_letters(props, values, source)
     if RESTART_POLICY in props:
         check_restart_policy(values[RESTART_POLICY], (raw or props).get(RESTART_POLICY))
+    check_limits(props, values, connector)
     _check_nulls(props, values)
     converters = [_converter_infos(catalog, props, values, key, near) for key in ("header", "key", "value")]
     own = found.config_def()

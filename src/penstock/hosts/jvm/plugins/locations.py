@@ -17,6 +17,7 @@ import orjson
 
 from penstock.embedded.home import folder, home, writing
 from penstock.embedded.jars import lock
+from penstock.hosts.python.environment import is_environment
 
 _ARCHIVES = (".jar", ".zip")
 
@@ -40,6 +41,8 @@ def java_locations(plugin_path: Iterable[str]) -> list[Path]:
 def is_java(path: Path) -> bool:
     """Whether this file or folder is a location of Java plugins: a jar, or a folder with jars or classes."""
     if path.is_dir():
+        if is_environment(path):  # of Python; packages of it may have jars
+            return False
         return next(_java_files(path), None) is not None
     return path.suffix == ".jar" or (path.suffix == ".zip" and _has_classes(path))
 

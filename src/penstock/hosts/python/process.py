@@ -1,0 +1,173 @@
+"""The process of a plugin, started here and closed here."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Callable, Mapping
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import penstock
+from penstock.api.errors import ConnectError
+from penstock.hosts.jvm.errors import HostLost
+from penstock.hosts.python.environment import LOCK
+from penstock.hosts.python.limits import Limits
+from penstock.hosts.python.peer import Peer
+from penstock.hosts.python.wire import rebuilt
+
+log = logging.getLogger(__name__)
+
+BOOT = Path(__file__).with_name("boot.py")
+END_SECONDS = 5.0
+"""How long a process gets to end when it is let go of, and then is killed."""
+_open: list[PluginProcess] = []
+"""Those of the task of this process."""
+
+
+class PluginProcess:
+    """``answers``: what the plugin may call, by name."""
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        limits: Limits = Limits(),
+        answers: Mapping[str, Callable[..., Any]] | None = None,
+        with_parent: bool = False,
+    ) -> None:
+        """``with_parent``: the kernel kills it when the present thread ends. Raises ConnectError."""
+        self._folder, self._name, self._limits = folder, name, limits
+        self._answers = {"log": _log, **(answers or {})}
+        self._closed = False
+        python = folder / "bin" / "python"
+        if not python.exists():
+            raise ConnectError(f"The plugin's environment {folder} is not on this machine, {socket.gethostname()}")
+        self._socket, theirs = socket.socketpair()
+        options = {
+            **limits.options(),
+            "lock": str(folder / LOCK),
+            "levels": {n: each.level for n, each in _loggers() if each.level != logging.NOTSET},
+            "parent": os.getpid() if with_parent else None,
+        }
+        with theirs:
+            self._process = subprocess.Popen(
+                # -I: neither PYTHONPATH, which Spark sets, nor the user's packages
+                [python, "-I", BOOT, Path(penstock.__file__).parent, str(theirs.fileno()), json.dumps(options)],
+                stdin=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+            )
+        self._peer = Peer(Connection(os.dup(self._socket.fileno())), self._answer, self._lost)
+        self._peer.start()
+
+    def answer_with(self, answers: Mapping[str, Callable[..., Any]]) -> None:
+        """More that the plugin may call."""
+        self._answers |= answers
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def gone(self) -> bool:
+        return self._peer.gone.is_set()
+
+    def call(self, method: str, *args: Any, lane: str | None = "task", timeout: float | None = None) -> Any:
+        """Raises what the plugin raises, LimitError, HostLost, TimeoutError."""
+        try:
+            return self._peer.call(method, *args, lane=lane, timeout=timeout)
+        except MemoryError as error:
+            if self._limits.memory is None:
+                raise
+            raise self._limits.memory_exceeded() from error
+
+    def tell(self, method: str, *args: Any) -> None:
+        self._peer.tell(method, *args)
+
+    def wait_end(self) -> BaseException | None:
+        """Returns when it has ended: why, or None after ``close``."""
+        self._peer.gone.wait()
+        return None if self._closed else self._lost()
+
+    def close(self) -> None:
+        """The process ends; returns when it has."""
+        self._closed = True
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # it has ended already
+        try:
+            self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._socket.close()
+
+    def _answer(self, method: str, *args: Any) -> Any:
+        return self._answers[method](*args)
+
+    def _lost(self) -> BaseException:
+        """What is raised where the process has ended."""
+        try:
+            code = self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return HostLost(f"The process of {self._name} does not answer any more", by_itself=True)
+        if self._closed:
+            return HostLost(f"The process of {self._name} has been closed")
+        if code == -signal.SIGXCPU:
+            return self._limits.cpu_exceeded()
+        how = f"it exited with code {code}" if code >= 0 else f"it was killed by {_signal(-code)}"
+        if self._limits.memory is not None:
+            how += f" (it may use {self._limits.memory} bytes of memory)"
+        return HostLost(f"The process of {self._name} has ended: {how}", code >= 0 or -code in _CRASHES)
+
+
+_CRASHES = {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE}
+
+
+def for_task(process: PluginProcess) -> PluginProcess:
+    """It is closed when the task of this process has ended."""
+    _open.append(process)
+    return process
+
+
+def level_changed(name: str, level: int | str) -> None:
+    """Called when the level of a logger of this process has been set: it holds in the plugins' processes, too."""
+    for process in _open:
+        process.tell("level", name, level)
+
+
+def close_all() -> None:
+    while _open:
+        _open.pop().close()
+
+
+def raise_in(raise_error: Callable[[BaseException], None]) -> Callable[[Mapping[str, Any]], None]:
+    """Takes an error as it comes from the plugin."""
+    return lambda document: raise_error(rebuilt(document))
+
+
+def _log(name: str, level: int, text: str, created: float) -> None:
+    logger = logging.getLogger(name)
+    if logger.isEnabledFor(level):
+        record = logger.makeRecord(name, level, "", 0, text, (), None)
+        record.created, record.msecs = created, created % 1 * 1000
+        logger.handle(record)
+
+
+def _loggers() -> list[tuple[str, logging.Logger]]:
+    found = [(n, each) for n, each in logging.root.manager.loggerDict.items() if isinstance(each, logging.Logger)]
+    return [("root", logging.getLogger()), *found]
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

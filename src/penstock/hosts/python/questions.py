@@ -1,0 +1,107 @@
+"""The process of an environment that answers for its classes: definitions of settings, validation, offsets.
+
+It is started with the first question, and stays as long as the environment is installed; if it has ended, the next
+question starts another one.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.api.config import NO_DEFAULT, ConfigDef
+from penstock.api.errors import ConnectError
+from penstock.hosts.jvm.errors import HostLost
+from penstock.hosts.python.limits import Limits
+from penstock.hosts.python.process import PluginProcess
+from penstock.hosts.python.wire import Reader
+
+CALL_SECONDS = 100.0
+"""How long one question may take: somewhat longer than a REST request."""
+
+
+class Questions:
+    """Any thread may ask."""
+
+    def __init__(self, folder: Path, name: str, limits: Limits) -> None:
+        self._folder, self._name, self._limits = folder, name, limits
+        self._lock = threading.Lock()
+        self._process: PluginProcess | None = None
+        self._definitions: dict[str, ConfigDef] = {}
+
+    def config_def(self, target: str) -> ConfigDef:
+        """The settings of a connector's class."""
+        if (known := self._definitions.get(target)) is None:
+            reader = _DefinitionReader(io.BytesIO(self._call("config_def", target)), self, target)
+            known = ConfigDef()
+            known.keys, known.groups = reader.load()
+            self._definitions[target] = known
+        return ConfigDef(known)
+
+    def ask(self, target: str, method: str, *args: Any) -> Any:
+        """Call a method of an object that is made for it. Raises what it raises, and ConnectError."""
+        return self._call("ask", target, method, *args)
+
+    def call_foreign(self, target: str, number: int, method: str, *args: Any) -> Any:
+        return self._call("config_def.call", target, number, method, *args)
+
+    def close(self) -> None:
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None:
+            process.close()
+
+    def _call(self, method: str, *args: Any) -> Any:
+        with self._lock:
+            if self._process is None or self._process.gone:
+                limits = Limits(memory=self._limits.memory)  # it lives long
+                self._process = PluginProcess(self._folder, self._name, limits)
+            process = self._process
+        try:
+            return process.call(method, *args, lane=None, timeout=CALL_SECONDS)
+        except (HostLost, TimeoutError) as error:
+            raise ConnectError(f"{method} of {self._name}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A check or a recommender of the plugin's own, which is called in its environment."""
+
+    questions: Questions
+    target: str
+    number: int
+    text: str
+
+    def __call__(self, name: str, value: Any) -> Any:
+        return self.questions.call_foreign(self.target, self.number, "__call__", name, value)
+
+    def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]:
+        found: list[Any] = self.questions.call_foreign(self.target, self.number, "valid_values", name, dict(parsed))
+        return found
+
+    def visible(self, name: str, parsed: Mapping[str, Any]) -> bool:
+        return bool(self.questions.call_foreign(self.target, self.number, "visible", name, dict(parsed)))
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class _DefinitionReader(Reader):
+    def __init__(self, data: io.BytesIO, questions: Questions, target: str) -> None:
+        super().__init__(data)
+        self._questions, self._target = questions, target
+
+    def persistent_load(self, said: Any) -> Any:
+        match said:
+            case ("no default",):
+                return NO_DEFAULT
+            case ("pattern", pattern, flags):
+                return re.compile(pattern, flags)
+            case ("foreign", number, text):
+                return Foreign(self._questions, self._target, number, text)
+        raise ConnectError(f"A definition of settings has an unknown part: {said!r}")

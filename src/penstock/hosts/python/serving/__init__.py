@@ -1,0 +1,1 @@
+"""What runs in the interpreter of a plugin's environment; see ``main``."""

@@ -1,0 +1,166 @@
+"""Values and errors on their way between a worker or task and the interpreter of a plugin.
+
+Values are pickled. What comes from the plugin may hold plain values, dates, decimals and objects of ``penstock.api``
+only: anything else exists in the plugin's environment alone, and nothing is imported because a plugin says so.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import inspect
+import io
+import itertools
+import pickle
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.api import errors
+from penstock.api.batch import Batch, SinkOrigin, SourceOrigin
+from penstock.api.columns import Late, Table
+from penstock.api.errors import ConnectError
+
+_PLAIN = {
+    "builtins": {"bytearray", "complex", "frozenset", "set", "range"},
+    "collections": {"OrderedDict"},
+    "datetime": {"date", "datetime", "time", "timedelta", "timezone"},
+    "decimal": {"Decimal"},
+    "uuid": {"UUID"},
+}
+_API = "penstock.api."
+_FRAMES = 40
+
+
+class ForeignValueError(ConnectError):
+    """A value of a class that only the plugin's environment has."""
+
+
+class Reader(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if name in _PLAIN.get(module, ()):
+            return getattr(importlib.import_module(module), name)
+        if module.startswith(_API) and "." not in name:
+            found = getattr(importlib.import_module(module), name, None)
+            if (inspect.isclass(found) or name == "_restore") and getattr(found, "__module__", "") == module:
+                return found
+        raise ForeignValueError(
+            f"{module}.{name} is known in the plugin's environment only: values that leave it must be plain ones, "
+            "dates, decimals, or objects of penstock.api"
+        )
+
+
+def read(data: bytes) -> Any:
+    """What ``write`` has made on the plugin's side. Raises ForeignValueError."""
+    return Reader(io.BytesIO(data)).load()
+
+
+def write(value: Any) -> bytes:
+    return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+
+
+def whole(batch: Batch) -> Batch:
+    """The batch with all its columns computed, which can be pickled."""
+    return Batch(
+        list(batch.topics),
+        list(batch.partitions),
+        list(batch.key_schemas),
+        _column(batch.key_column),
+        list(batch.value_schemas),
+        _column(batch.value_column),
+        list(batch.timestamps),
+        list(batch.headers),
+        _origin(batch.origin),
+    )
+
+
+def _column(column: Any) -> Any:
+    if isinstance(column, Table):
+        return _Columns.of(column)
+    return column.get() if isinstance(column, Late) else list(column)
+
+
+class _Columns(Table):
+    """A table that is pickled without the rows that it may have computed."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, table: Table) -> _Columns:  # type: ignore[override]
+        return cls(table.names, [list(column) for column in table.columns])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Table, (self.names, self.columns)
+
+
+def _origin(origin: SourceOrigin | SinkOrigin | None) -> SourceOrigin | SinkOrigin | None:
+    match origin:
+        case SourceOrigin():
+            return SourceOrigin(list(origin.partitions), list(origin.offsets))
+        case SinkOrigin():
+            return SinkOrigin(
+                list(origin.topics), list(origin.partitions), list(origin.offsets), list(origin.timestamp_types)
+            )
+        case None:
+            return None
+
+
+# -- errors
+
+
+def described(error: BaseException) -> dict[str, Any]:
+    """An error and what caused it, in plain values."""
+    chain: list[dict[str, Any]] = []
+    current: BaseException | None = error
+    while current is not None and len(chain) < 20:
+        chain.append(_one(current))
+        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+    return {"chain": chain}
+
+
+def _one(error: BaseException) -> dict[str, Any]:
+    frames = reversed(traceback.extract_tb(error.__traceback__))
+    at = [f"at {f.name}({f.filename}:{f.lineno})" for f in frames if "/penstock/hosts/python/" not in f.filename]
+    known = type(error).__module__ in ("builtins", "penstock.api.errors")
+    args: tuple[Any, ...] = error.args
+    if isinstance(error, OSError) and error.errno is not None:
+        args = (error.errno, error.strerror, error.filename if isinstance(error.filename, str) else None)
+    if not known or not all(isinstance(each, (str, int, float, bytes, type(None))) for each in args):
+        args = (str(error),) if str(error) else ()
+    return {
+        "classes": [(cls.__module__, cls.__qualname__) for cls in type(error).__mro__ if cls is not object],
+        "java": getattr(error, "java_name", None),
+        "args": args,
+        "notes": [*getattr(error, "__notes__", ()), *at[:_FRAMES]],
+    }
+
+
+def rebuilt(document: Mapping[str, Any]) -> BaseException:
+    """The error again: of the same class if the worker knows it, else of the nearest and under the same name."""
+    made = [_rebuilt(each) for each in document["chain"]]
+    for error, cause in itertools.pairwise(made):
+        error.__cause__ = cause
+    return made[0]
+
+
+def _rebuilt(one: Mapping[str, Any]) -> BaseException:
+    module, name = one["classes"][0]
+    base = next(filter(None, (_known(*each) for each in one["classes"])), Exception)
+    cls = base
+    if (base.__module__, base.__qualname__) != (module, name):
+        names = {"__module__": module, "__qualname__": name}
+        cls = type(name.rpartition(".")[2], (base,), names | ({"java_name": one["java"]} if one["java"] else {}))
+    try:
+        error = cls(*one["args"])
+    except Exception:
+        error = cls.__new__(cls)
+        error.args = tuple(one["args"])
+    for note in one["notes"]:
+        error.add_note(note)
+    return error
+
+
+def _known(module: str, name: str) -> type[BaseException] | None:
+    place = {"builtins": builtins, "penstock.api.errors": errors}.get(module)
+    found = getattr(place, name, None)
+    return found if isinstance(found, type) and issubclass(found, BaseException) else None

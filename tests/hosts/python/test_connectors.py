@@ -1,0 +1,119 @@
+"""Connectors in environments: validation, definitions, life, errors, offsets."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.api.connector import ExactlyOnceSupport
+from penstock.api.errors import ConnectError
+from penstock.core.config.validation import WorkerRules
+from penstock.java.text import java_class_name
+from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
+from penstock.pipeline.trace import trace
+from penstock.plugins import Plugins
+from support.waiting import until
+
+CONFIG = {"name": "n", "connector.class": "one_source.Source", "topic": "t", "own.thing": "x"}
+LIMIT = "penstock.plugin.max.memory.bytes"
+
+
+class Context:
+    """A real ``ConnectorContext`` that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.metrics = MetricsOfPlugins({"connector": "n"})
+        self.plugin_metrics = self.metrics.of()
+        self.asked = 0
+        self.errors: list[BaseException] = []
+
+    def request_task_reconfiguration(self) -> None:
+        self.asked += 1
+
+    def raise_error(self, error: BaseException) -> None:
+        self.errors.append(error)
+
+
+def connector(plugins: Plugins, **config: str) -> Any:
+    made = plugins.connector(CONFIG)()
+    made.context = Context()
+    made.start({**CONFIG, **config})
+    return made
+
+
+def test_validation_runs_in_the_environment(plugins: Plugins) -> None:
+    def errors(**config: str) -> dict[str, list[str]]:
+        infos = plugins.validate({**CONFIG, **config}, WorkerRules())
+        return {each.value.name: list(each.value.errors) for each in infos.configs if each.value.errors}
+
+    assert errors() == {}
+    problem = "Invalid value 3 for configuration count: must be even, says wire_format 1"
+    assert errors(count="3", topic="forbidden") == {"count": [problem], "topic": ["not this topic"]}
+    assert errors(count="x")["count"][0].startswith("Invalid value x for configuration count: Not a number")
+    assert "Value must be at least 67108864" in errors(**{LIMIT: "5"})[LIMIT][0]
+    keys = {each.name: each for each in plugins.config("one_source.Source") or ()}
+    assert (keys["count"].default_value, keys["topic"].documentation) == ("4", "Where to.")
+
+
+def test_limits_are_refused_where_they_have_no_effect(plugins: Plugins, tmp_path: Path) -> None:
+    config = {"connector.class": "FileStreamSource", "name": "n", "topic": "t", "file": "f", LIMIT: str(1 << 30)}
+    message = plugins.validate(config, WorkerRules()).message
+    assert message is not None
+    assert "no effect on FileStreamSourceConnector, which has no environment of its own" in message
+
+
+def test_the_life_of_a_connector(plugins: Plugins) -> None:
+    made = connector(plugins, trouble="ask")
+    (config,) = made.task_configs(1)
+    assert config["wire"] == "1"
+    assert int(config["process"]) != os.getpid()
+    assert made.context.asked == 1
+    (metric,) = made.context.metrics.read()
+    assert (metric["name"], metric["value"]) == ("starts", 1.0)
+    assert java_class_name(made.task_class()) == "one_source.Task"
+    made.stop()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(config["process"]), 0)
+
+
+def test_questions(plugins: Plugins) -> None:
+    made = plugins.connector(CONFIG)()
+    assert made.exactly_once_support(CONFIG) is ExactlyOnceSupport.SUPPORTED  # type: ignore[attr-defined]
+    assert made.alter_offsets(CONFIG, [({"part": "a"}, {"at": 1})])  # type: ignore[attr-defined]
+    with pytest.raises(ConnectError, match="an offset has the key") as raised:
+        made.alter_offsets(CONFIG, [({"part": "a"}, {})])  # type: ignore[attr-defined]
+    assert java_class_name(type(raised.value)) == ConnectError.java_name, "as of a plugin in the worker"
+    assert type(raised.value).__name__ == "PickyError"
+
+
+def test_an_error_has_the_plugins_trace(plugins: Plugins) -> None:
+    with pytest.raises(ConnectError) as raised:
+        connector(plugins, trouble="start")
+    lines = trace(raised.value).splitlines()
+    assert lines[0] == f"{ConnectError.java_name}: it will not start"
+    assert "\tat start(" in lines[1]
+    assert "one_source.py:" in lines[1]
+
+
+def test_a_connector_whose_process_ends_starts_again(plugins: Plugins) -> None:
+    made = connector(plugins)
+    (config,) = made.task_configs(1)
+    os.kill(int(config["process"]), signal.SIGKILL)
+    until(lambda: made.context.asked == 1, "it is started again and asks for new tasks", 60)
+    (after,) = made.task_configs(1)
+    assert after["process"] != config["process"]
+    assert made.context.errors == []
+    made.stop()
+
+
+def test_a_connector_that_has_used_up_its_processor_time_fails(plugins: Plugins) -> None:
+    made = connector(plugins, trouble="burn", **{"penstock.plugin.max.cpu.ms": "1000"})
+    with pytest.raises(ConnectError, match=r"penstock\.plugin\.max\.cpu\.ms allows 1 s"):
+        made.task_configs(1)
+    until(lambda: len(made.context.errors) == 1, "it is reported", 60)
+    assert "used up its processor time" in str(made.context.errors[0])
+    made.stop()

@@ -1,0 +1,137 @@
+"""Tasks in environments, as the loops call them."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from penstock.api.batch import Batch
+from penstock.api.columns import Late
+from penstock.api.errors import ConnectError, RetriableError
+from penstock.api.record import SinkRecord
+from penstock.api.schema import STRING
+from penstock.api.sink import TopicPartition
+from penstock.api.source import SourceTask
+from penstock.hosts.jvm.errors import HostLost
+from penstock.hosts.python.limits import Limits
+from penstock.hosts.python.tasks import in_place, place_of
+from penstock.pipeline.trace import headline
+from penstock.plugins import Plugins
+
+SOURCE = {"connector.class": "one_source.Source", "name": "n"}
+SINK = {"connector.class": "two_sink.Sink", "name": "n"}
+
+
+class Offsets:
+    def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
+        return self.offsets([partition])[0]
+
+    def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
+        return [{"at": 1} if each == {"part": "a"} else None for each in partitions]
+
+
+def task(plugins: Plugins, config: Mapping[str, str], limits: Limits = Limits()) -> Any:
+    cls = plugins.connector(config)().task_class()
+    place = place_of(cls)
+    assert place is not None
+    return in_place(cls, place, "task n-0", limits)()
+
+
+def source(plugins: Plugins, limits: Limits = Limits(), **config: str) -> Any:
+    made = task(plugins, SOURCE, limits)
+    made.context = SimpleNamespace(offset_reader=Offsets(), transaction=None, configs={})
+    made.start({"topic": "t", **config})
+    return made
+
+
+def test_a_source(plugins: Plugins) -> None:
+    made = source(plugins)
+    first = made.poll()
+    assert first.values == ["v1:1", "v1:2"], "it goes on after the committed offset"
+    assert (first.topics, first.origin.offsets) == (["t", "t"], [{"at": 2}, {"at": 3}])
+    assert first.value_schemas == [STRING, STRING]
+    assert made.poll().values == ["v1:3"]
+    assert made.poll() is None
+    assert made.idle() == 0.25
+    assert type(made).commit is SourceTask.commit, "the plugin does not override it"
+    assert type(made).commit_records is not SourceTask.commit_records
+    made.commit_records(first, ["t", "t"], [0, 0], [0, 1])
+    (progress,) = made.progress()
+    assert (progress.position, progress.end) == (2, 4)
+    made.stop()
+
+
+@pytest.mark.parametrize(
+    ("trouble", "kind", "says"),
+    [
+        ("own", Exception, "one_source.OwnError: of the plugin"),
+        ("retry", RetriableError, "org.apache.kafka.connect.errors.RetriableException: later"),
+    ],
+)
+def test_errors(plugins: Plugins, trouble: str, kind: type[Exception], says: str) -> None:
+    with pytest.raises(kind) as raised:
+        source(plugins, trouble=trouble).poll()
+    assert headline(raised.value) == says
+
+
+def test_a_value_that_only_the_environment_knows_is_refused(plugins: Plugins) -> None:
+    with pytest.raises(ConnectError, match=r"one_source\.OwnError is known in the plugin's environment only"):
+        source(plugins, trouble="value").poll()
+
+
+def test_memory_beyond_the_limit_fails_this_task_alone(plugins: Plugins) -> None:
+    other = source(plugins)
+    limited = source(plugins, Limits(memory=256 << 20), trouble="memory")
+    with pytest.raises(ConnectError, match=r"more memory than penstock\.plugin\.max\.memory\.bytes=268435456 allows"):
+        limited.poll()
+    assert len(other.poll()) == 2
+
+
+def test_processor_time_beyond_the_limit_fails_this_task_alone(plugins: Plugins) -> None:
+    other = source(plugins)
+    with pytest.raises(ConnectError, match=r"penstock\.plugin\.max\.cpu\.ms allows 1 s"):
+        source(plugins, Limits(cpu=1), trouble="cpu").poll()
+    assert len(other.poll()) == 2
+
+
+def test_a_process_that_crashes_is_lost(plugins: Plugins) -> None:
+    with pytest.raises(HostLost, match="task n-0 has ended: it was killed by SIGABRT") as raised:
+        source(plugins, trouble="crash").poll()
+    assert raised.value.by_itself
+    gc.collect()
+
+
+def test_a_sink(plugins: Plugins, tmp_path: Path) -> None:
+    made = task(plugins, SINK)
+    asked: list[Any] = []
+    here = TopicPartition("t", 0)
+    made.context = SimpleNamespace(
+        configs={},
+        assignment=frozenset({here}),
+        errant_record_reporter=SimpleNamespace(report=lambda record, error: asked.append((record, error))),
+        offset=lambda offsets: asked.append(offsets),
+        timeout=lambda milliseconds: asked.append(milliseconds),
+    )
+    made.start({"file": str(tmp_path / "out")})
+    made.open([here])
+    batch = batch_of("one", "bad", "again", "two")
+    made.put_batch(batch.with_(timestamps=Late(lambda: [1, 2, 3, 4])))
+    (record, error), offsets, timeout = asked
+    assert (record.value, record.original_offset, str(error)) == ("bad", 1, "a bad one")
+    assert (offsets, timeout) == ({here: 7}, 250)
+    assert made.pre_commit({here: 4}) == {here: 4}
+    assert (tmp_path / "out").read_text() == "one v2:t\ntwo v2:t\n"
+    made.close([here])
+    made.stop()
+
+
+def batch_of(*values: str) -> Batch:
+    return Batch.of_sink_records(
+        SinkRecord(topic="t", partition=0, value=value, value_schema=STRING, offset=row)
+        for row, value in enumerate(values)
+    )
