@@ -51,7 +51,8 @@ class Environments:
         folders = {each.folder for each in found}
         for folder in [folder for folder in self._questions if folder not in folders]:
             log.info("The plugin in %s has been removed or replaced", folder)
-            self._questions.pop(folder).close()
+            gone = self._questions.pop(folder)
+            threading.Thread(target=gone.close, name="close-plugin", daemon=True).start()
         self._classes = tuple(plugin for each in found for plugin in self._classes_of(each))
 
     def _classes_of(self, found: Environment) -> list[PluginClass]:

@@ -23,7 +23,7 @@ def preview(request: PreviewRequest) -> dict[str, Any]:
     kind, stage = "unknown", "CONFIGURATION"
     try:
         java = JavaSettings.of(request.worker, tuple(request.plugin_path))
-        plugins = Plugins.discover(tuple(request.plugin_path), task_classes(java))
+        plugins = Plugins.discover(tuple(request.plugin_path), task_classes(java), request.worker)
         kind, resolve = plugins.kind(request.connector), plugins.resolver(request.connector)
         with task_jvm(_spec(request, kind)), steps_of(request.connector, request.worker, resolve, kind) as steps:
             stage = "KAFKA_CONSUME" if kind == "sink" else "TASK_POLL"

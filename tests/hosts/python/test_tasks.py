@@ -22,6 +22,8 @@ from penstock.hosts.python.limits import Limits
 from penstock.hosts.python.tasks import in_place, place_of
 from penstock.pipeline.trace import headline
 from penstock.plugins import Plugins
+from penstock.preview.process import Previews
+from penstock.preview.request import PreviewRequest
 
 SOURCE = {"connector.class": "one_source.Source", "name": "n"}
 SINK = {"connector.class": "two_sink.Sink", "name": "n"}
@@ -135,3 +137,20 @@ def batch_of(*values: str) -> Batch:
         SinkRecord(topic="t", partition=0, value=value, value_schema=STRING, offset=row)
         for row, value in enumerate(values)
     )
+
+
+def test_a_batch_beyond_the_limit_fails_the_task(plugins: Plugins, tmp_path: Path) -> None:
+    made = task(plugins, SINK, Limits(memory=64 << 20))
+    made.context = SimpleNamespace(configs={}, errant_record_reporter=None)
+    made.start({"file": str(tmp_path / "out")})
+    with pytest.raises(ConnectError, match="more memory than"):
+        made.put_batch(batch_of("x" * (100 << 20)))
+
+
+def test_a_preview_polls_in_the_environment(installed: Path) -> None:
+    connector = {**SOURCE, "topic": "t", "count": "2"}
+    worker = dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.storage.StringConverter")
+    request = PreviewRequest(connector=connector, worker=worker, plugin_path=[str(installed)], poll=True)
+    found = Previews(300).run(request)
+    assert (found["kind"], found["error"]) == ("source", None)
+    assert [record["result"]["value"] for record in found["records"]] == ["v1:0", "v1:1"]

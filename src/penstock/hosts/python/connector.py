@@ -159,7 +159,9 @@ class EnvironmentConnector(Connector):
             self.context.request_task_reconfiguration()
 
     def _place(self) -> Place:
-        return Place(self.plugin.environment.folder, self.plugin.target)
+        """The limits are those of the worker; the connector's own are known where its task starts."""
+        limits = Limits.of({}, self.plugin.worker_config)
+        return Place(self.plugin.environment.folder, self.plugin.target, limits=limits)
 
 
 class EnvironmentSourceConnector(EnvironmentConnector, SourceConnector):

@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 Answer = Callable[..., Any]
 """Called with the name of a method and its arguments."""
 _GONE = object()
+OUT_OF_MEMORY = 3
+"""The exit status of a process that could not take a message."""
 
 
 class Peer:
@@ -49,16 +51,20 @@ class Peer:
         """Begin to take messages, on a thread."""
         threading.Thread(target=self.run, name="peer", daemon=True).start()
 
-    def serve_here(self, lane: str, at_end: Callable[[], None]) -> None:
+    def serve_here(self, lane: str, at_end: Callable[[int], object]) -> None:
         """Take messages on a thread, and run the calls of this lane on the present one; does not return.
 
-        ``at_end`` is called by the other thread when the other side is gone.
+        ``at_end`` is called by the other thread, with the status with which to exit, when the other side is gone, or if
+        there is no memory for a message.
         """
         inbox = self._lanes[lane] = queue.SimpleQueue()
 
         def reading() -> None:
-            self.run()
-            at_end()
+            try:
+                self.run()
+            except MemoryError:
+                at_end(OUT_OF_MEMORY)
+            at_end(0)
 
         threading.Thread(target=reading, name="peer", daemon=True).start()
         self._work(inbox, once=False)

@@ -18,7 +18,7 @@ from penstock.api.errors import ConnectError
 from penstock.hosts.jvm.errors import HostLost
 from penstock.hosts.python.environment import LOCK
 from penstock.hosts.python.limits import Limits
-from penstock.hosts.python.peer import Peer
+from penstock.hosts.python.peer import OUT_OF_MEMORY, Peer
 from penstock.hosts.python.wire import rebuilt
 
 log = logging.getLogger(__name__)
@@ -122,6 +122,8 @@ class PluginProcess:
             return HostLost(f"The process of {self._name} has been closed")
         if code == -signal.SIGXCPU:
             return self._limits.cpu_exceeded()
+        if code == OUT_OF_MEMORY and self._limits.memory is not None:
+            return self._limits.memory_exceeded()
         how = f"it exited with code {code}" if code >= 0 else f"it was killed by {_signal(-code)}"
         if self._limits.memory is not None:
             how += f" (it may use {self._limits.memory} bytes of memory)"
