@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import inspect
 import logging
 import sys
 from collections.abc import Iterable, Iterator
@@ -20,11 +19,11 @@ from typing import Any
 
 from penstock.hosts.jvm.plugins.locations import is_java
 from penstock.hosts.python.environment import is_environment
+from penstock.hosts.python.serving.discovery import GROUP, classes_of
 from penstock.java.text import java_class_name
 
 log = logging.getLogger(__name__)
 
-GROUP = "penstock.plugins"
 BUILT_IN = (
     "penstock.connectors",
     "penstock.pipeline.converters",
@@ -48,7 +47,7 @@ def find_classes(plugin_path: Iterable[str], bases: tuple[type, ...]) -> list[Fo
     found: dict[type, Found] = {}
     for source, location in plugin_sources(plugin_path):
         try:
-            classes = list(_classes(source(), bases))
+            classes = list(classes_of(source(), bases))
         except BaseException as error:  # a module may raise anything when it is imported, SystemExit included
             if isinstance(error, KeyboardInterrupt):
                 raise
@@ -146,22 +145,3 @@ def _importable(folder: Path) -> None:
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
         importlib.invalidate_caches()
-
-
-def _classes(loaded: Any, bases: tuple[type, ...]) -> Iterator[type]:
-    if isinstance(loaded, type):
-        yield loaded
-        return
-    listed = getattr(loaded, "__all__", None)
-    names = [name for name in vars(loaded) if not name.startswith("_")] if listed is None else listed
-    for name in names:
-        cls = getattr(loaded, name)
-        own = listed is not None or getattr(cls, "__module__", "").split(".")[0] == loaded.__name__.split(".")[0]
-        if (
-            isinstance(cls, type)
-            and own
-            and issubclass(cls, bases)
-            and cls not in bases
-            and not inspect.isabstract(cls)
-        ):
-            yield cls

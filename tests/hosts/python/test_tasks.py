@@ -18,8 +18,8 @@ from penstock.api.schema import STRING
 from penstock.api.sink import TopicPartition
 from penstock.api.source import SourceTask
 from penstock.hosts.jvm.errors import HostLost
-from penstock.hosts.python.limits import Limits
-from penstock.hosts.python.tasks import in_place, place_of
+from penstock.hosts.python.limits import NO_LIMITS, Limits
+from penstock.hosts.python.tasks import EnvironmentSourceTask, in_place, place_of
 from penstock.pipeline.trace import headline
 from penstock.plugins import Plugins
 from penstock.preview.process import Previews
@@ -37,14 +37,14 @@ class Offsets:
         return [{"at": 1} if each == {"part": "a"} else None for each in partitions]
 
 
-def task(plugins: Plugins, config: Mapping[str, str], limits: Limits = Limits()) -> Any:
+def task(plugins: Plugins, config: Mapping[str, str], limits: Limits = NO_LIMITS) -> Any:
     cls = plugins.connector(config)().task_class()
     place = place_of(cls)
     assert place is not None
     return in_place(cls, place, "task n-0", limits)()
 
 
-def source(plugins: Plugins, limits: Limits = Limits(), **config: str) -> Any:
+def source(plugins: Plugins, limits: Limits = NO_LIMITS, **config: str) -> Any:
     made = task(plugins, SOURCE, limits)
     made.context = SimpleNamespace(offset_reader=Offsets(), transaction=None, configs={})
     made.start({"topic": "t", **config})
@@ -106,6 +106,13 @@ def test_a_process_that_crashes_is_lost(plugins: Plugins) -> None:
         source(plugins, trouble="crash").poll()
     assert raised.value.by_itself
     gc.collect()
+
+
+def test_without_its_environment_a_task_fails(tmp_path: Path) -> None:
+    """On an executor of a cluster, say."""
+    place = {"folder": str(tmp_path / "absent"), "target": "one_source:Source", "class": "one_source.Task"}
+    with pytest.raises(ConnectError, match=r"environment .*absent is not on this machine"):
+        in_place(EnvironmentSourceTask, place, "task n-0", NO_LIMITS)()
 
 
 def test_a_sink(plugins: Plugins, tmp_path: Path) -> None:

@@ -1,0 +1,64 @@
+"""What may come from a plugin's process, and how errors do."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from penstock.api.batch import Batch
+from penstock.api.columns import Late, Table
+from penstock.api.errors import ConfigError, ConnectError, DataError
+from penstock.api.schema import DATE, INT64, STRING, decimal, struct
+from penstock.hosts.python.wire import ForeignValueError, described, read, rebuilt, whole, write
+from penstock.pipeline.trace import headline
+
+
+def test_batches_come_as_they_are() -> None:
+    schema = struct(("a", INT64), ("b", decimal(2)), name="s")
+    table = Table.of({"a": [1, 2], "b": [Decimal("1.50"), None]})
+    batch = Batch.of("t", table, value_schema=schema, timestamps=Late(lambda: [1, None]))
+    again = read(write(whole(batch)))
+    assert again.values == batch.values
+    assert isinstance(again.value_column, Table)
+    assert again.value_schemas == batch.value_schemas
+    assert again.value_schemas[0] is again.value_schemas[1], "one schema for all"
+    assert again.timestamps == [1, None]
+    moments = [datetime(2026, 1, 2, tzinfo=UTC), DATE, STRING]
+    assert read(write(moments)) == moments
+
+
+class Harmful:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, ("exit 1",)
+
+
+@pytest.mark.parametrize("data", [pickle.dumps(Harmful()), b"cpenstock.api.validators\nre.compile\n."])
+def test_nothing_else_is_imported(data: bytes) -> None:
+    with pytest.raises(ForeignValueError, match="known in the plugin's environment only"):
+        read(data)
+
+
+class OddError(DataError):
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__(f"{one} and {two}")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OddError(1, 2), ConfigError("a", 1, "no"), KeyError("k"), ValueError(), FileNotFoundError(2, "none", "/x")],
+)
+def test_errors_come_as_they_are(error: Exception) -> None:
+    try:
+        raise error from ConnectError("the cause")
+    except Exception as raised:
+        again = rebuilt(read(write(described(raised))))
+    base = DataError if isinstance(error, OddError) else type(error)
+    assert isinstance(again, base)
+    assert headline(again) == headline(error)
+    assert str(again.__cause__) == "the cause"
+    assert any("test_errors_come_as_they_are" in note for note in again.__notes__)
