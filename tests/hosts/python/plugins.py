@@ -114,7 +114,7 @@ class Task(SourceTask):
         rows = range(self.at, min(self.at + 2, count))
         self.at = rows[-1] + 1
         topic = self.config["topic"]
-        return [
+        records = [
             SourceRecord(
                 topic=topic,
                 value=wire_format.encode(row),
@@ -124,6 +124,10 @@ class Task(SourceTask):
             )
             for row in rows
         ]
+        if trouble == "transaction":
+            self.context.transaction.commit_transaction(records[0])
+            self.context.transaction.abort_transaction()
+        return records
 
     def idle(self):
         return 0.25

@@ -68,6 +68,20 @@ def test_a_source(plugins: Plugins) -> None:
     made.stop()
 
 
+def test_a_source_that_ends_transactions(plugins: Plugins) -> None:
+    asked: list[Any] = []
+    made = task(plugins, SOURCE)
+    transaction = SimpleNamespace(
+        end_after=lambda batch, ends: asked.append((len(batch), ends)),
+        commit_transaction=lambda: asked.append("commit"),
+        abort_transaction=lambda: asked.append("abort"),
+    )
+    made.context = SimpleNamespace(offset_reader=Offsets(), transaction=transaction)
+    made.start({"topic": "t", "trouble": "transaction"})
+    assert len(made.poll()) == 2
+    assert asked == [(2, [(0, False)]), "abort"]
+
+
 @pytest.mark.parametrize(
     ("trouble", "kind", "says"),
     [
