@@ -34,7 +34,7 @@ def test_install_update_and_remove_are_seen_without_a_restart(tmp_path: Path) ->
     assert made.folder.exists(), "a process runs in it"
     process.close()
 
-    done = CliRunner().invoke(app, ["plugins", "remove", "one_source", "--plugin-path", str(folder)])
+    done = CliRunner().invoke(app, ["plugins", "remove", "one-source", "--plugin-path", str(folder)])
     assert done.exit_code == 0, done.output
     assert versions(plugins) == {}
     assert list(folder.iterdir()) == [], "nothing is left"
@@ -48,10 +48,10 @@ def test_the_commands(tmp_path: Path) -> None:
     assert "two_sink.Sink 2.0 is installed" in done.output
     assert "two_sink.Upper is left out: transforms can't have an environment of their own" in done.output
     listed = CliRunner().invoke(app, ["plugins", "list", *options]).output
-    assert listed.split()[:4] == ["two_sink", "two_sink.Sink", "2.0", "sink"]
+    assert listed.split()[:4] == ["two-sink", "two_sink.Sink", "2.0", "sink"]
     refused = CliRunner().invoke(app, ["plugins", "remove", "three", *options], env={"COLUMNS": "300"})
     assert refused.exit_code == 2
-    assert "there are two_sink" in refused.output
+    assert "there are two-sink" in refused.output
 
 
 def test_a_folder_of_modules_with_a_lock(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_without_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nothing_of_the_worker_is_there_but_penstock(installed: Path) -> None:
-    (one,) = (each for each in environments([str(installed)]) if each.name == "one_source")
+    (one,) = (each for each in environments([str(installed)]) if each.name == "one-source")
     asked = [str(one.folder / "bin" / "python"), "-I", "-c", "import orjson"]
     assert "No module named 'orjson'" in subprocess.run(asked, capture_output=True, text=True, check=False).stderr
     assert sys.version.split()[0] == one.python

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import secrets
 import shutil
 import subprocess
@@ -52,7 +53,7 @@ def source_of(path: Path) -> Source:
     if path.is_file() and path.suffix == ".whl":
         name, version = path.name.split("-")[:2]
         wheels = next((path.parent / each for each in WHEELHOUSES if (path.parent / each).is_dir()), None)
-        return Source(name, version, ((str(path),),), wheels)
+        return Source(_normal(name), version, ((str(path),),), wheels)
     if not path.is_dir():
         raise InstallError(f"{path} is neither a wheel (.whl) nor a folder")
     wheels = next((path / each for each in WHEELHOUSES if (path / each).is_dir()), None)
@@ -64,15 +65,22 @@ def source_of(path: Path) -> Source:
         locked = lock is not None or uv_lock.exists()
         steps.append((str(path), "--no-deps") if locked else (str(path),))
         version = str(about.get("version", ""))
-        return Source(about.get("name", path.name), version, tuple(steps), wheels, uv_lock if lock is None else None)
+        return Source(
+            _normal(about.get("name", path.name)), version, tuple(steps), wheels, uv_lock if lock is None else None
+        )
     own = sorted(path.glob("*.whl"))
     if own:
-        return Source(path.name, "", (*steps, tuple(map(str, own))), path)
+        return Source(_normal(path.name), "", (*steps, tuple(map(str, own))), path)
     modules = tuple(sorted([*path.glob("*.py"), *(each.parent for each in path.glob("*/__init__.py"))]))
     if not modules:
         wanted = f"a pyproject.toml, modules or packages, wheels; with them {' or '.join(LOCKS)}, {WHEELHOUSES[0]}/"
         raise InstallError(f"There is no plugin in {path}: wanted are {wanted}")
-    return Source(path.name, "", tuple(steps), wheels, modules=modules)
+    return Source(_normal(path.name), "", tuple(steps), wheels, modules=modules)
+
+
+def _normal(name: str) -> str:
+    """As PyPI compares names: a wheel and the project it was built from are the same plugin."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def install(path: Path, into: Path, python: str | None = None) -> Environment:
@@ -80,7 +88,7 @@ def install(path: Path, into: Path, python: str | None = None) -> Environment:
     source = source_of(path)
     into.mkdir(parents=True, exist_ok=True)
     sweep(into)
-    folder = into.resolve() / f"{source.name.replace('/', '-')}-{secrets.token_hex(4)}"
+    folder = into.resolve() / f"{source.name}-{secrets.token_hex(4)}"
     with _building(folder):
         tools = _Tools.of(folder, python)
         tools.create()
