@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,17 @@ def test_a_connector_whose_process_ends_starts_again(plugins: Plugins) -> None:
     assert after["process"] != config["process"]
     assert made.context.errors == []
     made.stop()
+
+
+def test_a_connector_that_is_stopped_does_not_start_again(plugins: Plugins, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.hosts.python.connector.PAUSES_S", (0.5,))
+    made = connector(plugins)
+    os.kill(int(made.task_configs(1)[0]["process"]), signal.SIGKILL)
+    until(lambda: made._process is None, "its end is seen", 60)
+    made.stop()
+    time.sleep(1)
+    assert made._process is None
+    assert made.context.metrics.read() == []
 
 
 def test_a_connector_that_has_used_up_its_processor_time_fails(plugins: Plugins) -> None:

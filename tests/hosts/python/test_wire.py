@@ -48,9 +48,19 @@ class OddError(DataError):
         super().__init__(f"{one} and {two}")
 
 
+UNDECODED = UnicodeDecodeError("utf-8", b"x", 0, 1, "odd")
+
+
 @pytest.mark.parametrize(
     "error",
-    [OddError(1, 2), ConfigError("a", 1, "no"), KeyError("k"), ValueError(), FileNotFoundError(2, "none", "/x")],
+    [
+        OddError(1, 2),
+        ConfigError("a", 1, "no"),
+        KeyError("k"),
+        ValueError(),
+        FileNotFoundError(2, "none", "/x"),
+        UNDECODED,
+    ],
 )
 def test_errors_come_as_they_are(error: Exception) -> None:
     try:
@@ -62,3 +72,8 @@ def test_errors_come_as_they_are(error: Exception) -> None:
     assert headline(again) == headline(error)
     assert str(again.__cause__) == "the cause"
     assert any("test_errors_come_as_they_are" in note for note in again.__notes__)
+
+
+def test_a_group_of_errors_is_an_error() -> None:
+    again = rebuilt(read(write(described(ExceptionGroup("several", [ValueError("x")])))))
+    assert headline(again).endswith("ExceptionGroup: several (1 sub-exception)")

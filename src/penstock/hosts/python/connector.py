@@ -63,6 +63,7 @@ class EnvironmentConnector(Connector):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: PluginProcess | None = None
+        self._wanted = False
         self._attempt = -1
         self._metrics = ForeignMetrics("connector", lambda: self.context.plugin_metrics, self._metric)
 
@@ -87,14 +88,20 @@ class EnvironmentConnector(Connector):
     # -- its life
 
     def start(self, config: Mapping[str, str]) -> None:
+        self._wanted = True
+        self._begin(config)
+
+    def _begin(self, config: Mapping[str, str]) -> None:
         name = config.get("name", self.java_name)
         self._metrics.forget()
         limits = Limits.of(config, self.plugin.worker_config)
         process = PluginProcess(self.plugin.environment.folder, f"connector {name}", limits, self._answers())
         with self._lock:
-            before, self._process = self._process, process
-        if before is not None:
-            before.close()  # of a start that failed
+            unused, self._process = (self._process, process) if self._wanted else (process, None)
+        if unused is not None:
+            unused.close()  # of a start that failed; or it has been stopped meanwhile
+        if unused is process:
+            return
         self._called(process, "start", self.plugin.target, dict(config))
         threading.Thread(target=self._watch, args=(process, dict(config)), name=f"watch-{name}", daemon=True).start()
 
@@ -119,13 +126,14 @@ class EnvironmentConnector(Connector):
 
     def stop(self) -> None:
         with self._lock:
-            process, self._process = self._process, None
+            self._wanted, process, self._process = False, self._process, None
         if process is not None:
             try:
                 if not process.gone:
                     self._called(process, "stop")
             finally:
                 process.close()
+                self._metrics.forget()
 
     @staticmethod
     def _called(process: PluginProcess, method: str, *args: Any) -> Any:
@@ -144,6 +152,7 @@ class EnvironmentConnector(Connector):
             if reason is None or self._process is not process:
                 return
             self._process = None
+        process.close()
         if isinstance(reason, LimitError):
             self.context.raise_error(reason)
             return
@@ -151,8 +160,11 @@ class EnvironmentConnector(Connector):
         pause = PAUSES_S[min(self._attempt, len(PAUSES_S) - 1)]
         log.warning("%s; connector %s starts again in %g s", reason, config.get("name"), pause)
         time.sleep(pause)
+        with self._lock:
+            if not self._wanted:
+                return
         try:
-            self.start(config)
+            self._begin(config)
         except Exception as error:
             self.context.raise_error(error)
         else:

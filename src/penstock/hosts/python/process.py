@@ -107,6 +107,8 @@ class PluginProcess:
             self._process.kill()
             self._process.wait()
         self._socket.close()
+        if self._peer.gone.wait(1.0):
+            self._peer.close()
 
     def _answer(self, method: str, *args: Any) -> Any:
         return self._answers[method](*args)

@@ -58,7 +58,10 @@ class Questions:
 
     def _call(self, method: str, *args: Any) -> Any:
         with self._lock:
-            if self._process is None or self._process.gone:
+            if self._process is not None and self._process.gone:
+                self._process.close()
+                self._process = None
+            if self._process is None:
                 limits = Limits(memory=self._limits.memory)  # it lives long
                 self._process = PluginProcess(self._folder, self._name, limits)
             process = self._process

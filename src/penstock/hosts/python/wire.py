@@ -163,4 +163,6 @@ def _rebuilt(one: Mapping[str, Any]) -> BaseException:
 def _known(module: str, name: str) -> type[BaseException] | None:
     place = {"builtins": builtins, "penstock.api.errors": errors}.get(module)
     found = getattr(place, name, None)
-    return found if isinstance(found, type) and issubclass(found, BaseException) else None
+    if not isinstance(found, type) or not issubclass(found, BaseException) or issubclass(found, BaseExceptionGroup):
+        return None
+    return found
