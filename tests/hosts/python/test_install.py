@@ -105,6 +105,20 @@ def test_a_project_with_a_lock(tmp_path: Path) -> None:
     assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == "1\n"
 
 
+@pytest.mark.skipif(shutil.which("uv") is None, reason="uv.lock needs uv")
+def test_a_project_with_the_lock_of_uv(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    wheelhouse(own / "wheelhouse")
+    (own / "pyproject.toml").write_text(PROJECT.replace("[build", 'requires-python = ">=3.11"\n[build'))
+    (own / "backend.py").write_text(BACKEND)
+    wheel(own / "built", "own-source", "4.0", {"own_source.py": SOURCE}, ["wire-format"], {"source": "own_source"})
+    locked = ["uv", "lock", "-q", "--no-index", "--find-links", "wheelhouse"]
+    subprocess.run([*locked, "--upgrade-package", "wire-format<2", "--python", sys.executable], cwd=own, check=True)
+    made = install(own, tmp_path / "plugins")
+    asked = [str(made.folder / "bin" / "python"), "-I", "-c", "import wire_format; print(wire_format.MAJOR)"]
+    assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == "1\n"
+
+
 def test_a_folder_of_wheels(tmp_path: Path) -> None:
     folder = wheelhouse(tmp_path / "all")
     (folder / "wire_format-1.0-py3-none-any.whl").unlink()
