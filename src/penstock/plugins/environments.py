@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -20,7 +21,8 @@ class Environments:
     """Those in the folders of a ``plugin.path``. Any thread may ask."""
 
     def __init__(self, plugin_path: Iterable[str], worker_config: Mapping[str, str]) -> None:
-        self._path, self._config = tuple(plugin_path), worker_config
+        self._path = tuple(os.path.expanduser(entry) for entry in plugin_path)
+        self._config = worker_config
         self._lock = threading.Lock()
         self._seen: object = None
         self._classes: tuple[PluginClass, ...] = ()

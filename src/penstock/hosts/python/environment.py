@@ -71,11 +71,11 @@ def environments(plugin_path: Iterable[str]) -> list[Environment]:
 
 
 def signature(plugin_path: Iterable[str]) -> tuple[tuple[int, int], ...]:
-    """It changes when something is installed or removed in one of these folders."""
+    """It changes when something is installed or removed in one of these folders. Asked for often."""
     found = []
     for entry in plugin_path:
         try:
-            stat = Path(entry).expanduser().stat()
+            stat = os.stat(entry)
             found.append((stat.st_mtime_ns, stat.st_ctime_ns))
         except OSError:
             found.append((0, 0))
