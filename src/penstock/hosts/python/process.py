@@ -96,7 +96,8 @@ class PluginProcess:
 
     def close(self) -> None:
         """The process ends; returns when it has."""
-        self._closed = True
+        if not self._peer.gone.is_set():
+            self._closed = True  # otherwise it has ended by itself
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
