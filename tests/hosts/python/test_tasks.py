@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import orjson
 import pytest
 
 from penstock.api.batch import Batch
@@ -20,10 +21,12 @@ from penstock.api.source import SourceTask
 from penstock.hosts.jvm.errors import HostLost
 from penstock.hosts.python.limits import NO_LIMITS, Limits
 from penstock.hosts.python.tasks import EnvironmentSourceTask, in_place, place_of
+from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.trace import headline
 from penstock.plugins import Plugins
 from penstock.preview.process import Previews
 from penstock.preview.request import PreviewRequest
+from penstock.spark.task import class_of
 
 SOURCE = {"connector.class": "one_source.Source", "name": "n"}
 SINK = {"connector.class": "two_sink.Sink", "name": "n"}
@@ -120,6 +123,27 @@ def test_a_process_that_crashes_is_lost(plugins: Plugins) -> None:
         source(plugins, trouble="crash").poll()
     assert raised.value.by_itself
     gc.collect()
+
+
+def test_the_spec_of_a_task_says_where_its_class_is(plugins: Plugins) -> None:
+    cls = plugins.connector(SOURCE)().task_class()
+    spec = TaskSpec(
+        connector="n",
+        task=0,
+        run=1,
+        kind="source",
+        task_class=f"{cls.__module__}:{cls.__qualname__}",
+        config={},
+        connector_config={**SOURCE, "penstock.plugin.max.cpu.ms": "1500"},
+        worker_config={"penstock.plugin.max.cpu.ms": "60000", "penstock.plugin.max.memory.bytes": "100000000"},
+        environment=place_of(cls),
+    )
+    found = class_of(TaskSpec.from_json(orjson.loads(orjson.dumps(spec.to_json()))))
+    assert found.place.limits == Limits(memory=100_000_000, cpu=2)
+    made = found()
+    made.context = SimpleNamespace(offset_reader=Offsets(), transaction=None)
+    made.start({"topic": "t"})
+    assert made.poll().values == ["v1:1", "v1:2"]
 
 
 def test_without_its_environment_a_task_fails(tmp_path: Path) -> None:
