@@ -126,7 +126,7 @@ def test_counterparts_are_modules() -> None:
 
 OF_OUR_OWN = {
     *("penstock.connectors.postgres", "penstock.connectors.singer", "penstock.connectors.spark_query"),
-    *("penstock.core.config", "penstock.observe"),
+    *("penstock.core.config", "penstock.observe", "penstock.pipeline.telemetry"),
 }
 """What logs and has no counterpart in Java but the packages above everything."""
 
@@ -186,6 +186,13 @@ def test_json_lines_have_one_object_each() -> None:
         "connector": "sink",
         "task": 0,
     }
+
+
+def test_json_lines_of_a_task_name_the_trace_of_their_batch() -> None:
+    ids = {"trace_id": "4bf92f3577b34da6a3ce929d0e0e4736", "span_id": "00f067aa0ba902b7", "trace_flags": "01"}
+    got = json.loads(line(JsonLines(), trace=ids))
+    assert {name: got[name] for name in ids} == ids
+    assert "trace_id" not in json.loads(line(JsonLines(), trace={}))
 
 
 def test_a_line_may_say_itself_what_it_is_about() -> None:

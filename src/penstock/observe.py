@@ -177,7 +177,8 @@ class TextLines(logging.Formatter):
 
 class JsonLines(logging.Formatter):
     """Members ``time`` (RFC 3339), ``level``, ``logger``, ``thread``, ``message``, and where they are known
-    ``worker``, ``connector``, ``task`` and ``exception``.
+    ``worker``, ``connector``, ``task``, ``exception``, and ``trace_id``, ``span_id`` and ``trace_flags`` (the names of
+    OpenTelemetry) of a line that a task logs while it works on a batch of which a trace is recorded.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -190,6 +191,7 @@ class JsonLines(logging.Formatter):
             "worker": _worker[-1],
             "connector": getattr(record, "connector", None),
             "task": getattr(record, "task", None),
+            **(getattr(record, "trace", None) or {}),
             "exception": _redact[-1](self.formatException(record.exc_info)) if record.exc_info else None,
         }
         known = {name: value for name, value in line.items() if value is not None}

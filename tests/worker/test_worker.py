@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.kafka.client import Kafka
+from support.otlp import Collector
 from support.process_tree import alive
 from support.waiting import until
 from support.worker_process import WorkerProcess
@@ -17,10 +18,23 @@ from support.worker_process import WorkerProcess
 pytestmark = pytest.mark.integration
 
 
+TELEMETRY = {f"penstock.telemetry.{each}": "true" for each in ("traces", "headers", "metrics")}
+
+
 @pytest.fixture(scope="module")
-def worker(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
-    with WorkerProcess(bootstrap, tmp_path_factory.mktemp("worker")) as worker:
-        yield worker
+def collector() -> Iterator[Collector]:
+    with Collector() as collector:
+        yield collector
+
+
+@pytest.fixture(scope="module")
+def worker(bootstrap: str, tmp_path_factory: pytest.TempPathFactory, collector: Collector) -> Iterator[WorkerProcess]:
+    """Its tasks' traces and its metrics go to the collector."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+        environment.setenv("OTEL_METRIC_EXPORT_INTERVAL", "1000")
+        with WorkerProcess(bootstrap, tmp_path_factory.mktemp("worker"), **TELEMETRY) as worker:
+            yield worker
 
 
 def pass_lines(worker: WorkerProcess, kafka: Kafka, folder: Path, name: str) -> Path:
@@ -46,6 +60,18 @@ def test_a_file_goes_through_kafka_into_another(worker: WorkerProcess, kafka: Ka
         more.write("four\n")
     until(lambda: "four" in (tmp_path / "out.txt").read_text(), "what was added to the file", 120)
     assert sorted((tmp_path / "out.txt").read_text().split()) == ["four", "one", "three", "two"]
+
+
+def test_what_tasks_and_worker_measure_reaches_a_collector(
+    worker: WorkerProcess, kafka: Kafka, tmp_path: Path, collector: Collector
+) -> None:
+    pass_lines(worker, kafka, tmp_path, "seen")
+    sources = until(lambda: collector.spans("source seen-in"), "the batch of the source", 120)
+    sinks = until(lambda: collector.spans("sink seen-out"), "a batch of the sink", 120)
+    assert {span.trace_id for span in sinks} == {span.trace_id for span in sources}
+    written = "kafka_connect_source_task_source_record_write_total"
+    until(lambda: written in {metric.name for metric in collector.metrics()}, "the figures of the source", 120)
+    assert f"{written}{{" in worker.http.get("/metrics").text
 
 
 def test_a_task_that_fails_says_why_and_is_brought_back_by_a_restart(worker: WorkerProcess, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.java.text import java_class_name
+from penstock.pipeline.telemetry.traces import NO_TRACES
 
 STAGES = ("poll", "transform", "convert", "send", "put", "commit")
 """In which a task spends its time; the rate of a stage is its share of the time."""
@@ -58,6 +59,7 @@ class Metrics:
         """Called before values are reported, for gauges that are expensive to measure."""
         self.plugins: Callable[[], list[dict[str, Any]]] = list
         """The metrics of plugins of the task, when it reports."""
+        self.traces = NO_TRACES
         self._next = time.monotonic() + every
 
     def add(self, name: str, count: float = 1) -> None:
@@ -82,10 +84,12 @@ class Metrics:
         message = f"{java_class_name(type(error))}: {error}" if error.args else java_class_name(type(error))
         with self._lock:
             self._texts |= {"penstock-last-error": message, "penstock-last-error-timestamp": int(time.time() * 1000)}
+        self.traces.survived(error)
 
     def spent(self, stage: str, seconds: float) -> None:
         """One batch has spent so long in this one of STAGES."""
         self.add(f"penstock-stage-{stage}-seconds-total", seconds)
+        self.traces.stage(stage, seconds)
 
     def say(self, name: str, what: Any) -> None:
         """A text, or a list of objects as JSON has them, among the values."""
@@ -98,6 +102,7 @@ class Metrics:
             self._commits[success] += 1
         if success:
             self.observe("offset-commit", seconds * 1000, "-time-ms")
+        self.traces.committed(seconds, success)
 
     def tick(self, now: float) -> None:
         """Called by the loop in each turn; reports when it is time."""

@@ -63,6 +63,8 @@ class TaskSpec:
     plugin_path: tuple[str, ...] = ()
     environment: dict[str, str] | None = None
     """The place of the task's class, if its plugin has an environment of its own (``hosts.python``)."""
+    variables: dict[str, str] = field(default_factory=dict)
+    """The worker's variables of telemetry (``OTEL_*``); those that a task's process has of its own come first."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

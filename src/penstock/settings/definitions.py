@@ -24,6 +24,7 @@ from penstock.core.config.permissions.plugin_limits import define_worker_limits
 from penstock.core.session_keys import DEFAULT_KEY_SIZES, DIGESTS
 from penstock.settings.documentation import documented
 from penstock.settings.security import define_access, define_permissions, define_rest_limits
+from penstock.settings.telemetry import define_telemetry
 
 _WORKER = """
 key.converter CLASS HIGH !
@@ -138,6 +139,7 @@ def _worker_config() -> ConfigDef:
     _define_history(config)
     _define_logs(config)
     _define_page(config)
+    define_telemetry(config)
     config.define(
         RESTART_POLICY,
         ConfigType.STRING,

@@ -15,6 +15,7 @@ from penstock.java.errors import PropertiesError
 from penstock.java.properties import parse_properties
 from penstock.settings.definitions import distributed_config, standalone_config
 from penstock.settings.providers import BUILT_IN, ConfigTransformer
+from penstock.settings.telemetry import check_telemetry
 from penstock.settings.unsupported_settings import refuse_java_only, unknown_settings, without_effect
 
 log = logging.getLogger(__name__)
@@ -175,6 +176,7 @@ def _parsed(config: Mapping[str, str], definitions: Any) -> dict[str, Any]:
     for sentence in unknown_settings(config, known) + without_effect(config):
         log.warning("%s", sentence)
     values: dict[str, Any] = definitions.parse(config)
+    check_telemetry(values)
     return values
 
 

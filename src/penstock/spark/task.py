@@ -36,6 +36,7 @@ from penstock.pipeline.task import (
     TaskSpec,
     seconds_of,
 )
+from penstock.pipeline.telemetry.traces import current_ids
 from penstock.pipeline.trace import stack, trace
 from penstock.plugins import Plugins
 from penstock.plugins.jars import JavaSettings, task_classes
@@ -106,7 +107,13 @@ class LogRelay(logging.Handler):
             text = record.getMessage()
             if record.exc_info:
                 text += "\n" + (self.formatter or logging.Formatter()).formatException(record.exc_info)
-            place = {"name": record.name, "level": record.levelno, "line": record.lineno, "path": record.pathname}
+            place = {
+                "trace": dict(current_ids.get()),
+                "name": record.name,
+                "level": record.levelno,
+                "line": record.lineno,
+                "path": record.pathname,
+            }
             self._channel.send({"say": "log", "text": text, "created": record.created, **place})
         except Exception:
             self.handleError(record)
@@ -151,6 +158,8 @@ def probe(_rows: Iterable[Any]) -> Iterator[str]:
 
 def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, control: TaskControl) -> str | None:
     """Run an admitted task to its end; returns the first line of its failure."""
+    for name, value in spec.variables.items():
+        os.environ.setdefault(name, value)
     root = logging.getLogger()
     root.addHandler(LogRelay(channel))
     root.setLevel(logging.INFO)

@@ -61,6 +61,7 @@ from penstock.worker.monitoring.metrics import WorkerMetrics
 from penstock.worker.monitoring.prometheus import PrometheusText
 from penstock.worker.monitoring.restarts import described
 from penstock.worker.monitoring.task_health import TaskHealth
+from penstock.worker.monitoring.telemetry import Telemetry
 from penstock.worker.offsets import Offsets
 from penstock.worker.permissions import WorkerPermissions
 from penstock.worker.specs import Specs, WorkerFacts
@@ -115,6 +116,7 @@ class Worker:
         self._log_lines = LogLines(self.id, settings.values["penstock.logs.lines"])
         self._history = History.of(settings, lambda: self._herder.membership.is_leader)
         self._prometheus = PrometheusText(self._metrics.values)
+        self._telemetry = Telemetry.of(settings.values, self._prometheus.families, self.id)
         audit_topic = (settings.values["penstock.audit.topic"] or "").strip()
         self._audit = AuditTopic(config, audit_topic) if audit_topic else None
         self._loop = Loop(self._herder, self._fail)
@@ -137,6 +139,7 @@ class Worker:
         self._hosts.start()
         self._history.start()
         self._foundation.open()
+        self._telemetry.start()
 
     def stop(self) -> None:
         """Blocks until everything has ended, within the time that the settings give tasks to stop, and some more."""
@@ -150,6 +153,7 @@ class Worker:
             end()
         self._foundation.close()
         self._history.close()
+        self._telemetry.close()
         self._close_providers()
         if self._audit is not None:
             self._audit.close()
@@ -195,6 +199,7 @@ class Worker:
             track_topics=settings.topic_tracking,
             plugin_path=settings.plugin_path,
             cluster_id=self._cluster_id,
+            variables=self._telemetry.variables,
         )
         specs = Specs(facts, self._plugins, self._resolve, self._permissions.check, offsets)
         try:

@@ -38,6 +38,8 @@ class WorkerFacts:
     plugin_path: tuple[str, ...]
     cluster_id: Callable[[], str]
     """May block."""
+    variables: dict[str, str]
+    """See ``TaskSpec``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class Specs:
             config=self.resolve(start.config),
             connector_config=connector_config,
             worker_config=self.worker.config,
+            variables=self.worker.variables,
             paused=start.paused,
             group_id=self.worker.group_id,
             exactly_once=self.worker.exactly_once and is_source,

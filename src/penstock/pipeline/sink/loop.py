@@ -164,6 +164,8 @@ class SinkLoop:
         assigned = self.context.assignment
         only = next(iter(assigned)) if len(assigned) == 1 else None
         raw = raw_batch(messages, only)
+        self.runtime.metrics.traces.begin(raw.headers)
+        self.runtime.metrics.traces.polled(raw)
         self.runtime.metrics.add("sink-record-read-total", len(raw))
         self.steps.originals.raw = raw
         kind, written = messages[-1].timestamp()
@@ -177,6 +179,7 @@ class SinkLoop:
             return
         self.offsets.taken(pending.offsets)
         self.pending = None
+        self.runtime.metrics.traces.end()
         if retrying and not self.paused:
             self._resume_all()
 
@@ -259,8 +262,10 @@ class SinkLoop:
         if self.pending is None:
             return
         retrying, self.pending = self.pending.retrying, self.pending.without(partitions)
-        if self.pending is None and retrying and not self.paused:
-            self._resume_all()
+        if self.pending is None:
+            self.runtime.metrics.traces.end()
+            if retrying and not self.paused:
+                self._resume_all()
 
     # -- rebalances
 

@@ -37,6 +37,7 @@ from penstock.pipeline.sink.subscription import Subscription
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.telemetry.stages import timed
+from penstock.pipeline.telemetry.traces import open_traces
 from penstock.pipeline.topics import ActiveTopics
 
 log = logging.getLogger(__name__)
@@ -66,6 +67,8 @@ def run_sink_task(
     with contextlib.ExitStack() as stack:
         jvm = stack.enter_context(task_jvm(spec))
         metrics = Metrics(host.metrics, TOTALS)
+        metrics.traces = open_traces(spec)
+        stack.callback(metrics.traces.close)
         originals = OriginalRecords()
         settings = ErrorSettings.of(connector)
         reporters: list[FailureReporter] = [LogReporter(id, settings, metrics)]
@@ -110,6 +113,9 @@ def run_sink_task(
             loop.run()
         except StoppedError as stopped:
             log.info("%s %s; it will be read again after the next start", id, stopped)
+        except Exception as error:
+            metrics.traces.end(error)
+            raise
         finally:
             loop.close_all()
 

@@ -79,11 +79,13 @@ class SourceLoop:
                 self._pause()
                 continue
             started = time.monotonic()
+            metrics.traces.begin()
             polled = self._poll()
             now = time.monotonic()
             metrics.put("source-record-active-count", len(self.sender.producer))
             metrics.tick(now)
             if polled is None or not len(polled):
+                metrics.traces.idle()
                 with self._committing():
                     wanted = self.commit.tick(now)
                 self._report_topics(0.0)
@@ -94,6 +96,7 @@ class SourceLoop:
             metrics.add("source-record-poll-total", len(batch))
             metrics.observe("poll-batch", (now - started) * 1000, "-time-ms")
             metrics.observe("batch-size", len(batch))
+            metrics.traces.polled(batch)
             metrics.spent("poll", now - started)
             newest = batch.timestamps[-1]
             metrics.put("penstock-newest-record-timestamp", time.time() * 1000 if newest is None else newest)
@@ -103,6 +106,7 @@ class SourceLoop:
                     then()
             with self._committing():
                 self.commit.sent()
+            metrics.traces.end()
 
     def _polled(self) -> bool:
         """Whether the task has polled ahead: those records are sent before a pause or a stop."""
@@ -148,7 +152,7 @@ class SourceLoop:
             return
         if self.steps.dead_letters is not None:
             ready = self.steps.dead_letters.among(part, ready, complete)
-        self.commit.send(part, ready)
+        self.commit.send(part, self.runtime.metrics.traces.carried(ready))
         self._report_topics(1.0 if new else 0.0)
 
     def _create_topics(self, topics: list[str]) -> bool:

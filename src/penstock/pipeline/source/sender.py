@@ -19,6 +19,7 @@ import confluent_kafka as ck
 
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, DataError
+from penstock.api.record import Header
 from penstock.kafka.statistics import ClientStatistics
 from penstock.pipeline.broker_errors import broker_error, keyless_record
 from penstock.pipeline.errors import Failure, Stage
@@ -297,8 +298,18 @@ def _arguments(batch: Batch, delivered: Sequence[Delivered] | None) -> list[list
     arguments.append([-1 if partition is None else partition for partition in batch.partitions])
     arguments += [[None] * n if delivered is None else list(delivered), [None] * n, _timestamps(batch.timestamps)]
     if headers:
-        arguments.append([[(h.key, h.value) for h in row] for row in batch.headers])
+        arguments.append(_headers(batch.headers))
     return arguments
+
+
+def _headers(rows: list[tuple[Header, ...]]) -> list[list[tuple[str, Any]]]:
+    """As pairs of name and bytes; neighbours with the same headers, such as ``traceparent`` alone, share one list."""
+    pairs: list[list[tuple[str, Any]]] = []
+    before: tuple[Header, ...] | None = None
+    for row in rows:
+        pairs.append(pairs[-1] if row is before else [(h.key, h.value) for h in row])
+        before = row
+    return pairs
 
 
 def _timestamps(column: list[int | None]) -> list[int]:

@@ -44,6 +44,7 @@ from penstock.pipeline.source.transactions import ExactlyOnce, TransactionalOffs
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.telemetry.stages import timed
+from penstock.pipeline.telemetry.traces import open_traces
 from penstock.pipeline.topics import ActiveTopics
 
 log = logging.getLogger(__name__)
@@ -73,6 +74,8 @@ def run_source_task(
     with contextlib.ExitStack() as stack:
         jvm = stack.enter_context(task_jvm(spec))
         metrics = Metrics(host.metrics, TOTALS)
+        metrics.traces = open_traces(spec)
+        stack.callback(metrics.traces.close)
         settings = ErrorSettings.of(spec.connector_config)
         reporters: list[FailureReporter] = [LogReporter(id, settings, metrics)]
         dead_letters = _dead_letters(spec, id, metrics)
@@ -116,7 +119,8 @@ def run_source_task(
             loop.run()
         except StoppedError as stopped:
             log.info("%s %s; it will be polled again after the next start", id, stopped)
-        except Exception:
+        except Exception as error:
+            metrics.traces.end(error)
             if not control.aborted:
                 _finish_failed(commit)
             raise

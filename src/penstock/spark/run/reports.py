@@ -80,5 +80,6 @@ class TaskReports:
             name, level = message["name"], message["level"]
             record = logger.makeRecord(name, level, message["path"], message["line"], message["text"], (), None)
             record.connector, record.task = self._id.connector, self._id.task
+            record.trace = message.get("trace")
             record.created, record.threadName = message["created"], f"task-thread-{self._id}"
             logger.handle(record)

@@ -33,6 +33,10 @@ class PrometheusText(Collector):
         """The text format, version 0.0.4. May be called from any thread."""
         return generate_latest(self._registry)
 
+    def families(self) -> Iterable[Metric]:
+        """All that ``render`` writes. May be called from any thread."""
+        return self._registry.collect()
+
     def collect(self) -> Iterator[Metric]:
         families: dict[str, Metric] = {}
         for type, name, labels, value in self._values():

@@ -259,19 +259,31 @@ class SinkQuery:
 
     def _write(self, records: DataFrame, span: Span) -> None:
         assert self._version is not None
+        traces = self._report.metrics.traces
+        traces.begin()
+        try:
+            self._write_and_commit(records, span, self._version.next())
+        except BaseException as error:
+            traces.end(error)
+            raise
+        traces.end()
+        self._report.metrics.add("offset-commit-completion-total")
+        self._report.written()
+
+    def _write_and_commit(self, records: DataFrame, span: Span, version: Version) -> None:
+        group, metrics = self._input.group, self._report.metrics
         started = time.monotonic()
-        version = self._version.next()
-        group = self._input.group
         group.begin(version, span)
         begun = time.monotonic()
         totals = self._writer.write(records, version, lambda: group.begin(version, span))
         written = time.monotonic()
+        metrics.traces.stage("write", written - begun)
         self._count(totals, written - begun)
         group.done(version, span)
-        self._report.metrics.spent("commit", begun - started + time.monotonic() - written)
+        done = time.monotonic()
+        metrics.traces.committed(done - written, success=True)
+        metrics.spent("commit", begun - started + done - written)
         self._version = version
-        self._report.metrics.add("offset-commit-completion-total")
-        self._report.written()
 
     def _count(self, totals: Mapping[str, Any], seconds: float) -> None:
         metrics = self._report.metrics

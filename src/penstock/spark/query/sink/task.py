@@ -28,6 +28,7 @@ from penstock.pipeline.errors import ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink.task import TOTALS
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec
+from penstock.pipeline.telemetry.traces import open_traces
 from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.safe import Safe
@@ -81,7 +82,11 @@ def run_sink_query(
         source = _input(spec, connector, kind.pace, session, stack)
         owner = Owner(spec.kafka_cluster_id, consumer_group(spec.worker_config, connector), spec.connector)
         safe = stack.enter_context(Safe(str(session.sparkContext.getConf().get("spark.driver.host"))))
-        _run(spec, source, kind.writer(spec, session, owner, safe), kind.retries, control, host, entered)
+        metrics = Metrics(host.metrics, TOTALS)
+        metrics.traces = open_traces(spec)
+        stack.callback(metrics.traces.close)
+        writer = kind.writer(spec, session, owner, safe)
+        _run(spec, source, writer, kind.retries, control, host, metrics, entered)
 
 
 def _input(
@@ -122,11 +127,10 @@ def _run(
     retries: Retries,
     control: TaskControl,
     host: TaskHost,
+    metrics: Metrics,
     entered: Callable[[], None],
 ) -> None:
     id = TaskId(spec.connector, spec.task)
-    metrics = Metrics(host.metrics, TOTALS)
-
     group = source.group
 
     def claimed() -> None:

@@ -1,0 +1,189 @@
+"""Spans of batches, by OpenTelemetry: one per batch, below it one per stage.
+
+The batch of a source begins a trace, whose id its records take along as the header ``traceparent`` (W3C Trace Context)
+where that is switched on; the batch of a sink continues it. A batch with records of several traces continues the first
+one that is sampled; each of the others gets a span as long as the batch, and links lead from one to the other.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Self
+
+from opentelemetry import context, trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace import Link, Span, SpanContext, SpanKind, Status, StatusCode, Tracer
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from penstock.api.batch import Batch
+from penstock.api.record import Header
+from penstock.pipeline.task import TaskSpec
+from penstock.pipeline.telemetry import otlp
+from penstock.pipeline.telemetry.traces import HEADERS, NoTraces, current_ids, is_on
+
+HEADER = "traceparent"
+MOST = 128
+"""Traces of one batch that are continued; OpenTelemetry's limit for the links of a span."""
+CLOSE_S = 2.0
+"""How long the end of a task waits for the collector."""
+_STAGES: dict[str, dict[str, str | None]] = {"source": {"commit": None}, "sink": {"poll": None, "commit": "flush"}}
+"""What a stage of ``Metrics`` is called in a trace, where the name differs; None: it is left out."""
+_W3C = TraceContextTextMapPropagator()
+
+
+@dataclass(slots=True)
+class Spans(NoTraces):
+    """Those of one run of a task."""
+
+    kind: str
+    name: str
+    attributes: dict[str, Any]
+    writes_headers: bool
+    provider: TracerProvider
+    tracer: Tracer
+    batch: Span | None = None
+    """Of the batch at work."""
+    last: SpanContext | None = None
+    """Of the last batch that is done, which a commit belongs to."""
+    others: list[Span] = field(default_factory=list)
+    """In the other traces that the batch continues."""
+    began: int = 0
+
+    @classmethod
+    def of(cls, spec: TaskSpec) -> Self:
+        provider = TracerProvider(resource=otlp.resource(), shutdown_on_exit=False)
+        provider.add_span_processor(BatchSpanProcessor(otlp.exporter("trace")))
+        return cls(
+            kind="source" if spec.is_source or spec.kind == "source" else "sink",
+            name=spec.connector,
+            attributes={
+                "messaging.system": "kafka",
+                "penstock.group": spec.group_id,
+                "penstock.connector": spec.connector,
+                "penstock.task": spec.task,
+                "penstock.run": spec.run,
+            },
+            writes_headers=is_on(spec.worker_config, HEADERS),
+            provider=provider,
+            tracer=provider.get_tracer(otlp.SCOPE),
+        )
+
+    def begin(self, headers: Sequence[Any] = ()) -> None:
+        self.began = time.time_ns()
+        self._start(parents(headers))
+
+    def _start(self, found: Sequence[SpanContext]) -> None:
+        """A span that is never ended is never sent: that of a poll without records, say."""
+        parent = next((each for each in found if each.trace_flags.sampled), found[0] if found else None)
+        rest = {each.trace_id: each for each in found if parent is not None and each.trace_id != parent.trace_id}
+        self.batch = self._span(parent, [Link(each) for each in rest.values()])
+        mine = self.batch.get_span_context()
+        self.others = [self._span(each, [Link(mine)]) for each in rest.values() if each.trace_flags.sampled]
+        ids = {"trace_id": f"{mine.trace_id:032x}", "span_id": f"{mine.span_id:016x}"}
+        current_ids.set({**ids, "trace_flags": f"{mine.trace_flags:02x}"})
+
+    def _span(self, parent: SpanContext | None, links: Sequence[Link]) -> Span:
+        kind = SpanKind.PRODUCER if self.kind == "source" else SpanKind.CONSUMER
+        name, began = f"{self.kind} {self.name}", self.began
+        return self.tracer.start_span(name, _inside(parent), kind, self.attributes, links, began)
+
+    def polled(self, batch: Batch) -> None:
+        """Records that have a trace already continue it."""
+        if self.kind == "source" and (found := parents(batch.headers)):
+            self._start(found)
+        for span in self._open():
+            span.set_attribute("messaging.batch.message_count", len(batch))
+            if len(topics := sorted(set(batch.topics))) <= 10:
+                span.set_attribute("messaging.destination.name", ",".join(topics))
+
+    def idle(self) -> None:
+        self.batch, self.others = None, []
+        current_ids.set({})
+
+    def stage(self, name: str, seconds: float) -> None:
+        called = _STAGES[self.kind].get(name, name)
+        parent = self.last if self.batch is None else self.batch.get_span_context()
+        if called is None or parent is None or not parent.trace_flags.sampled:
+            return
+        now = time.time_ns()
+        span = self.tracer.start_span(called, _inside(parent), start_time=now - int(seconds * 1e9))
+        span.end(now)
+
+    def committed(self, seconds: float, success: bool) -> None:
+        now = time.time_ns()
+        started = now - int(seconds * 1e9)
+        parent = self.last if self.batch is None or started < self.began else self.batch.get_span_context()
+        if parent is not None and parent.trace_flags.sampled:
+            span = self.tracer.start_span("commit", _inside(parent), start_time=started)
+            if not success:
+                span.set_status(StatusCode.ERROR)
+            span.end(now)
+
+    def survived(self, error: BaseException) -> None:
+        if self.batch is not None:
+            self.batch.record_exception(error)
+
+    def carried(self, batch: Batch) -> Batch:
+        if not self.writes_headers or self.batch is None or not len(batch):
+            return batch
+        carrier: dict[str, str] = {}
+        _W3C.inject(carrier, trace.set_span_in_context(self.batch, context.Context()))
+        mine = (Header(HEADER, None, carrier[HEADER].encode()),)
+        if not any(batch.headers):
+            return batch.with_(headers=[mine] * len(batch))
+        return batch.with_(headers=[row if _has_one(row) else row + mine for row in batch.headers])
+
+    def end(self, error: BaseException | None = None) -> None:
+        now = time.time_ns()
+        for span in self._open():
+            if error is not None:
+                span.record_exception(error)
+                span.set_status(Status(StatusCode.ERROR, str(error)))
+            span.end(now)
+        if self.batch is not None:
+            self.last = self.batch.get_span_context()
+        self.idle()
+
+    def _open(self) -> list[Span]:
+        return [] if self.batch is None else [self.batch, *self.others]
+
+    def close(self) -> None:
+        """A collector that is down does not keep the task."""
+        ending = threading.Thread(target=self.provider.shutdown, name="traces", daemon=True)
+        ending.start()
+        ending.join(CLOSE_S)
+
+
+def _inside(parent: SpanContext | None) -> context.Context:
+    empty = context.Context()
+    return empty if parent is None else trace.set_span_in_context(trace.NonRecordingSpan(parent), empty)
+
+
+def _has_one(row: Iterable[Any]) -> bool:
+    return any(header[0] == HEADER for header in row)
+
+
+def parents(rows: Sequence[Any]) -> list[SpanContext]:
+    """The valid ``traceparent`` headers among those of each record, at most ``MOST``, in the order they appear.
+
+    Neighbours with the same headers, as the records of one batch have them, are looked at once.
+    """
+    found: dict[str, SpanContext] = {}
+    for row, _ in groupby(rows) if any(rows) else ():
+        for header in row or ():
+            if header[0] == HEADER and (text := _text(header[-1])) not in found:
+                span = trace.get_current_span(_W3C.extract({HEADER: text}, context.Context())).get_span_context()
+                if span.is_valid:
+                    found[text] = span
+        if len(found) >= MOST:
+            break
+    return list(found.values())
+
+
+def _text(value: Any) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)

@@ -1,0 +1,82 @@
+"""The trace of each batch of a task, as its loop and ``Metrics`` report it; see ``spans`` for what is recorded.
+
+A task whose worker records no traces has ``NoTraces``, which costs a few calls per batch. Lines that are logged while
+a batch is at work carry ``current_ids``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+from penstock.api.batch import Batch
+from penstock.pipeline.task import TaskSpec
+
+log = logging.getLogger(__name__)
+
+TRACES, HEADERS = "penstock.telemetry.traces", "penstock.telemetry.headers"
+
+current_ids: ContextVar[Mapping[str, str]] = ContextVar("current_ids", default={})  # noqa: B039 - never changed
+"""``trace_id``, ``span_id`` and ``trace_flags`` of the batch at work in this thread, as OpenTelemetry names them in
+logs.
+"""
+
+
+class NoTraces:
+    """Each method is called by the thread of the task's loop."""
+
+    def begin(self, headers: Sequence[Any] = ()) -> None:
+        """A batch begins now. ``headers``: those of each of its records, pairs of name and value, as they were read."""
+
+    def polled(self, batch: Batch) -> None:
+        """The batch that has begun has these records."""
+
+    def idle(self) -> None:
+        """There was nothing to poll: no batch has begun."""
+
+    def stage(self, name: str, seconds: float) -> None:
+        """A stage of the batch has ended, after so long."""
+
+    def committed(self, seconds: float, success: bool) -> None:
+        """A commit of offsets has ended, of this batch or of those before it."""
+
+    def survived(self, error: BaseException) -> None:
+        """An error that does not end the task."""
+
+    def carried(self, batch: Batch) -> Batch:
+        """The records as they are sent: with the header ``traceparent``, if that is switched on."""
+        return batch
+
+    def end(self, error: BaseException | None = None) -> None:
+        """The batch is done, or has failed with this error."""
+
+    def close(self) -> None:
+        """Called last: sends what was not sent yet, within a short time."""
+
+
+NO_TRACES = NoTraces()
+
+
+def is_on(worker: Mapping[str, str], setting: str) -> bool:
+    return worker.get(setting, "false").strip().lower() == "true"
+
+
+def open_traces(spec: TaskSpec) -> NoTraces:
+    """Those of a run of a task, as its worker's settings say."""
+    if not is_on(spec.worker_config, TRACES):
+        return NO_TRACES
+    try:
+        spans = importlib.import_module("penstock.pipeline.telemetry.spans")
+    except ImportError as error:
+        log.warning(
+            "No traces of %s-%d: the Python module `%s` is missing here: pip install 'penstock[opentelemetry]'",
+            spec.connector,
+            spec.task,
+            error.name,
+        )
+        return NO_TRACES
+    traces: NoTraces = spans.Spans.of(spec)
+    return traces

@@ -1,0 +1,39 @@
+"""Lines that a task logs, on their way to the worker's log."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from penstock.core.model.tasks import TaskId
+from penstock.pipeline.telemetry.traces import current_ids
+from penstock.spark.run.reports import TaskReports
+from penstock.spark.task import LogRelay
+
+
+class Channel:
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+
+    def send(self, message: Any) -> None:
+        self.sent.append(message)
+
+
+def test_the_trace_of_a_batch_goes_with_its_lines(caplog: pytest.LogCaptureFixture) -> None:
+    channel: Any = Channel()
+    ids = {"trace_id": "4bf92f3577b34da6a3ce929d0e0e4736", "span_id": "00f067aa0ba902b7", "trace_flags": "01"}
+    token = current_ids.set(ids)
+    LogRelay(channel).handle(logging.LogRecord("penstock.x", logging.INFO, "x.py", 1, "read %d", (3,), None))
+    current_ids.reset(token)
+    LogRelay(channel).handle(logging.LogRecord("penstock.x", logging.INFO, "x.py", 1, "idle", (), None))
+    reports = TaskReports(TaskId("orders", 0), 1, lambda event: None)
+    with caplog.at_level(logging.INFO, "penstock.x"):
+        for message in channel.sent:
+            reports.heard(message)
+    records: list[Any] = caplog.records
+    assert [(each.getMessage(), each.connector, each.trace) for each in records] == [
+        ("read 3", "orders", ids),
+        ("idle", "orders", {}),
+    ]
