@@ -72,7 +72,7 @@ audit: $(STAMP)  ## compare requirements.lock with FILE=advisories.json (OSV or 
 
 lock:  ## pin the dependencies of pyproject.toml in requirements.lock (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-		$(addprefix --extra ,demo registry opentelemetry postgres aws azure gcp docs dev) \
+		$(addprefix --extra ,demo registry opentelemetry openlineage postgres aws azure gcp docs dev) \
 		--custom-compile-command "make lock" pyproject.toml -o requirements.lock
 
 clean:  ## remove .venv and what tests and builds left here

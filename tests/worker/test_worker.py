@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.kafka.client import Kafka
+from support.openlineage_schema import check
 from support.otlp import Collector
 from support.process_tree import alive
 from support.waiting import until
@@ -29,11 +31,17 @@ def collector() -> Iterator[Collector]:
 
 @pytest.fixture(scope="module")
 def worker(bootstrap: str, tmp_path_factory: pytest.TempPathFactory, collector: Collector) -> Iterator[WorkerProcess]:
-    """Its tasks' traces and its metrics go to the collector."""
+    """Its tasks' traces and its metrics go to the collector, events of OpenLineage into a file."""
+    folder = tmp_path_factory.mktemp("worker")
+    lineage = {
+        "penstock.openlineage.enabled": "true",
+        "penstock.openlineage.transport.type": "file",
+        "penstock.openlineage.transport.log_file_path": str(folder / "lineage.json"),
+    }
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         environment.setenv("OTEL_METRIC_EXPORT_INTERVAL", "1000")
-        with WorkerProcess(bootstrap, tmp_path_factory.mktemp("worker"), **TELEMETRY) as worker:
+        with WorkerProcess(bootstrap, folder, **TELEMETRY, **lineage) as worker:
             yield worker
 
 
@@ -72,6 +80,27 @@ def test_what_tasks_and_worker_measure_reaches_a_collector(
     written = "kafka_connect_source_task_source_record_write_total"
     until(lambda: written in {metric.name for metric in collector.metrics()}, "the figures of the source", 120)
     assert f"{written}{{" in worker.http.get("/metrics").text
+
+
+def test_events_say_what_connectors_read_and_write(
+    worker: WorkerProcess, kafka: Kafka, bootstrap: str, tmp_path: Path
+) -> None:
+    taken = pass_lines(worker, kafka, tmp_path, "kept")
+    given, (topic,) = tmp_path / "in.txt", worker.get("/connectors/kept-in/topics")["kept-in"]["topics"]
+
+    def datasets(connector: str) -> tuple[list[str], list[str]]:
+        """The inputs and outputs of its last event."""
+        lines = (worker.folder / "lineage.json").read_text().splitlines()
+        *_, last = (event for line in lines if (event := json.loads(line))["job"]["name"] == connector)
+        check(last)
+        inputs, outputs = (
+            [f"{each['namespace']} {each['name']}" for each in last[side]] for side in ("inputs", "outputs")
+        )
+        return inputs, outputs
+
+    records = f"kafka://{bootstrap} {topic}"
+    until(lambda: datasets("kept-in") == ([f"file {given}"], [records]), "what the source reads and writes", 120)
+    until(lambda: datasets("kept-out") == ([records], [f"file {taken}"]), "what the sink reads and writes", 120)
 
 
 def test_a_task_that_fails_says_why_and_is_brought_back_by_a_restart(worker: WorkerProcess, tmp_path: Path) -> None:

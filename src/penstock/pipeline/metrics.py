@@ -55,6 +55,7 @@ class Metrics:
         self._history: deque[tuple[float, dict[str, float]]] = deque()
         self._commits = [0, 0]
         self._texts: dict[str, Any] = {}
+        self._news: dict[str, list[Any]] = {}
         self.before_report: Callable[[], None] = lambda: None
         """Called before values are reported, for gauges that are expensive to measure."""
         self.plugins: Callable[[], list[dict[str, Any]]] = list
@@ -96,6 +97,11 @@ class Metrics:
         with self._lock:
             self._texts[name] = what
 
+    def say_once(self, name: str, what: Any) -> None:
+        """One more object in a list that only the next report has."""
+        with self._lock:
+            self._news.setdefault(name, []).append(what)
+
     def committed(self, seconds: float, success: bool = True) -> None:
         """One attempt to commit offsets has ended."""
         with self._lock:
@@ -111,7 +117,9 @@ class Metrics:
             self.before_report()
             if found := self.plugins():
                 self.say("penstock-plugins", found)
-            self._report(self.snapshot(now))
+            with self._lock:
+                news, self._news = self._news, {}
+            self._report({**self.snapshot(now), **news})
 
     def snapshot(self, now: float) -> dict[str, Any]:
         with self._lock:

@@ -1,4 +1,7 @@
-"""The settings that send traces and metrics elsewhere; where to and how say OpenTelemetry's variables ``OTEL_*``."""
+"""The settings that send traces, metrics and lineage elsewhere.
+
+Where traces and metrics go to and how say OpenTelemetry's variables ``OTEL_*``.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,10 @@ from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError
 
 TRACES, METRICS, HEADERS = (f"penstock.telemetry.{each}" for each in ("traces", "metrics", "headers"))
+
+LINEAGE, LINEAGE_NAMESPACE = "penstock.openlineage.enabled", "penstock.openlineage.namespace"
+LINEAGE_TRANSPORT = "penstock.openlineage.transport."
+"""The settings of a transport by the names that openlineage-python has for them."""
 
 
 def define_telemetry(config: ConfigDef) -> None:
@@ -31,6 +38,35 @@ def define_telemetry(config: ConfigDef) -> None:
         ),
     ):
         config.define(name, ConfigType.BOOLEAN, False, importance=Importance.LOW, documentation=meaning)
+    _define_lineage(config)
+
+
+def _define_lineage(config: ConfigDef) -> None:
+    config.define(
+        LINEAGE,
+        ConfigType.BOOLEAN,
+        False,
+        importance=Importance.LOW,
+        documentation="Whether the worker sends events of OpenLineage: what its connectors read and write, run by run. "
+        "Needs `penstock[openlineage]`.",
+    )
+    for name, type, meaning in (
+        ("namespace", ConfigType.STRING, "The namespace of the jobs; by default the worker's `group.id`."),
+        (
+            "transport.type",
+            ConfigType.STRING,
+            "Where events go to: `http`, `file`, or another transport of openlineage-python, whose settings begin with "
+            f"`{LINEAGE_TRANSPORT}` too. By default what `openlineage.yml` or variables `OPENLINEAGE_*` say.",
+        ),
+        (
+            "transport.url",
+            ConfigType.STRING,
+            "With `http`: the address of the collector, such as `http://marquez:5000`.",
+        ),
+        ("transport.auth.apiKey", ConfigType.PASSWORD, "With `http`: the key that the collector wants."),
+        ("transport.log_file_path", ConfigType.STRING, "With `file`: the file that events are appended to."),
+    ):
+        config.define(f"penstock.openlineage.{name}", type, None, importance=Importance.LOW, documentation=meaning)
 
 
 def check_telemetry(values: Mapping[str, Any]) -> None:

@@ -62,6 +62,7 @@ _FAMILIES = (
     "connector.client.config.override.",
     "spark.",
     "penstock.query.spark.",
+    "penstock.openlineage.transport.",
 )
 _REMOVED = ("internal.key.converter", "internal.value.converter")
 

@@ -56,12 +56,13 @@ from penstock.worker.loop import Loop, Parts
 from penstock.worker.monitoring.audit_topic import AuditTopic
 from penstock.worker.monitoring.dead_letters import DeadLetters
 from penstock.worker.monitoring.history import History
+from penstock.worker.monitoring.lineage.runs import Connector as Connected
 from penstock.worker.monitoring.log_lines import LogLines
 from penstock.worker.monitoring.metrics import WorkerMetrics
 from penstock.worker.monitoring.prometheus import PrometheusText
 from penstock.worker.monitoring.restarts import described
 from penstock.worker.monitoring.task_health import TaskHealth
-from penstock.worker.monitoring.telemetry import Telemetry
+from penstock.worker.monitoring.telemetry import Known, Telemetry
 from penstock.worker.offsets import Offsets
 from penstock.worker.permissions import WorkerPermissions
 from penstock.worker.specs import Specs, WorkerFacts
@@ -116,7 +117,8 @@ class Worker:
         self._log_lines = LogLines(self.id, settings.values["penstock.logs.lines"])
         self._history = History.of(settings, lambda: self._herder.membership.is_leader)
         self._prometheus = PrometheusText(self._metrics.values)
-        self._telemetry = Telemetry.of(settings.values, self._prometheus.families, self.id)
+        known = Known(self.id, self._prometheus.families, self._connector, self._resolve)
+        self._telemetry = Telemetry.of(settings, known)
         audit_topic = (settings.values["penstock.audit.topic"] or "").strip()
         self._audit = AuditTopic(config, audit_topic) if audit_topic else None
         self._loop = Loop(self._herder, self._fail)
@@ -359,6 +361,12 @@ class Worker:
         if self._plugins.kind(config) == "source":
             ensure_own_topic(self.settings.config, config)
 
+    def _connector(self, name: str) -> Connected | None:
+        known = self._herder.state.connectors.get(name)
+        if known is None:
+            return None
+        return Connected(self._plugins.kind(known.config), self._class_name(known.config), known.config)
+
     def _class_name(self, config: Mapping[str, str]) -> str:
         """The full name; the configured alias if the class is not installed."""
         try:
@@ -379,6 +387,7 @@ class Worker:
         self._metrics.observe(event)
         self._health.observe(event)
         self._history.observe(event)
+        self._telemetry.observe(event)
 
     def _fail(self, error: Exception) -> None:
         self.failure = error

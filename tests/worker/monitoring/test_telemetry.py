@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -12,9 +12,15 @@ from penstock.api.errors import ConfigError
 from penstock.settings import WorkerSettings
 from penstock.worker.monitoring.prometheus import PrometheusText
 from penstock.worker.monitoring.task_values import Value
-from penstock.worker.monitoring.telemetry import Telemetry
+from penstock.worker.monitoring.telemetry import Known, Telemetry
 from support.otlp import Collector, attributes
 
+CONFIG = {
+    "bootstrap.servers": "localhost:9092",
+    "key.converter": "k",
+    "value.converter": "v",
+    "offset.storage.file.filename": "f",
+}
 VALUES = (
     Value("source-task-metrics", "source-record-poll-total", (("connector", "c"), ("task", "0")), 7),
     Value("source-task-metrics", "source-record-poll-total", (("connector", "c"), ("task", "1")), 8),
@@ -22,9 +28,9 @@ VALUES = (
     Value("connect-worker-metrics", "task-count", (), 2),
     Value("connect-worker-rebalance-metrics", "time-since-last-rebalance-ms", (), float("inf")),
 )
-OFF = {"penstock.telemetry.traces": False, "penstock.telemetry.metrics": False}
-TRACES = {**OFF, "penstock.telemetry.traces": True}
-METRICS = {**OFF, "penstock.telemetry.metrics": True}
+TRACES, METRICS, LINEAGE = (
+    f"penstock.{each}" for each in ("telemetry.traces", "telemetry.metrics", "openlineage.enabled")
+)
 
 
 @pytest.fixture
@@ -35,8 +41,9 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
         yield collector
 
 
-def telemetry(values: dict[str, bool]) -> Telemetry:
-    return Telemetry.of(values, PrometheusText(lambda: VALUES).families, "host:8083")
+def telemetry(*on: str) -> Telemetry:
+    settings = WorkerSettings.standalone_of({**CONFIG, **dict.fromkeys(on, "true")})
+    return Telemetry.of(settings, Known("host:8083", PrometheusText(lambda: VALUES).families, lambda name: None, dict))
 
 
 def test_a_collector_gets_what_prometheus_reads(collector: Collector) -> None:
@@ -65,19 +72,28 @@ def scraped() -> list[str]:
 
 def test_only_what_is_switched_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=k")
-    assert telemetry(OFF) == Telemetry((), {})
+    off = telemetry()
+    assert (off.senders, off.environment) == ((), {})
     traces = telemetry(TRACES)
     assert (traces.senders, traces.variables["OTEL_EXPORTER_OTLP_HEADERS"]) == ((), "api-key=k")
 
 
-@pytest.mark.parametrize("values", [TRACES, METRICS])
-def test_a_missing_extra_is_named(values: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in [name for name in sys.modules if name.startswith("penstock.") and "otlp" in name]:
+@pytest.mark.parametrize(
+    ("setting", "needed", "extra"),
+    [
+        (TRACES, "opentelemetry.sdk.resources", "opentelemetry"),
+        (METRICS, "opentelemetry.sdk.metrics.export", "opentelemetry"),
+        (LINEAGE, "openlineage.client", "openlineage"),
+    ],
+)
+def test_a_missing_extra_is_named(setting: str, needed: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in [
+        name for name in sys.modules if name.startswith("penstock.") and ("otlp" in name or "lineage" in name)
+    ]:
         monkeypatch.delitem(sys.modules, module)
-    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
-    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.metrics.export", None)
-    with pytest.raises(ConfigError, match=r"`penstock\.telemetry\.\w+=true` needs: pip install 'penstock\[opentele"):
-        telemetry(values)
+    monkeypatch.setitem(sys.modules, needed, None)
+    with pytest.raises(ConfigError, match=rf"`{re.escape(setting)}=true` needs: pip install 'penstock\[{extra}\]'"):
+        telemetry(setting)
 
 
 def test_an_interval_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,12 +103,5 @@ def test_an_interval_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatc
 
 
 def test_headers_without_traces_are_refused() -> None:
-    config = {
-        "bootstrap.servers": "localhost:9092",
-        "key.converter": "k",
-        "value.converter": "v",
-        "offset.storage.file.filename": "f",
-        "penstock.telemetry.headers": "true",
-    }
     with pytest.raises(ConfigError, match=r"no effect without `penstock\.telemetry\.traces=true`"):
-        WorkerSettings.standalone_of(config)
+        telemetry("penstock.telemetry.headers")

@@ -37,6 +37,7 @@ from penstock.pipeline.sink.subscription import Subscription
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.telemetry.stages import timed
+from penstock.pipeline.telemetry.topic_schemas import noting
 from penstock.pipeline.telemetry.traces import open_traces
 from penstock.pipeline.topics import ActiveTopics
 
@@ -95,7 +96,8 @@ def run_sink_task(
         offsets = SinkTaskOffsets(metrics, CommitTiming.of(spec))
         statistics, consumer = _consumer(spec, id, connector, offsets)
         offsets.consumer = consumer.client
-        steps = timed([*conversion.to_connect(), ActiveTopics(spec, control, host).step(), *chain.steps], metrics)
+        seen = [ActiveTopics(spec, control, host).step(), *noting(spec, metrics)]
+        steps = timed([*conversion.to_connect(), *seen, *chain.steps], metrics)
         if isinstance(task, JavaSinkTask):
             steps.insert(0, Step(Stage.KAFKA_CONSUME, java_class_name(task_class), task.send))
         runtime = TaskRuntime(id, control, host, metrics, errors)

@@ -44,6 +44,7 @@ from penstock.pipeline.source.transactions import ExactlyOnce, TransactionalOffs
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.telemetry.stages import timed
+from penstock.pipeline.telemetry.topic_schemas import noting
 from penstock.pipeline.telemetry.traces import open_traces
 from penstock.pipeline.topics import ActiveTopics
 
@@ -110,7 +111,8 @@ def run_source_task(
             task.start(dict(spec.config))
         log.info("%s Source task finished initialization and start", id)
         host.running()
-        steps = SourceSteps(timed([*chain.steps, *conversion.from_connect()], metrics), dead_letters)
+        chained = [*chain.steps, *noting(spec, metrics), *conversion.from_connect()]
+        steps = SourceSteps(timed(chained, metrics), dead_letters)
         topics = TargetTopics(ActiveTopics(spec, control, host), creator)
         try:
             loop = SourceLoop(runtime, task, commit, sender, steps, topics)

@@ -11,7 +11,9 @@ from typing import Any, Protocol, Self
 from prometheus_client.core import Metric
 
 from penstock.api.errors import ConfigError
-from penstock.settings.telemetry import METRICS, TRACES
+from penstock.settings import WorkerSettings
+from penstock.settings.telemetry import LINEAGE, LINEAGE_NAMESPACE, METRICS, TRACES
+from penstock.worker.monitoring.lineage.runs import Connector
 
 
 class Sender(Protocol):
@@ -21,21 +23,39 @@ class Sender(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """What a worker knows; all may be called from any thread."""
+
+    worker: str
+    metrics: Callable[[], Iterable[Metric]]
+    connector: Callable[[str], Connector | None]
+    resolve: Callable[[Mapping[str, str]], dict[str, str]]
+    """Replaces references to config providers. May block."""
+
+
+@dataclass(frozen=True, slots=True)
 class Telemetry:
     senders: tuple[Sender, ...]
     variables: dict[str, str]
     """OpenTelemetry's variables, which tasks get wherever they run."""
+    observe: Callable[[object], None] = lambda event: None
+    """Called by the worker's loop with every event; returns at once."""
 
     @classmethod
-    def of(cls, values: Mapping[str, Any], families: Callable[[], Iterable[Metric]], worker: str) -> Self:
+    def of(cls, settings: WorkerSettings, known: Known) -> Self:
         """Raises ConfigError if something that the settings need is missing or wrong."""
-        senders, variables = [], {}
+        values, senders, variables = settings.values, [], {}
+        observers: dict[str, Any] = {}
         if values[TRACES]:
             _needed(TRACES, "penstock.pipeline.telemetry.otlp").exporter("trace").shutdown()
             variables = {name: value for name, value in os.environ.items() if name.startswith("OTEL_")}
         if values[METRICS]:
-            senders.append(_needed(METRICS, "penstock.worker.monitoring.otlp_metrics").OtlpMetrics(families, worker))
-        return cls(tuple(senders), variables)
+            module = _needed(METRICS, "penstock.worker.monitoring.otlp_metrics")
+            senders.append(module.OtlpMetrics(known.metrics, known.worker))
+        if values[LINEAGE]:
+            senders.append(lineage := _lineage(settings, known))
+            observers = {"observe": lineage.observe}
+        return cls(tuple(senders), variables, **observers)
 
     def start(self) -> None:
         for sender in self.senders:
@@ -46,11 +66,19 @@ class Telemetry:
             sender.close()
 
 
-def _needed(setting: str, module: str) -> Any:
+def _lineage(settings: WorkerSettings, known: Known) -> Any:
+    sender = _needed(LINEAGE, "penstock.worker.monitoring.lineage.sender", "openlineage")
+    group = settings.group.group_id if settings.group else "standalone"
+    namespace = settings.values[LINEAGE_NAMESPACE] or group
+    place = sender.Place(namespace, known.worker, settings.bootstrap_servers)
+    return sender.Lineage(settings.config, place, known.connector, known.resolve)
+
+
+def _needed(setting: str, module: str, extra: str = "opentelemetry") -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
         raise ConfigError(
             f"The Python module `{error.name}` is missing, which `{setting}=true` needs: "
-            "pip install 'penstock[opentelemetry]'"
+            f"pip install 'penstock[{extra}]'"
         ) from error

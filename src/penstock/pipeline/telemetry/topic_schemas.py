@@ -1,0 +1,72 @@
+"""The topics that a task uses, with the schemas of their values, for events of OpenLineage.
+
+Reported once each, and again when a schema has changed; looked at once per batch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.api.batch import Batch
+from penstock.api.schema import Schema, SchemaType
+from penstock.hosts.jvm.tasks.java_steps import in_jvm
+from penstock.pipeline.errors import Stage, Step
+from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.task import TaskSpec
+from penstock.pipeline.telemetry.traces import is_on
+
+LINEAGE = "penstock.openlineage.enabled"
+REPORTED = "penstock-topics"
+MOST_TOPICS, MOST_FIELDS, DEEPEST = 1000, 1000, 8
+
+
+def noting(spec: TaskSpec, metrics: Metrics) -> list[Step]:
+    """A step between transforms and converters, if the worker sends events."""
+    if not is_on(spec.worker_config, LINEAGE):
+        return []
+    return [Step(Stage.KAFKA_CONSUME, f"{__name__}.{TopicSchemas.__qualname__}", TopicSchemas(metrics).note)]
+
+
+class TopicSchemas:
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._known: dict[str, Schema | None] = {}
+
+    def note(self, batch: Batch) -> Batch:
+        if not len(batch):
+            return batch
+        # A batch in the JVM has no schemas here.
+        schemas: list[Schema | None] = [None] if in_jvm(batch) else batch.value_schemas
+        if batch.topics.count(batch.topics[0]) == len(batch) and schemas.count(schemas[0]) == len(schemas):
+            self._note(batch.topics[0], schemas[0])
+        else:
+            for topic, schema in dict(zip(batch.topics, schemas * (len(batch) // len(schemas)), strict=True)).items():
+                self._note(topic, schema)
+        return batch
+
+    def _note(self, topic: str, schema: Schema | None) -> None:
+        new = topic not in self._known
+        if (new and len(self._known) < MOST_TOPICS) or (
+            not new and schema is not None and schema != self._known[topic]
+        ):
+            self._known[topic] = schema
+            self._metrics.say_once(REPORTED, {"topic": topic, "fields": fields(schema)})
+
+
+def fields(schema: Schema | None, depth: int = 0) -> list[dict[str, Any]]:
+    """Those of a struct; the last form that was seen counts. Empty for other values."""
+    if schema is None or schema.type is not SchemaType.STRUCT or depth >= DEEPEST:
+        return []
+    return [
+        {"name": each.name, "type": _type(each.schema), "fields": fields(_element(each.schema), depth + 1)}
+        for each in schema.fields[:MOST_FIELDS]
+    ]
+
+
+def _element(schema: Schema) -> Schema | None:
+    return schema.value_schema if schema.type in (SchemaType.ARRAY, SchemaType.MAP) else schema
+
+
+def _type(schema: Schema) -> str:
+    """Connect's name; of a logical type its own (``org.apache.kafka.connect.data.Timestamp``)."""
+    return schema.name if schema.name and schema.type is not SchemaType.STRUCT else schema.type.value

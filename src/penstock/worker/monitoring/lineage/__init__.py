@@ -1,0 +1,1 @@
+"""Events of OpenLineage: which connector reads and writes which data (``penstock.openlineage.*``)."""
