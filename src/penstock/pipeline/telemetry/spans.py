@@ -22,6 +22,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from penstock.api.batch import Batch
 from penstock.api.record import Header
+from penstock.hosts.jvm.tasks.java_steps import in_jvm
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry import otlp
 from penstock.pipeline.telemetry.traces import HEADERS, NoTraces, current_ids, is_on
@@ -93,8 +94,8 @@ class Spans(NoTraces):
         return self.tracer.start_span(name, _inside(parent), kind, self.attributes, links, began)
 
     def polled(self, batch: Batch) -> None:
-        """Records that have a trace already continue it."""
-        if self.kind == "source" and (found := parents(batch.headers)):
+        """Records that have a trace already continue it, but for those in the JVM, whose headers are there."""
+        if self.kind == "source" and not in_jvm(batch) and (found := parents(batch.headers)):
             self._start(found)
         for span in self._open():
             span.set_attribute("messaging.batch.message_count", len(batch))

@@ -11,6 +11,7 @@ from penstock.api.errors import RetriableError
 from penstock.kafka.client_settings import connector_consumer, transactional_producer
 from penstock.kafka.clients import new_consumer, new_producer
 from penstock.kafka.offsets.groups import committed_offsets
+from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskControl, TaskSpec
 from penstock.spark.query.sink import query as sink_query
 from penstock.spark.query.sink import task
@@ -51,7 +52,9 @@ def test_a_paused_task_commits_its_offsets_again(monkeypatch: pytest.MonkeyPatch
         paused=True,
     )
     control, host = TaskControl(pausing=True), MemoryHost()
-    thread = threading.Thread(target=task._run, args=(spec, source, nothing, retries, control, host, lambda: None))
+    metrics = Metrics(host.metrics, ())
+    parts = (spec, source, nothing, retries, control, host, metrics, lambda: None)
+    thread = threading.Thread(target=task._run, args=parts)
     thread.start()
     eventually(lambda: group.renewals >= 3)
     control.stop()
