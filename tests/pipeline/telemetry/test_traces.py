@@ -132,6 +132,18 @@ def test_a_sink_continues_the_first_sampled_trace_and_is_seen_in_the_others(coll
     assert collector.spans("poll") == []
 
 
+def test_a_query_has_spans_of_its_own_not_of_shares_of_its_time(collector: Collector) -> None:
+    metrics = measured("query")
+    metrics.traces.begin()
+    metrics.traces.stage("write", 0.2)
+    metrics.spent("convert", 0.1)
+    metrics.spent("commit", 0.1)
+    metrics.traces.committed(0.0, success=True)
+    metrics.traces.end()
+    metrics.traces.close()
+    assert {span.name for span in collector.spans()} == {"sink orders", "write", "commit"}
+
+
 def test_records_that_have_a_trace_keep_it(collector: Collector) -> None:
     traces = measured().traces
     traces.begin()
@@ -171,6 +183,20 @@ def test_what_is_not_sampled_is_not_sent_but_its_records_say_so(
     metrics.traces.end()
     metrics.traces.close()
     assert collector.spans() == []
+
+
+def test_the_sdk_can_be_disabled(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
+    metrics = measured()
+    batch = Batch.of("t", [b"a"])
+    metrics.traces.begin()
+    metrics.traces.polled(batch)
+    metrics.spent("poll", 0.0)
+    assert metrics.traces.carried(batch) is batch
+    assert current_ids.get() == {}
+    metrics.traces.end()
+    metrics.traces.close()
+    assert collector.received == []
 
 
 def test_headers_only_where_they_are_switched_on(collector: Collector) -> None:

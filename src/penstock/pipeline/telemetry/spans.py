@@ -23,6 +23,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from penstock.api.batch import Batch
 from penstock.api.record import Header
 from penstock.hosts.jvm.tasks.java_steps import in_jvm
+from penstock.pipeline.metrics import STAGES
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry import otlp
 from penstock.pipeline.telemetry.traces import HEADERS, NoTraces, current_ids, is_on
@@ -32,8 +33,12 @@ MOST = 128
 """Traces of one batch that are continued; OpenTelemetry's limit for the links of a span."""
 CLOSE_S = 2.0
 """How long the end of a task waits for the collector."""
-_STAGES: dict[str, dict[str, str | None]] = {"source": {"commit": None}, "sink": {"poll": None, "commit": "flush"}}
-"""What a stage of ``Metrics`` is called in a trace, where the name differs; None: it is left out."""
+_STAGES: dict[str, dict[str, str | None]] = {
+    "source": {"commit": None},
+    "sink": {"poll": None, "commit": "flush"},
+    "query": dict.fromkeys(STAGES),  # they are shares of its time; its spans are other ones
+}
+"""By kind of task, what a stage of ``Metrics`` is called in a trace, where the name differs; None: it is left out."""
 _W3C = TraceContextTextMapPropagator()
 
 
@@ -42,6 +47,8 @@ class Spans(NoTraces):
     """Those of one run of a task."""
 
     kind: str
+    """``source`` or ``sink``."""
+    stages: dict[str, str | None]
     name: str
     attributes: dict[str, Any]
     writes_headers: bool
@@ -59,8 +66,10 @@ class Spans(NoTraces):
     def of(cls, spec: TaskSpec) -> Self:
         provider = TracerProvider(resource=otlp.resource(), shutdown_on_exit=False)
         provider.add_span_processor(BatchSpanProcessor(otlp.exporter("trace")))
+        kind = "source" if spec.is_source or spec.kind == "source" else "sink"
         return cls(
-            kind="source" if spec.is_source or spec.kind == "source" else "sink",
+            kind=kind,
+            stages=_STAGES["query" if kind == "sink" and spec.kind == "query" else kind],
             name=spec.connector,
             attributes={
                 "messaging.system": "kafka",
@@ -84,6 +93,9 @@ class Spans(NoTraces):
         rest = {each.trace_id: each for each in found if parent is not None and each.trace_id != parent.trace_id}
         self.batch = self._span(parent, [Link(each) for each in rest.values()])
         mine = self.batch.get_span_context()
+        if not mine.is_valid:  # OTEL_SDK_DISABLED
+            self.idle()
+            return
         self.others = [self._span(each, [Link(mine)]) for each in rest.values() if each.trace_flags.sampled]
         ids = {"trace_id": f"{mine.trace_id:032x}", "span_id": f"{mine.span_id:016x}"}
         current_ids.set({**ids, "trace_flags": f"{mine.trace_flags:02x}"})
@@ -107,7 +119,7 @@ class Spans(NoTraces):
         current_ids.set({})
 
     def stage(self, name: str, seconds: float) -> None:
-        called = _STAGES[self.kind].get(name, name)
+        called = self.stages.get(name, name)
         parent = self.last if self.batch is None else self.batch.get_span_context()
         if called is None or parent is None or not parent.trace_flags.sampled:
             return
