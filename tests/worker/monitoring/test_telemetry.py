@@ -73,7 +73,7 @@ def scraped() -> list[str]:
 def test_only_what_is_switched_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=k")
     off = telemetry()
-    assert (off.senders, off.environment) == ((), {})
+    assert (off.senders, off.variables) == ((), {})
     traces = telemetry(TRACES)
     assert (traces.senders, traces.variables["OTEL_EXPORTER_OTLP_HEADERS"]) == ((), "api-key=k")
 
