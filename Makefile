@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install browser demo test unit soak kill-test kill-test-sinks kill-test-changes fuzz scale bench conformance docs dist release check audit lock clean
+.PHONY: help install browser databases demo test unit soak kill-test kill-test-sinks kill-test-changes kill-test-tables fuzz scale bench conformance docs dist release check audit lock clean
 
 PYTHON ?= python3
 JOBS ?= 2
@@ -18,6 +18,9 @@ $(STAMP): requirements.lock pyproject.toml
 
 browser:  ## install Chromium, which the tests of the page need, by apt-get
 	@sh scripts/browser
+
+databases:  ## install PostgreSQL and MariaDB, which tests of databases need, by apt-get
+	@sh scripts/databases
 
 demo: $(STAMP)  ## run a broker, a worker and connectors with real data, on this machine
 	$(BIN)/penstock demo
@@ -39,6 +42,9 @@ kill-test-sinks: $(STAMP)  ## 100 kills while 5 million records go into a file, 
 
 kill-test-changes: $(STAMP)  ## 100 kills and freezes while Debezium streams 100,000 changes of a PostgreSQL; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak changes $(ARGS)
+
+kill-test-tables: $(STAMP)  ## 100 kills while a million rows of a PostgreSQL go into a topic and two tables; ARGS="--help" lists the options
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak tables $(ARGS)
 
 fuzz: $(STAMP)  ## 10,000 random requests by three roles and a stranger, with secrets to be found; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m fuzz $(ARGS)

@@ -1,5 +1,5 @@
-"""``python -m soak churn``, ``kills``, ``sinks`` and ``changes``: the long runs of ``make soak``, ``kill-test``,
-``kill-test-sinks`` and ``kill-test-changes``.
+"""``python -m soak churn``, ``kills``, ``sinks``, ``changes`` and ``tables``: the long runs of ``make soak``,
+``kill-test``, ``kill-test-sinks``, ``kill-test-changes`` and ``kill-test-tables``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from faults.broker import FaultyBroker
 from faults.plan import KINDS, OF_THE_BROKER, WITH_JARS, Plan
 from penstock.embedded import Broker
 from soak import churning, killing, sinking, streaming
+from soak import tables as of_tables
 from soak.report import Clock, Outcome, show
 
 app = typer.Typer(
@@ -127,6 +128,29 @@ def changes(
     test = streaming.ChangeKillTest(plan=plan, changes=changes, workers=workers, settings=settings)
     with _faulty_broker(bootstrap, plan) as (running, faulty), _folder(logs) as folder:
         _end("Kill test of changes", streaming.run(test, running, folder, Clock().say, faulty))
+
+
+@app.command()
+def tables(
+    number: Number = 100,
+    rows: Annotated[int, typer.Option(help="How many, half of them added evenly during the faults.")] = 1_000_000,
+    workers: Annotated[int, typer.Option(help="How many workers.")] = 3,
+    seed: Seed = 0,
+    kinds: Kinds = "kill",
+    between: Between = 5.0,
+    freeze: Freeze = 20.0,
+    session_timeout: Session = 6_000,
+    heartbeat_interval: Heartbeat = 1_500,
+    rebalance_delay: Delay = 1_000,
+    bootstrap: Bootstrap = "",
+    logs: Logs = None,
+) -> None:
+    """Send a table of PostgreSQL into a topic and two tables while workers, Sparks, tasks, the broker have faults."""
+    plan = _plan(seed, number, kinds, between, freeze, True)
+    settings = _settings(session_timeout, heartbeat_interval, rebalance_delay)
+    test = of_tables.TableKillTest(plan=plan, rows=rows, workers=workers, settings=settings)
+    with _faulty_broker(bootstrap, plan) as (running, faulty), _folder(logs) as folder:
+        _end("Kill test of tables", of_tables.run(test, running, folder, Clock().say, faulty))
 
 
 def _plan(seed: int, number: int, kinds: str, between: float, freeze: float, alone: bool) -> Plan:

@@ -8,7 +8,9 @@ import pytest
 
 from faults.broker import FaultyBroker
 from faults.plan import Plan
-from soak import churning, killing, sinking
+from soak import churning, killing, sinking, tables
+from support.machine import missing
+from support.postgres import binaries
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -56,3 +58,13 @@ def test_numbers_reach_a_file_and_a_table_though_workers_sparks_and_tasks_are_ki
     outcome = sinking.run(test, bootstrap, tmp_path, print)
     assert outcome.violations == []
     assert outcome.figures["missing in the rows"] == 0
+
+
+def test_rows_reach_tables_once_though_spark_and_the_worker_are_killed(bootstrap: str, tmp_path: Path) -> None:
+    if binaries() is None:
+        missing("There is no PostgreSQL on this machine: initdb is neither on the path nor in /usr/lib/postgresql")
+    plan = Plan(seed=71, number=2, between=4.0)  # Spark's JVM, then the worker
+    test = tables.TableKillTest(plan=plan, rows=20_000, workers=1, settings=QUICK)
+    outcome = tables.run(test, bootstrap, tmp_path, print)
+    assert outcome.violations == []
+    assert outcome.figures["rows too many in inserted"] == 0
