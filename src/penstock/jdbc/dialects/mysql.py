@@ -13,6 +13,7 @@ class MySql(Dialect):
     subprotocols = ("mariadb", "mysql")
     driver = "org.mariadb.jdbc.Driver"
     quotes = ("`", "`")
+    texts = frozenset({"uuid"})
     read_properties = {"useServerPrepStmts": "true"}  # otherwise FLOAT comes as text of six digits
     # Data too long, out of range, wrong values, and constraints; most have SQLSTATE 22 or 23, some HY000.
     refused_codes = frozenset({1048, 1264, 1292, 1364, 1366, 1406, 3819, 4025})

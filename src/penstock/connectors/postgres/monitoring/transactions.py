@@ -13,7 +13,9 @@ from penstock.connectors.postgres.pgoutput import Begin
 from penstock.connectors.postgres.settings import PostgresSettings
 
 _KEY = struct(("id", STRING), name="io.debezium.connector.common.TransactionMetadataKey", version=1)
-_COLLECTION = struct(("data_collection", STRING), ("event_count", INT64), name="event.collection", version=1)
+_COLLECTION = struct(
+    ("data_collection", STRING), ("event_count", INT64), name="event.collection", version=1, optional=True
+)
 _VALUE = struct(
     ("status", STRING),
     ("id", STRING),

@@ -1,0 +1,95 @@
+"""The JDBC connectors on a real MariaDB."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from support.kafka.client import Kafka
+from support.mariadb import MariaDb
+from support.spark.host import Hosted
+from support.spark.queries import ID, NAME, JdbcSink, JdbcSource, field
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+MOVES = """
+CREATE TABLE moves (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, at DATETIME(6) NOT NULL, name VARCHAR(20));
+INSERT INTO moves (at, name)
+SELECT TIMESTAMP'2026-01-01 00:00:00' + INTERVAL seq DIV 70 * 1500 MICROSECOND, CONCAT('n', seq) FROM seq_1_to_5000;
+"""
+"""Seventy rows have the same time, which is none of whole milliseconds."""
+SPLIT = {"penstock.read.partitions": "4", "penstock.read.rows": "1000", "batch.max.rows": "300"}
+MODES = {
+    "incrementing": {},
+    "timestamp": {"timestamp.column.name": "at"},
+    "timestamp+incrementing": {"timestamp.column.name": "at"},
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_new_rows_are_read_in_the_order_of_the_mode(spark: Hosted, kafka: Kafka, mariadb: MariaDb, mode: str) -> None:
+    mariadb.execute("DROP TABLE IF EXISTS moves;" + MOVES)
+    settings = {"mode": mode, "table.whitelist": "moves", **MODES[mode], **SPLIT}
+    with JdbcSource(spark, kafka, mariadb.url, exactly_once=True, **settings) as one:
+        one.start()
+        found = one.wait("moves", 5000)
+        numbers = [row["id"] for row in found]
+        # By time alone, rows of the same time come in any order.
+        assert [number // 70 for number in numbers] == [number // 70 for number in range(1, 5001)]
+        assert (numbers if "incrementing" in mode else sorted(numbers)) == list(range(1, 5001))
+        one.stop()
+        mariadb.execute("INSERT INTO moves VALUES (5001, '2026-02-01 00:00:00.000001', 'late')")
+        one.start()
+        assert one.wait("moves", 5001)[-1]["name"] == "late"
+        one.stop()
+        ((partition, offset),) = one.committed()
+        assert partition == {"protocol": "1", "table": "app.moves"}
+        assert {key: value for key, value in (offset or {}).items() if key == "incrementing"} == (
+            {"incrementing": 5001} if "incrementing" in mode else {}
+        )
+
+
+def test_rows_are_written_changed_and_deleted_and_refused_ones_are_dead_letters(
+    spark: Hosted, kafka: Kafka, mariadb: MariaDb
+) -> None:
+    letters = kafka.create_topic()
+    settings = {
+        "insert.mode": "upsert",
+        "pk.mode": "record_key",
+        "delete.enabled": "true",
+        "auto.evolve": "true",
+        "penstock.delivery": "exactly-once",
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": letters,
+        "errors.deadletterqueue.topic.replication.factor": "1",
+    }
+    with JdbcSink(spark, kafka, mariadb.url, **settings) as one:
+        one.add([ID, NAME], *({"id": i, "name": f"n{i}"} for i in range(1, 5)))
+        one.add([ID, NAME], {"id": 2, "name": "zwei"}, {"id": 1})
+        one.start()
+        one.written(6)
+        assert mariadb.rows("SELECT * FROM things ORDER BY id") == [["2", "zwei"], ["3", "n3"], ["4", "n4"]]
+        small = field("small", "int8")
+        mariadb.execute("ALTER TABLE things ADD CONSTRAINT less CHECK (id <> 13)")
+        rows = ({"id": i, "name": f"n{i}", "small": i} for i in range(10, 20))
+        one.add([ID, NAME, small], *rows, {"id": 4, "name": None, "small": None})
+        one.written(17)
+        wanted = [[str(i), f"n{i}", str(i)] for i in range(10, 20) if i != 13]
+        assert mariadb.rows("SELECT * FROM things WHERE id > 3 ORDER BY id") == [["4", "NULL", "NULL"], *wanted]
+        assert [json.loads(value or b"")["payload"]["id"] for value in kafka.values(letters)] == [13]
+
+
+@pytest.mark.parametrize(("mode", "wanted"), [("insert", "INSERT"), ("update", "UPDATE")])
+def test_rows_are_only_added_or_only_changed(
+    spark: Hosted, kafka: Kafka, mariadb: MariaDb, mode: str, wanted: str
+) -> None:
+    table = f"only_{mode}"
+    mariadb.execute(f"CREATE TABLE {table} (id INT PRIMARY KEY, name TEXT); INSERT INTO {table} VALUES (1, 'old')")
+    settings = {"insert.mode": mode, "pk.mode": "record_key", "table.name.format": f"app.{table}"}
+    with JdbcSink(spark, kafka, mariadb.url, **settings) as one:
+        one.add([ID, NAME], {"id": 1 if mode == "update" else 2, "name": "new"}, {"id": 3, "name": "new"})
+        one.start()
+        one.written(2)
+    found = mariadb.rows(f"SELECT * FROM {table} ORDER BY id")
+    assert found == {"INSERT": [["1", "old"], ["2", "new"], ["3", "new"]], "UPDATE": [["1", "new"]]}[wanted]

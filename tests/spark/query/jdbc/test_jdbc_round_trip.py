@@ -1,0 +1,133 @@
+"""10,000 random records of every type into a table and back, in each database."""
+
+from __future__ import annotations
+
+import base64
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.kafka.client import Kafka
+from support.mariadb import MariaDb
+from support.postgres import Postgres
+from support.spark.host import Hosted
+from support.spark.queries import ID, JdbcSink, JdbcSource, field
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+COUNT = 10_000
+DAY = 86_400_000
+CONNECT = "org.apache.kafka.connect.data"
+
+
+def logical(name: str, kind: str, of: str, **more: Any) -> dict[str, Any]:
+    return {**field(name, kind), "name": f"{CONNECT}.{of}", "version": 1, **more}
+
+
+FIELDS = {
+    "i8": field("i8", "int8"),
+    "i16": field("i16", "int16"),
+    "i32": field("i32", "int32"),
+    "i64": field("i64", "int64"),
+    "f32": field("f32", "float"),
+    "f64": field("f64", "double"),
+    "flag": field("flag", "boolean"),
+    "text": field("text", "string"),
+    "data": field("data", "bytes"),
+    "price": logical("price", "bytes", "Decimal", parameters={"scale": "3"}),
+    "day": logical("day", "int32", "Date"),
+    "clock": logical("clock", "int32", "Time"),
+    "at": logical("at", "int64", "Timestamp"),
+}
+
+
+def unscaled(number: int) -> str:
+    """As JSON has a Decimal."""
+    size = (number if number >= 0 else -number - 1).bit_length() // 8 + 1
+    return base64.b64encode(number.to_bytes(size, "big", signed=True)).decode()
+
+
+RANDOM: dict[str, Callable[[random.Random], Any]] = {
+    "i8": lambda chance: chance.randrange(-(2**7), 2**7),
+    "i16": lambda chance: chance.randrange(-(2**15), 2**15),
+    "i32": lambda chance: chance.randrange(-(2**31), 2**31),
+    "i64": lambda chance: chance.randrange(-(2**63), 2**63),
+    "f32": lambda chance: chance.randrange(-(2**24), 2**24) / 2 ** chance.randrange(30),
+    "f64": lambda chance: chance.uniform(-1, 1) * 10 ** chance.randrange(-100, 100),
+    "flag": lambda chance: chance.random() < 0.5,
+    "text": lambda chance: "".join(chance.choices("aZ0 '\"\\%,;\t\nüß€𝄞漢", k=chance.randrange(20))),
+    "data": lambda chance: base64.b64encode(chance.randbytes(chance.randrange(50))).decode(),
+    "price": lambda chance: unscaled(chance.randrange(-(10**17), 10**17)),
+    "day": lambda chance: chance.randrange(-25_000, 40_000),
+    "clock": lambda chance: chance.randrange(DAY),
+    "at": lambda chance: chance.randrange(-25_000, 40_000) * DAY + chance.randrange(DAY),
+}
+
+Change = dict[str, Callable[[Any], Any]]
+SAME: Change = {"f32": lambda value: float(str(np.float32(value)))}
+"""JSON has the fewest digits that tell a number of 32 bits from others."""
+FLAGS: Change = {**SAME, "flag": int}
+"""Databases without booleans."""
+SECONDS: Change = {**FLAGS, "clock": lambda clock: clock // 1000 * 1000}
+"""Derby's times have no fractions of seconds."""
+NUMBERS: Change = {
+    **dict.fromkeys(("id", "i8", "i16", "i32", "i64", "flag", "clock", "at"), unscaled),
+    "day": lambda day: unscaled(day * DAY),
+}
+"""SQLite has decimals alone, and dates and times in milliseconds."""
+WITHOUT_SCALE = ("price",)
+"""The types of decimals that the sink gives PostgreSQL and SQLite say nothing of digits after the point."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "without", "change"),
+    [
+        ("derby", (), SECONDS),
+        ("mariadb", (), FLAGS),
+        ("postgres", WITHOUT_SCALE, SAME),
+        ("sqlite", WITHOUT_SCALE, NUMBERS),
+    ],
+)
+def test_records_of_every_type_there_and_back(
+    spark: Hosted,
+    kafka: Kafka,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    kind: str,
+    without: tuple[str, ...],
+    change: Change,
+) -> None:
+    match kind:
+        case "derby":
+            url = f"jdbc:derby:{tmp_path}/derby;create=true"
+        case "sqlite":
+            url = f"jdbc:sqlite:{tmp_path}/file.db"
+        case _:
+            server: Postgres | MariaDb = request.getfixturevalue(kind)
+            url = server.url
+    chance = random.Random(7)
+    names = [name for name in FIELDS if name not in without]
+    rows = [{"id": i} | {name: RANDOM[name](chance) for name in names} for i in range(COUNT)]
+    rows.append({"id": COUNT} | dict.fromkeys(names))
+    key = {"insert.mode": "upsert", "pk.mode": "record_key", "pk.fields": "id"}
+    with JdbcSink(spark, kafka, url, **key, **{"table.name.format": "there"}) as sink:
+        sink.add([ID, *(FIELDS[name] for name in names)], *rows)
+        sink.start()
+        sink.written(COUNT + 1)
+    back = {"mode": "incrementing", "incrementing.column.name": "id", "table.whitelist": "there"}
+    with JdbcSource(spark, kafka, url, **back, **{"penstock.read.rows": "3000"}) as source:
+        source.start()
+        found = source.wait("there", COUNT + 1)
+    expected = [
+        {name: value if value is None else change.get(name, _same)(value) for name, value in row.items()}
+        for row in rows
+    ]
+    assert found == expected
+
+
+def _same(value: Any) -> Any:
+    return value
