@@ -84,6 +84,16 @@ def test_taps() -> None:
         assert set(problems(allowing, **config, singer__tap=tap)) == {"singer.tap"}, tap
 
 
+def test_targets() -> None:
+    config: Any = {"connector__class": "penstock.connectors.SingerSink"}
+    target = "/opt/targets/pg/bin/target-postgres"
+    allowing = Permissions(taps=("/bin/sh",), targets=("/opt/targets/*/bin/target-*",))
+    assert problems(allowing, **config, singer__target=target) == {}
+    assert set(problems(Permissions(), **config, singer__target=target)) == {"singer.target"}
+    for other in ("/bin/sh", "target-postgres", "/opt/targets/../../bin/sh/bin/target-x"):
+        assert set(problems(allowing, **config, singer__target=other)) == {"singer.target"}, other
+
+
 def test_classes_of_mirror_connectors_are_like_functions() -> None:
     mirror = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
     own = "org.apache.kafka.connect.mirror.DefaultTopicFilter"

@@ -7,7 +7,7 @@ from penstock.connectors.jdbc_sink import JdbcSinkConnector
 from penstock.connectors.jdbc_source import JdbcSourceConnector
 from penstock.connectors.mirror import MirrorCheckpointConnector, MirrorHeartbeatConnector, MirrorSourceConnector
 from penstock.connectors.postgres.connector import PostgresSource
-from penstock.connectors.singer import SingerSource
+from penstock.connectors.singer import SingerSink, SingerSource
 from penstock.connectors.spark_sink import SparkSink
 from penstock.connectors.spark_source import SparkSource
 
@@ -20,6 +20,7 @@ __all__ = [
     "MirrorHeartbeatConnector",
     "MirrorSourceConnector",
     "PostgresSource",
+    "SingerSink",
     "SingerSource",
     "SparkSink",
     "SparkSource",

@@ -71,6 +71,12 @@ def define_permissions(config: ConfigDef) -> None:
             "Patterns of the paths of executables that SingerSource may run, such as `/opt/taps/*/bin/tap-*`. By "
             "default none.",
         ),
+        (
+            "singer.targets.allowed",
+            "",
+            "Patterns of the paths of executables that SingerSink may run, such as `/opt/targets/*/bin/target-*`. By "
+            "default none.",
+        ),
     ):
         config.define(f"penstock.{name}", ConfigType.LIST, default, importance=Importance.LOW, documentation=meaning)
 

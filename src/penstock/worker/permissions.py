@@ -17,6 +17,7 @@ from penstock.core.config.permissions.rules import (
     PLUGINS_ALLOWED,
     PLUGINS_DENIED,
     TAPS_ALLOWED,
+    TARGETS_ALLOWED,
     Permissions,
     functions_in,
 )
@@ -47,6 +48,7 @@ class WorkerPermissions:
                 None if paths is None else partial(path_problem, allowed=tuple(paths)),
                 plugins.override_policy(settings.override_policy, settings.config),
                 tuple(values[TAPS_ALLOWED]),
+                tuple(values[TARGETS_ALLOWED]),
             )
         )
 

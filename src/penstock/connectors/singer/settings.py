@@ -15,7 +15,7 @@ from penstock.api.validators import at_least
 from penstock.core.config.permissions.rules import SINGER_TAP, TAPS_ALLOWED
 
 _TAP, _STATE = "tap", "state"
-_EMPTY = Password("{}")
+EMPTY = Password("{}")
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class SingerSettings(TypedConfig):
             name=SINGER_TAP,
         ),
     ]
-    singer_config: Annotated[Password, Setting("The tap's configuration, a JSON object.")] = _EMPTY
+    singer_config: Annotated[Password, Setting("The tap's configuration, a JSON object.")] = EMPTY
     singer_catalog: Annotated[
         str | None,
         Setting(
@@ -55,11 +55,11 @@ def singer_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
     return [
         (name, problem)
         for name, needs in (("singer.config", None), ("singer.catalog", "streams"))
-        if (text := config.get(name)) and (problem := _problem(text, needs))
+        if (text := config.get(name)) and (problem := json_problem(text, needs))
     ]
 
 
-def _problem(text: str, needs: str | None) -> str | None:
+def json_problem(text: str, needs: str | None = None) -> str | None:
     """The text may have secrets, so it is not shown."""
     try:
         found = json.loads(text)

@@ -28,6 +28,7 @@ PLUGINS_ALLOWED, PLUGINS_DENIED = "penstock.plugins.allowed", "penstock.plugins.
 FUNCTIONS_ALLOWED, FORMATS_ALLOWED = "penstock.functions.allowed", "penstock.spark.formats.allowed"
 PATHS_ALLOWED = "penstock.paths.allowed"
 TAPS_ALLOWED, SINGER_TAP = "penstock.singer.taps.allowed", "singer.tap"
+TARGETS_ALLOWED, SINGER_TARGET = "penstock.singer.targets.allowed", "singer.target"
 DEFAULT_FORMATS = (
     *("parquet", "orc", "json", "csv", "text", "xml", "avro", "binaryfile", "delta", "iceberg", "hudi", "jdbc"),
     *("kafka", "rate", "rate-micro-batch"),
@@ -37,7 +38,7 @@ JDBC_SINK = "io.confluent.connect.jdbc.JdbcSinkConnector"
 JDBC_SOURCE = "io.confluent.connect.jdbc.JdbcSourceConnector"
 SPARK_SINK, SPARK_SOURCE = "penstock.connectors.SparkSink", "penstock.connectors.SparkSource"
 QUERIES = (SPARK_SINK, SPARK_SOURCE)
-SINGER_SOURCE = "penstock.connectors.SingerSource"
+SINGER_SOURCE, SINGER_SINK = "penstock.connectors.SingerSource", "penstock.connectors.SingerSink"
 _FILE = "org.apache.kafka.connect.file.FileStream"
 _MIRROR = "org.apache.kafka.connect.mirror.Mirror"
 PATHS = {
@@ -77,6 +78,8 @@ class Permissions:
     policy: OverridePolicy = ALL
     taps: tuple[str, ...] = ()
     """Executables that SingerSource may run."""
+    targets: tuple[str, ...] = ()
+    """Executables that SingerSink may run."""
 
     def problems(self, catalog: Catalog, props: Props) -> list[Problem]:
         """What in a configuration, its references resolved, is not allowed."""
@@ -89,7 +92,7 @@ class Permissions:
             *self._of_paths(name, props),
             *self._of_queries(name, props),
             *self._of_databases(name, props),
-            *self._of_taps(name, props),
+            *self._of_singer(name, props),
         ]
 
     def of_function(self, name: str) -> str | None:
@@ -170,13 +173,20 @@ class Permissions:
                 if kind in ("derby", "sqlite") and props.get(key):
                     yield key, f"statements can name code or files to databases of kind {kind}: read tables, or a view"
 
-    def _of_taps(self, connector: str, props: Props) -> Iterator[Problem]:
-        given = props.get(SINGER_TAP)
-        if connector != SINGER_SOURCE or not given:
+    def _of_singer(self, connector: str, props: Props) -> Iterator[Problem]:
+        rules = {
+            SINGER_SOURCE: (SINGER_TAP, self.taps, TAPS_ALLOWED),
+            SINGER_SINK: (SINGER_TARGET, self.targets, TARGETS_ALLOWED),
+        }
+        if connector not in rules:
+            return
+        key, patterns, allowing = rules[connector]
+        given = props.get(key)
+        if not given:
             return
         plain = posixpath.isabs(given) and posixpath.normpath(given) == given
-        if not plain or not any(fnmatchcase(given, pattern) for pattern in self.taps):
-            yield SINGER_TAP, f"{given} is not among the executables that `{TAPS_ALLOWED}` of the worker allows"
+        if not plain or not any(fnmatchcase(given, pattern) for pattern in patterns):
+            yield key, f"{given} is not among the executables that `{allowing}` of the worker allows"
 
     def _of_jdbc(self, options: Props) -> Iterator[Problem]:
         if found := jdbc_problem(options):

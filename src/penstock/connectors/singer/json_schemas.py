@@ -1,0 +1,68 @@
+"""From Connect's schemas to JSON Schema, as targets read it, and values to the JSON that fits it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import orjson
+
+from penstock.api import schema as s
+from penstock.api.errors import DataError
+
+ANYTHING: Mapping[str, Any] = {}
+_OPTIONS = orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
+_LOGICAL: Mapping[str, Mapping[str, Any]] = {
+    s.DECIMAL_NAME: {"type": "number"},
+    s.DATE_NAME: {"type": "string", "format": "date"},
+    s.TIME_NAME: {"type": "string", "format": "time"},
+    s.TIMESTAMP_NAME: {"type": "string", "format": "date-time"},
+}
+_FLOATS = (s.Type.FLOAT32, s.Type.FLOAT64)
+"""Nullable, as JSON has no NaN and no infinity: they become null."""
+_PRIMITIVES: Mapping[s.SchemaType, Mapping[str, Any]] = {
+    **{each: {"type": "integer"} for each in (s.Type.INT8, s.Type.INT16, s.Type.INT32, s.Type.INT64)},
+    **{each: {"type": "number"} for each in _FLOATS},
+    s.Type.BOOLEAN: {"type": "boolean"},
+    s.Type.STRING: {"type": "string"},
+    s.Type.BYTES: {"type": "string", "contentEncoding": "base64"},
+}
+
+
+def json_schema(schema: s.Schema) -> dict[str, Any]:
+    match schema.type:
+        case s.Type.STRUCT:
+            found = {"type": "object", "properties": {each.name: json_schema(each.schema) for each in schema}}
+        case s.Type.ARRAY:
+            found = {"type": "array", "items": _of_part(schema.value_schema)}
+        case s.Type.MAP:
+            found = {"type": "object", "additionalProperties": _of_part(schema.value_schema)}
+        case primitive:
+            found = dict(_LOGICAL.get(schema.name or "") or _PRIMITIVES[primitive])
+    null = ["null"] if schema.optional or schema.type in _FLOATS else []
+    return {**found, "type": [*null, found["type"]], **({"description": schema.doc} if schema.doc else {})}
+
+
+def _of_part(schema: s.Schema | None) -> dict[str, Any]:
+    return dict(ANYTHING) if schema is None else json_schema(schema)
+
+
+def to_json(value: Any) -> bytes:
+    """Raises DataError for what JSON can't have."""
+    try:
+        return orjson.dumps(value, _other, _OPTIONS)
+    except TypeError as error:
+        raise DataError(f"it can't be written as JSON: {error}") from None
+
+
+def _other(value: Any) -> Any:
+    match value:
+        case Decimal() if value.is_finite():
+            return orjson.Fragment(format(value, "f"))
+        case Decimal():
+            return None
+        case bytes() | bytearray() | memoryview():
+            return base64.b64encode(value).decode()
+    raise TypeError(f"a value of type {type(value).__name__}")
