@@ -108,9 +108,16 @@ def test_the_name_of_the_table() -> None:
         ({"pk.mode": "kafka", "pk.fields": "id"}, "pk.fields"),
         ({"timestamp.fields.list": "at"}, "timestamp.fields.list"),
         ({"trim.sensitive.log": "true"}, "trim.sensitive.log"),
+        ({"table.types": "VIEW"}, "table.types"),
+        ({"table.types": "TABLE,PARTITIONED TABLE"}, "table.types"),
         ({"jdbc.credentials.provider.class": "org.example.Vault"}, "jdbc.credentials.provider.class"),
     ],
 )
 def test_settings_that_are_refused_by_name(config: dict[str, str], setting: str) -> None:
     found = jdbc_sink_problems({"connection.url": "jdbc:postgresql://db/app", **config})
     assert [name for name, _ in found] == [setting]
+
+
+def test_confluents_default_of_what_is_refused_is_taken() -> None:
+    given = {"connection.url": "jdbc:postgresql://db/app", "table.types": "TABLE", "trim.sensitive.log": "false"}
+    assert jdbc_sink_problems(given) == []

@@ -8,13 +8,12 @@ from typing import Self
 
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError
-from penstock.api.validators import ValidList, ValidString, at_least, between
+from penstock.api.validators import ValidString, at_least, between
 from penstock.jdbc.connection import CONNECTION, HOLDLOCK, Connection, connection_problems
 
 DELIVERY, LEDGER = "penstock.delivery", "penstock.batches.table"
 EXACTLY_ONCE = "exactly-once"
 COORDINATES = ("__connect_topic", "__connect_partition", "__connect_offset")
-TABLE_TYPES = ("TABLE", "PARTITIONED TABLE", "VIEW")
 _UNSUPPORTED = {
     "timestamp.fields.list": "fields of type INT64 are written as numbers: make them timestamps by TimestampConverter",
     "timestamp.precision.mode": "timestamps are written to the millisecond, as Connect has them",
@@ -53,15 +52,6 @@ JDBC_SINK_CONFIG = (
         None,
         Importance.MEDIUM,
         "The table of a record, in which ${topic} stands for its topic; may begin with a schema and a dot.",
-    )
-    .define(
-        "table.types",
-        ConfigType.LIST,
-        ["TABLE"],
-        ValidList(*TABLE_TYPES),
-        Importance.LOW,
-        "The kinds of tables that are written: TABLE, PARTITIONED TABLE, VIEW. Others are written, too, if they "
-        "have the name of the table.",
     )
     .define(
         "pk.mode",
@@ -244,6 +234,8 @@ def jdbc_sink_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
     found += [(name, f"is not supported: {why}") for name, why in _UNSUPPORTED.items() if config.get(name)]
     if (config.get("trim.sensitive.log") or "").strip().casefold() not in ("", "false"):
         found.append(("trim.sensitive.log", "is not supported: leave it out"))
+    if (config.get("table.types") or "").strip().upper() not in ("", "TABLE"):
+        found.append(("table.types", "is not supported: what has the table's name is written, be it a view; leave it out"))
     mode = (config.get("pk.mode") or "none").strip()
     fields = [each.strip() for each in (config.get("pk.fields") or "").split(",") if each.strip()]
     if (config.get("delete.enabled") or "").strip().casefold() == "true" and mode != "record_key":

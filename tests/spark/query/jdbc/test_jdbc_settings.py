@@ -168,7 +168,7 @@ def test_a_partitioned_table_is_written(spark: Hosted, kafka: Kafka, shop: Postg
         "CREATE TABLE shop.parted (id INT, name TEXT) PARTITION BY RANGE (id);"
         "CREATE TABLE shop.part PARTITION OF shop.parted FOR VALUES FROM (0) TO (10)"
     )
-    settings = {"table.types": "PARTITIONED TABLE", "table.name.format": "shop.parted", "auto.create": "false"}
+    settings = {"table.name.format": "shop.parted", "auto.create": "false"}
     with JdbcSink(spark, kafka, shop.url, **settings) as one:
         one.add([ID, NAME], {"id": 1, "name": "one"})
         one.start()
