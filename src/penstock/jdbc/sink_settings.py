@@ -235,7 +235,7 @@ def jdbc_sink_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
     if (config.get("trim.sensitive.log") or "").strip().casefold() not in ("", "false"):
         found.append(("trim.sensitive.log", "is not supported: leave it out"))
     if (config.get("table.types") or "").strip().upper() not in ("", "TABLE"):
-        found.append(("table.types", "is not supported: what has the table's name is written, be it a view; leave it out"))
+        found.append(("table.types", "is not supported: whatever has the table's name is written; leave it out"))
     mode = (config.get("pk.mode") or "none").strip()
     fields = [each.strip() for each in (config.get("pk.fields") or "").split(",") if each.strip()]
     if (config.get("delete.enabled") or "").strip().casefold() == "true" and mode != "record_key":

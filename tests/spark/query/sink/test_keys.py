@@ -98,3 +98,33 @@ def test_values_that_come_as_columns() -> None:
 def test_a_key_by_which_no_row_can_be_found_is_refused(key: Any, more: dict[str, Any], said: str) -> None:
     with pytest.raises(DataError, match=said):
         keyed((key, {"name": "a", "id": 1, "n": 2}), **more)
+
+
+TEXTS = {"key_schema": STRING, "value_schema": STRING}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "more"),
+    [
+        ("k", "text", TEXTS | {"fields": "value"}),
+        ("k", "text", TEXTS | {"fields": "Value"}),
+        ({"value": 1}, {"n": 1}, {"key_schema": None, "value_schema": None, "fields": "value"}),
+        ("k", "text", {"key_schema": None, "value_schema": None, "fields": "value", "declared": True}),
+    ],
+)
+def test_a_key_does_not_replace_a_value_that_is_no_struct(key: Any, value: Any, more: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match=r"pk.fields names [vV]alue, and the value is no struct.*HoistField\$Value"):
+        keyed((key, value), **more)
+
+
+def test_a_key_may_be_called_value_beside_a_struct_and_in_a_deletion() -> None:
+    batch = keyed(("k", {"n": 1}), ("l", None), fields="value", key_schema=STRING, value_schema=struct(("n", INT64)))
+    assert batch.values == [{"n": 1, "value": "k"}, {"value": "l"}]
+
+
+def test_columns_that_spark_can_not_tell_apart_are_refused() -> None:
+    value = struct(("ID", INT64), ("n", INT64))
+    with pytest.raises(DataError, match="The value has a field ID beside the key's id of pk"):
+        keyed(({"id": 1}, {"ID": 1, "n": 2}), value_schema=value)
+    declared = keyed(({"id": 1}, {"ID": 1, "n": 2}), value_schema=value, declared=True)
+    assert declared.values == [{"ID": 1, "n": 2, "id": 1}], "the declared columns are all there are"

@@ -66,11 +66,15 @@ class Keying:
         if value is None:
             return found, self._deletion(pairs)
         if schema is None and self._keys.declared:
-            return {**(value if isinstance(value, dict) else {VALUE: value}), **found}, None
+            if not isinstance(value, dict):
+                _check_value_column(found)
+                value = {VALUE: value}
+            return {**value, **found}, None
         if schema is None:
             schema = _PYTHONS.get(type(value), STRING)
             value = value if type(value) in _PYTHONS else text_of(value)
         if schema.type is not SchemaType.STRUCT:
+            _check_value_column(found)
             value = {VALUE: value}
         return {**value, **found}, self._with_key(pairs, schema)
 
@@ -121,6 +125,30 @@ class Keying:
         if (pairs, schema) not in self._rows:
             fields = schema.fields if schema.type is SchemaType.STRUCT else (Field(VALUE, 0, schema),)
             keys, names = dict(pairs), {field.name for field in fields}
+            if not self._keys.declared:
+                _check_cases(keys, names)
             lacking = [pair for pair in pairs if pair[0] not in names]
             self._rows[pairs, schema] = struct(*lacking, *((f.name, keys.get(f.name, f.schema)) for f in fields))
         return self._rows[pairs, schema]
+
+
+def _check_value_column(keys: Iterable[str]) -> None:
+    """Raises DataError if a key has the name of the column of values that are no structs."""
+    for name in keys:
+        if name.casefold() == VALUE:
+            raise DataError(
+                f"pk.fields names {name}, and the value is no struct, so that it is column {VALUE} itself: give the "
+                "key another name (a field of a key by ReplaceField$Key), or make the value a struct (HoistField$Value)"
+            )
+
+
+def _check_cases(keys: Iterable[str], names: Iterable[str]) -> None:
+    """Raises DataError if a field of the value is named as one of the key but for upper and lower case."""
+    by_case = {key.casefold(): key for key in keys}
+    for name in names:
+        key = by_case.get(name.casefold(), name)
+        if key != name:
+            raise DataError(
+                f"The value has a field {name} beside the key's {key} of pk.fields, which are one column to Spark: "
+                "rename or drop one by a transform (ReplaceField)"
+            )
