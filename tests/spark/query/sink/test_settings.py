@@ -28,6 +28,8 @@ def test_upserts_have_keys() -> None:
     [
         ({"format": "parquet"}, "insert.mode", "upsert needs format=delta: rows of format=parquet can't be changed"),
         ({"format": "iceberg"}, "insert.mode", "rows of format=iceberg can't be changed"),
+        ({"path": "data/t"}, "path", "has to be absolute for insert.mode=upsert"),
+        ({"path": "s3a://data"}, "path", "has to be absolute for insert.mode=upsert"),
         ({"mode": "overwrite"}, "mode", "overwrite replaces all rows"),
         ({"sql": "SELECT 1"}, "sql", "is not supported with insert.mode=upsert"),
         ({"pk.mode": ""}, "pk.mode", "set pk.mode=record_key"),
@@ -38,6 +40,11 @@ def test_what_upserts_need(changed: dict[str, str], name: str, said: str) -> Non
     ((found, sentence),) = problems(UPSERT | changed)
     assert found == name
     assert said in sentence
+
+
+@pytest.mark.parametrize("path", ["/data/t", "file:/data/t", "file:///data/t", "s3a://data/t", "hdfs://name:8020/t"])
+def test_absolute_paths_of_upserts(path: str) -> None:
+    assert problems(UPSERT | {"path": path}) == []
 
 
 def test_keys_of_rows_that_are_only_added() -> None:

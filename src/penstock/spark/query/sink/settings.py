@@ -5,6 +5,7 @@ Everything that starts with ``option.`` goes to Spark's writer as it is, so what
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
@@ -175,6 +176,7 @@ class SinkSettings:
         )
 
 
+_ABSOLUTE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:)?(//[^/]*/|/(?!/))")
 IN_FOLDERS = frozenset({"parquet", "orc", "json", "csv", "text", "xml", "avro"})
 """The formats that are files in a folder."""
 
@@ -192,7 +194,7 @@ def problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
 
 def key_problems(config: Mapping[str, str], kind: str) -> list[tuple[str, str]]:
     """As ``problems``, of what changes rows by their keys."""
-    given = {name: (config.get(name) or "").strip() for name in ("mode", "sql", "pk.mode", "pk.fields")}
+    given = {name: (config.get(name) or "").strip() for name in ("path", "mode", "sql", "pk.mode", "pk.fields")}
     deletes = (config.get("delete.enabled") or "").strip().casefold() == "true"
     if (config.get("insert.mode") or "").strip() != "upsert":
         idle = {"pk.mode": given["pk.mode"] not in ("", "none"), "pk.fields": given["pk.fields"]}
@@ -204,6 +206,8 @@ def key_problems(config: Mapping[str, str], kind: str) -> list[tuple[str, str]]:
     found = []
     if kind != "delta":
         found.append(("insert.mode", f"upsert needs format=delta: rows of format={kind} can't be changed"))
+    if given["path"] and not _ABSOLUTE.match(given["path"]):
+        found.append(("path", f"has to be absolute for insert.mode=upsert (/data/t, s3a://data/t): {given['path']}"))
     if given["mode"] == "overwrite":
         found.append(("mode", "overwrite replaces all rows with each batch, insert.mode=upsert changes them: set one"))
     if given["sql"]:
