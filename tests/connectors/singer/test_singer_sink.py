@@ -162,6 +162,39 @@ def test_partitions_that_were_taken_away_are_not_committed(target: Path) -> None
         assert task._durable == {ZERO: 3}, "it says nothing of the other one, which may be back at another offset"
 
 
+@pytest.mark.parametrize("commits", [True, False], ids=["revoked", "lost"])
+def test_a_target_does_not_go_on_with_records_of_partitions_that_were_taken_away(
+    target: Path, tmp_path: Path, commits: bool
+) -> None:
+    """They are read again elsewhere, and what it would write later could be older than that."""
+    rows, log, go = orders(6), tmp_path / "log", tmp_path / "go"
+    with started(config(target, every=1000, waits=str(go), log=str(log)) | {"singer.state.timeout.ms": "0"}) as task:
+        put(task, rows)
+        until(log.exists, "the target reads", PATIENCE)
+        process = psutil.Process(int(log.read_text().split()[0]))
+        assert not commits or task.pre_commit(ends(rows)) == {}
+        task.close([ZERO, ONE])
+        until(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE, "it has ended", PATIENCE)
+        go.touch()
+        task.open([ZERO, ONE])
+        assert task.pre_commit({ZERO: 0, ONE: 0}) == {ZERO: 0, ONE: 0}, "nothing of what was lost"
+        put(task, rows)
+        until(lambda: task.pre_commit(ends(rows)) == ends(rows), "its state", PATIENCE)
+        assert written(target)[-6:] == [row.value for row in rows]
+
+
+def test_a_target_that_holds_nothing_goes_on_when_partitions_come_back(target: Path, tmp_path: Path) -> None:
+    rows, log = orders(6), tmp_path / "log"
+    with started(config(target, log=str(log))) as task:
+        for part in (rows[:4], rows[4:]):
+            put(task, part)
+            assert task.pre_commit(ends(part)) == ends(part)
+            task.close([ZERO, ONE])
+            task.open([ZERO, ONE])
+    assert len({line.split()[0] for line in log.read_text().splitlines()}) == 1
+    assert written(target) == [row.value for row in rows]
+
+
 class NoReporter(MemorySinkContext):
     errant_record_reporter = None  # type: ignore[assignment]
 

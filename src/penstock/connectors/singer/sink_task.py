@@ -65,10 +65,22 @@ class SingerSinkTask(SinkTask):
         return {each: min(at, self._durable[each]) for each, at in offsets.items() if each in self._durable}
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
-        """What the target tells later says nothing of these, which may come again with other offsets."""
+        """What the target tells later says nothing of these, which may come again with other offsets.
+
+        If none is left, the target does not go on with records that it holds: they are read again, perhaps by another
+        task, over whose later values it would write these.
+        """
         for offsets in (self._durable, *self._given.values()):
             for partition in partitions:
                 offsets.pop(partition, None)
+        target = self._target
+        if target is None or target.over or not target.holds or not self.context.assignment <= set(partitions):
+            return
+        target.end()
+        if not target.ends(self._patience):
+            target.kill()
+            self._target = None
+            self._given.clear()
 
     def stop(self) -> None:
         """The target gets some time to write what it holds."""

@@ -29,7 +29,7 @@ class Target(SingerProcess):
         super().__init__(command, files, reads=True)
         self._news = threading.Condition()
         self._chunks: deque[bytes] = deque()
-        self._ending, self._strange = False, False
+        self._ending, self._strange, self._since = False, False, False
         self.states = 0
         """How many states were written: each has its number, from 1."""
         self.told = 0
@@ -40,6 +40,11 @@ class Target(SingerProcess):
         """When its input ended, by the monotonic clock."""
         self._thread(self._write)
         self._thread(self._read, self._out)
+
+    @property
+    def holds(self) -> bool:
+        """Whether it was written more than the states say that it has told."""
+        return self._since or self.told < self.states
 
     def has_room(self, seconds: float) -> bool:
         """Whether more should be written, after waiting for that. Also if it has ended."""
@@ -57,12 +62,14 @@ class Target(SingerProcess):
     def write(self, chunk: bytes) -> None:
         with self._news:
             self._chunks.append(chunk)
+            self._since = True
             self._news.notify_all()
 
     def write_state(self, bookmarks: Any) -> int:
         """The number of the state."""
         self.states += 1
         self.write(orjson.dumps({"type": "STATE", "value": {"bookmarks": bookmarks, _NUMBER: self.states}}) + b"\n")
+        self._since = False
         return self.states
 
     def end(self) -> None:
