@@ -32,6 +32,12 @@ class RetriableError(ConnectError):
     java_name = "org.apache.kafka.connect.errors.RetriableException"
 
 
+class NotReadyError(RetriableError):
+    """No error: what the records go to can't take more at the moment. As RetriableError, but the runtime waits without
+    a line in the log, and it does not become the task's last error.
+    """
+
+
 class DataError(ConnectError):
     """A value does not fit its schema, or can't be converted; ``errors.tolerance`` says what happens then."""
 

@@ -14,7 +14,7 @@ import pytest
 
 from penstock.api import schema as s
 from penstock.api.batch import Batch
-from penstock.api.errors import ConfigError, ConnectError, DataError, RetriableError
+from penstock.api.errors import ConfigError, ConnectError, DataError, NotReadyError
 from penstock.api.record import SinkRecord
 from penstock.api.sink import TopicPartition
 from penstock.api.testing import MemorySinkContext, numbered, sink_record
@@ -91,7 +91,7 @@ def test_a_target_that_tells_states_only_at_its_end_is_ended(target: Path, tmp_p
 def _taken(task: SingerSinkTask, rows: Sequence[SinkRecord]) -> bool:
     try:
         put(task, rows)
-    except RetriableError:
+    except NotReadyError:
         return False
     return True
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from penstock.api.batch import Batch
-from penstock.api.errors import ConnectError, DataError, RetriableError
+from penstock.api.errors import ConnectError, DataError, NotReadyError
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.connectors.singer.sink_settings import SingerSinkSettings, check_target
 from penstock.connectors.singer.streams import Streams
@@ -45,7 +45,7 @@ class SingerSinkTask(SinkTask):
             return
         target = self._running()
         if target is None or not target.has_room(_ROOM_SECONDS):
-            raise RetriableError("The target has not read yet what it was given before")
+            raise NotReadyError("The target has not read yet what it was given before")
         if lines := self._streams.lines(batch, lambda number, error: self._refuse(batch, number, error)):
             target.write(b"".join(lines))
 

@@ -16,7 +16,7 @@ from confluent_kafka import Consumer, KafkaException, Message
 from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.batch import Batch
-from penstock.api.errors import ConnectError, RetriableError
+from penstock.api.errors import ConnectError, NotReadyError, RetriableError
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.pipeline.dead_letters import DeadLetterQueue, OriginalRecords
 from penstock.pipeline.errors import Step
@@ -209,8 +209,10 @@ class SinkLoop:
         return True
 
     def _retry(self, pending: PendingBatch, error: RetriableError) -> None:
-        self.runtime.metrics.survived(error)
-        level = logging.DEBUG if pending.retrying else logging.ERROR
+        waiting = isinstance(error, NotReadyError)
+        if not waiting:
+            self.runtime.metrics.survived(error)
+        level = logging.DEBUG if waiting or pending.retrying else logging.ERROR
         log.log(level, "RetriableException from SinkTask", exc_info=True)
         after = self.context.take_retry_after()
         pending.retry_at = time.monotonic() + (RETRY_SECONDS if after is None else after)
