@@ -66,6 +66,11 @@ def test_a_collector_gets_what_prometheus_reads(collector: Collector) -> None:
     assert (resource["service.name"], resource["service.instance.id"]) == ("penstock", "host:8083")
 
 
+def test_a_worker_that_could_not_start_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:1")
+    telemetry(METRICS, LINEAGE).close()
+
+
 def scraped() -> list[str]:
     return PrometheusText(lambda: VALUES).render().decode().splitlines()
 

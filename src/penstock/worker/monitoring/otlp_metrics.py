@@ -55,7 +55,10 @@ class OtlpMetrics:
     def close(self) -> None:
         """Sends them once more; a collector that is down does not keep the worker."""
         self._ended.set()
-        self._thread.join(CLOSE_S)
+        if self._thread.ident is None:  # the worker could not start
+            self._exporter.shutdown()
+        else:
+            self._thread.join(CLOSE_S)
 
     def _run(self) -> None:
         while not self._ended.wait(self._interval):

@@ -58,6 +58,9 @@ class Lineage:
 
     def close(self) -> None:
         """Called last; waits for a moment until everything is sent."""
+        if self._thread.ident is None:  # the worker could not start
+            self._client.close(CLOSE_S)
+            return
         for change in self._runs.abandoned():
             self._add(change)
         try:
