@@ -1,6 +1,6 @@
 """The topics that a task uses, with the schemas of their values, for events of OpenLineage.
 
-Reported once each, and again when a schema has changed; looked at once per batch.
+Reported once each, and again with each schema that is new; looked at once per batch.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from penstock.pipeline.telemetry.traces import is_on
 LINEAGE = "penstock.openlineage.enabled"
 REPORTED = "penstock-topics"
 MOST_TOPICS, MOST_FIELDS, DEEPEST = 1000, 1000, 8
+MOST_SCHEMAS = 10
+"""Of a topic, in one run of a task. Each is reported once: records of two schemas may take turns."""
 
 
 def noting(spec: TaskSpec, metrics: Metrics) -> list[Step]:
@@ -30,7 +32,7 @@ def noting(spec: TaskSpec, metrics: Metrics) -> list[Step]:
 class TopicSchemas:
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
-        self._known: dict[str, Schema | None] = {}
+        self._known: dict[str, list[Schema]] = {}
 
     def note(self, batch: Batch) -> Batch:
         if not len(batch):
@@ -45,12 +47,16 @@ class TopicSchemas:
         return batch
 
     def _note(self, topic: str, schema: Schema | None) -> None:
-        new = topic not in self._known
-        if (new and len(self._known) < MOST_TOPICS) or (
-            not new and schema is not None and schema != self._known[topic]
-        ):
-            self._known[topic] = schema
-            self._metrics.say_once(REPORTED, {"topic": topic, "fields": fields(schema)})
+        known = self._known.get(topic)
+        if known is None:
+            if len(self._known) >= MOST_TOPICS:
+                return
+            known = self._known[topic] = []
+        elif schema is None or schema in known or len(known) >= MOST_SCHEMAS:
+            return
+        if schema is not None:
+            known.append(schema)
+        self._metrics.say_once(REPORTED, {"topic": topic, "fields": fields(schema)})
 
 
 def fields(schema: Schema | None, depth: int = 0) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ from penstock.core.model.tasks import (
     TopicSeen,
 )
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.telemetry.topic_schemas import TopicSchemas
+from penstock.pipeline.telemetry.topic_schemas import MOST_SCHEMAS, REPORTED, TopicSchemas
 from penstock.worker.monitoring.lineage.runs import Connector
 from penstock.worker.monitoring.lineage.sender import CLOSE_S, Lineage, Place
 from support.openlineage_schema import check
@@ -212,3 +212,18 @@ def test_topics_are_reported_once_with_the_schema_of_their_values() -> None:
     city = {"name": "city", "type": "string", "fields": []}
     fields = [{"name": "id", "type": "int64", "fields": []}, {"name": "place", "type": "struct", "fields": [city]}]
     assert reports[0]["penstock-topics"] == [{"topic": "t", "fields": fields}, {"topic": "u", "fields": []}]
+
+
+def test_each_schema_of_a_topic_is_reported_once_and_not_too_many() -> None:
+    reports: list[dict[str, Any]] = []
+    metrics = Metrics(reports.append, (), every=0.0)
+    topics = TopicSchemas(metrics)
+    one, other = (struct((name, INT64)) for name in ("a", "b"))
+    for _ in range(3):
+        for schema in (one, None, other):
+            topics.note(Batch.of("t", [{}], value_schema=schema))
+    for i in range(2 * MOST_SCHEMAS):
+        topics.note(Batch.of("u", [{}], value_schema=struct((f"f{i}", INT64))))
+    metrics.tick(time.monotonic() + 1)
+    found = [(each["topic"], each["fields"][0]["name"]) for each in reports[0][REPORTED]]
+    assert found == [("t", "a"), ("t", "b"), *(("u", f"f{i}") for i in range(MOST_SCHEMAS))]
