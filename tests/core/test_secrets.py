@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from penstock.core.config.secrets import MASK, is_secret, masked, restored
@@ -23,6 +25,8 @@ spark.hadoop.fs.s3a.secret.key
 spark.authenticate.secret
 connection.string
 gcp.credentials.json
+singer.config
+query.masked
 """
 ORDINARY = """
 key.converter
@@ -69,6 +73,38 @@ def test_masking() -> None:
         "other.url": f"jdbc:x://h/db?user=me&ssl_Password={MASK};a=b",
         "empty.password": "",
     }
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("jdbc:oracle:thin:app/p@ss@//db:1521/svc?x=a@b", f"jdbc:oracle:thin:{MASK}@//db:1521/svc?x=a@b"),
+        ("jdbc:oracle:thin:app/secret@db:1521:sid", f"jdbc:oracle:thin:{MASK}@db:1521:sid"),
+        ("jdbc:oracle:thin:@//db:1521/svc", "jdbc:oracle:thin:@//db:1521/svc"),
+        ("jdbc:mysql://u:p@ss@db/shop?mail=a@b&password=x", f"jdbc:mysql://{MASK}@db/shop?mail=a@b&password={MASK}"),
+        ("jdbc:db2://h:50000/db:password=x;a=b", f"jdbc:db2://h:50000/db:password={MASK};a=b"),
+        ("jdbc:sqlserver://h:14;user=me@h;password={a;b};c=d", f"jdbc:sqlserver://h:14;user=me@h;password={MASK};c=d"),
+        ("jdbc:teradata://h/USER=u,PASSWORD=p", f"jdbc:teradata://h/USER=u,PASSWORD={MASK}"),
+        ("s3a://key:a/b+c@bucket/x@y", f"s3a://{MASK}@bucket/x@y"),
+        ("http://u:p@a,http://u:q@b", f"http://{MASK}@a,http://{MASK}@b"),
+        ("abfss://container@account/x", "abfss://container@account/x"),
+        ("jdbc:postgresql://a:5432,b:5432/db?mail=a@b", "jdbc:postgresql://a:5432,b:5432/db?mail=a@b"),
+    ],
+)
+def test_passwords_in_urls(url: str, shown: str) -> None:
+    assert masked({"url": url}) == {"url": shown}
+
+
+def test_json_with_secrets_is_masked_as_a_whole() -> None:
+    inner = json.dumps({"oauth": [{"client_secret": "x"}]})
+    config = {
+        "a": inner,
+        "b": json.dumps({"text": inner}),
+        "c": '{"table": "t"}',
+        "d": '{"password": ',
+        "e": "{" * 9999,
+    }
+    assert masked(config) == {**config, "a": MASK, "b": MASK}
 
 
 def test_what_was_masked_comes_back() -> None:

@@ -20,6 +20,8 @@ FILE = "org.apache.kafka.connect.file.FileStream"
         ("gs://lake/raw", "gs://lake", "raw"),
         ("hdfs://nn:8020/raw", "hdfs://nn:8020", "/raw"),
         ("abfss://c@a.dfs.core.windows.net/raw", "abfss://c@a.dfs.core.windows.net", "raw"),
+        ("sftp://user:pw@host/x", "sftp://host", "x"),
+        ("s3a://key:a/b+c@lake/raw@1", "s3://lake", "raw@1"),
     ],
 )
 def test_paths(text: str, namespace: str, name: str) -> None:
@@ -34,6 +36,12 @@ def test_paths(text: str, namespace: str, name: str) -> None:
         ("jdbc:mysql://u:p@db/shop", "shop.orders", ("mysql://db:3306", "shop.orders")),
         ("jdbc:sqlserver://db;databaseName=shop;user=u", "dbo.orders", ("mssql://db:1433", "shop.dbo.orders")),
         ("jdbc:oracle:thin:@//db:1521/pdb", "SHOP.ORDERS", ("oracle://db:1521", "pdb.SHOP.ORDERS")),
+        ("jdbc:oracle:thin:app/p@ss@//db:1521/pdb", "SHOP.ORDERS", ("oracle://db:1521", "pdb.SHOP.ORDERS")),
+        ("jdbc:oracle:thin:app/pass@db:1521:sid", "ORDERS", ("jdbc:oracle:thin:db:1521:sid", "ORDERS")),
+        ("jdbc:mysql://u:p@ss@db/shop", "orders", ("mysql://db:3306", "shop.orders")),
+        ("jdbc:mysql+srv://u:p@ss@db/shop;x=y", "orders", ("jdbc:mysql+srv://db/shop", "orders")),
+        ("jdbc:db2://h:50000/db:user=u;password=p;", "S.ORDERS", ("db2://h:50000", "db.S.ORDERS")),
+        ("jdbc:sqlserver://h:14;database=shop;user=me@h;password={a;b}", "orders", ("mssql://h:14", "shop.orders")),
         ("jdbc:sqlite:/data/shop.db", "orders", ("jdbc:sqlite:/data/shop.db", "orders")),
     ],
 )

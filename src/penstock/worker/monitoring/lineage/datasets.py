@@ -11,13 +11,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from penstock.core.config.secrets import masked
+from penstock.core.config.secrets import MASK, without_passwords
 
 Config = Mapping[str, str]
 PORTS = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306, "sqlserver": 1433, "oracle": 1521}
 SCHEMES = {"postgresql": "postgres", "mariadb": "mysql", "sqlserver": "mssql", "s3a": "s3", "s3n": "s3"}
 _AUTHORITY = re.compile(
-    r"(?:jdbc:)?(?P<kind>\w+):(?:thin:@)?//(?:[^@/]*@)?(?P<host>[^/:;?,]+)(?::(?P<port>\d+))?(?P<rest>.*)"
+    r"(?:jdbc:)?(?P<kind>\w+):(?:thin:@?)?//(?:[^@/;?]*@)?(?P<host>[^/:;?,]+)(?::(?P<port>\d+))?(?P<rest>.*)"
 )
 _IN_PARAMETERS = re.compile(r";\s*database(?:Name)?=([^;]+)", re.IGNORECASE)
 
@@ -54,7 +54,7 @@ def topic(brokers: str, name: str) -> Dataset:
 
 def path(text: str) -> Dataset:
     """A file or folder, as Spark names it, or a plain path."""
-    scheme, found, rest = text.partition("://")
+    scheme, found, rest = _public(text).partition("://")
     if not found or scheme == "file":
         plain = text.removeprefix("file:")
         return Dataset("file", str(Path("/" + plain.lstrip("/") if text.startswith("file:") else plain).absolute()))
@@ -65,16 +65,22 @@ def path(text: str) -> Dataset:
 
 def table(url: str, name: str) -> Dataset:
     """In the database of this JDBC URL."""
+    url = _public(url)
     parts = _AUTHORITY.match(url)
     if parts is None:
-        return Dataset(masked({"url": url})["url"].partition("?")[0], name)
+        return Dataset(re.split(r"[?;]", url)[0], name)
     kind, rest = parts["kind"], parts["rest"]
     port = parts["port"] or PORTS.get(kind, "")
     parameter = _IN_PARAMETERS.search(rest)
-    database = parameter[1] if parameter else re.split(r"[?;]", rest.lstrip("/"))[0]
+    database = parameter[1] if parameter else re.split(r"[?;:]", rest.lstrip("/"))[0]
     namespace = f"{SCHEMES.get(kind, kind)}://{parts['host']}" + (f":{port}" if port else "")
     plain = name.replace('"', "").replace("`", "")
     return Dataset(namespace, plain if not database or plain.startswith(f"{database}.") else f"{database}.{plain}")
+
+
+def _public(url: str) -> str:
+    """Without users that have passwords; names without passwords stay, such as the container of ``abfss``."""
+    return without_passwords(url).replace(f"{MASK}@", "")
 
 
 def _file(config: Config, topics: Iterable[str]) -> list[Dataset]:
