@@ -64,3 +64,22 @@ def test_values_of_config_providers(tmp_path: Path) -> None:
     assert providers.transform({"url": url}) == {"url": f"jdbc:x://{CANARY}@host/csv"}
     said = redaction.clean(f"{CANARY} of a csv, canary-unused")
     assert said == "[hidden] of a csv, canary-unused"
+
+
+def test_secrets_in_json_and_in_urls() -> None:
+    config = {
+        "host": "shop-db",
+        "url": "postgres://u:S3cret%21@db",
+        "oauth": {"client_secret": 'c-"7', "token_type": "Bearer"},
+        "account": json.dumps({"private_key": "p-\n-q"}),
+    }
+    redaction = Redaction()
+    redaction.learn({"singer.config": json.dumps(config)})
+    said = redaction.clean('postgres://u:S3cret%21@db S3cret! shop-db c-"7 c-\\"7 p-\\n-q Bearer')
+    assert said == "postgres://u:[hidden]@db [hidden] shop-db [hidden] [hidden] [hidden] Bearer"
+
+
+def test_secrets_in_json_of_a_config_provider() -> None:
+    redaction = Redaction()
+    redaction.learn_references([json.dumps({"password": CANARY, "to": "elsewhere"})])
+    assert redaction.clean(f"{CANARY} elsewhere") == "[hidden] elsewhere"

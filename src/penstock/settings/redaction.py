@@ -1,22 +1,26 @@
 """Keeps the secrets of connectors out of logs, traces and statuses: the values of their secret settings are replaced.
 
-A worker learns the values when it resolves a configuration. Traces come from anywhere, drivers of databases above all,
-whose messages repeat what they were configured with.
+A worker learns the values when it resolves a configuration, those in JSON objects and in URLs too. Traces come from
+anywhere, drivers of databases above all, whose messages repeat what they were configured with.
 """
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
+from urllib.parse import unquote
 
-from penstock.core.config.secrets import MASK, is_secret
+from penstock.core.config.secrets import MASK, inside, is_secret, passwords_of
 
 SHORTEST = 4
 """Shorter values would be found in any text."""
 SHORTEST_REFERENCE = 8
 """The same of values that are not known to be secrets, such as the name of a topic."""
+WORDS = {"true", "false", "null", "none", "basic", "bearer"}
+"""Values of settings whose names look secret, such as ``token_type``, that would be found in any text."""
 MOST = 10_000
 TEXTS = ("trace", "reason", "text", "values")
 """The fields of events that have texts from tasks."""
@@ -32,11 +36,12 @@ class Redaction:
 
     def learn(self, config: Mapping[str, str | None]) -> None:
         """The secrets of a configuration whose references have been resolved."""
-        self._learn({value for name, value in config.items() if value and is_secret(name) and len(value) >= SHORTEST})
+        self._learn({secret for name, value in config.items() if value for secret in _secrets(name, value)})
 
     def learn_references(self, values: Collection[str]) -> None:
         """Values of config providers, which may be anything: host names, too."""
-        self._learn({value for value in values if value and len(value) >= SHORTEST_REFERENCE})
+        whole = {value for value in values if value and len(value) >= SHORTEST_REFERENCE}
+        self._learn(whole.union(*(_secrets("", value) for value in values if value)))
 
     def _learn(self, found: set[str]) -> None:
         with self._lock:
@@ -73,3 +78,11 @@ class Redaction:
             case dict():
                 return {name: self.clean(value) if isinstance(value, str) else value for name, value in given.items()}
         return given
+
+
+def _secrets(name: str, value: str) -> Iterator[str]:
+    for inner, text in ((name, value), *inside(value)):
+        found = passwords_of(text) | ({text} if is_secret(inner) else set())
+        for each in found | {unquote(each) for each in found} | {json.dumps(each)[1:-1] for each in found}:
+            if len(each) >= SHORTEST and each.lower() not in WORDS:
+                yield each
