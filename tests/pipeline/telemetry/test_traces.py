@@ -7,6 +7,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -168,6 +169,24 @@ def test_a_batch_that_fails_says_why(collector: Collector) -> None:
     (batch,) = collector.spans()
     assert (batch.status.code, batch.status.message) == (Status.STATUS_CODE_ERROR, "no such table")
     assert [attributes(event)["exception.message"] for event in batch.events] == ["try again", "no such table"]
+
+
+def test_errors_have_no_secrets(collector: Collector) -> None:
+    known = {name: f"S3cret-{name}" for name in ("a.password", "b.password", "c.password")}
+    (a, b, c) = ({name: value} for name, value in known.items())
+    traces = open_traces(replace(spec(), config=a, connector_config=b, worker_config={**ON, **c}))
+    traces.begin()
+    try:
+        raise ConnectionError(" ".join(known.values())) from ValueError("of S3cret-a.password")
+    except ConnectionError as error:
+        traces.survived(error)
+        traces.end(error)
+    traces.close()
+    (batch,) = collector.spans()
+    assert batch.status.message == "[hidden] [hidden] [hidden]"
+    assert [attributes(event)["exception.message"] for event in batch.events] == [batch.status.message] * 2
+    assert "ValueError: of [hidden]" in attributes(batch.events[0])["exception.stacktrace"]
+    assert b"S3cret" not in batch.SerializeToString()
 
 
 def test_what_is_not_sampled_is_not_sent_but_its_records_say_so(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -27,6 +28,7 @@ from penstock.pipeline.metrics import STAGES
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry import otlp
 from penstock.pipeline.telemetry.traces import HEADERS, NoTraces, current_ids, is_on
+from penstock.settings.redaction import Redaction
 
 HEADER = "traceparent"
 MOST = 128
@@ -54,6 +56,7 @@ class Spans(NoTraces):
     writes_headers: bool
     provider: TracerProvider
     tracer: Tracer
+    redaction: Redaction
     batch: Span | None = None
     """Of the batch at work."""
     last: SpanContext | None = None
@@ -66,6 +69,9 @@ class Spans(NoTraces):
     def of(cls, spec: TaskSpec) -> Self:
         provider = TracerProvider(resource=otlp.resource(), shutdown_on_exit=False)
         provider.add_span_processor(BatchSpanProcessor(otlp.exporter("trace")))
+        redaction = Redaction()
+        for config in (spec.worker_config, spec.connector_config, spec.config):
+            redaction.learn(config)
         kind = "source" if spec.is_source or spec.kind == "source" else "sink"
         return cls(
             kind=kind,
@@ -81,6 +87,7 @@ class Spans(NoTraces):
             writes_headers=is_on(spec.worker_config, HEADERS),
             provider=provider,
             tracer=provider.get_tracer(otlp.SCOPE),
+            redaction=redaction,
         )
 
     def begin(self, headers: Sequence[Any] = ()) -> None:
@@ -139,7 +146,7 @@ class Spans(NoTraces):
 
     def survived(self, error: BaseException) -> None:
         if self.batch is not None:
-            self.batch.record_exception(error)
+            self._record(self.batch, error)
 
     def carried(self, batch: Batch) -> Batch:
         if not self.writes_headers or self.batch is None or not len(batch):
@@ -155,12 +162,18 @@ class Spans(NoTraces):
         now = time.time_ns()
         for span in self._open():
             if error is not None:
-                span.record_exception(error)
-                span.set_status(Status(StatusCode.ERROR, str(error)))
+                self._record(span, error)
+                span.set_status(Status(StatusCode.ERROR, self.redaction.clean(str(error))))
             span.end(now)
         if self.batch is not None:
             self.last = self.batch.get_span_context()
         self.idle()
+
+    def _record(self, span: Span, error: BaseException) -> None:
+        """Given attributes come before those that OpenTelemetry takes from the error, which may repeat secrets."""
+        clean = self.redaction.clean
+        trace = clean("".join(traceback.format_exception(error)))
+        span.record_exception(error, {"exception.message": clean(str(error)), "exception.stacktrace": trace})
 
     def _open(self) -> list[Span]:
         return [] if self.batch is None else [self.batch, *self.others]
