@@ -151,6 +151,10 @@ from penstock.api.sink import SinkTask
 from penstock.api.transform import Transformation
 
 
+class OwnInt(int):
+    pass
+
+
 class Sink(SinkConnector):
     @classmethod
     def version(cls):
@@ -173,6 +177,7 @@ class Sink(SinkConnector):
 class Task(SinkTask):
     def start(self, config):
         self.file = Path(config["file"]).open("a")
+        self.trouble = config.get("trouble")
         self.seen = 0
 
     def put(self, records):
@@ -188,7 +193,14 @@ class Task(SinkTask):
             self.seen += 1
 
     def flush(self, offsets):
+        if self.trouble == "memory":
+            bytearray(1 << 30)
         self.file.flush()
+
+    def pre_commit(self, offsets):
+        agreed = super().pre_commit(offsets)
+        own = {partition: OwnInt(offset) for partition, offset in offsets.items()}
+        return {"none": None, "text": "x", "texts": {("t", 0): "x"}, "own": own}.get(self.trouble, agreed)
 
     def stop(self):
         self.file.close()

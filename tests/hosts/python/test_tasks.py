@@ -21,6 +21,10 @@ from penstock.api.source import SourceTask
 from penstock.hosts.jvm.errors import HostLost
 from penstock.hosts.python.limits import NO_LIMITS, Limits
 from penstock.hosts.python.tasks import EnvironmentSourceTask, in_place, place_of
+from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.runtime import CommitTiming
+from penstock.pipeline.sink.offsets import SinkTaskOffsets
+from penstock.pipeline.sink.task import TOTALS
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.trace import headline
 from penstock.plugins import Plugins
@@ -182,6 +186,45 @@ def batch_of(*values: str) -> Batch:
         SinkRecord(topic="t", partition=0, value=value, value_schema=STRING, offset=row)
         for row, value in enumerate(values)
     )
+
+
+def sink(plugins: Plugins, out: Path, trouble: str, limits: Limits = NO_LIMITS) -> Any:
+    made = task(plugins, SINK, limits)
+    made.context = SimpleNamespace(configs={}, errant_record_reporter=None)
+    made.start({"file": str(out), "trouble": trouble})
+    return made
+
+
+@pytest.mark.parametrize(
+    ("trouble", "says"),
+    [
+        ("none", "The task's preCommit has returned null instead of offsets"),
+        ("text", "The task's pre_commit has returned 'x' instead of offsets"),
+        ("texts", "The task's pre_commit has returned {('t', 0): 'x'} instead of offsets"),
+    ],
+)
+def test_a_sink_that_agrees_to_no_offsets_fails(plugins: Plugins, tmp_path: Path, trouble: str, says: str) -> None:
+    """It would rewind for ever if it counted as a commit that has failed."""
+    made = sink(plugins, tmp_path / "out", trouble)
+    positions = SinkTaskOffsets(Metrics(lambda values: None, TOTALS), CommitTiming(60, 5))
+    positions.taken({TopicPartition("t", 0): 4})
+    with pytest.raises(ConnectError) as raised:
+        positions.commit(made, [TopicPartition("t", 0)], closing=False)
+    assert str(raised.value) == says
+
+
+def test_offsets_are_plain_integers(plugins: Plugins, tmp_path: Path) -> None:
+    (offset,) = sink(plugins, tmp_path / "out", "own").pre_commit({TopicPartition("t", 0): 4}).values()
+    assert (type(offset), offset) == (int, 4)
+
+
+def test_memory_beyond_the_limit_in_flush_fails_the_task(plugins: Plugins, tmp_path: Path) -> None:
+    """The loop takes it for a commit that has failed, and puts records again."""
+    made = sink(plugins, tmp_path / "out", "memory", Limits(memory=256 << 20))
+    with pytest.raises(ConnectError, match="more memory than"):
+        made.pre_commit({TopicPartition("t", 0): 4})
+    with pytest.raises(ConnectError, match="more memory than"):
+        made.put_batch(batch_of())
 
 
 def test_a_batch_beyond_the_limit_fails_the_task(plugins: Plugins, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import penstock
 from penstock.api.errors import ConnectError
 from penstock.hosts.jvm.errors import HostLost
 from penstock.hosts.python.environment import LOCK
-from penstock.hosts.python.limits import Limits
+from penstock.hosts.python.limits import LimitError, Limits
 from penstock.hosts.python.peer import OUT_OF_MEMORY, Peer
 from penstock.hosts.python.wire import rebuilt
 
@@ -45,6 +45,7 @@ class PluginProcess:
         self._folder, self._name, self._limits = folder, name, limits
         self._answers = {"log": _log, **(answers or {})}
         self._closed = False
+        self._exceeded: LimitError | None = None
         python = folder / "bin" / "python"
         if not python.exists():
             raise ConnectError(f"The plugin's environment {folder} is not on this machine, {socket.gethostname()}")
@@ -84,7 +85,13 @@ class PluginProcess:
         except MemoryError as error:
             if self._limits.memory is None:
                 raise
-            raise self._limits.memory_exceeded() from error
+            self._exceeded = self._limits.memory_exceeded()
+            raise self._exceeded from error
+
+    def check(self) -> None:
+        """Raises LimitError if a call has ever needed more than the limit, whoever has caught it then."""
+        if self._exceeded is not None:
+            raise self._exceeded
 
     def tell(self, method: str, *args: Any) -> None:
         self._peer.tell(method, *args)

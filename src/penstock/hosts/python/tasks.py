@@ -82,6 +82,7 @@ class EnvironmentSourceTask(SourceTask):
 
     def poll(self) -> Batch | None:
         batch: Batch | None
+        self._process.check()
         batch, self._idle, asked = self._process.call("source.poll")
         if asked is not None:
             self._end_transactions(asked, batch)
@@ -176,11 +177,15 @@ class EnvironmentSinkTask(SinkTask):
         self._process.call("sink.call", "open", list(partitions))
 
     def put_batch(self, batch: Batch) -> None:
+        self._process.check()
         self._process.call("sink.call", "put_batch", whole(batch))
 
     def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        agreed = self._process.call("sink.pre_commit", dict(offsets))
-        return {TopicPartition(topic, partition): offset for topic, partition, offset in agreed}
+        agreed: Any = self._process.call("sink.pre_commit", dict(offsets))
+        found: Mapping[TopicPartition, int] = agreed  # if it is none, the loop says so
+        if isinstance(agreed, list):
+            found = {TopicPartition(topic, partition): offset for topic, partition, offset in agreed}
+        return found
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
         self._process.call("sink.call", "close", list(partitions))

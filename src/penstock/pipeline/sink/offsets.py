@@ -85,6 +85,8 @@ class SinkTaskOffsets:
             return {p: offset for p, offset in self.committed.items() if p in wanted}
         if answer is None:
             raise ConnectError("The task's preCommit has returned null instead of offsets")
+        if not isinstance(answer, Mapping):
+            raise ConnectError(f"The task's pre_commit has returned {answer} instead of offsets")
         offsets = self._committable({TopicPartition(*p): offset for p, offset in answer.items()}, wanted)
         before = {p: offset for p, offset in self.committed.items() if p in wanted}
         if (after := before | offsets) != before:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from penstock.api.batch import Batch
-from penstock.api.errors import ConnectError
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.api.source import SourceTask
 from penstock.hosts.python.peer import Peer
@@ -81,8 +81,17 @@ class SinkSide:
     def call(self, method: str, *args: Any) -> None:
         getattr(self._task, method)(*args)
 
-    def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Sequence[tuple[str, int, int]]:
+    def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Sequence[tuple[str, int, int]] | str | None:
+        """What it agrees to, in plain values; as text if it is no offsets: an error here would count as a failure to
+        commit, after which records are read again, and that of the task is for the loop to tell.
+        """
         agreed: Any = self._task.pre_commit(offsets)
-        if not isinstance(agreed, Mapping):
-            raise ConnectError(f"pre_commit() must return the offsets that are safe to commit, not {agreed!r}")
-        return [(topic, partition, offset) for (topic, partition), offset in agreed.items()]
+        try:
+            return None if agreed is None else [(str(t), _int(p), _int(offset)) for (t, p), offset in agreed.items()]
+        except (AttributeError, TypeError, ValueError):
+            return repr(agreed)
+
+
+def _int(value: Any) -> int:
+    """Integers of other packages, too."""
+    return int(operator.index(value))
