@@ -10,7 +10,10 @@ WIRE = "MAJOR = {major}\n\n\ndef encode(value):\n    return f'v{major}:{{value}}
 
 SOURCE = """
 import logging
+import multiprocessing
 import os
+import time
+from pathlib import Path
 
 import wire_format
 
@@ -106,6 +109,16 @@ class Task(SourceTask):
         if trouble == "cpu":
             while True:
                 pass
+        if trouble == "fork" and (child := os.fork()):
+            Path(self.config["file"]).write_text(str(child))
+            os.abort()
+        if trouble == "fork":
+            time.sleep(600)
+        if trouble == "pool":
+            child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(600,))
+            child.start()
+            Path(self.config["file"]).write_text(str(child.pid))
+            return None
         if trouble == "crash":
             os.abort()
         count = int(self.config.get("count", 4))

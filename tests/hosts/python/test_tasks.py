@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +22,7 @@ from penstock.api.sink import TopicPartition
 from penstock.api.source import SourceTask
 from penstock.hosts.jvm.errors import HostLost
 from penstock.hosts.python.limits import NO_LIMITS, Limits
+from penstock.hosts.python.process import close_all
 from penstock.hosts.python.tasks import EnvironmentSourceTask, in_place, place_of
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming
@@ -31,6 +34,7 @@ from penstock.plugins import Plugins
 from penstock.preview.process import Previews
 from penstock.preview.request import PreviewRequest
 from penstock.spark.task import class_of
+from support.waiting import until
 
 SOURCE = {"connector.class": "one_source.Source", "name": "n"}
 SINK = {"connector.class": "two_sink.Sink", "name": "n"}
@@ -127,6 +131,27 @@ def test_a_process_that_crashes_is_lost(plugins: Plugins) -> None:
         source(plugins, trouble="crash").poll()
     assert raised.value.by_itself
     gc.collect()
+
+
+def test_a_process_is_lost_though_its_child_lives(plugins: Plugins, tmp_path: Path) -> None:
+    """The child has its end of the socket."""
+    with pytest.raises(HostLost, match="it was killed by SIGABRT"):
+        source(plugins, trouble="fork", file=str(tmp_path / "child")).poll()
+    os.kill(int((tmp_path / "child").read_text()), signal.SIGKILL)
+
+
+def test_the_children_of_multiprocessing_end_with_a_task(plugins: Plugins, tmp_path: Path) -> None:
+    source(plugins, trouble="pool", file=str(tmp_path / "child")).poll()
+    close_all()
+    until(lambda: not runs(int((tmp_path / "child").read_text())), "it has been killed", 60)
+
+
+def runs(pid: int) -> bool:
+    """A process that no one has waited for does not run."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_the_spec_of_a_task_says_where_its_class_is(plugins: Plugins) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
 import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -65,6 +67,14 @@ class PluginProcess:
             )
         self._peer = Peer(Connection(os.dup(self._socket.fileno())), self._answer, self._lost)
         self._peer.start()
+        self._watch = threading.Thread(target=self._see_end, name=f"end-of-{self._process.pid}", daemon=True)
+        self._watch.start()
+
+    def _see_end(self) -> None:
+        """What it has forked may hold its end of the socket open after it."""
+        self._process.wait()
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def answer_with(self, answers: Mapping[str, Callable[..., Any]]) -> None:
         """More that the plugin may call."""
@@ -114,6 +124,7 @@ class PluginProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._watch.join()
         self._socket.close()
         if self._peer.gone.wait(1.0):
             self._peer.close()

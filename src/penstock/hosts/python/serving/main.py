@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import fcntl
 import logging
+import multiprocessing
 import os
 import pickle
 import resource
@@ -30,6 +31,7 @@ def serve(descriptor: int, options: Mapping[str, Any]) -> None:
     """``options``: ``lock``, a file to hold a shared lock of; ``memory`` and ``cpu``, limits in bytes and seconds;
     ``levels`` of loggers; ``parent``, the process with which this one is to end, or None.
     """
+    os.set_inheritable(descriptor, False)
     if (parent := options["parent"]) is not None:
         _end_with(parent)
     lock = os.open(options["lock"], os.O_RDONLY)  # held as long as the process lives
@@ -49,7 +51,16 @@ def serve(descriptor: int, options: Mapping[str, Any]) -> None:
     for name, level in options.get("levels", {}).items():
         _set_level(name, level)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # that of a terminal is meant for the worker
-    peer.serve_here("task", at_end=os._exit)
+    peer.serve_here("task", at_end=_end)
+
+
+def _end(status: int) -> None:
+    """Of this process, and of those that it has forked with ``multiprocessing``."""
+    try:
+        for child in multiprocessing.active_children():
+            child.kill()
+    finally:
+        os._exit(status)
 
 
 def _end_with(parent: int) -> None:
