@@ -72,6 +72,7 @@ def test_the_life_of_a_connector(plugins: Plugins) -> None:
     (config,) = made.task_configs(1)
     assert config["wire"] == "1"
     assert int(config["process"]) != os.getpid()
+    assert os.getsid(int(config["process"])) != os.getsid(0), "signals to the worker's group don't reach it"
     assert made.context.asked == 1
     (metric,) = made.context.metrics.read()
     assert (metric["name"], metric["value"]) == ("starts", 1.0)

@@ -64,6 +64,9 @@ class PluginProcess:
                 [python, "-I", BOOT, Path(penstock.__file__).parent, str(theirs.fileno()), json.dumps(options)],
                 stdin=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
+                # Signals to the worker's group (of a terminal, of a container's init) are the worker's to answer; a
+                # task's process ends with the group that Spark kills.
+                start_new_session=not with_parent,
             )
         self._peer = Peer(Connection(os.dup(self._socket.fileno())), self._answer, self._lost)
         self._peer.start()
