@@ -13,7 +13,7 @@ import pytest
 from penstock.api.batch import Batch
 from penstock.api.columns import Late, Table
 from penstock.api.errors import ConfigError, ConnectError, DataError
-from penstock.api.schema import DATE, INT64, STRING, decimal, struct
+from penstock.api.schema import DATE, INT64, STRING, SchemaType, decimal, struct
 from penstock.hosts.python.wire import ForeignValueError, described, read, rebuilt, whole, write
 from penstock.pipeline.trace import headline
 
@@ -41,6 +41,24 @@ class Harmful:
 def test_nothing_else_is_imported(data: bytes) -> None:
     with pytest.raises(ForeignValueError, match="known in the plugin's environment only"):
         read(data)
+
+
+class OfOldPython:
+    """As Python 3.11.2 pickles members of enumerations."""
+
+    def __init__(self, *args: Any) -> None:
+        self.args = args
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, self.args
+
+
+def test_members_of_enumerations_as_the_first_python_3_11_sends_them() -> None:
+    assert read(pickle.dumps(OfOldPython(SchemaType, "STRING"))) is SchemaType.STRING
+    with pytest.raises(ForeignValueError, match="'__subclasses__' is no member of an enumeration"):
+        read(pickle.dumps(OfOldPython(SchemaType, "__subclasses__")))
+    with pytest.raises(ForeignValueError, match="'fromtimestamp' is no member of an enumeration"):
+        read(pickle.dumps(OfOldPython(datetime, "fromtimestamp")))
 
 
 class OddError(DataError):
