@@ -72,6 +72,11 @@ class Source(SourceConnector):
         if config.get("trouble") == "start":
             raise PickyError("it will not start")
         self.context.plugin_metrics.add("starts", "How often", lambda: 1.0)
+        if config.get("trouble") == "slow metrics":
+            for name in ("slow1", "slow2"):
+                self.context.plugin_metrics.add(name, "Never told", lambda: time.sleep(600))
+        if config.get("trouble") == "late":
+            raise PickyError("it has begun, but will not start")
         log.info("started with wire_format %d in process %d", wire_format.MAJOR, os.getpid())
         if config.get("trouble") == "ask":
             self.context.request_task_reconfiguration()

@@ -13,6 +13,8 @@ import pytest
 from penstock.api.connector import ExactlyOnceSupport
 from penstock.api.errors import ConnectError
 from penstock.core.config.validation import WorkerRules
+from penstock.hosts.python.metrics import ForeignMetrics
+from penstock.hosts.python.process import PluginProcess
 from penstock.java.text import java_class_name
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.trace import trace
@@ -99,6 +101,35 @@ def test_an_error_has_the_plugins_trace(plugins: Plugins) -> None:
     assert lines[0] == f"{ConnectError.java_name}: it will not start"
     assert "\tat start(" in lines[1]
     assert "one_source.py:" in lines[1]
+
+
+def test_a_connector_that_will_not_start_leaves_nothing(plugins: Plugins) -> None:
+    made = plugins.connector(CONFIG)()
+    made.context = Context()
+    with pytest.raises(ConnectError, match="it has begun"):
+        made.start({**CONFIG, "trouble": "late"})
+    assert made._process is None  # type: ignore[attr-defined]
+    assert made.context.metrics.read() == []
+
+
+def test_metrics_of_a_process_that_has_ended_are_left_out(plugins: Plugins) -> None:
+    """Those of all connectors are read together."""
+    metrics = MetricsOfPlugins({"connector": "n"})
+    process = PluginProcess(plugins.connector(CONFIG).plugin.environment.folder, "test")  # type: ignore[attr-defined]
+    ForeignMetrics("connector", metrics.of, process.call).answers()["metrics.add"]("a", "", 0, {})
+    process.close()
+    assert metrics.read() == []
+
+
+def test_metrics_that_are_not_told_in_time_are_not_asked_for_soon(plugins: Plugins) -> None:
+    made = connector(plugins, trouble="slow metrics")
+    asked: list[Any] = []
+    call = made._metrics.call
+    made._metrics.call = lambda *args, **options: (asked.append(args), call(*args, **options))[1]
+    assert [metric["name"] for metric in made.context.metrics.read()] == ["starts"]
+    assert made.context.metrics.read() == []
+    assert asked == [("connector.metric", 0), ("connector.metric", 1)]
+    made.stop()
 
 
 def test_a_connector_whose_process_ends_starts_again(plugins: Plugins) -> None:

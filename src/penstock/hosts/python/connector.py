@@ -102,7 +102,11 @@ class EnvironmentConnector(Connector):
             unused.close()  # of a start that failed; or it has been stopped meanwhile
         if unused is process:
             return
-        self._called(process, "start", self.plugin.target, dict(config))
+        try:
+            self._called(process, "start", self.plugin.target, dict(config))
+        except BaseException:
+            self._end(process)
+            raise
         threading.Thread(target=self._watch, args=(process, dict(config)), name=f"watch-{name}", daemon=True).start()
 
     def _answers(self) -> dict[str, Any]:
@@ -113,8 +117,9 @@ class EnvironmentConnector(Connector):
         }
 
     def _metric(self, *args: Any, **options: Any) -> Any:
-        assert self._process is not None, "its process has ended"
-        return self._process.call(*args, **options)
+        if (process := self._process) is None:
+            raise ConnectError("The connector's process has ended")
+        return process.call(*args, **options)
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         with self._lock:
@@ -132,8 +137,14 @@ class EnvironmentConnector(Connector):
                 if not process.gone:
                     self._called(process, "stop")
             finally:
-                process.close()
-                self._metrics.forget()
+                self._end(process)
+
+    def _end(self, process: PluginProcess) -> None:
+        with self._lock:
+            if self._process is process:
+                self._process = None
+        process.close()
+        self._metrics.forget()
 
     @staticmethod
     def _called(process: PluginProcess, method: str, *args: Any) -> Any:
