@@ -150,6 +150,10 @@ class Task(SourceTask):
     def idle(self):
         return 0.25
 
+    def stop(self):
+        if self.config.get("trouble") == "stop":
+            os.abort()
+
     def commit_record(self, record, topic, partition, offset):
         self.committed += 1
 

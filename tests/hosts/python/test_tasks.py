@@ -133,6 +133,13 @@ def test_a_process_that_crashes_is_lost(plugins: Plugins) -> None:
     gc.collect()
 
 
+def test_a_process_that_crashes_in_stop_does_not_replace_the_tasks_own_failure(plugins: Plugins) -> None:
+    made = source(plugins, trouble="stop")
+    made.stop()
+    with pytest.raises(HostLost, match="SIGABRT"):
+        made.poll()
+
+
 def test_a_process_is_lost_though_its_child_lives(plugins: Plugins, tmp_path: Path) -> None:
     """The child has its end of the socket."""
     with pytest.raises(HostLost, match="it was killed by SIGABRT"):

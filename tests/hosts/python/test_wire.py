@@ -6,6 +6,7 @@ import os
 import pickle
 from datetime import UTC, datetime
 from decimal import Decimal
+from http import HTTPStatus
 from typing import Any
 
 import pytest
@@ -78,6 +79,7 @@ UNDECODED = UnicodeDecodeError("utf-8", b"x", 0, 1, "odd")
         ValueError(),
         FileNotFoundError(2, "none", "/x"),
         UNDECODED,
+        ValueError(HTTPStatus.NOT_FOUND),
     ],
 )
 def test_errors_come_as_they_are(error: Exception) -> None:
@@ -90,6 +92,19 @@ def test_errors_come_as_they_are(error: Exception) -> None:
     assert headline(again) == headline(error)
     assert str(again.__cause__) == "the cause"
     assert any("test_errors_come_as_they_are" in note for note in again.__notes__)
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (SystemExit(3), "The plugin has raised SystemExit: 3"),
+        (KeyboardInterrupt(), "The plugin has raised KeyboardInterrupt"),
+        (BaseExceptionGroup("g", [SystemExit()]), "The plugin has raised BaseExceptionGroup: g (1 sub-exception)"),
+    ],
+)
+def test_what_would_end_a_thread_of_the_worker_is_an_error(error: BaseException, says: str) -> None:
+    again = rebuilt(read(write(described(error))))
+    assert (type(again), str(again)) == (ConnectError, says)
 
 
 def test_a_group_of_errors_is_an_error() -> None:

@@ -12,6 +12,7 @@ from penstock.api.batch import Batch
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.api.source import SourceProgress, SourceTask
 from penstock.api.topic_settings import TopicSettings
+from penstock.hosts.jvm.errors import HostLost
 from penstock.hosts.python.limits import NO_LIMITS, Limits
 from penstock.hosts.python.metrics import ForeignMetrics
 from penstock.hosts.python.process import PluginProcess, for_task
@@ -50,6 +51,15 @@ def place_of(task: Any) -> dict[str, str] | None:
     if not isinstance(place, Place):
         return None
     return {"folder": str(place.folder), "target": place.target, "class": task.java_name}
+
+
+def _stop(process: PluginProcess, side: str, lane: str) -> None:
+    """A process that ends meanwhile has stopped, too: why the task ends is known already."""
+    try:
+        if not process.gone:
+            process.call(f"{side}.call", "stop", lane=lane)
+    except HostLost as lost:
+        log.warning("The task's stop() has not returned: %s", lost)
 
 
 class EnvironmentSourceTask(SourceTask):
@@ -102,8 +112,7 @@ class EnvironmentSourceTask(SourceTask):
 
     def stop(self) -> None:
         """From another thread than ``poll``, perhaps while the plugin's own blocks."""
-        if not self._process.gone:
-            self._process.call("source.call", "stop", lane="stop")
+        _stop(self._process, "source", "stop")
 
 
 def _commit(self: EnvironmentSourceTask) -> None:
@@ -191,5 +200,4 @@ class EnvironmentSinkTask(SinkTask):
         self._process.call("sink.call", "close", list(partitions))
 
     def stop(self) -> None:
-        if not self._process.gone:
-            self._process.call("sink.call", "stop")
+        _stop(self._process, "sink", "task")

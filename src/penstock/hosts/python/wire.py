@@ -31,6 +31,7 @@ _PLAIN = {
 }
 _API = "penstock.api."
 _FRAMES = 40
+_ARGUMENTS = {str, int, float, bool, bytes, type(None)}
 
 
 class ForeignValueError(ConnectError):
@@ -135,17 +136,17 @@ def _one(error: BaseException) -> dict[str, Any]:
     args: tuple[Any, ...] = error.args
     if isinstance(error, OSError) and error.errno is not None:
         args = (error.errno, error.strerror, error.filename if isinstance(error.filename, str) else None)
-    if not known or not all(isinstance(each, (str, int, float, bytes, type(None))) for each in args):
+    if not known or not all(type(each) in _ARGUMENTS for each in args):  # not http.HTTPStatus, which is an int
         args = (str(error),) if str(error) else ()
     return {
         "classes": [(cls.__module__, cls.__qualname__) for cls in type(error).__mro__ if cls is not object],
         "java": getattr(error, "java_name", None),
         "args": args,
-        "notes": [*getattr(error, "__notes__", ()), *at[:_FRAMES]],
+        "notes": [*map(str, getattr(error, "__notes__", ())), *at[:_FRAMES]],
     }
 
 
-def rebuilt(document: Mapping[str, Any]) -> BaseException:
+def rebuilt(document: Mapping[str, Any]) -> Exception:
     """The error again: of the same class if the worker knows it, else of the nearest and under the same name."""
     made = [_rebuilt(each) for each in document["chain"]]
     for error, cause in itertools.pairwise(made):
@@ -153,9 +154,11 @@ def rebuilt(document: Mapping[str, Any]) -> BaseException:
     return made[0]
 
 
-def _rebuilt(one: Mapping[str, Any]) -> BaseException:
+def _rebuilt(one: Mapping[str, Any]) -> Exception:
     module, name = one["classes"][0]
-    base = next(filter(None, (_known(*each) for each in one["classes"])), Exception)
+    base = next(filter(None, (_known(*each) for each in one["classes"])), None)
+    if base is None:  # SystemExit and the like must not end a thread of the worker
+        return _noted(ConnectError(": ".join((f"The plugin has raised {name}", *map(str, one["args"])))), one)
     cls = base
     if (base.__module__, base.__qualname__) != (module, name):
         names = {"__module__": module, "__qualname__": name}
@@ -165,14 +168,18 @@ def _rebuilt(one: Mapping[str, Any]) -> BaseException:
     except Exception:
         error = cls.__new__(cls)
         error.args = tuple(one["args"])
+    return _noted(error, one)
+
+
+def _noted(error: Exception, one: Mapping[str, Any]) -> Exception:
     for note in one["notes"]:
         error.add_note(note)
     return error
 
 
-def _known(module: str, name: str) -> type[BaseException] | None:
+def _known(module: str, name: str) -> type[Exception] | None:
     place = {"builtins": builtins, "penstock.api.errors": errors}.get(module)
     found = getattr(place, name, None)
-    if not isinstance(found, type) or not issubclass(found, BaseException) or issubclass(found, BaseExceptionGroup):
+    if not isinstance(found, type) or not issubclass(found, Exception) or issubclass(found, BaseExceptionGroup):
         return None
     return found
