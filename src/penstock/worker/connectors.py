@@ -2,7 +2,7 @@
 
 A connector is user code that may block, raise or never return, so nothing here waits for it: commands are put in its
 queue, and their outcomes are delivered as events. A call that takes long is reported with its stack. A run that does
-not stop in time is abandoned and reported as ended.
+not stop in time is abandoned and reported as ended; if its plugin has an environment of its own, its process ends.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from penstock.core.model.events import (
 )
 from penstock.core.model.state import PAUSED, STARTED, STOPPED
 from penstock.hosts.jvm.plugins.connector import JavaConnector, answers
+from penstock.hosts.python.connector import EnvironmentConnector
 from penstock.observe import log_context
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.trace import stack, trace
@@ -320,6 +321,8 @@ class Connectors:
         if not run.ended:
             log.error("Connector %s did not stop in time; its thread is abandoned%s", run.name, run.where())
             run.report_end()
+            if isinstance(run.connector, EnvironmentConnector):
+                run.connector.give_up()
 
     def _look(self) -> None:
         while True:

@@ -55,6 +55,8 @@ class Source(SourceConnector):
 
     def validate(self, config):
         found = super().validate(config)
+        if config.get("topic") == "slow":
+            time.sleep(600)
         if config.get("topic") == "forbidden":
             next(each for each in found if each.name == "topic").add_error("not this topic")
         return found
@@ -91,6 +93,8 @@ class Source(SourceConnector):
         return [{**self.config, "wire": str(wire_format.MAJOR), "process": str(os.getpid())}]
 
     def stop(self):
+        if self.config.get("trouble") == "stuck":
+            time.sleep(600)
         log.info("the connector has stopped")
 
 

@@ -13,12 +13,15 @@ import pytest
 from penstock.api.connector import ExactlyOnceSupport
 from penstock.api.errors import ConnectError
 from penstock.core.config.validation import WorkerRules
+from penstock.core.model.events import ConnectorEnded, ConnectorRunning
+from penstock.core.model.state import STARTED
 from penstock.hosts.python.metrics import ForeignMetrics
 from penstock.hosts.python.process import PluginProcess
 from penstock.java.text import java_class_name
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.trace import trace
 from penstock.plugins import Plugins
+from penstock.worker.connectors import Connectors, ConnectorSetup
 from support.waiting import until
 
 CONFIG = {"name": "n", "connector.class": "one_source.Source", "topic": "t", "own.thing": "x"}
@@ -101,6 +104,46 @@ def test_an_error_has_the_plugins_trace(plugins: Plugins) -> None:
     assert lines[0] == f"{ConnectError.java_name}: it will not start"
     assert "\tat start(" in lines[1]
     assert "one_source.py:" in lines[1]
+
+
+def test_the_process_of_a_connector_that_is_given_up_ends(plugins: Plugins) -> None:
+    """Its ``stop`` does not return."""
+    events: list[Any] = []
+    setup = ConnectorSetup(
+        new=lambda config: plugins.connector(config)(),
+        resolve=dict,
+        check=lambda connector, config: None,
+        prepare=lambda config: None,
+        task_class_name=java_class_name,
+        offsets=lambda name, config: [],
+    )
+    runs = Connectors(setup, events.append, stop_timeout=1)
+    runs.start("n", 1, {**CONFIG, "trouble": "stuck"}, STARTED)
+    until(lambda: ConnectorRunning("n", 1, "1.0") in events, "it runs", 60)
+    made: Any = runs._runs[1].connector
+    process = made._process
+    runs.stop(1)
+    until(lambda: process.gone, "its process has been ended", 60)
+    assert events[1:] == [ConnectorEnded("n", 1)]
+    until(lambda: made._process is None, "nothing is left", 60)
+
+
+def test_after_a_question_that_takes_too_long_another_process_answers(
+    plugins: Plugins, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = plugins.connector(CONFIG)()
+    questions = made.plugin.questions  # type: ignore[attr-defined]
+    assert made.validate(CONFIG)
+    before = questions._process
+    monkeypatch.setattr("penstock.hosts.python.questions.CALL_SECONDS", 1.0)
+    with pytest.raises(ConnectError, match="has not returned for 1 s"):
+        made.validate({**CONFIG, "topic": "slow"})
+    assert before.gone
+    monkeypatch.undo()
+    assert made.validate(CONFIG)
+    questions.close()
+    with pytest.raises(ConnectError, match="plugin one-source: it has been removed or replaced"):
+        made.validate(CONFIG)
 
 
 def test_a_connector_that_will_not_start_leaves_nothing(plugins: Plugins) -> None:

@@ -130,14 +130,22 @@ class EnvironmentConnector(Connector):
         return found
 
     def stop(self) -> None:
-        with self._lock:
-            self._wanted, process, self._process = False, self._process, None
-        if process is not None:
+        if (process := self._taken()) is not None:
             try:
                 if not process.gone:
                     self._called(process, "stop")
             finally:
                 self._end(process)
+
+    def give_up(self) -> None:
+        """End it though a method has not returned, whose caller gets an error."""
+        if (process := self._taken()) is not None:
+            self._end(process)
+
+    def _taken(self) -> PluginProcess | None:
+        with self._lock:
+            self._wanted = False
+            return self._process
 
     def _end(self, process: PluginProcess) -> None:
         with self._lock:
@@ -160,7 +168,7 @@ class EnvironmentConnector(Connector):
         started = time.monotonic()
         reason = process.wait_end()
         with self._lock:
-            if reason is None or self._process is not process:
+            if reason is None or not self._wanted or self._process is not process:
                 return
             self._process = None
         process.close()

@@ -47,6 +47,7 @@ class PluginProcess:
         self._folder, self._name, self._limits = folder, name, limits
         self._answers = {"log": _log, **(answers or {})}
         self._closed = False
+        self._closing = threading.Lock()
         self._exceeded: LimitError | None = None
         python = folder / "bin" / "python"
         if not python.exists():
@@ -115,7 +116,11 @@ class PluginProcess:
         return None if self._closed else self._lost()
 
     def close(self) -> None:
-        """The process ends; returns when it has."""
+        """The process ends; returns when it has. Any thread may call this, and others again."""
+        with self._closing:
+            self._close()
+
+    def _close(self) -> None:
         if not self._peer.gone.is_set():
             self._closed = True  # otherwise it has ended by itself
         try:

@@ -32,6 +32,7 @@ class Questions:
         self._folder, self._name, self._limits = folder, name, limits
         self._lock = threading.Lock()
         self._process: PluginProcess | None = None
+        self._closed = False
         self._definitions: dict[str, ConfigDef] = {}
 
     def config_def(self, target: str) -> ConfigDef:
@@ -52,12 +53,14 @@ class Questions:
 
     def close(self) -> None:
         with self._lock:
-            process, self._process = self._process, None
+            self._closed, process, self._process = True, self._process, None
         if process is not None:
             process.close()
 
     def _call(self, method: str, *args: Any) -> Any:
         with self._lock:
+            if self._closed:
+                raise ConnectError(f"{method} of {self._name}: it has been removed or replaced")
             if self._process is not None and self._process.gone:
                 self._process.close()
                 self._process = None
@@ -67,7 +70,13 @@ class Questions:
             process = self._process
         try:
             return process.call(method, *args, lane=None, timeout=CALL_SECONDS)
-        except (HostLost, TimeoutError) as error:
+        except HostLost as error:
+            raise ConnectError(f"{method} of {self._name}: {error}") from error
+        except TimeoutError as error:
+            with self._lock:
+                if self._process is process:
+                    self._process = None  # the next question starts another one
+            process.close()  # the call would go on otherwise
             raise ConnectError(f"{method} of {self._name}: {error}") from error
 
 
