@@ -93,10 +93,10 @@ def sweep(entry: Path) -> list[Path]:
     for folder in _folders(entry):
         if (folder / RETIRED).exists():
             with exclusive(folder) as free:
-                if free:
-                    shutil.rmtree(folder, ignore_errors=True)
-                else:
+                if not free:
                     used.append(folder)
+                elif (folder / RETIRED).exists():  # its installation may have ended meanwhile
+                    shutil.rmtree(folder, ignore_errors=True)
     return used
 
 
@@ -104,17 +104,23 @@ def sweep(entry: Path) -> list[Path]:
 def exclusive(folder: Path) -> Iterator[bool]:
     """Whether no process uses this environment; none begins to while this lasts."""
     try:
-        lock = os.open(folder / LOCK, os.O_RDONLY)
-    except OSError:
-        yield True
+        lock = os.open(folder / LOCK, os.O_RDWR)  # NFS wants what is locked for oneself alone to be writable
+    except OSError as error:
+        yield isinstance(error, FileNotFoundError)
         return
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield True
-    except BlockingIOError:
-        yield False
+        yield _locked(lock)
     finally:
         os.close(lock)
+
+
+def _locked(lock: int) -> bool:
+    """An error of a file system counts as in use."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _folders(entry: Path) -> list[Path]:
