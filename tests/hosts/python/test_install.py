@@ -12,9 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from hosts.python.plugins import SINK, SOURCE, sink_wheel, source_wheel, wheel, wheelhouse
+from penstock.api.errors import ConnectError
 from penstock.cli import app
+from penstock.hosts.jvm.errors import HostLost
 from penstock.hosts.jvm.plugins.locations import java_locations
-from penstock.hosts.python.environment import environments
+from penstock.hosts.python.environment import LOCK, environments, exclusive, sweep
 from penstock.hosts.python.install import InstallError, install
 from penstock.hosts.python.process import PluginProcess
 from penstock.plugins import Plugins
@@ -38,6 +40,40 @@ def test_install_update_and_remove_are_seen_without_a_restart(tmp_path: Path) ->
     assert done.exit_code == 0, done.output
     assert versions(plugins) == {}
     assert list(folder.iterdir()) == [], "nothing is left"
+
+
+def test_a_task_whose_environment_has_been_replaced_starts_again(tmp_path: Path) -> None:
+    """Its worker gives it the place of the newer one then."""
+    folder = tmp_path / "plugins"
+    old = install(source_wheel(tmp_path / "1"), folder).folder
+    new = install(source_wheel(tmp_path / "2", "1.1", major=2), folder).folder
+    assert [each.folder for each in environments([str(folder)])] == [new]
+    with pytest.raises(HostLost, match="has been replaced") as raised:
+        PluginProcess(old, "task n-0", with_parent=True)
+    assert not raised.value.by_itself
+    with pytest.raises(ConnectError, match="has been replaced; a restart finds the newer one"):
+        PluginProcess(old, "connector n")
+
+
+def test_a_process_that_begins_while_its_environment_is_deleted_is_told(tmp_path: Path) -> None:
+    made = install(source_wheel(tmp_path / "1"), tmp_path / "plugins")
+    with exclusive(made.folder) as free:
+        assert free
+        process = PluginProcess(made.folder, "task n-0", with_parent=True)
+        shutil.rmtree(made.folder)
+    with pytest.raises(ConnectError, match="is not on this machine"):
+        process.call("ready")
+    process.close()
+
+
+def test_what_has_been_removed_stays_if_its_lock_can_not_be_had(tmp_path: Path) -> None:
+    made = install(source_wheel(tmp_path / "1"), tmp_path / "plugins")
+    made.retire()
+    (made.folder / LOCK).unlink()
+    (made.folder / LOCK).mkdir()
+    assert sweep(tmp_path / "plugins") == [made.folder]
+    (made.folder / LOCK).rmdir()
+    assert sweep(tmp_path / "plugins") == []
 
 
 def test_the_commands(tmp_path: Path) -> None:

@@ -113,10 +113,10 @@ def install(path: Path, into: Path, python: str | None = None) -> Environment:
                 + ("" if left_out else "; its entry points of group penstock.plugins name the classes")
             )
         made = Environment(folder, source.name, source.version, version, tuple(connectors), tuple(left_out))
-        for other in environments([str(into)]):
-            if other.name == made.name:
-                other.retire()
         made.write()
+    for other in environments([str(into)]):
+        if other.name == made.name and other.folder != made.folder:
+            other.retire()
     sweep(into)
     return made
 

@@ -18,7 +18,7 @@ from typing import Any
 import penstock
 from penstock.api.errors import ConnectError
 from penstock.hosts.jvm.errors import HostLost
-from penstock.hosts.python.environment import LOCK
+from penstock.hosts.python.environment import LOCK, environments
 from penstock.hosts.python.limits import LimitError, Limits
 from penstock.hosts.python.peer import OUT_OF_MEMORY, Peer
 from penstock.hosts.python.wire import rebuilt
@@ -43,15 +43,18 @@ class PluginProcess:
         answers: Mapping[str, Callable[..., Any]] | None = None,
         with_parent: bool = False,
     ) -> None:
-        """``with_parent``: the kernel kills it when the present thread ends. Raises ConnectError."""
+        """``with_parent``: the kernel kills it when the present thread ends. Raises ConnectError; and HostLost for
+        a task whose environment has been replaced: it starts again in the newer one.
+        """
         self._folder, self._name, self._limits = folder, name, limits
         self._answers = {"log": _log, **(answers or {})}
         self._closed = False
         self._closing = threading.Lock()
         self._exceeded: LimitError | None = None
         python = folder / "bin" / "python"
+        self._is_task = with_parent
         if not python.exists():
-            raise ConnectError(f"The plugin's environment {folder} is not on this machine, {socket.gethostname()}")
+            raise self._absent()
         self._socket, theirs = socket.socketpair()
         options = {
             **limits.options(),
@@ -149,6 +152,8 @@ class PluginProcess:
             return HostLost(f"The process of {self._name} does not answer any more", by_itself=True)
         if self._closed:
             return HostLost(f"The process of {self._name} has been closed")
+        if not (self._folder / LOCK).exists():
+            return self._absent()
         if code == -signal.SIGXCPU:
             return self._limits.cpu_exceeded()
         if code == OUT_OF_MEMORY and self._limits.memory is not None:
@@ -157,6 +162,15 @@ class PluginProcess:
         if self._limits.memory is not None:
             how += f" (it may use {self._limits.memory} bytes of memory)"
         return HostLost(f"The process of {self._name} has ended: {how}", code >= 0 or -code in _CRASHES)
+
+    def _absent(self) -> BaseException:
+        """Of a task whose environment has been replaced only the place is old."""
+        plugin = self._folder.name.rpartition("-")[0]  # as it is installed
+        if all(each.name != plugin for each in environments([str(self._folder.parent)])):
+            where = socket.gethostname()
+            return ConnectError(f"The plugin's environment {self._folder} is not on this machine, {where}")
+        reason = f"The plugin's environment {self._folder} has been replaced"
+        return HostLost(reason) if self._is_task else ConnectError(f"{reason}; a restart finds the newer one")
 
 
 _CRASHES = {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE}

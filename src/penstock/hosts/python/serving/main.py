@@ -34,8 +34,7 @@ def serve(descriptor: int, options: Mapping[str, Any]) -> None:
     os.set_inheritable(descriptor, False)
     if (parent := options["parent"]) is not None:
         _end_with(parent)
-    lock = os.open(options["lock"], os.O_RDONLY)  # held as long as the process lives
-    fcntl.flock(lock, fcntl.LOCK_SH)
+    _use(options["lock"])
     _limit(options)
     answers: dict[str, Callable[..., Any]] = {}
     peer = Peer(
@@ -52,6 +51,15 @@ def serve(descriptor: int, options: Mapping[str, Any]) -> None:
         _set_level(name, level)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # that of a terminal is meant for the worker
     peer.serve_here("task", at_end=_end)
+
+
+def _use(path: str) -> None:
+    """Hold a shared lock of this file as long as the process lives; ends the process if the environment is deleted."""
+    try:
+        fcntl.flock(os.open(path, os.O_RDONLY), fcntl.LOCK_SH)
+        os.stat(path)
+    except FileNotFoundError:
+        os._exit(1)
 
 
 def _end(status: int) -> None:
