@@ -48,10 +48,10 @@ def test_a_task_whose_environment_has_been_replaced_starts_again(tmp_path: Path)
     old = install(source_wheel(tmp_path / "1"), folder).folder
     new = install(source_wheel(tmp_path / "2", "1.1", major=2), folder).folder
     assert [each.folder for each in environments([str(folder)])] == [new]
-    with pytest.raises(HostLost, match="has been replaced") as raised:
+    with pytest.raises(HostLost, match="where there is another one of the plugin") as raised:
         PluginProcess(old, "task n-0", with_parent=True)
-    assert not raised.value.by_itself
-    with pytest.raises(ConnectError, match="has been replaced; a restart finds the newer one"):
+    assert raised.value.by_itself, "it does not start again for ever"
+    with pytest.raises(ConnectError, match="another one of the plugin: restart the connector"):
         PluginProcess(old, "connector n")
 
 

@@ -164,13 +164,15 @@ class PluginProcess:
         return HostLost(f"The process of {self._name} has ended: {how}", code >= 0 or -code in _CRASHES)
 
     def _absent(self) -> BaseException:
-        """Of a task whose environment has been replaced only the place is old."""
+        """A task whose environment has been replaced has an old place only; where the environments of a cluster's
+        machines have different names, it fails after some attempts.
+        """
         plugin = self._folder.name.rpartition("-")[0]  # as it is installed
+        reason = f"The plugin's environment {self._folder} is not on this machine, {socket.gethostname()}"
         if all(each.name != plugin for each in environments([str(self._folder.parent)])):
-            where = socket.gethostname()
-            return ConnectError(f"The plugin's environment {self._folder} is not on this machine, {where}")
-        reason = f"The plugin's environment {self._folder} has been replaced"
-        return HostLost(reason) if self._is_task else ConnectError(f"{reason}; a restart finds the newer one")
+            return ConnectError(reason)
+        reason += ", where there is another one of the plugin"
+        return HostLost(reason, by_itself=True) if self._is_task else ConnectError(f"{reason}: restart the connector")
 
 
 _CRASHES = {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE}
