@@ -64,6 +64,9 @@ class Source(SourceConnector):
     def exactly_once_support(self, config):
         return ExactlyOnceSupport.SUPPORTED
 
+    def tasks_for_preview(self, config):
+        return [config] if config.get("trouble") == "preview" else None
+
     def alter_offsets(self, config, offsets):
         if any(offset is not None and "at" not in offset for _, offset in offsets):
             raise PickyError("an offset has the key 'at'")
@@ -160,6 +163,9 @@ class Task(SourceTask):
 
     def commit_record(self, record, topic, partition, offset):
         self.committed += 1
+
+    def seconds_behind(self):
+        return 1.5
 
     def progress(self):
         return [SourceProgress({"part": "a"}, self.committed, 4)]

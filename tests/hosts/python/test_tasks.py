@@ -75,7 +75,7 @@ def test_a_source(plugins: Plugins) -> None:
     assert type(made).commit_records is not SourceTask.commit_records
     made.commit_records(first, ["t", "t"], [0, 0], [0, 1])
     (progress,) = made.progress()
-    assert (progress.position, progress.end) == (2, 4)
+    assert (progress.position, progress.end, made.seconds_behind()) == (2, 4, 1.5)
     made.stop()
 
 
@@ -267,10 +267,12 @@ def test_a_batch_beyond_the_limit_fails_the_task(plugins: Plugins, tmp_path: Pat
         made.put_batch(batch_of("x" * (100 << 20)))
 
 
-def test_a_preview_polls_in_the_environment(installed: Path) -> None:
-    connector = {**SOURCE, "topic": "t", "count": "2"}
+@pytest.mark.parametrize(("trouble", "asked"), [("", True), ("preview", False)])
+def test_a_preview_polls_in_the_environment(installed: Path, trouble: str, asked: bool) -> None:
+    """If it is asked for, or the connector has tasks for it."""
+    connector = {**SOURCE, "topic": "t", "count": "2", "trouble": trouble}
     worker = dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.storage.StringConverter")
-    request = PreviewRequest(connector=connector, worker=worker, plugin_path=[str(installed)], poll=True)
+    request = PreviewRequest(connector=connector, worker=worker, plugin_path=[str(installed)], poll=asked)
     found = Previews(300).run(request)
     assert (found["kind"], found["error"]) == ("source", None)
     assert [record["result"]["value"] for record in found["records"]] == ["v1:0", "v1:1"]

@@ -207,6 +207,10 @@ class EnvironmentSourceConnector(EnvironmentConnector, SourceConnector):
         found: ConnectorTransactionBoundaries = self._asked("can_define_transaction_boundaries", dict(config))
         return found
 
+    def tasks_for_preview(self, config: Mapping[str, str]) -> list[dict[str, str]] | None:
+        found: list[dict[str, str]] | None = self._asked("tasks_for_preview", dict(config))
+        return found
+
     def alter_offsets(
         self, config: Mapping[str, str], offsets: list[tuple[dict[str, Any] | None, dict[str, Any] | None]]
     ) -> bool:

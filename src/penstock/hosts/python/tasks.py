@@ -134,6 +134,11 @@ def _progress(self: EnvironmentSourceTask) -> Sequence[SourceProgress]:
     return tuple(self._process.call("source.call", "progress"))
 
 
+def _seconds_behind(self: EnvironmentSourceTask) -> float | None:
+    found = self._process.call("source.call", "seconds_behind")
+    return None if found is None else float(found)
+
+
 def _settings_for_new_topic(self: EnvironmentSourceTask, settings: TopicSettings) -> TopicSettings | None:
     found: TopicSettings | None = self._process.call("source.call", "settings_for_new_topic", settings)
     return found
@@ -143,6 +148,7 @@ _OVERRIDES: dict[str, Callable[..., Any]] = {
     "commit": _commit,
     "commit_records": _commit_records,
     "progress": _progress,
+    "seconds_behind": _seconds_behind,
     "settings_for_new_topic": _settings_for_new_topic,
 }
 

@@ -27,7 +27,13 @@ OTHERS = {
     ClientOverridePolicy: "override policies",
 }
 _BASES = (SourceConnector, SinkConnector, *OTHERS)
-_FORWARDED = ("validate", "exactly_once_support", "can_define_transaction_boundaries", "alter_offsets")
+_FORWARDED = (
+    "validate",
+    "exactly_once_support",
+    "can_define_transaction_boundaries",
+    "alter_offsets",
+    "tasks_for_preview",
+)
 
 
 def named(target: str) -> Any:
