@@ -282,7 +282,7 @@ class Steering:
             case "level":
                 logging.getLogger(message["name"]).setLevel(message["level"])
                 level_changed(message["name"], message["level"])
-                process.level_changed(message["name"], message["level"])
+                process.level_changed(message["name"])
 
     def committed_offsets(self) -> CommittedOffsets:
         """Blocks until the worker has sent them. Raises ConnectError if the task is to end instead."""

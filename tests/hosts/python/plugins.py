@@ -110,6 +110,8 @@ class Task(SourceTask):
 
     def poll(self):
         trouble = self.config.get("trouble")
+        if trouble == "level":
+            return [SourceRecord(topic="t", value=logging.getLogger("of.plugin").level)]
         if trouble == "value":
             return [SourceRecord(topic="t", value=OwnError("x"))]
         if trouble == "own":

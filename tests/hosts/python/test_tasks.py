@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import signal
 from collections.abc import Mapping, Sequence
@@ -28,12 +29,12 @@ from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming
 from penstock.pipeline.sink.offsets import SinkTaskOffsets
 from penstock.pipeline.sink.task import TOTALS
-from penstock.pipeline.task import TaskSpec
+from penstock.pipeline.task import TaskControl, TaskSpec
 from penstock.pipeline.trace import headline
 from penstock.plugins import Plugins
 from penstock.preview.process import Previews
 from penstock.preview.request import PreviewRequest
-from penstock.spark.task import class_of
+from penstock.spark.task import Steering, class_of
 from support.waiting import until
 
 SOURCE = {"connector.class": "one_source.Source", "name": "n"}
@@ -77,6 +78,17 @@ def test_a_source(plugins: Plugins) -> None:
     (progress,) = made.progress()
     assert (progress.position, progress.end, made.seconds_behind()) == (2, 4, 1.5)
     made.stop()
+
+
+def test_the_level_of_a_logger_holds_in_the_environment(plugins: Plugins) -> None:
+    made = source(plugins, trouble="level")
+    steering = Steering(TaskControl())
+    try:
+        for level in (10, 20, 40):
+            steering.obey({"say": "level", "name": "of.plugin", "level": level})
+        until(lambda: made.poll().values == [40], "the last one", 60)
+    finally:
+        logging.getLogger("of.plugin").setLevel(logging.NOTSET)
 
 
 def test_a_source_that_ends_transactions(plugins: Plugins) -> None:

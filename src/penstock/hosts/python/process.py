@@ -30,6 +30,7 @@ END_SECONDS = 5.0
 """How long a process gets to end when it is let go of, and then is killed."""
 _open: list[PluginProcess] = []
 """Those of the task of this process."""
+_telling = threading.Lock()
 
 
 class PluginProcess:
@@ -184,10 +185,19 @@ def for_task(process: PluginProcess) -> PluginProcess:
     return process
 
 
-def level_changed(name: str, level: int | str) -> None:
-    """Called when the level of a logger of this process has been set: it holds in the plugins' processes, too."""
-    for process in _open:
-        process.tell("level", name, level)
+def level_changed(name: str) -> None:
+    """Called when the level of a logger of this process has been set: it holds in the plugins' processes, too.
+
+    Returns at once: a process that takes no messages must not hold up the caller, who has heartbeats to send.
+    """
+    if _open:
+        threading.Thread(target=_tell_level, args=(name,), name="levels", daemon=True).start()
+
+
+def _tell_level(name: str) -> None:
+    with _telling:
+        for process in tuple(_open):
+            process.tell("level", name, logging.getLogger(name).level)  # that of now: the last one told is the newest
 
 
 def close_all() -> None:
