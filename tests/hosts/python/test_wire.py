@@ -38,7 +38,14 @@ class Harmful:
         return os.system, ("exit 1",)
 
 
-@pytest.mark.parametrize("data", [pickle.dumps(Harmful()), b"cpenstock.api.validators\nre.compile\n."])
+@pytest.mark.parametrize(
+    "data",
+    [
+        pickle.dumps(Harmful()),
+        b"cpenstock.api.validators\nre.compile\n.",
+        b"cpenstock.api.testing.contract\nSourceContract\n.",
+    ],
+)
 def test_nothing_else_is_imported(data: bytes) -> None:
     with pytest.raises(ForeignValueError, match="known in the plugin's environment only"):
         read(data)

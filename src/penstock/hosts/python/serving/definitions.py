@@ -16,6 +16,7 @@ from typing import Any
 from penstock.api.config import NO_DEFAULT, ConfigDef
 from penstock.api.errors import ConnectError
 from penstock.api.validators import Matches
+from penstock.hosts.python.wire import API
 
 _SENT = ("builtins", "collections", "datetime", "decimal")
 
@@ -67,4 +68,4 @@ def _is_sent(obj: Any) -> bool:
 
 
 def _of_api(module: str) -> bool:
-    return module in _SENT or module.startswith("penstock.api.")
+    return module in _SENT or module in API
