@@ -63,7 +63,7 @@ class EnvironmentConnector(Connector):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: PluginProcess | None = None
-        self._wanted = False
+        self._wanted = threading.Event()
         self._attempt = -1
         self._metrics = ForeignMetrics("connector", lambda: self.context.plugin_metrics, self._metric)
 
@@ -88,7 +88,7 @@ class EnvironmentConnector(Connector):
     # -- its life
 
     def start(self, config: Mapping[str, str]) -> None:
-        self._wanted = True
+        self._wanted.set()
         self._begin(config)
 
     def _begin(self, config: Mapping[str, str]) -> None:
@@ -97,7 +97,7 @@ class EnvironmentConnector(Connector):
         limits = Limits.of(config, self.plugin.worker_config)
         process = PluginProcess(self.plugin.environment.folder, f"connector {name}", limits, self._answers())
         with self._lock:
-            unused, self._process = (self._process, process) if self._wanted else (process, None)
+            unused, self._process = (self._process, process) if self._wanted.is_set() else (process, None)
         if unused is not None:
             unused.close()  # of a start that failed; or it has been stopped meanwhile
         if unused is process:
@@ -144,7 +144,7 @@ class EnvironmentConnector(Connector):
 
     def _taken(self) -> PluginProcess | None:
         with self._lock:
-            self._wanted = False
+            self._wanted.clear()
             return self._process
 
     def _end(self, process: PluginProcess) -> None:
@@ -168,7 +168,7 @@ class EnvironmentConnector(Connector):
         started = time.monotonic()
         reason = process.wait_end()
         with self._lock:
-            if reason is None or not self._wanted or self._process is not process:
+            if reason is None or not self._wanted.is_set() or self._process is not process:
                 return
             self._process = None
         process.close()
@@ -180,7 +180,7 @@ class EnvironmentConnector(Connector):
         log.warning("%s; connector %s starts again in %g s", reason, config.get("name"), pause)
         time.sleep(pause)
         with self._lock:
-            if not self._wanted:
+            if not self._wanted.is_set():
                 return
         try:
             self._begin(config)
