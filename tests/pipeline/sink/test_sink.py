@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
+from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.record import SinkRecord
+from penstock.api.transform import Transformation
 from penstock.connectors.file_sink import FileStreamSinkTask
 from penstock.kafka.clients import init_transactions, new_producer
 from support.kafka.client import Kafka, Record
 from support.tasks.recording_sink import recording, values
-from support.tasks.runs import TaskRun, eventually, new_name
+from support.tasks.runs import TaskRun, eventually, new_name, register
 
 pytestmark = pytest.mark.integration
 
@@ -168,6 +170,37 @@ def test_a_marker_of_a_transaction_is_no_lag(kafka: Kafka, bootstrap: str, topic
     with TaskRun(recording(), bootstrap, {"topics": topic}) as run:
         eventually(lambda: [(at["position"], at["end"]) for at in told(run, "penstock-places")[0] or ()] == [(2, 2)])
         assert told(run, "sink-record-send-total", "penstock-records-behind") == [1, 0]
+
+
+def test_it_is_behind_by_records_that_can_not_be_transformed_yet(kafka: Kafka, bootstrap: str, topic: str) -> None:
+    kafka.produce(topic, ["a", "b", "c"])
+    attempts: list[int] = []
+    away = ["for now"]
+
+    @register
+    class Waiting(Transformation):
+        java_name = "x.Waiting"
+
+        def configure(self, config: Any) -> None:
+            pass
+
+        def apply_batch(self, batch: Batch) -> Batch:
+            attempts.append(len(batch))
+            if away:
+                raise RetriableError("the registry is away")
+            return batch
+
+    waits = {"errors.retry.timeout": "-1", "errors.retry.delay.max.ms": "100"}
+    chain = {"transforms": "w", "transforms.w.type": "x.Waiting"}
+    task = recording()
+    with TaskRun(task, bootstrap, {"topics": topic, **chain, **waits}) as run:
+        eventually(lambda: told(run, "penstock-records-behind") == [3])
+        before = len(attempts)
+        eventually(lambda: len(attempts) > before + 20)
+        assert told(run, "penstock-records-behind") == [3]
+        away.clear()
+        eventually(lambda: told(run, "penstock-records-behind") == [0])
+    assert values(task) == ["a", "b", "c"]
 
 
 def test_how_far_it_is_behind_and_why_it_waits(kafka: Kafka, bootstrap: str, topic: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -111,8 +112,8 @@ class Broken(SourceTask):
         raise ValueError("no")
 
 
-@pytest.mark.parametrize("task", [Quiet(), Broken()])
-def test_a_source_that_does_not_say_where_it_is_has_the_numbers_of_its_offsets(task: SourceTask) -> None:
+def measured(task: SourceTask, *committed: tuple[dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
+    """What a task reports that has come to these source offsets."""
     spec = TaskSpec(
         connector="c",
         task=0,
@@ -124,10 +125,22 @@ def test_a_source_that_does_not_say_where_it_is_has_the_numbers_of_its_offsets(t
         worker_config={},
     )
     offsets = SourceTaskOffsets(spec)
-    offsets.put({"server": "shop"}, {"lsn": 7, "snapshot": True, "file": "a", "ts": 9})
+    for partition, offset in committed:
+        offsets.put(partition, offset)
     metrics = Metrics(lambda values: None, ())
     SourceFigures(task, offsets, ClientStatistics("producer", "p"), metrics).measure()
-    values = metrics.snapshot(0.0)
+    return dict(metrics.snapshot(0.0))
+
+
+@pytest.mark.parametrize("task", [Quiet(), Broken()])
+def test_a_source_that_does_not_say_where_it_is_has_the_numbers_of_its_offsets(task: SourceTask) -> None:
+    values = measured(task, ({"server": "shop"}, {"lsn": 7, "snapshot": True, "file": "a", "ts": 9}))
     places = [(each["source"], each["position"], each["end"], each["unit"]) for each in values["penstock-places"]]
     assert sorted(places) == [('{"server": "shop"}', 7, None, "lsn"), ('{"server": "shop"}', 9, None, "ts")]
     assert values.get("penstock-seconds-behind") == (2.5 if isinstance(task, Quiet) else None)
+
+
+def test_a_source_of_many_partitions_has_no_time_series_of_each() -> None:
+    committed = [({"file": str(number)}, {"line": number}) for number in range(21)]
+    assert len(measured(Quiet(), *committed[:20])["penstock-places"]) == 20
+    assert measured(Quiet(), *committed)["penstock-places"] == []

@@ -57,4 +57,6 @@ class SinkFigures:
         position = self.loop.offsets.current.get(partition)
         if self.loop.pending is not None:
             return self.loop.pending.first_offset(partition) if position is None else position
-        return position if position is None or fetched is None else max(position, fetched)
+        if position is None or fetched is None or self.loop.taking:
+            return position
+        return max(position, fetched)

@@ -85,6 +85,8 @@ class SinkLoop:
     """The timestamp of the last record that was fetched."""
     drained: bool = False
     """Whether the last fetch has taken all that the consumer had."""
+    taking: bool = False
+    """Whether fetched records are being converted, so that they are not pending yet."""
     closed: bool = False
 
     def run(self) -> None:
@@ -170,7 +172,11 @@ class SinkLoop:
         self.steps.originals.raw = raw
         kind, written = messages[-1].timestamp()
         self.last_time = written if kind else None
-        self.pending = PendingBatch.of(raw, self.runtime.errors.run(self.steps.steps, raw), only)
+        self.taking = True
+        try:
+            self.pending = PendingBatch.of(raw, self.runtime.errors.run(self.steps.steps, raw), only)
+        finally:
+            self.taking = False
 
     def _deliver(self, pending: PendingBatch) -> None:
         """Put the pending records; they stay pending if the task asks for a retry."""

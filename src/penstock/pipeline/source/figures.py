@@ -12,10 +12,12 @@ from penstock.api.source import SourceTask
 from penstock.kafka.statistics import ClientStatistics, Statistics
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.offsets import SourceTaskOffsets
-from penstock.pipeline.telemetry.places import MOST, Place, Places, of_source, of_topic
+from penstock.pipeline.telemetry.places import Place, Places, of_source, of_topic
 
 log = logging.getLogger(__name__)
 
+MOST_OFFSETS = 20
+"""A task with more numbers in its source offsets shows none of them: each is a time series of its own."""
 TRANSACTIONS = "__transaction_state"
 """A topic that a transactional producer knows, and does not write to."""
 
@@ -48,7 +50,11 @@ class SourceFigures:
         except Exception:
             log.debug("The task can't say how far it is", exc_info=True)
             told = []
-        return told or list(islice(self._positions(), MOST))
+        return told or self._few_positions()
+
+    def _few_positions(self) -> list[Place]:
+        found = list(islice(self._positions(), MOST_OFFSETS + 1))
+        return found if len(found) <= MOST_OFFSETS else []
 
     def _positions(self) -> Iterator[Place]:
         """The numbers in the source offsets of a task that does not say more: their names are the units."""

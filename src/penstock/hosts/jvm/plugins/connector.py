@@ -52,6 +52,8 @@ class JavaConnector(Connector):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._session: Session | None = None
+        self._asked: tuple[Session | None, Pending | None] = None, None
+        """Which was asked for its metrics last, and that call."""
         self._task_class = ""
         self._wanted = False
         self._attempt = -1
@@ -124,12 +126,20 @@ class JavaConnector(Connector):
         threading.Thread(target=self._watch, args=(session, config), name=f"watch-{name}", daemon=True).start()
 
     def ask_metrics(self) -> Pending | None:
-        """Ask for the metrics that it has registered (KIP-877, MBeans), without waiting; None if it does not run."""
+        """Ask for the metrics that it has registered (KIP-877, MBeans), without waiting; None if it does not run, or
+        has not yet answered when it was asked before.
+        """
         with self._lock:
             session = self._session
-        if session is None or session.gone:
+            if session is None or session.gone:
+                return None
+            of, before = self._asked
+        if of is session and before is not None and not before.done.is_set():
             return None
-        return session.begin("metrics", lane="metrics", aside=True)
+        asked = session.begin("metrics", lane="metrics", aside=True)
+        with self._lock:
+            self._asked = session, asked
+        return asked
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         with self._lock:
