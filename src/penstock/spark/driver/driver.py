@@ -113,7 +113,7 @@ class Driver:
         threading.Thread(target=self._watch, args=(java,), name="java", daemon=True).start()
         reduce_log_levels(self.sc)
         self.counts = StageCounts(self.sc) if conf["spark.ui.enabled"] == "true" else None
-        self.queries = Queries(self.sc)
+        self.queries = Queries(self.sc, self._end_of_java)
         self.one = self.sc.parallelize([0], 1)
         if conf["spark.master"].startswith("local["):
             if warm_up:
@@ -183,16 +183,20 @@ class Driver:
                 self._say({"say": "pong", "number": ping["number"], **figures})
 
     def _watch(self, java: subprocess.Popen[bytes]) -> None:
-        code = java.wait()
-        self.end(f"Spark's Java (process {java.pid}) ended with exit code {code}.")
+        self.end(_ended(java, java.wait()))
 
     def _java_is_gone(self) -> bool:
-        """Connections to a dying process break before it is seen to be dead."""
+        return self._end_of_java() is not None
+
+    def _end_of_java(self) -> str | None:
+        """How it has ended; None if it has not. Connections to a dying process break before it is seen to be dead."""
         java = self._java()
+        if java is None:
+            return "Spark's Java is gone."
         try:
-            return java is None or java.wait(2.0) is not None
+            return _ended(java, java.wait(2.0))
         except subprocess.TimeoutExpired:
-            return False
+            return None
 
     def _java(self) -> subprocess.Popen[bytes] | None:
         # Not by an import: if the worker ends while PySpark is still being imported, this would wait for it.
@@ -202,6 +206,10 @@ class Driver:
     def _say(self, message: Message) -> None:
         with self._sending:
             self._socket.sendall(encode(message))
+
+
+def _ended(java: subprocess.Popen[bytes], code: int) -> str:
+    return f"Spark's Java (process {java.pid}) ended with exit code {code}."
 
 
 def _advice(error: BaseException, conf: Mapping[str, str]) -> str:

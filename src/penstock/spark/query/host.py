@@ -11,12 +11,12 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from penstock.api.source import SourceTask
 from penstock.pipeline.task import FencedError, TaskSpec
-from penstock.pipeline.trace import trace
+from penstock.pipeline.trace import causes, trace
 from penstock.spark.channel import Message, RefusedError, TaskChannel
 from penstock.spark.query.progress_report import KEPT
 from penstock.spark.query.source.pausing import BetweenBatches
@@ -40,11 +40,16 @@ _CHOSEN = {
 }
 
 
+class _JavaEndedError(Exception):
+    """Why a query has ended that lost its connection to Spark's Java."""
+
+
 class Queries:
     """Called by the driver, which has one."""
 
-    def __init__(self, context: SparkContext) -> None:
-        self._context = context
+    def __init__(self, context: SparkContext, java_ended: Callable[[], str | None]) -> None:
+        """``java_ended`` says how Spark's Java has ended; None if it has not."""
+        self._context, self._java_ended = context, java_ended
         self._lock = threading.Lock()
         self._session: SparkSession | None = None
         self._steers: dict[str, Steering] = {}
@@ -77,10 +82,15 @@ class Queries:
         # Lost contact ends the thread, not the process, which other queries share.
         attending = (steer.obey, steer.leave, sys.exit, admitted["lease"])
         threading.Thread(target=channel.attend, args=attending, name=f"channel-{group}", daemon=True).start()
+        ended = False
         try:
             return self._run(group, admitted["spec"], payload["jars"], channel, control)
+        except _JavaEndedError as error:  # the worker hears of it when the driver ends, which it does now
+            ended = True
+            return str(error)
         finally:
-            channel.send({"say": "done"})
+            if not ended:
+                channel.send({"say": "done"})
             logging.getLogger().removeHandler(relay)
             del self._steers[group]
             channel.close()
@@ -114,6 +124,8 @@ class Queries:
                 channel.send({"say": "lost", "reason": str(error)})
         except BaseException as error:
             if not control.aborted:
+                if _lost_connection(error) and (reason := self._java_ended()) is not None:
+                    raise _JavaEndedError(reason) from None
                 text = error.text if isinstance(error, PipelineError) else trace(error)
                 channel.send({"say": "failed", "trace": text})
                 return text.splitlines()[0]
@@ -149,3 +161,10 @@ class Queries:
         for jar in jars:
             session.sql(f"ADD JAR '{jar}'")
         return session
+
+
+def _lost_connection(error: BaseException) -> bool:
+    """Whether it may be that of a query whose Java has ended."""
+    from py4j.protocol import Py4JNetworkError
+
+    return any(isinstance(each, Py4JNetworkError | OSError | EOFError) for each in causes(error))
