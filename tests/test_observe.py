@@ -13,19 +13,13 @@ import pytest
 
 import penstock
 from penstock.observe import COUNTERPARTS, JsonLines, LogLevels, TextLines, add_context, log_context, start_logging
+from support.log_levels import levels_kept
 
 
 @pytest.fixture
 def levels() -> Iterator[LogLevels]:
-    """Every logger has its own level back afterwards."""
-    before = {name: x.level for name, x in logging.root.manager.loggerDict.items() if isinstance(x, logging.Logger)}
-    root, handlers = logging.root.level, logging.root.handlers[:]
-    yield LogLevels()
-    logging.root.setLevel(root)
-    logging.root.handlers[:] = handlers
-    for name, logger in logging.root.manager.loggerDict.items():
-        if isinstance(logger, logging.Logger):
-            logger.setLevel(before.get(name, logging.NOTSET))
+    with levels_kept():
+        yield LogLevels()
 
 
 def test_a_level_is_shown_with_the_time_of_its_change(levels: LogLevels) -> None:

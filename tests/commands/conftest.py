@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from penstock import cli
 from penstock.observe import LogLevels
+from support.log_levels import levels_kept
 from support.rest.cluster import RestCluster
 from support.rest.server import serve
 
@@ -19,7 +20,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def cluster() -> Iterator[RestCluster]:
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(2) as pool, levels_kept():
         cluster = RestCluster(pool, LogLevels())
         cluster.start("one")
         yield cluster

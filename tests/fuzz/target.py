@@ -17,6 +17,7 @@ import httpx
 
 from penstock.http.server import RestServer
 from penstock.observe import LogLevels
+from support.log_levels import levels_kept
 from support.rest.cluster import RestCluster
 
 CANARY = "canary7f3a"
@@ -88,11 +89,10 @@ def target(folder: Path) -> Iterator[Target]:
     }
     lines, errors, lock = Lines(), [], threading.Lock()
     root, audit = logging.getLogger(), logging.getLogger("penstock.audit")
-    before = root.level, audit.level
-    root.addHandler(lines)
-    root.setLevel(logging.INFO)
-    audit.setLevel(logging.INFO)
-    with ThreadPoolExecutor(2) as pool:
+    with levels_kept(), ThreadPoolExecutor(2) as pool:
+        root.addHandler(lines)
+        root.setLevel(logging.INFO)
+        audit.setLevel(logging.INFO)
         cluster = RestCluster(pool, LogLevels())
         cluster.start("one")
 
@@ -106,6 +106,3 @@ def target(folder: Path) -> Iterator[Target]:
             yield Target(server.advertised_url, server.listeners[0].port, lines, errors)
         finally:
             server.stop(5)
-            root.removeHandler(lines)
-            root.setLevel(before[0])
-            audit.setLevel(before[1])

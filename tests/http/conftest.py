@@ -16,6 +16,7 @@ from penstock.http.access.response_headers import ResponseHeaders, header_rules
 from penstock.http.app import make_router
 from penstock.http.router import Guard
 from penstock.observe import LogLevels
+from support.log_levels import levels_kept
 from support.rest.cluster import RestCluster
 
 
@@ -56,12 +57,13 @@ class Api:
 
 
 @pytest.fixture
-def cluster(pool: ThreadPoolExecutor) -> RestCluster:
+def cluster(pool: ThreadPoolExecutor) -> Iterator[RestCluster]:
     """Workers ``one`` and ``two``; ``one`` leads."""
     cluster = RestCluster(pool, LogLevels())
     cluster.start("one")
     cluster.start("two")
-    return cluster
+    with levels_kept():
+        yield cluster
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from support.log_levels import levels_kept
 from support.rest.errors import assert_refused
 
 SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
@@ -104,11 +105,9 @@ def test_validation_of_another_class(api: Any) -> None:
 @pytest.fixture
 def logger() -> Iterator[str]:
     """A logger that nobody else uses; the root is at WARN meanwhile."""
-    before = logging.root.level
-    logging.root.setLevel(logging.WARNING)
-    yield "rest.tests"
-    logging.getLogger("rest.tests").setLevel(logging.NOTSET)
-    logging.root.setLevel(before)
+    with levels_kept():
+        logging.root.setLevel(logging.WARNING)
+        yield "rest.tests"
 
 
 @pytest.mark.parametrize("level", ["DEBUG", "debug", " Debug "])

@@ -9,18 +9,15 @@ import pytest
 
 from penstock.observe import LogLevels
 from penstock.worker.local import WorkerLevels
+from support.log_levels import levels_kept
 
 JAVA, OURS = "org.apache.kafka.connect.runtime.WorkerSinkTask", "penstock.pipeline.sink"
 
 
 @pytest.fixture(autouse=True)
 def unchanged() -> Iterator[None]:
-    """Every logger has its own level back afterwards."""
-    before = {name: x.level for name, x in logging.root.manager.loggerDict.items() if isinstance(x, logging.Logger)}
-    yield
-    for name, logger in logging.root.manager.loggerDict.items():
-        if isinstance(logger, logging.Logger):
-            logger.setLevel(before.get(name, logging.NOTSET))
+    with levels_kept():
+        yield
 
 
 def test_the_level_of_a_java_logger_reaches_the_tasks_by_the_names_of_python() -> None:

@@ -168,7 +168,9 @@ class Receiver:
                 continue
             with self._changed:
                 if len(self._strangers) >= STRANGERS:
-                    _hang_up(next(iter(self._strangers)))
+                    oldest = next(iter(self._strangers))
+                    del self._strangers[oldest]
+                    _hang_up(oldest)
                 self._connections.add(secured)
                 self._strangers[secured] = None
             threading.Thread(target=self._receive, args=(secured,), name="rows", daemon=True).start()
