@@ -7,6 +7,9 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 CONFORMANCE ?= ../shared/conformance
 
+# Tests start Python a thousand times, and each would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
