@@ -47,6 +47,14 @@ def test_the_status_of_all(penstock: Any, cluster: RestCluster) -> None:
         "lines out  sink    RUNNING  one     1 running",
         "orders     source  RUNNING  one     1 failed",
     ]
+    for chosen in (("ord*",), ("--state", "failed"), ("orders", "--state", "FAILED")):
+        assert penstock("status", *chosen).stdout.splitlines() == [
+            "NAME    TYPE    STATE    WORKER  TASKS",
+            "orders  source  RUNNING  one     1 failed",
+        ]
+    assert list(json.loads(penstock("status", "--state", "failed", "-o", "json").stdout)) == ["orders"]
+    nobody = penstock("status", "-l", "team=x")
+    assert (nobody.exit_code, nobody.stdout, nobody.stderr) == (0, "", "penstock: No connector is meant by that.\n")
 
 
 @pytest.mark.usefixtures("source")
@@ -57,7 +65,7 @@ def test_the_status_of_one(penstock: Any, cluster: RestCluster, worker: Client) 
         "TASK  STATE   WORKER  TRACE",
         "0     FAILED  one     the disk is full",
     ]
-    assert json.loads(penstock("status", "orders", "-o", "json").stdout) == worker.status("orders")
+    assert json.loads(penstock("status", "orders", "-o", "json").stdout) == worker.status("orders", penstock=True)
     worker.stop("orders")
     assert penstock("status", "orders").stdout.splitlines() == [
         "Connector orders (source) is STOPPED on one.",

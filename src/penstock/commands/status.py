@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from penstock.commands._output import As, Output, print_json, print_table
-from penstock.commands._rest import URL, Url, User, client, complete_connector
+from penstock.commands._rest import URL, Chosen, Select, States, Url, User, client, complete_connector
 from penstock.pipeline.metrics import STAGES
 
 app = typer.Typer()
@@ -23,25 +23,44 @@ FIGURES = {
 }
 """Of the health of a task."""
 
-Connector = Annotated[str | None, typer.Argument(metavar="[CONNECTOR]", autocompletion=complete_connector)]
+Connector = Annotated[
+    str | None,
+    typer.Argument(metavar="[CONNECTOR]", help="A name or a pattern.", autocompletion=complete_connector),
+]
 
 
 @app.command()
-def status(connector: Connector = None, url: Url = URL, user: User = None, output: As = Output.TABLE) -> None:
-    """Show the state of all connectors, or of one and its tasks (`penstock logs` shows why something has failed)."""
+def status(
+    connector: Connector = None,
+    selector: Select = None,
+    state: States = None,
+    url: Url = URL,
+    user: User = None,
+    output: As = Output.TABLE,
+) -> None:
+    """Show the state of all connectors, of those chosen, or of one and its tasks (`penstock logs` shows why something
+    has failed).
+    """
+    from penstock.declarative.selection import is_pattern
+
+    one = connector is not None and not (selector or state or is_pattern(connector))
     with client(url, user) as worker:
-        if connector is not None:
-            found = worker.status(connector, penstock=output is Output.TABLE)
+        if one:
+            found = worker.status(connector or "", penstock=True)
+        elif connector or selector or state:
+            names = Chosen([connector] if connector else None, selector, state).of(worker)
+            shown = worker.expanded("status")
+            found = {name: shown[name]["status"] for name in names if name in shown}
         else:
             found = {name: shown["status"] for name, shown in worker.expanded("status").items()}
     if output is Output.JSON:
         print_json(found)
-    elif connector is not None:
+    elif one:
         _print_one(found)
     elif found:
         rows = [_row(shown) for _, shown in sorted(found.items())]
         print_table(("NAME", "TYPE", "STATE", "WORKER", "TASKS"), rows)
-    else:
+    elif not (connector or selector or state):
         print("There are no connectors.")
 
 
