@@ -24,6 +24,9 @@ def test_versions_are_listed_compared_and_put_into_effect(penstock: Any, url: st
     ]
     assert json.loads(penstock("history", "c", "1").stdout)["config"]["topic"] == "t"
     assert json.loads(penstock("history", "c", "2", "--diff").stdout)["difference"]["changed"] == {"topic": ["t", "u"]}
+    same = penstock("history", "c", "1", "--diff", "--from", "1").stdout
+    assert json.loads(same)["difference"] == {"added": {}, "changed": {}, "removed": {}}
+    assert penstock("history", "c", "1", "--from", "1").exit_code == 2
     assert penstock("rollback", "c").stdout == "Rolled connector c back to its configuration before.\n"
     assert penstock("rollback", "c", "2").stdout == "Rolled connector c back to version 2.\n"
     assert json.loads(penstock("get", "config", "c", "-o", "json").stdout)["topic"] == "u"

@@ -18,6 +18,9 @@ def history(
     connector: Name,
     version: Annotated[int | None, typer.Argument(help="Show the configuration of this version.", min=1)] = None,
     diff: Annotated[bool, typer.Option("--diff", help="Show what the version changed instead.")] = False,
+    since: Annotated[
+        int | None, typer.Option("--from", help="With --diff: compare with this version, not the one before.", min=1)
+    ] = None,
     events: Annotated[bool, typer.Option("--events", help="Show states, restarts and topics instead.")] = False,
     url: Url = URL,
     user: User = None,
@@ -28,13 +31,15 @@ def history(
     """
     if diff and version is None:
         raise typer.BadParameter("--diff needs a version.")
+    if since is not None and not diff:
+        raise typer.BadParameter("--from needs --diff.")
     with client(url, user) as worker:
         if events:
             found = worker.events(connector)
         elif version is None:
             found = worker.history(connector)
         else:
-            found = worker.version_difference(connector, version) if diff else worker.version(connector, version)
+            found = worker.version_difference(connector, version, since) if diff else worker.version(connector, version)
     if output is Output.JSON or version is not None:
         print_json(found)
     elif events:

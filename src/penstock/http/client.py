@@ -195,8 +195,10 @@ class Client:
     def version(self, name: str, number: int) -> dict[str, Any]:
         return self._penstock("GET", name, "history", str(number))
 
-    def version_difference(self, name: str, number: int) -> dict[str, Any]:
-        return self._penstock("GET", name, "history", str(number), "diff")
+    def version_difference(self, name: str, number: int, since: int | None = None) -> dict[str, Any]:
+        """To the version ``since``, by default to the one before."""
+        query = {} if since is None else {"from": since}
+        return self._penstock("GET", name, "history", str(number), "diff", query=query)
 
     def events(self, name: str) -> dict[str, Any]:
         """``events`` of it and its tasks, newest first."""
