@@ -55,6 +55,10 @@ CASES = {
         "'producer.override.linger.mss' is no setting of a producer and has no effect. "
         "Did you mean 'producer.override.linger.ms'?",
     ),
+    "overridden": (
+        {"producer__override__value__serializer": "org.apache.kafka.common.serialization.StringSerializer"},
+        "'producer.override.value.serializer' is overridden and has no effect: converters make the bytes of records",
+    ),
     "of a client that the connector does not have": (
         {"consumer__override__max__poll__records": "5"},
         "'consumer.override.max.poll.records' has no effect: this connector has no consumer",
@@ -119,6 +123,19 @@ def test_names_are_compared_without_what_they_share(plugins: Plugins) -> None:
     assert drop == (
         "'transforms.d.heads' is no setting of DropHeaders and has no effect. Did you mean 'transforms.d.headers'?",
     )
+
+
+def test_what_exactly_once_overrides(plugins: Plugins) -> None:
+    given = {"producer.override.transactional.id": "mine", "producer.override.enable.idempotence": "false"}
+    once = WorkerRules(WORKER.group_id, True, WORKER.converters)
+    assert plugins.validate({**FILE, **given}, once).warnings == (
+        "'producer.override.transactional.id' is overridden and has no effect: with exactly once each task has an id "
+        "of its own",
+        "'producer.override.enable.idempotence' is overridden and has no effect: exactly once needs true",
+    )
+    assert plugins.validate({**FILE, **given}, WORKER).warnings == ()
+    right = {"producer.override.enable.idempotence": "true"}
+    assert plugins.validate({**FILE, **right}, once).warnings == ()
 
 
 def test_a_connector_that_defines_no_settings_may_read_any() -> None:

@@ -25,6 +25,13 @@ TOPIC_CREATION = "topic.creation."
 LABELS = "penstock.labels."
 """Labels of a connector, by which commands select it; any name may follow."""
 _DEPRECATED = {"tasks.max.enforce": "Kafka Connect has announced its removal"}
+_BYTES = {
+    f"{PRODUCER}key.serializer": "ByteArraySerializer",
+    f"{PRODUCER}value.serializer": "ByteArraySerializer",
+    f"{CONSUMER}key.deserializer": "ByteArrayDeserializer",
+    f"{CONSUMER}value.deserializer": "ByteArrayDeserializer",
+}
+"""Settings of clients whose records are bytes, and the end of the only value that is true."""
 _MOST = 500
 """Names that are judged; finding out what may be meant takes a millisecond for each."""
 _CLOSE = 0.8
@@ -43,6 +50,8 @@ class Defined:
     """``Connector.setting_prefixes``."""
     clients: Collection[str]
     """The prefixes of the clients that the connector has, such as ``producer.override.``."""
+    exactly_once: bool = False
+    """Whether it is a source of a worker with exactly once."""
 
 
 def unknown_keys(props: Props, defined: Defined, catalog: Catalog) -> dict[str, str]:
@@ -98,7 +107,18 @@ class _Look:
         what = "an admin client" if client == "admin" else f"a {client}"
         if prefix not in self.defined.clients:
             return f"'{name}' has no effect: this connector has no {client}"
+        if why := self._overridden(name, (self.props[name] or "").strip()):
+            return f"'{name}' is overridden and has no effect: {why}"
         return self._among(name, prefix, CLIENTS[prefix].keys, f"of {what}")
+
+    def _overridden(self, name: str, value: str) -> str | None:
+        if name in _BYTES and not value.endswith(_BYTES[name]):
+            return "converters make the bytes of records"
+        if self.defined.exactly_once and name == f"{PRODUCER}transactional.id":
+            return "with exactly once each task has an id of its own"
+        if self.defined.exactly_once and name == f"{PRODUCER}enable.idempotence" and value.lower() != "true":
+            return "exactly once needs true"
+        return None
 
     def _of_alias(self, name: str) -> str | None:
         key, _, rest = name.partition(".")

@@ -179,7 +179,8 @@ def validate_connector(
     converters = [_converter_infos(catalog, props, values, key, near) for key in ("header", "key", "value")]
     own = found.config_def()
     clients = _clients(props, source, worker)
-    defined = Defined(config, own, connector.setting_prefixes, [prefix for prefix, _ in clients])
+    transactional = source and worker.exactly_once
+    defined = Defined(config, own, connector.setting_prefixes, [prefix for prefix, _ in clients], transactional)
     unknown = unknown_keys(raw or props, defined, catalog)
     if worker.strict:
         for key, problem in unknown.items():
