@@ -281,7 +281,7 @@ class Steering:
                 self.leave()
             case "level":
                 logging.getLogger(message["name"]).setLevel(message["level"])
-                level_changed(message["name"], message["level"])
+                level_changed(message["name"])
                 process.level_changed(message["name"])
 
     def committed_offsets(self) -> CommittedOffsets:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 import shlex
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -36,10 +37,23 @@ _open: list[TaskJvm] = []
 """Those of this process that have a session."""
 
 
-def level_changed(name: str, level: int) -> None:
-    """Called when the level of a logger of this process has been set: it holds in its JVMs, too."""
-    for jvm in _open:
-        jvm.session.begin("host.levels", {name: level_name(level)}, lane="levels")
+_telling = threading.Lock()
+
+
+def level_changed(name: str) -> None:
+    """Called when the level of a logger of this process has been set: it holds in its JVMs, too.
+
+    Returns at once: a JVM that takes no messages must not hold up the caller, who has heartbeats to send.
+    """
+    if _open:
+        threading.Thread(target=_tell_level, args=(name,), name="levels", daemon=True).start()
+
+
+def _tell_level(name: str) -> None:
+    with _telling:
+        for jvm in tuple(_open):
+            level = logging.getLogger(name).level  # that of now: the last one told is the newest
+            jvm.session.begin("host.levels", {name: level_name(level)}, lane="levels")
 
 
 @dataclass(slots=True, eq=False)

@@ -1,0 +1,45 @@
+"""Levels of loggers on their way to JVMs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from penstock.hosts.jvm.tasks import task_jvm
+from penstock.pipeline.task import TaskControl
+from penstock.spark.task import Steering
+from support.tasks.runs import eventually
+
+LOGGER = "of.a.jvm"
+
+
+@pytest.fixture
+def logger() -> Iterator[logging.Logger]:
+    logger = logging.getLogger(LOGGER)
+    yield logger
+    logger.setLevel(logging.NOTSET)
+
+
+def test_a_jvm_that_takes_no_messages_holds_up_no_heartbeat(
+    monkeypatch: pytest.MonkeyPatch, logger: logging.Logger
+) -> None:
+    told: list[Any] = []
+    takes = threading.Event()
+
+    def begin(method: str, args: Any, lane: str) -> None:
+        takes.wait()
+        told.append((method, args, lane))
+
+    monkeypatch.setattr(task_jvm, "_open", [SimpleNamespace(session=SimpleNamespace(begin=begin))])
+    obey = Steering(TaskControl()).obey
+    for level in ("DEBUG", logging.ERROR):
+        obey({"say": "level", "name": LOGGER, "level": level})
+    assert (logger.level, told) == (logging.ERROR, [])
+    takes.set()
+    eventually(lambda: len(told) == 2)
+    assert told[-1] == ("host.levels", {LOGGER: "ERROR"}, "levels")
