@@ -27,6 +27,12 @@ def test_texts() -> None:
     assert clean(f"can't log in with {CANARY} to orders 12") == "can't log in with [hidden] to orders 12"
 
 
+def test_settings_of_type_password_whatever_their_names() -> None:
+    redaction = Redaction()
+    redaction.learn({"licence": CANARY, "topic": "orders"}, {"licence"})
+    assert redaction.clean(f"{CANARY} of orders") == "[hidden] of orders"
+
+
 def test_events() -> None:
     redaction = learned()
     failed = TaskFailed(TaskId("x", 0), 1, f"java.sql.SQLException: {CANARY}\n\tat x")

@@ -21,6 +21,7 @@ from penstock.http.access.cross_origin import ChangesByOthers, CrossOrigin, Orig
 from penstock.http.access.limits import Limits, protocol_of
 from penstock.http.access.listeners import Listener, admin_listeners, advertised_url, listeners
 from penstock.http.access.response_headers import ResponseHeaders, header_rules
+from penstock.http.access.shown import Passwords
 from penstock.http.app import Submit, Timeouts, make_router
 from penstock.http.routes.task_health import ConnectorHealth, Figures, Restarts
 from penstock.http.routes.ui import ENABLED
@@ -59,6 +60,7 @@ class RestServer:
         restarts: Restarts = lambda name, task: None,
         timeouts: Timeouts | None = None,
         session_key: Callable[[], bytes | None] = lambda: None,
+        passwords: Passwords = lambda config: (),
         environment: Mapping[str, str] = os.environ,
     ) -> None:
         """``config``: the worker's settings, as texts. ``session_key``: the present key of requests between workers.
@@ -68,7 +70,7 @@ class RestServer:
         self._submit, self._metrics, self._timeouts = submit, metrics, timeouts
         self._figures, self._restarts = figures, restarts
         self._guard = authentication(config, environment, session_key)
-        self._gate = gate(config, self._guard)
+        self._gate = gate(config, self._guard, passwords)
         self._limits = Limits.of(config)
         self._origins, self._rules = Origins.of(config), header_rules(config)
         self._client_context = tls.client_context(config, stores)

@@ -34,9 +34,10 @@ class Redaction:
         self._values: dict[str, None] = {}
         self._longest_first: tuple[str, ...] = ()
 
-    def learn(self, config: Mapping[str, str | None]) -> None:
-        """The secrets of a configuration whose references have been resolved."""
-        self._learn({secret for name, value in config.items() if value for secret in _secrets(name, value)})
+    def learn(self, config: Mapping[str, str | None], passwords: Collection[str] = ()) -> None:
+        """The secrets of a configuration whose references have been resolved. ``passwords``: settings of that type."""
+        found = ((name, value) for name, value in config.items() if value)
+        self._learn({secret for name, value in found for secret in _secrets(name, value, passwords)})
 
     def learn_references(self, values: Collection[str]) -> None:
         """Values of config providers, which may be anything: host names, too."""
@@ -80,9 +81,9 @@ class Redaction:
         return given
 
 
-def _secrets(name: str, value: str) -> Iterator[str]:
+def _secrets(name: str, value: str, passwords: Collection[str] = ()) -> Iterator[str]:
     for inner, text in ((name, value), *inside(value)):
-        found = passwords_of(text) | ({text} if is_secret(inner) else set())
+        found = passwords_of(text) | ({text} if is_secret(inner, passwords) else set())
         for each in found | {unquote(each) for each in found} | {json.dumps(each)[1:-1] for each in found}:
             if len(each) >= SHORTEST and each.lower() not in WORDS:
                 yield each

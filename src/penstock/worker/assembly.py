@@ -103,6 +103,7 @@ class Worker:
                 metrics=lambda: self._prometheus.render(),
                 figures=lambda connector: self._health.of(connector),
                 restarts=lambda name, task: described(self._herder.restart_policy, name, task),
+                passwords=lambda config: self._permissions.passwords(self._plugins.catalog, config),
                 session_key=lambda: None if (key := self._herder.state.session_key) is None else key.key,
             )
         except (RestSettingError, ListenError) as error:
@@ -292,7 +293,7 @@ class Worker:
 
     def _resolve(self, config: Mapping[str, str]) -> dict[str, str]:
         resolved = dict(self._providers.transform(dict(config)))
-        self._redaction.learn(resolved)
+        self._redaction.learn(resolved, self._permissions.passwords(self._plugins.catalog, resolved))
         return resolved
 
     def _deliver(self, event: object) -> None:

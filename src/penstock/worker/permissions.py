@@ -25,6 +25,7 @@ from penstock.core.model.messages import Refused
 from penstock.pipeline.transforms.python_function import defined_as
 from penstock.plugins import Plugins
 from penstock.plugins.modules import plugin_modules
+from penstock.plugins.passwords import password_settings
 from penstock.settings import WorkerSettings
 from penstock.settings.paths import path_problem
 
@@ -66,6 +67,10 @@ class WorkerPermissions:
         """Raises ConfigError for a connector's class that is not allowed; called before an object of it is made."""
         if problem := self.rules.of_plugin(catalog, config.get(CONNECTOR_CLASS) or ""):
             raise ConfigError(f"{CONNECTOR_CLASS}: {problem}")
+
+    def passwords(self, catalog: Catalog, props: Mapping[str, str | None]) -> frozenset[str]:
+        """The settings that allowed plugins define as passwords; asks them, which may block."""
+        return password_settings(catalog, props, lambda name: self.rules.of_plugin(catalog, name) is None)
 
     def check_plugin(self, catalog: Catalog, name: str) -> None:
         """Raises Refused (403) for a plugin whose settings may not be asked for."""

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,11 @@ class As:
         return asyncio.run(ask())
 
 
+def passwords(config: Mapping[str, Any]) -> set[str]:
+    """As if FileStreamSource defined ``batch.size`` as a password."""
+    return {"batch.size"} & config.keys() if config.get("connector.class") == "FileStreamSource" else set()
+
+
 @pytest.fixture
 def users(setup: dict[str, str], cluster: RestCluster) -> Callable[[str], As]:
     guard = authentication(setup, {}, lambda: None)
@@ -93,7 +98,7 @@ def users(setup: dict[str, str], cluster: RestCluster) -> Callable[[str], As]:
         lambda request: cluster.submit("one", request),
         httpx.AsyncClient(),
         guard=guard,
-        gate=gate(setup, guard),
+        gate=gate(setup, guard, passwords),
         metrics=lambda: b"up 1\n",
     )
     ada = As(app, "ada")
@@ -171,6 +176,27 @@ def test_no_canary_is_shown(users: Callable[[str], As], user: str) -> None:
         assert CANARY not in users(user)("GET", path).text
         assert CANARY in users("ada")("GET", "/connectors/orders-1/config").text
     assert users("connie")("GET", "/connectors/orders-1/config").json()["producer.override.ssl.key.password"] == CANARY
+
+
+def test_what_a_plugin_defines_as_a_password_is_masked_whatever_its_name(
+    users: Callable[[str], As], lines: Callable[[], list[dict[str, Any]]]
+) -> None:
+    path, secret = "/penstock/v1/connectors/orders-1/history", "987654"
+    lines()
+    for batch in (secret, "1"):
+        assert users("connie")("PUT", "/connectors/orders-1/config", {**CONFIG, "batch.size": batch}).status_code == 200
+    changed, again = (line["difference"] for line in lines())
+    assert changed["added"] == {"batch.size": "[hidden]"}
+    assert again["changed"] == {"batch.size": ["[hidden]", "[hidden]"]}
+    assert users("connie")("PATCH", "/connectors/orders-1/config", {"batch.size": secret}).status_code == 200
+    asked = ["/connectors?expand=info", "/connectors/orders-1", "/connectors/orders-1/config", path, f"{path}/2"]
+    for each in [*asked, "/connectors/orders-1/tasks", f"{path}/2/diff", f"{path}/3/diff"]:
+        shown = {name: users(name)("GET", each).text for name in ("victor", "connie")}
+        assert (secret in shown["victor"], secret in shown["connie"]) == (False, True), each
+    # A version with another class, which has no such password
+    other = {**CONFIG, "connector.class": "FileStreamSink", "topics": "t"}
+    assert users("connie")("PUT", "/connectors/orders-1/config", other).status_code in (200, 400)
+    assert secret not in users("victor")("GET", f"{path}/2/diff").text
 
 
 def test_every_change_leaves_a_line(users: Callable[[str], As], lines: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.http.access.gate import without_secrets
+from penstock.http.access.shown import without_secrets
 
 CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "/tmp/x"}
 
@@ -45,6 +45,6 @@ def test_what_there_is_not(api: Any) -> None:
 
 def test_secrets_in_differences_are_masked() -> None:
     changes = {"added": {"a.password": "x"}, "changed": {"b.password": ["x", "y"], "c": ["1", "2"]}, "removed": {}}
-    shown = without_secrets({"versions": [{"version": 1, "difference": changes}]})["versions"][0]["difference"]
-    masked = {"b.password": ["[hidden]", "[hidden]"], "c": ["1", "2"]}
+    shown = without_secrets({"version": 1, "difference": changes}, {"c"})["difference"]
+    masked = {"b.password": ["[hidden]", "[hidden]"], "c": ["[hidden]", "[hidden]"]}
     assert shown == {"added": {"a.password": "[hidden]"}, "changed": masked, "removed": {}}

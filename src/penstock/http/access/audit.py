@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -55,14 +55,18 @@ def write(
     log.info("%s", json.dumps(line))
 
 
-def difference(before: Config, after: Config) -> dict[str, Any]:
+def difference(
+    before: Config, after: Config, passwords: Callable[[Config], Collection[str]] = lambda config: ()
+) -> dict[str, Any]:
     """What has been added, changed (old and new value) and removed. A secret that has changed shows two masks.
 
-    Of a configuration without measure only the number of settings is logged: this must not take long.
+    Of a configuration without measure only the number of settings is logged: this must not take long. ``passwords``
+    gives the names of settings that plugins define as such.
     """
     if len(before) + len(after) > MOST_SETTINGS:
         return {"settings": [len(before), len(after)]}
-    old, new = masked(before), masked(after)
+    secret = {*passwords(before), *passwords(after)}
+    old, new = masked(before, secret), masked(after, secret)
     return {
         "added": {name: new[name] for name in after if name not in before},
         "changed": {name: [old[name], new[name]] for name in after if name in before and before[name] != after[name]},

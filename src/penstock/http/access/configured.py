@@ -11,6 +11,7 @@ from penstock.http.access.htpasswd import Htpasswd
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.principals import Authentication, Forwarded
 from penstock.http.access.roles import Roles
+from penstock.http.access.shown import Passwords
 from penstock.http.access.tokens import PREFIX, OidcTokens
 
 AUTHORIZATION = "penstock.authorization.file"
@@ -32,14 +33,14 @@ def authentication(
     )
 
 
-def gate(config: Mapping[str, str], guard: Authentication) -> Gate:
+def gate(config: Mapping[str, str], guard: Authentication, passwords: Passwords = lambda config: ()) -> Gate:
     """Raises RestSettingError."""
     path = config.get(AUTHORIZATION, "").strip()
     if not path:
-        return Gate()
+        return Gate(passwords=passwords)
     if not guard.is_required:
         raise RestSettingError(
             f"`{AUTHORIZATION}={path}` needs a way to know who asks: `rest.extension.classes`, `{HTPASSWD}`, "
             f"`{CERTIFICATES}` or `{PREFIX}jwks`"
         )
-    return Gate(ReloadedFile(AUTHORIZATION, path, Roles.parse))
+    return Gate(ReloadedFile(AUTHORIZATION, path, Roles.parse), passwords)

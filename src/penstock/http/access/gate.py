@@ -6,21 +6,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from penstock.core.config.secrets import masked
 from penstock.core.model import messages as m
 from penstock.http.access import audit
+from penstock.http.access import shown as shows
 from penstock.http.access.files import ReloadedFile
 from penstock.http.access.principals import Principal, principal_of
 from penstock.http.access.roles import ACTIONS, Roles
+from penstock.http.access.shown import Passwords, Shown
 
+T = TypeVar("T")
 Ask = Callable[[m.Request], Awaitable[m.Reply | Response]]
 
 VIEW, OPERATE, CONFIGURE, OFFSETS, ADMIN = "view", "operate", "configure", "offsets", "admin"
@@ -51,6 +56,7 @@ WITH_CONFIG = (m.CreateConnector, m.PutConfig, m.PatchConfig, m.DeleteConnector)
 @dataclass(frozen=True, slots=True)
 class Gate:
     roles: ReloadedFile[Roles] | None = None
+    passwords: Passwords = lambda config: ()
 
     async def __call__(self, http: Request, request: m.Request, ask: Ask) -> m.Reply | Response:
         """The answer to a message. Raises Refused (403) for one that is not allowed."""
@@ -71,11 +77,11 @@ class Gate:
             raise
         if recorded:
             status = answer.status if isinstance(answer, m.Reply) else answer.status_code
-            changed = audit.difference(before, _after(request, before)) if isinstance(request, WITH_CONFIG) else None
+            changed = await self._difference(request, before) if isinstance(request, WITH_CONFIG) else None
             write(status, difference=changed)
         if self.roles is None or not isinstance(answer, m.Reply) or answer.status >= 400:
             return answer
-        return replace(answer, body=self._shown(principal, request, answer.body))
+        return await self._shown(Shown(self.roles.content(), principal, self.passwords), request, answer, ask)
 
     def allows(self, principal: Principal, request: m.Request) -> bool:
         if self.roles is None or isinstance(request, (*OF_WORKERS, m.GetHealth)):
@@ -107,6 +113,20 @@ class Gate:
             audit.write(principal, f"{http.method} {http.url.path}", 403, action=action)
             raise m.Refused(403, _refusal(principal, action, None))
 
+    async def _difference(self, request: m.Request, before: Mapping[str, str | None]) -> dict[str, Any]:
+        after = _after(request, before)
+        return await aside(lambda: audit.difference(before, after, self.passwords))
+
+    @staticmethod
+    async def _shown(shown: Shown, request: m.Request, answer: m.Reply, ask: Ask) -> m.Reply:
+        if not isinstance(request, shows.WITH_CONFIG):
+            return answer
+        needed = None
+        if (first := shown.needs(request)) is not None:
+            about = await ask(first)
+            needed = about.body if isinstance(about, m.Reply) and about.status == 200 else None
+        return replace(answer, body=await aside(lambda: shown.answer(request, answer.body, needed)))
+
     @staticmethod
     async def _config(request: m.Request, ask: Ask) -> dict[str, str]:
         if not isinstance(request, WITH_CONFIG):
@@ -118,39 +138,19 @@ class Gate:
         found = known.body if isinstance(known, m.Reply) and known.status == 200 else None
         return dict(found) if isinstance(found, dict) else {}
 
-    def _shown(self, principal: Principal, request: m.Request, body: Any) -> Any:
-        """An answer as this principal may see it."""
-        assert self.roles is not None
-        roles = self.roles.content()
 
-        def config(name: str, given: dict[str, Any]) -> dict[str, Any]:
-            return given if roles.allow(principal, "view-config", name) else masked(given)
+async def aside(work: Callable[[], T]) -> T:
+    """What may call plugins, in a thread that delays neither requests nor the end of the process."""
+    future: Future[T] = Future()
 
-        match request:
-            case m.ListConnectors():
-                seen = [name for name in body if roles.allow(principal, VIEW, name)]
-                if isinstance(body, list):
-                    return seen
-                return {name: _with_info(body[name], partial(config, name)) for name in seen}
-            case m.GetConfig(name):
-                return config(name, body)
-            case (
-                m.GetConnector(name)
-                | m.CreateConnector(name)
-                | m.PutConfig(name)
-                | m.PatchConfig(name)
-                | m.RollBack(name)
-            ):
-                return {**body, "config": config(name, body["config"])}
-            case m.GetVersion(name):
-                return {**body, "config": body["config"] and config(name, body["config"])}
-            case m.ListVersions(name) | m.CompareVersions(name) if not roles.allow(principal, "view-config", name):
-                return without_secrets(body)
-            case m.GetTasks(name):
-                return [{**task, "config": config(name, task["config"])} for task in body]
-            case m.ValidateConfig(_, given):
-                return body if roles.allow(principal, "view-config", given.get("name")) else _validation(body)
-        return body
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="answer", daemon=True).start()
+    return await asyncio.wrap_future(future)
 
 
 def demand(request: m.Request) -> tuple[str, str | None]:
@@ -173,31 +173,3 @@ def _after(request: m.Request, before: Mapping[str, str | None]) -> dict[str, st
         case m.PatchConfig(patch=patch):
             return {name: value for name, value in {**before, **patch}.items() if value is not None}
     return {}
-
-
-def _with_info(entry: dict[str, Any], config: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
-    info = entry.get("info")
-    return entry if info is None else {**entry, "info": {**info, "config": config(info["config"])}}
-
-
-def _validation(body: dict[str, Any]) -> dict[str, Any]:
-    def shown(info: dict[str, Any]) -> dict[str, Any]:
-        value = info.get("value")
-        return info if value is None else {**info, "value": {**value, **masked_value(value)}}
-
-    return {**body, "configs": [shown(info) for info in body["configs"]]}
-
-
-def masked_value(value: dict[str, Any]) -> dict[str, Any]:
-    given = value.get("value")
-    return {} if not isinstance(given, str) else {"value": masked({value["name"]: given})[value["name"]]}
-
-
-def without_secrets(body: dict[str, Any]) -> dict[str, Any]:
-    """A version or a comparison, or a list of versions, the secrets in its differences masked."""
-    if "versions" in body:
-        return {**body, "versions": [without_secrets(each) for each in body["versions"]]}
-    given = body["difference"]
-    changed = {name: [masked({name: value})[name] for value in values] for name, values in given["changed"].items()}
-    shown = {"added": masked(given["added"]), "changed": changed, "removed": masked(given["removed"])}
-    return {**body, "difference": shown}
