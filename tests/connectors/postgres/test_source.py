@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock.api.batch import Batch
-from penstock.api.errors import ConnectError
+from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.record import SourceRecord
 from penstock.api.testing import MemoryOffsets, MemorySourceContext
 from penstock.connectors.postgres.task import PostgresSourceTask
@@ -212,6 +212,55 @@ def test_a_snapshot_that_was_interrupted_begins_again(database: Database) -> Non
     found = database.read(lambda found: len(found) == 11)
     assert sorted(ids(found, "r")) == list(range(1, 12))
     assert [record.source_offset.get("snapshot") for record in found] == [True] * 10 + [None]
+
+
+def test_a_snapshot_that_is_not_polled_goes_on_where_it_was(database: Database) -> None:
+    """As while its connector is paused."""
+    name = database.name
+    database.postgres.execute(f"INSERT INTO {name} (name) SELECT 's' FROM generate_series(1, 10);")
+    database.start(max_batch_size="4", snapshot_fetch_size="2")
+    found = database.polled()
+    database.postgres.execute(
+        f"UPDATE {name} SET name = 'u' WHERE id IN (1, 9); DELETE FROM {name} WHERE id = 10;"
+        f"INSERT INTO {name} (name) VALUES ('new');"
+    )
+    found += database.read(lambda records: len(records) == 11)
+    events = [record.value for record in found if record.value]
+    assert [(event["op"], (event["after"] or event["before"])["id"]) for event in events] == [
+        *(("r", i) for i in range(1, 11)),
+        ("u", 1),
+        ("u", 9),
+        ("d", 10),
+        ("c", 11),
+    ]
+    assert {event["after"]["name"] for event in events if event["op"] == "r"} == {"s"}
+    assert database.polled() == []
+
+
+def test_a_stream_that_is_not_polled_goes_on_when_the_server_has_ended_it(database: Database) -> None:
+    """As while its connector is paused for longer than the server waits for an answer."""
+    name, postgres = database.name, database.postgres
+    postgres.execute(f"ALTER ROLE {USER} SET wal_sender_timeout = '300ms';")
+    try:
+        database.start(snapshot_mode="no_data")
+        database.polled()
+        postgres.execute(f"INSERT INTO {name} (name) VALUES ('a');")
+        found = database.read(len)
+        postgres.execute(f"INSERT INTO {name} (name) SELECT 'b' FROM generate_series(1, 50);")
+        streams = f"SELECT 1 FROM pg_replication_slots WHERE slot_name = '{name}' AND active"
+        until(lambda: not postgres.rows(streams), "ended by the server", 60)
+
+        def all_of_them() -> bool:
+            try:
+                found.extend(database.polled())
+            except RetriableError as error:
+                assert "PostgreSQL at" in str(error)  # noqa: PT017
+            return len(found) >= 51
+
+        until(all_of_them, "the others", 60)
+        assert ids(found) == list(range(1, 52))
+    finally:
+        postgres.execute(f"ALTER ROLE {USER} RESET wal_sender_timeout;")
 
 
 def test_a_lost_connection_loses_and_repeats_nothing(database: Database) -> None:
