@@ -50,17 +50,17 @@ def texts_of(schema: Schema | None, column: Sequence[Any]) -> tuple[Texts, bool]
     if kinds == {dict} and schema is not None and schema.type is SchemaType.STRUCT:
         fields = {field.name: [row.get(field.name) for row in column] for field in schema.fields}
         return _structs(schema, fields, len(column)), False
-    return _numbers(schema, kinds, column) or list(map(printer(schema), column)), False
+    return numbers(schema, column, kinds) or list(map(printer(schema), column)), False
 
 
 def _or_null(texts: Texts, nulls: bool) -> list[str]:
     return ["null" if text is None else text for text in texts] if nulls else list(texts)  # type: ignore[arg-type]
 
 
-def _numbers(schema: Schema | None, kinds: set[type], column: Sequence[Any]) -> list[str] | None:
-    """None unless orjson spells all of these as Java does."""
-    kind = kinds.pop()
-    if kinds or kind not in NUMBERS or (schema is not None and schema.type not in NUMBERS[kind]):
+def numbers(schema: Schema | None, column: Sequence[Any], kinds: set[type]) -> list[str] | None:
+    """The texts of numbers; None unless orjson spells all of these as Java does. ``kinds`` are the column's classes."""
+    kind, *others = kinds
+    if others or kind not in NUMBERS or (schema is not None and schema.type not in NUMBERS[kind]):
         return None
     if kind is float and not _without_exponents(column):
         return None

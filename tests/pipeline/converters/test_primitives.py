@@ -60,6 +60,9 @@ def test_bytes_of_every_kind():
     subject = made(ByteArrayConverter)
     values = [b"a", bytearray(b"b"), memoryview(b"c"), None]
     assert subject.from_connect_batch(["t"] * 4, [()] * 4, [BYTES] * 4, values) == [b"a", b"b", b"c", None]
+    assert subject.from_connect_batch(["t"] * 2, [()] * 2, [None] * 2, [b"a", None]) == [b"a", None]
+    with pytest.raises(DataError, match="STRING"):
+        subject.from_connect_batch(["t"] * 2, [()] * 2, [STRING] * 2, [b"a", None])
     assert subject.to_connect_batch(["t"] * 2, [()] * 2, [b"a", None]) == ([OPTIONAL_BYTES] * 2, [b"a", None])
 
 

@@ -10,6 +10,7 @@ import orjson
 
 from penstock.api.columns import Table
 from penstock.api.schema import Schema
+from penstock.java.jackson.reading import escaped, needs_escapes
 from penstock.pipeline.converters.json_writer import JsonWriter
 
 _CONSTANTS = frozenset((str, int, bool))
@@ -17,7 +18,7 @@ _CONSTANTS = frozenset((str, int, bool))
 
 
 def messages(writer: JsonWriter, schema: Schema | None, table: Table, head: bytes, tail: bytes) -> list[bytes] | None:
-    """The structs of a table, as orjson writes them, between head and tail; None if they need more than orjson.
+    """The structs of a table between head and tail, as Java writes them; None if they need more than orjson.
 
     Raises TypeError for an integer of more than 64 bits.
     """
@@ -27,27 +28,32 @@ def messages(writer: JsonWriter, schema: Schema | None, table: Table, head: byte
     columns: list[Any] = []
     text, before = head, b"{"
     for name, column in zip(table.names, plain, strict=True):
-        text += before + orjson.dumps(name) + b":"
+        text += before + escaped(orjson.dumps(name)) + b":"
         before = b","
         if type(column[0]) in _CONSTANTS and column[0] == column[-1] and column.count(column[0]) == len(column):
-            text += orjson.dumps(column[0])
+            text += escaped(orjson.dumps(column[0]))
         else:
-            columns += [repeat(text), _texts(column)]
-            text = b""
+            texts, quote = _texts(column)
+            columns += [repeat(text + quote), texts]
+            text = quote
     text += b"}" + tail
     if not columns:
         return [text] * len(table)
     return list(map(b"".join, zip(*columns, repeat(text), strict=False)))
 
 
-def _texts(column: Sequence[Any]) -> list[bytes]:
-    """The JSON of each value."""
+def _texts(column: Sequence[Any]) -> tuple[list[bytes], bytes]:
+    """The JSON of each value, without the quotes around it if they are around all: then they come second."""
     kinds = set(map(type, column))
     joined = orjson.dumps(column if type(column) is list else list(column))
     if str not in kinds:
-        return joined[1:-1].split(b",")
+        return joined[1:-1].split(b","), b""
+    if needs_escapes(joined):
+        joined = escaped(joined)
     # A quote that is followed by `,"` ends a text, unless it has a backslash before it.
-    if len(kinds) == 1 and b'\\","' not in joined:
-        return [b'"%b"' % text for text in joined[2:-2].split(b'","')]
+    if len(kinds) == 1:
+        texts = joined[2:-2].split(b'","')
+        if not any(map(bytes.endswith, texts, repeat(b"\\"))):
+            return texts, b'"'
     # orjson keeps a kilobyte for every result until it is copied.
-    return [orjson.dumps(value, None, orjson.OPT_APPEND_NEWLINE)[:-1] for value in column]
+    return [escaped(orjson.dumps(value, None, orjson.OPT_APPEND_NEWLINE)[:-1]) for value in column], b""

@@ -28,6 +28,7 @@ from penstock.pipeline.converters.base import AnyConverter
 from penstock.values.class_names import class_name
 
 _PACKAGE = "org.apache.kafka.connect.converters."
+_AS_IT_IS = frozenset((bytes, type(None)))
 _SCHEMALESS = {int: SchemaType.INT64, float: SchemaType.FLOAT64}
 
 
@@ -44,6 +45,18 @@ class ByteArrayConverter(AnyConverter):
         if isinstance(value, (bytes, bytearray, memoryview)):
             return bytes(value)
         raise DataError(f"ByteArrayConverter is not compatible with objects of type class {class_name(schema, value)}")
+
+    def from_connect_batch(
+        self, topics: list[str], headers: list[tuple[Header, ...]], schemas: list[Schema | None], values: list[Any]
+    ) -> list[bytes | None]:
+        same = bool(values) and schemas.count(schemas[0]) == len(schemas)
+        if (
+            same
+            and (schemas[0] is None or schemas[0].type is SchemaType.BYTES)
+            and _AS_IT_IS.issuperset(map(type, values))
+        ):
+            return list(values)
+        return super().from_connect_batch(topics, headers, schemas, values)
 
     def to_connect(self, topic: str, headers: Sequence[tuple[str, bytes | None]], data: bytes | None) -> SchemaAndValue:
         return OPTIONAL_BYTES, data

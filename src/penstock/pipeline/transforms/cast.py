@@ -19,6 +19,7 @@ from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey,
 from penstock.pipeline.transforms.map_order import for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.structs import StructReader, rebuilt, require_maps, require_structs
+from penstock.values.column_printing import numbers
 
 PURPOSE = "cast types"
 
@@ -124,8 +125,12 @@ class Cast(ColumnTransform):
                 return None
             order = table.names
         nulls = [None] * len(table)
+        schemas = {} if schema is None else {field.name: field.schema for field in schema.fields}
         for name, cast in casts:
-            columns[name] = [None if old is None else cast(old) for old in columns.get(name, nulls)]
+            old, texts = columns.get(name, nulls), None
+            if self._spec.fields[name] is SchemaType.STRING:
+                texts = numbers(schemas.get(name), old, set(map(type, old)))
+            columns[name] = texts or [None if each is None else cast(each) for each in old]
         return target, Table(order, [columns[name] for name in order])
 
     def _plan_whole(self, schema: Schema) -> tuple[Schema, Caster]:

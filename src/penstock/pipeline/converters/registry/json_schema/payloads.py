@@ -78,7 +78,7 @@ class PayloadWriter:
 
     def all(self, head: bytes, values: list[Any] | Table) -> list[bytes]:
         messages = self._of_table(head, values) if isinstance(values, Table) else None
-        return self._finished(head, messages or self._of_rows(head, list(values)))
+        return self._checked(head, messages or self._of_rows(head, list(values)))
 
     def _of_table(self, head: bytes, table: Table) -> list[bytes] | None:
         if self._options:
@@ -93,14 +93,15 @@ class PayloadWriter:
         encode, join, options = orjson.dumps, b"".join, self._options
         try:
             # orjson keeps a kilobyte for every result until it is copied, so each is copied at once.
-            return [join((head, encode(node, None, options))) for node in nodes]
+            messages = [join((head, encode(node, None, options))) for node in nodes]
         except TypeError:
             return [head + dumps(node) for node in nodes]
+        if needs_escapes(join(messages)):
+            return [head + escaped(message[len(head) :]) for message in messages]
+        return messages
 
-    def _finished(self, head: bytes, messages: list[bytes]) -> list[bytes]:
+    def _checked(self, head: bytes, messages: list[bytes]) -> list[bytes]:
         if self._check is not None:
             for message in messages:
                 self._check(orjson.loads(message[len(head) :]))
-        if needs_escapes(b"".join(messages)):
-            return [head + escaped(message[len(head) :]) for message in messages]
         return messages
