@@ -41,6 +41,12 @@ _LARGE_FETCHES = {
     "consumer.override.max.poll.records": "5000",
     "consumer.override.max.partition.fetch.bytes": "10485760",
 }
+_TUNED = {
+    "producer.override.batch.size": "1000000",
+    "producer.override.buffer.memory": "134217728",
+    "producer.override.linger.ms": "5",
+}
+"""The same producer on both: without it each has the defaults of its own library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +135,8 @@ def _rate(
 SOURCE_STRING, SINK_STRING = Copy("source-string"), Copy("sink-string")
 source_string = partial(_rate, source, SOURCE_STRING)
 source_json = partial(_rate, source, Copy("source-json", _WRAP))
+source_string_tuned = partial(_rate, source, Copy("source-string-tuned", _TUNED, canonical=bytes))
+source_json_tuned = partial(_rate, source, Copy("source-json-tuned", {**_WRAP, **_TUNED}))
 sink_string = partial(_rate, sink, SINK_STRING)
 sink_json = partial(_rate, sink, Copy("sink-json", _RESHAPE))
 sink_wide = partial(_rate, sink, Copy("sink-wide", _RESHAPE, partitions=4, tasks=2))
