@@ -11,6 +11,7 @@ from penstock.kafka.client_settings import (
     max_poll_records,
     transactional_producer,
 )
+from penstock.kafka.clients import consumer_config
 
 WORKER = {
     "bootstrap.servers": "a:1",
@@ -53,6 +54,16 @@ def test_a_consumers_group_is_the_connectors_unless_overridden():
     assert consumer_group(WORKER, {"name": "c"}) == "connect-c"
     assert consumer_group(WORKER, CONNECTOR) == "mine"
     assert connector_consumer(WORKER, {"name": "c"}, "id")["auto.offset.reset"] == "earliest"
+
+
+def test_members_of_a_group_of_several_tasks_hear_of_each_other_soon():
+    several = {"name": "c", "tasks.max": "2"}
+    assert consumer_config(connector_consumer({}, several, "id"))["heartbeat.interval.ms"] == 500
+    assert "heartbeat.interval.ms" not in connector_consumer({}, {"name": "c", "tasks.max": "1"}, "id")
+    given = {**several, "consumer.override.heartbeat.interval.ms": "2000"}
+    assert connector_consumer({}, given, "id")["heartbeat.interval.ms"] == "2000"
+    new = {**several, "consumer.override.group.protocol": "consumer"}
+    assert "heartbeat.interval.ms" not in consumer_config(connector_consumer({}, new, "id"))
 
 
 def test_max_poll_records():

@@ -17,6 +17,10 @@ log = logging.getLogger(__name__)
 
 Settings = Mapping[str, str]
 
+SHARING_MS = "500"
+"""``heartbeat.interval.ms`` where a connector has several tasks. A member hears by a heartbeat that another one wants
+its share of the partitions; with Java's 3000 a task that starts a moment after the others waits so long for it.
+"""
 _INT_MAX = str(2**31 - 1)
 _PREFIXES = ("producer.", "consumer.", "admin.")
 
@@ -57,7 +61,9 @@ def connector_consumer(
     worker: Settings, connector: Settings, client_id: str, group_id: str | None = None
 ) -> dict[str, str]:
     """The settings of a connector's consumer. Its group is ``connect-<name>`` unless overridden, or ``group_id``."""
+    alone = connector.get("tasks.max", "1").strip() == "1"
     return {
+        **({} if alone else {"heartbeat.interval.ms": SHARING_MS}),
         "group.id": group_id or f"connect-{connector.get('name', '')}",
         "client.id": client_id,
         "bootstrap.servers": bootstrap_servers(worker),

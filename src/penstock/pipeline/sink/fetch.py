@@ -80,7 +80,7 @@ def raw_batch(messages: list[Message], only: TopicPartition | None = None) -> Ba
     Timestamps are read when they are first used: they cost as much as all other columns.
     """
     n = len(messages)
-    topics: list[Any] = [only.topic] * n if only else list(map(Message.topic, messages))
+    topics: list[Any] = [only.topic] * n if only else _shared(list(map(Message.topic, messages)))
     partitions: list[Any] = [only.partition] * n if only else list(map(Message.partition, messages))
     headers: list[Any] = list(map(Message.headers, messages))
     times = Late(lambda: [time if time >= 0 else None for _, time in map(Message.timestamp, messages)])
@@ -95,3 +95,8 @@ def raw_batch(messages: list[Message], only: TopicPartition | None = None) -> Ba
         headers=[tuple(row) if row else NO_HEADERS for row in headers] if any(headers) else None,
         origin=SinkOrigin(topics, partitions, offsets, types),
     )
+
+
+def _shared(topics: list[Any]) -> list[Any]:
+    """The same; one object if all are equal, which is quick to count and to look up."""
+    return topics[:1] * len(topics) if topics and topics.count(topics[0]) == len(topics) else topics

@@ -26,7 +26,11 @@ class PendingBatch:
         assert isinstance(origin, SinkOrigin)
         if only is not None:
             return cls(records, {only: origin.offsets[-1] + 1})
-        last = dict(zip(zip(origin.topics, origin.partitions, strict=True), origin.offsets, strict=True))
+        topics, partitions, offsets = origin.topics, origin.partitions, origin.offsets
+        if topics.count(topics[0]) == len(topics):
+            ends = dict(zip(partitions, offsets, strict=True))
+            return cls(records, {TopicPartition(topics[0], number): offset + 1 for number, offset in ends.items()})
+        last = dict(zip(zip(topics, partitions, strict=True), offsets, strict=True))
         return cls(records, {TopicPartition(*partition): offset + 1 for partition, offset in last.items()})
 
     def first_offset(self, partition: TopicPartition) -> int | None:
