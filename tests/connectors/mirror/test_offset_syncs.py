@@ -25,6 +25,24 @@ def test_syncs_are_due_as_with_java(lag: str) -> None:
         assert progress.advance(int(upstream), int(downstream)) is (due == "true"), (upstream, downstream)
 
 
+@pytest.mark.parametrize("lag", [0, 1, 5, 100])
+def test_many_records_are_due_as_one_after_the_other(lag: int) -> None:
+    """In batches with and without gaps, one that repeats, and one whose end was written anew."""
+    together, single = SyncProgress(lag), SyncProgress(lag)
+    up = down = 0
+    for number in range(200):
+        n = number * 7 % 23
+        ups, downs = list(range(up, up + n)), list(range(down, down + n))
+        if number % 5 == 0:
+            ups = [each + (i > n // 2) for i, each in enumerate(ups)]
+        if number % 7 == 0:
+            downs = [each + (i > n // 3) * 2 for i, each in enumerate(downs)]
+        alone = [i for i, (u, d) in enumerate(zip(ups, downs, strict=True)) if single.advance(u, d)]
+        assert together.due(ups, downs) == alone, number
+        assert together == single
+        up, down = up + n + (number % 11 == 0), down + n + 1 - (number % 50 == 49) * 30
+
+
 @pytest.mark.integration
 def test_syncs_are_written_at_once_or_with_the_next_commit(kafka: Kafka, bootstrap: str) -> None:
     topic, topic_partition = kafka.create_topic(), TopicPartition("t", 1)

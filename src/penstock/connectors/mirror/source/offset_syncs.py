@@ -46,6 +46,23 @@ class SyncProgress:
         self.upstream, self.downstream = upstream, downstream
         return due
 
+    def due(self, upstream: Sequence[int], downstream: Sequence[int]) -> list[int]:
+        """Note these records, in order; the rows of those for which a sync is due at once."""
+        found, row, gapless = [], 0, _gapless(upstream) and _gapless(downstream)
+        while row < len(upstream):
+            if self.advance(upstream[row], downstream[row]):
+                found.append(row)
+            row += 1
+            calm = min(self.synced + self.most_lag - self.downstream, len(upstream) - row)
+            if gapless and calm > 0:  # only their lag may make one due
+                row += calm
+                self.upstream, self.downstream = upstream[row - 1], downstream[row - 1]
+        return found
+
+
+def _gapless(offsets: Sequence[int]) -> bool:
+    return list(offsets) == list(range(offsets[0], offsets[0] + len(offsets))) if offsets else True
+
 
 class OffsetSyncs:
     """Writes the syncs of one task. Its methods may be called from any thread."""
@@ -66,11 +83,10 @@ class OffsetSyncs:
             progress = self._progress.get(topic_partition)
             if progress is None:
                 progress = self._progress[topic_partition] = SyncProgress(self._most_lag)
-            for up, down in zip(upstream, downstream, strict=True):
-                if progress.advance(up, down):
-                    self._delayed.pop(topic_partition, None)
-                    self._pending[topic_partition] = OffsetSync(topic_partition, up, down)
-                    self._send()
+            for row in progress.due(upstream, downstream):
+                self._delayed.pop(topic_partition, None)
+                self._pending[topic_partition] = OffsetSync(topic_partition, upstream[row], downstream[row])
+                self._send()
             if progress.downstream != progress.synced:
                 self._delayed[topic_partition] = OffsetSync(topic_partition, progress.upstream, progress.downstream)
 
