@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 
 Delivered = Callable[[ck.KafkaError | None, Any], None]
 """Called with an error or None, and the message, which is None if the producer refused the record."""
+Put = tuple[str, bytes | None, bytes | None]
+"""The arguments of ``Sender.put``: topic, key and value."""
 STATISTICS_SECONDS, LONG_STATISTICS_SECONDS = 1.0, 5.0
 """For policies that ask what is in flight, and for figures only."""
 _IN_FLIGHT = ("msgq_cnt", "xmit_msgq_cnt", "msgs_inflight")
@@ -131,27 +133,30 @@ class Sender:
         if self._control.aborted:
             raise ContactLostError("Contact with the worker is lost")
 
-    def send(self, batch: Batch, delivered: Sequence[Delivered] | None = None) -> None:
-        """Hand all records of a converted batch to the producer, waiting while it is full.
+    def send(self, batch: Batch, delivered: Sequence[Delivered] | None = None, ahead: Sequence[Put] = ()) -> None:
+        """Hand all records of a converted batch to the producer, waiting while it is full; just before them those of
+        ``ahead``, as ``put`` does.
 
         Raises ConnectError if a record of this or an earlier batch can't be sent, and that is not tolerated. The
         callback of each record in ``delivered`` is called exactly once, during this call or later.
         """
         began = time.monotonic()
         try:
-            self._send_all(batch, delivered)
+            self._send_all(batch, delivered, ahead)
         finally:
             self._errors.metrics.spent("send", time.monotonic() - began)
 
-    def _send_all(self, batch: Batch, delivered: Sequence[Delivered] | None) -> None:
+    def _send_all(self, batch: Batch, delivered: Sequence[Delivered] | None, ahead: Sequence[Put]) -> None:
         self.taken = 0
         if self._max_request_size < LEAST_LIMIT:
             batch, delivered = self._small_enough(batch, delivered)
         self.limits.look_up(batch.topics)
         if self.limits.apply_to(batch.topics):
+            for each in ahead:
+                self.put(*each)
             self._send_in_parts(batch, delivered)
         else:
-            self._send(batch, delivered)
+            self._send(batch, delivered, ahead)
 
     def put(self, topic: str, key: bytes | None, value: bytes | None) -> None:
         """Hand one record to the producer, waiting while it is full.
@@ -177,10 +182,12 @@ class Sender:
             self.check()
             start = end
 
-    def _send(self, batch: Batch, delivered: Sequence[Delivered] | None) -> None:
+    def _send(self, batch: Batch, delivered: Sequence[Delivered] | None, ahead: Sequence[Put] = ()) -> None:
         first, rows = self.taken, iter(batch.topics)
         columns = _arguments(batch, delivered)
         calls = map(self.producer.produce, rows, *columns)
+        for each in ahead:
+            self.put(*each)
         while True:
             try:
                 deque(calls, maxlen=0)

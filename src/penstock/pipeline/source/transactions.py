@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import confluent_kafka as ck
@@ -28,7 +29,7 @@ from penstock.pipeline.source.commit import Part
 from penstock.pipeline.source.delivery_tracking import TrackedBatch, tracked, wants_acknowledgements
 from penstock.pipeline.source.offset_log import OffsetCopies
 from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
-from penstock.pipeline.source.sender import ContactLostError, Delivered, Sender
+from penstock.pipeline.source.sender import ContactLostError, Delivered, Put, Sender
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries, TransactionEnd
 from penstock.pipeline.task import FencedError
 
@@ -79,7 +80,8 @@ class ExactlyOnce:
         self._tracked: list[TrackedBatch] = []
         self._thread = ThreadPoolExecutor(1, f"commit-{runtime.id}")
         self._running: Future[None] | None = None
-        self._running_offsets: list[SourceOffset] = []
+        self._written: list[SourceOffset] = []
+        """In the open transaction."""
         self._started = 0.0
 
     def begin(self) -> None:
@@ -127,9 +129,12 @@ class ExactlyOnce:
         if not len(ready):
             return
         self._begin()
-        self._sender.send(ready, callbacks)
         if isinstance(ready.origin, SourceOrigin):
             self._offsets.sent(ready.origin)
+        # If this batch is the whole transaction its offsets go first: the coordinator hears of all partitions at once.
+        ahead = self._take_offsets() if self._boundaries.kind == "poll" else []
+        with self._unsent():
+            self._sender.send(ready, callbacks, ahead)
         self._size += len(ready)
         self._metrics.add("source-record-write-total", len(ready))
 
@@ -226,6 +231,8 @@ class ExactlyOnce:
 
     def _abort(self) -> None:
         self._open, self._size = False, 0
+        self._offsets.give_back(self._written)
+        self._written = []
         try:
             self._sender.producer.abort_transaction(ABORT_SECONDS)
         except ck.KafkaException as e:
@@ -235,20 +242,32 @@ class ExactlyOnce:
         """Write the offsets and commit the transaction, in another thread if the task may poll on meanwhile."""
         self._settle()
         self._started = time.monotonic()
-        offsets = self._offsets.take()
+        offsets = self._take_offsets()
         if not self._open and not offsets:
             self._committed([])
             return
         self._begin()
-        try:
+        with self._unsent():
             for each in offsets:
-                self._sender.put(self._topic, each.key, each.value)
+                self._sender.put(*each)
+        if self._overlaps:
+            self._running = self._thread.submit(self._commit_transaction)
+        else:
+            self._running = _called(self._commit_transaction)
+            self._settle()
+
+    def _take_offsets(self) -> list[Put]:
+        """The offsets that are to be written in the open transaction now."""
+        offsets = self._offsets.take()
+        self._written += offsets
+        return [(self._topic, each.key, each.value) for each in offsets]
+
+    @contextmanager
+    def _unsent(self) -> Iterator[None]:
+        try:
+            yield
         except ck.KafkaException as e:
             raise unsent(self._id, e.args[0]) from broker_error(e.args[0])
-        self._running_offsets = offsets
-        self._running = self._thread.submit(self._commit_transaction)
-        if not self._overlaps:
-            self._settle()
 
     def _commit_transaction(self) -> None:
         while True:
@@ -281,7 +300,8 @@ class ExactlyOnce:
         self._sender.check()
         self._metrics.observe("transaction-size", self._size)
         self._size = 0
-        self._committed(self._running_offsets)
+        written, self._written = self._written, []
+        self._committed(written)
 
     def _committed(self, offsets: list[SourceOffset]) -> None:
         self._offsets.committed(offsets)
@@ -294,6 +314,18 @@ class ExactlyOnce:
             self._task.commit()
         except Exception:
             log.exception("Exception thrown while calling task.commit()")
+
+
+def _called(function: Callable[[], None]) -> Future[None]:
+    """A call in this thread."""
+    call: Future[None] = Future()
+    try:
+        function()
+    except Exception as error:
+        call.set_exception(error)
+    else:
+        call.set_result(None)
+    return call
 
 
 def unsent(task: TaskId, error: ck.KafkaError) -> ConnectError:
