@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from penstock import api
+from penstock.api.testing import contract
 from penstock.commands._reference import Reference
 from penstock.http.openapi.document import OPERATIONS
 from penstock.plugins import Plugins
@@ -55,6 +57,18 @@ def test_every_request_and_command_is_in_the_reference(site: Path) -> None:
     commands = text(site / "reference" / "commands" / "index.html")
     modules = [each.stem for each in (ROOT / "src/penstock/commands").glob("[a-z]*.py")]
     assert [name for name in modules if f"penstock {name}" not in commands] == []
+
+
+def test_every_public_name_is_in_the_reference(site: Path) -> None:
+    headings = re.findall(r"<h3[^>]*>(.*?)<", (site / "reference" / "api" / "index.html").read_text("utf-8"))
+    shown = {name for heading in headings for name in heading.split(", ")}
+    assert {*api.__all__, *contract.__all__, "MemorySourceContext", "MemorySinkContext", "sink_record"} - shown == set()
+
+
+def test_lines_of_the_log_are_in_the_reference(site: Path) -> None:
+    shown = text(site / "reference" / "log" / "index.html")
+    assert "penstock.connectors.file_source" in shown
+    assert "File %s was replaced; reading the new file from its beginning" in shown
 
 
 def test_differences_are_on_one_page(site: Path) -> None:

@@ -20,7 +20,8 @@ _LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    pages = {f"reference/{name}.md": text for name, text in _beside("reference").pages().items()}
+    made = _beside("reference").pages(log=_beside("log_lines").page(), api=_beside("api").page())
+    pages = {f"reference/{name}.md": text for name, text in made.items()}
     pages["index.md"] = _readme()
     for folder, title in FOLDERS.items():
         pages[f"{folder}/index.md"] = _list_of(ROOT / "docs" / folder, title)

@@ -25,7 +25,7 @@ _PLUGIN_PAGES = {
 }
 
 
-def pages() -> dict[str, str]:
+def pages(**more: str) -> dict[str, str]:
     """Markdown, by the name of the page."""
     reference = Reference(Plugins.discover().catalog)
     runtime = {owner.name: owner for owner in reference.owners if owner.plugin is None}
@@ -39,6 +39,7 @@ def pages() -> dict[str, str]:
     for name, (title, kinds) in _PLUGIN_PAGES.items():
         owners = [owner for owner in reference.owners if owner.plugin and set(owner.plugin.kinds) & set(kinds)]
         made[name] = _page(title, owners)
+    made |= more
     titles = {name: text.partition("\n")[0].lstrip("# ") for name, text in made.items()}
     links = "\n".join(f"- [{title}]({name}.md)" for name, title in titles.items())
     return {**made, "index": f"# Reference\n\nMade from the code; `penstock help` prints the same.\n\n{links}\n"}
