@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+from asyncio import sslproto
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,6 +43,9 @@ RETRY = 0.1
 GRACE = 0.5
 """Seconds for reading what a task has said before its lease was found to have run out."""
 
+# asyncio gives each connection a buffer of 256 KB and each read another; a record of TLS has 16 KB.
+sslproto.SSLProtocol.max_size = 1 << 15
+
 
 class Link:
     """The channel to one admitted task."""
@@ -64,44 +68,45 @@ class Link:
 
     async def messages(self, lease: float) -> AsyncIterator[Message]:
         """What the task says, until the channel closes. Raises TimeoutError when the lease runs out."""
-        loop = asyncio.get_running_loop()
         coming: asyncio.Queue[Message | None] = asyncio.Queue()
         reading = asyncio.create_task(self._read(coming))
         try:
             while (message := await self._next(coming, lease)) is not None:
-                if message["say"] == "beat" and self._abandoned:
-                    continue
-                if message["say"] == "beat":
-                    self.heard, self._grace = loop.time(), None
-                    self.send(message)
-                else:
-                    yield message
+                yield message
         finally:
             reading.cancel()
             self._writer.close()
 
     async def _read(self, coming: asyncio.Queue[Message | None]) -> None:
         # Ahead of the answers: one to a process that has ended breaks the connection, and what was not read is gone.
+        # Heartbeats, which are most of what idle tasks say, are answered here and renew the lease without a timer each.
         frames = MessageDecoder(LIMIT)
         try:
             while data := await self._reader.read(1 << 16):
                 for message in frames.feed(data):
-                    coming.put_nowait(message)
+                    if message["say"] != "beat":
+                        coming.put_nowait(message)
+                    elif not self._abandoned:
+                        self.heard, self._grace = asyncio.get_running_loop().time(), None
+                        self.send(message)
         except OSError:
             pass
         finally:
             coming.put_nowait(None)
 
     async def _next(self, coming: asyncio.Queue[Message | None], lease: float) -> Message | None:
-        try:
-            async with asyncio.timeout_at(self.heard + lease):
-                return await coming.get()
-        except TimeoutError:
-            # This process may have been frozen for so long: what was said meanwhile is still to be read.
-            if self._grace is None:
+        while True:
+            heard = self.heard
+            try:
+                async with asyncio.timeout_at(heard + lease if self._grace is None else self._grace):
+                    return await coming.get()
+            except TimeoutError:
+                if self.heard != heard:
+                    continue
+                if self._grace is not None:
+                    raise
+                # This process may have been frozen for so long: what was said meanwhile is still to be read.
                 self._grace = asyncio.get_running_loop().time() + GRACE
-            async with asyncio.timeout_at(self._grace):
-                return await coming.get()
 
 
 async def receive(reader: asyncio.StreamReader, limit: int) -> Message:

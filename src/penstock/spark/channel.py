@@ -173,11 +173,12 @@ class TaskChannel:
 
         ``leave`` is called once when contact is lost, with time left to end in good order; ``end`` when that is over.
         """
-        last_beat, left = 0.0, False
+        every = min(BEAT, lease / 6)
+        next_beat, left = 0.0, False
         while True:
             now = time.monotonic()
-            if now - last_beat >= min(BEAT, lease / 6):
-                last_beat = now
+            if now >= next_beat:
+                next_beat = now + every
                 self._say_now({"say": "beat", "at": now})
             silence = now - self._renewed
             if silence >= lease * LEAVE_AT and not left:
@@ -187,7 +188,10 @@ class TaskChannel:
                 leave()
             if silence >= lease * EXIT_AT:
                 end()
-            if not self._socket.buffered and not select.select([self._socket], [], [], min(BEAT, lease / 20))[0]:
+            # An idle task wakes up for its heartbeats alone.
+            until = min(next_beat, self._renewed + lease * (EXIT_AT if left else LEAVE_AT))
+            wait = max(0.0, until - time.monotonic())
+            if not self._socket.buffered and not select.select([self._socket], [], [], wait)[0]:
                 continue
             try:
                 data = self._socket.recv_now(1 << 16)
