@@ -105,7 +105,7 @@ def _stage(bootstrap: str) -> Iterator[_Stage]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-bench-")))
         folder.chmod(0o777)  # Java's worker may run as somebody else
-        yield _Stage(bootstrap or stack.enter_context(Broker()).bootstrap, folder, stack)
+        yield _Stage(bootstrap or stack.enter_context(Broker(lasting=True)).bootstrap, folder, stack)
 
 
 def _delete_topics(worker: WorkerProcess) -> None:

@@ -34,7 +34,7 @@ def run(
     if bootstrap:
         _show("internal topics", topics.run(bootstrap, counts))
     else:
-        with Broker() as broker:
+        with Broker(lasting=True) as broker:
             _show("internal topics", topics.run(broker.bootstrap, counts))
 
 

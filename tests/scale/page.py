@@ -26,7 +26,7 @@ LOOK_S = 30.0
 def run(connectors: int = 500) -> None:
     """Create so many file sources, each with a task, and measure when all of them are running."""
     folder = Path(tempfile.mkdtemp(prefix="penstock-page-"))
-    with Broker() as broker, WorkerProcess(broker.bootstrap, folder) as worker:
+    with Broker(lasting=True) as broker, WorkerProcess(broker.bootstrap, folder) as worker:
         began = time.monotonic()
         _create(worker, connectors)
         print(f"{connectors} connectors were created and running after {time.monotonic() - began:.1f} s")

@@ -199,7 +199,7 @@ def _broker(bootstrap: str) -> Iterator[str]:
     if bootstrap:
         yield bootstrap
     else:
-        with Broker() as broker:
+        with Broker(lasting=True) as broker:
             yield broker.bootstrap
 
 

@@ -34,7 +34,7 @@ def up(directory: Path, port: int) -> Running:
     if running := status(directory):
         require_port(running, port, "broker", "kafka", directory)
         return running
-    broker = Broker(directory, port, leash=False)
+    broker = Broker(directory, port, leash=False, lasting=True)
     broker.start()
     assert broker.pid is not None
     running = Running(broker.pid, broker.port)
