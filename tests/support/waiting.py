@@ -9,6 +9,7 @@ from typing import Any
 
 SECONDS = 120
 """Long enough for a machine that is busy with much else; whoever waits goes on at once when it is over."""
+SELDOM = 0.25
 
 
 def answer(start: Callable[..., None], *arguments: Any, **options: Any) -> Any:
@@ -23,11 +24,19 @@ def answer(start: Callable[..., None], *arguments: Any, **options: Any) -> Any:
 
 def until(holds: Callable[[], Any], what: str, seconds: float) -> Any:
     """The first true value that ``holds`` returns. Raises AssertionError naming ``what`` if that takes too long."""
-    deadline = time.monotonic() + seconds
+    began = time.monotonic()
     while not (found := holds()):
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
-        time.sleep(0.05)
+        waited = time.monotonic() - began
+        assert waited < seconds, f"not within {seconds} s: {what}"
+        time.sleep(pause(waited))
     return found
+
+
+def pause(waited: float) -> float:
+    """Seconds until the next look: the longer it has taken already, since looking keeps the processor from what is
+    waited for.
+    """
+    return min(0.02 + waited / 40, SELDOM)
 
 
 class Inbox:

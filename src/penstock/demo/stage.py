@@ -91,7 +91,10 @@ class Stage:
         self.console.print(text, highlight=False, soft_wrap=True)
 
     def wait(self, what: str, done: Callable[[], bool], progress: Callable[[], int] = lambda: 0) -> None:
-        """Raises DemoError if the worker ends, or when ``progress`` has been the same for too long."""
+        """Raises DemoError if the worker ends, or when ``progress`` has been the same for too long.
+
+        Looks less often the longer there is none: looking keeps worker and broker from what is waited for.
+        """
         since, before = time.monotonic(), progress()
         while not done():
             self.worker.check()
@@ -99,7 +102,7 @@ class Stage:
                 since, before = time.monotonic(), now
             elif time.monotonic() > since + PATIENCE:
                 raise DemoError(f"{what} did not happen within {PATIENCE} s (the worker's log is {self.worker.log}).")
-            time.sleep(0.1)
+            time.sleep(min(0.1 + (time.monotonic() - since) / 10, 0.5))
 
 
 def await_worker(client: Client, worker: WorkerProcess) -> None:

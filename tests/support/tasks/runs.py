@@ -19,6 +19,7 @@ from penstock.pipeline.source.task import run_source_task
 from penstock.pipeline.task import CommittedOffsets, TaskControl, TaskSpec
 from penstock.pipeline.trace import trace
 from penstock.pipeline.transforms import predicates
+from support.waiting import pause
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -52,10 +53,11 @@ def new_name(what: str = "c") -> str:
 
 def eventually(look: Callable[[], T], seconds: float = SECONDS) -> T:
     """The first true value; fails if there is none in time."""
-    end = time.monotonic() + seconds
+    began = time.monotonic()
     while not (found := look()):
-        assert time.monotonic() < end, f"still {found!r} after {seconds} s"
-        time.sleep(0.02)
+        waited = time.monotonic() - began
+        assert waited < seconds, f"still {found!r} after {seconds} s"
+        time.sleep(pause(waited))
     return found
 
 
