@@ -59,8 +59,10 @@ def _or_null(texts: Texts, nulls: bool) -> list[str]:
 
 def numbers(schema: Schema | None, column: Sequence[Any], kinds: set[type]) -> list[str] | None:
     """The texts of numbers; None unless orjson spells all of these as Java does. ``kinds`` are the column's classes."""
-    kind, *others = kinds
-    if others or kind not in NUMBERS or (schema is not None and schema.type not in NUMBERS[kind]):
+    if len(kinds) != 1:
+        return None
+    (kind,) = kinds
+    if kind not in NUMBERS or (schema is not None and schema.type not in NUMBERS[kind]):
         return None
     if kind is float and not _without_exponents(column):
         return None

@@ -1,6 +1,6 @@
-"""Structs as Java prints them, a line each: what ``column_printing`` does, but no object is made of packed columns.
+"""Prints structs as Java does, one per line, like ``column_printing``, but makes no objects of packed columns.
 
-Other columns of the same structs are printed as ``column_printing`` prints them, so that there is one spelling.
+The other columns of the structs are printed by ``column_printing``, so that both have the same format.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ There = Array | None
 
 
 def packed_lines(schema: Schema, table: Table) -> bytes | memoryview | None:
-    """Lines of structs; None if there is a text that is no UTF-8."""
+    """One line per struct; None if a text is not valid UTF-8."""
     splices = Splices()
     lines = splices.joined([*_struct(splices, schema, table), b"\n"], len(table))
     try:
@@ -32,11 +32,11 @@ def packed_lines(schema: Schema, table: Table) -> bytes | memoryview | None:
 
 
 def _struct(splices: Splices, schema: Schema, table: Table) -> Pieces:
-    """Null fields are left out, and so are those without a column."""
+    """Fields that are null or have no column are left out."""
     pieces: Pieces = [b"Struct{"]
     columns = table.as_dict()
     before: There = np.zeros(len(table), bool)
-    """Which structs show a field already."""
+    """Which structs have printed a field already."""
     for field in schema.fields:
         if field.name not in columns:
             continue
@@ -57,7 +57,7 @@ def _struct(splices: Splices, schema: Schema, table: Table) -> Pieces:
 
 
 def _label(splices: Splices, label: bytes, before: There, there: There) -> Pieces:
-    """The name of a field that structs have, with a comma if they have had another."""
+    """The name of the field in the structs that have it, after a comma if it is not their first."""
     if there is None and (before is None or not before.any()):
         return [label if before is not None else b"," + label]
     with_comma = splices.constant(b"," + label)
@@ -80,7 +80,7 @@ def _field(splices: Splices, schema: Schema, column: Any) -> tuple[Pieces, There
 
 
 def _is_spelled_alike(schema: Schema, numbers: Array) -> bool:
-    """Whether orjson spells all of these as Java does."""
+    """Whether orjson prints all of these as Java does."""
     if numbers.dtype.kind in "iu":
         return schema.type in NUMBERS[int]
     if schema.type is not SchemaType.FLOAT64 or numbers.dtype != np.float64:

@@ -1,7 +1,7 @@
-"""Many lines put together from columns of pieces in one pass, without an object of Python for any of them.
+"""Builds many lines from columns of pieces in one pass, without a Python object for any of them.
 
-A piece is a place in some bytes. Arrow's ``take`` copies them in the order of the lines; it takes some ten nanoseconds
-for each.
+A piece is a range of bytes. Arrow's ``take`` copies the pieces in the order of the lines, in about ten nanoseconds
+each.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ import pyarrow as pa
 
 Array = np.ndarray[Any, Any]
 Pieces = list["bytes | Array"]
-"""What the lines consist of, one behind the other: what all have, or the number of the piece that each has."""
+"""The parts of a line, in order: bytes that all lines have in common, or for each line the number of its piece."""
 
 
 class Splices:
-    """The pieces that lines are made of."""
+    """The pieces, by number, and the lines made of them."""
 
     def __init__(self) -> None:
         self._data: list[bytes] = []
         self._at: dict[int, int] = {}
-        """Where bytes that several columns share begin, by their identity."""
+        """By ``id``: where bytes that were added begin; several columns may share them."""
         self._size = 0
         self._bounds: list[Array] = []
-        """Pieces lie between two neighbours of all these."""
+        """Piece ``n`` is between bounds ``n`` and ``n + 1`` of all these in a row."""
         self._count = 0
         self._constants: dict[bytes, int] = {}
 
     def constant(self, data: bytes) -> int:
-        """The number of this piece."""
+        """The number of a piece with these bytes."""
         number = self._constants.get(data)
         if number is None:
             at = self._add(data)
@@ -40,7 +40,7 @@ class Splices:
         return number
 
     def places(self, data: bytes, first: Array, last: Array) -> Array:
-        """The numbers of the pieces from ``first`` to before ``last``, each behind the one before it."""
+        """The numbers of the pieces of ``data`` from ``first`` up to ``last``, each after the one before it."""
         at = self._at.get(id(data))
         if at is None:
             at = self._at[id(data)] = self._add(data)
@@ -51,18 +51,19 @@ class Splices:
         return np.arange(number, number + len(bounds), 2)
 
     def parted(self, data: bytes, comma: int, count: int) -> Array:
-        """The numbers of so many pieces between brackets, with this byte between them."""
+        """The numbers of ``count`` pieces, separated by the byte ``comma``, in brackets."""
         commas = np.flatnonzero(np.frombuffer(data, np.uint8) == comma)
         assert len(commas) == count - 1
         return self.places(data, np.concatenate(([1], commas + 1)), np.concatenate((commas, [len(data) - 1])))
 
     def texts(self, column: Sequence[str]) -> Array:
+        """The numbers of these texts."""
         data = [text.encode("utf-8", "replace") for text in column]
         last = np.cumsum(np.fromiter(map(len, data), np.int64, len(data)))
         return self.places(b"".join(data), np.concatenate(([0], last[:-1])), last)
 
     def joined(self, pieces: Pieces, count: int) -> memoryview:
-        """So many lines of these pieces."""
+        """``count`` lines of these pieces."""
         columns: list[int | Array] = []
         for constant, group in groupby(pieces, _is_bytes):
             if constant:

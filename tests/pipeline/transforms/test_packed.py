@@ -63,3 +63,12 @@ def test_packed_columns_are_their_rows(settings: dict[str, str]) -> None:
     rows = [dict(row) for row in packed()]
     assert rows[1] == {"id": 1, "user": "né", "amount": 0.25, "note": None, "inner": {"a": 1, "b": None}}
     assert outcome(settings, packed()) == outcome(settings, rows)
+
+
+@pytest.mark.parametrize("settings", CHAINS, ids=lambda settings: settings["type"].rpartition(".")[2])
+def test_a_table_without_rows_stays_so(settings: dict[str, str]) -> None:
+    config = {"transforms": "x", **{f"transforms.x.{name}": value for name, value in settings.items()}}
+    batch = Batch.of(["t"] * COUNT, packed(), value_schema=[ROW] * COUNT).select([])
+    for step in Chain.build(config, resolve).steps:
+        batch = step.apply(batch)
+    assert list(batch.rows()) == []

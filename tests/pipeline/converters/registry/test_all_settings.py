@@ -49,7 +49,7 @@ def writes(schema: Schema, value: Any, is_key: bool = False, known: list[Schema]
 
 def avro_text(schema: Schema) -> str:
     from penstock.pipeline.converters.registry.avro.options import AvroOptions
-    from penstock.pipeline.converters.registry.avro.text import show
+    from penstock.pipeline.converters.registry.avro.schema.text import show
     from penstock.pipeline.converters.registry.avro.to_avro import to_avro
 
     return show(to_avro(schema, AvroOptions()))

@@ -30,7 +30,7 @@ from penstock.api.schema import (
 )
 from penstock.pipeline.converters import AvroConverter
 from penstock.pipeline.converters.registry.avro.options import ENUM, FIELD_DOC, RECORD_DOC, UNION, AvroOptions
-from penstock.pipeline.converters.registry.avro.text import parse, show
+from penstock.pipeline.converters.registry.avro.schema.text import parse, show
 from penstock.pipeline.converters.registry.avro.to_avro import to_avro
 from penstock.pipeline.converters.registry.avro.to_connect import ToConnect
 from pipeline.converters.registry.registry_double import RegistryDouble

@@ -20,7 +20,7 @@ from penstock.pipeline.converters.json_reader import JsonReader
 from penstock.pipeline.converters.json_schema import read_schema
 from penstock.pipeline.converters.registry.avro.options import AvroOptions
 from penstock.pipeline.converters.registry.avro.reader import reader
-from penstock.pipeline.converters.registry.avro.text import parse, show
+from penstock.pipeline.converters.registry.avro.schema.text import parse, show
 from penstock.pipeline.converters.registry.avro.to_avro import to_avro
 from penstock.pipeline.converters.registry.avro.to_connect import ToConnect
 from penstock.pipeline.converters.registry.avro.writer import AvroWriter

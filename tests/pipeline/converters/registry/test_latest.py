@@ -14,8 +14,8 @@ from penstock.api.schema import INT32, INT64, OPTIONAL_STRING, STRING, struct
 from penstock.pipeline.converters import AvroConverter, JsonSchemaConverter, ProtobufConverter
 from penstock.pipeline.converters.registry.avro.options import AvroOptions
 from penstock.pipeline.converters.registry.avro.reader import reader
-from penstock.pipeline.converters.registry.avro.resolution import resolution
-from penstock.pipeline.converters.registry.avro.text import parse
+from penstock.pipeline.converters.registry.avro.schema.resolution import resolution
+from penstock.pipeline.converters.registry.avro.schema.text import parse
 from penstock.pipeline.converters.registry.avro.to_connect import ToConnect
 from pipeline.converters.registry.registry_double import RegistryDouble
 

@@ -29,7 +29,7 @@ from penstock.api.schema import (
 from penstock.pipeline.converters import AvroConverter, ProtobufConverter
 from penstock.pipeline.converters.registry.avro.options import AvroOptions
 from penstock.pipeline.converters.registry.avro.reader import reader
-from penstock.pipeline.converters.registry.avro.text import parse
+from penstock.pipeline.converters.registry.avro.schema.text import parse
 from penstock.pipeline.converters.registry.avro.to_connect import ToConnect
 from penstock.pipeline.converters.registry.mapping.lockstep import Lockstep
 from penstock.pipeline.converters.registry.mapping.varints import varint

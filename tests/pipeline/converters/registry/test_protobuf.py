@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -24,6 +26,7 @@ from penstock.api.schema import (
     struct,
 )
 from penstock.pipeline.converters import ProtobufConverter
+from penstock.pipeline.converters.registry.protobuf.files import parse
 from penstock.pipeline.converters.registry.protobuf.indexes import read_indexes, write_indexes
 from penstock.pipeline.converters.registry.protobuf.options import ENUM, TAG, TYPE, UNION
 from pipeline.converters.registry.registry_double import RegistryDouble
@@ -240,3 +243,15 @@ def test_the_latest_version_is_written_if_it_can_read_the_records(double):
     assert ours.to_connect("t", (), data)[1] == {"a": 1, "b": ""}
     with pytest.raises(DataError, match="another type"):
         ours.from_connect("t", (), struct(("a", STRING), name="M"), {"a": "x"})
+
+
+def test_tasks_of_one_process_compile_schemas_at_once_and_keep_its_standard_error() -> None:
+    def number(n: int) -> int:
+        found: int = parse(f'syntax = "proto3"; message M {{ int32 n = {n}; }}', {})[-1].message_type[0].field[0].number
+        return found
+
+    before = os.fstat(2)
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(number, range(1, 33))) == list(range(1, 33))
+    after = os.fstat(2)
+    assert (after.st_dev, after.st_ino) == (before.st_dev, before.st_ino)

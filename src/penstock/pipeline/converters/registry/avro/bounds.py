@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from penstock.api.errors import SerializationError
-from penstock.pipeline.converters.registry.avro.model import AvroType, parts
+from penstock.pipeline.converters.registry.avro.schema.model import AvroType, parts
 
 MOST_ITEMS = 1_000_000
 """Of an array whose items take no byte."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.api.columns import Table
 from penstock.api.schema import Schema
-from penstock.pipeline.converters.registry.avro.fastavro_schema import is_nullable, other_branch
-from penstock.pipeline.converters.registry.avro.model import AvroType
+from penstock.pipeline.converters.registry.avro.schema.fastavro_schema import is_nullable, other_branch
+from penstock.pipeline.converters.registry.avro.schema.model import AvroType
 from penstock.values.packed import PackedNumbers
 
 if TYPE_CHECKING:

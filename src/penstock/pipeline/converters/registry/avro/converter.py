@@ -7,11 +7,11 @@ from typing import Any
 from penstock.api.config import ConfigDef, ConfigType
 from penstock.api.schema import Schema
 from penstock.pipeline.converters.registry.access.client import SchemaText
-from penstock.pipeline.converters.registry.avro.compatibility import conflicts
-from penstock.pipeline.converters.registry.avro.model import AvroType, parts
 from penstock.pipeline.converters.registry.avro.options import AvroOptions
 from penstock.pipeline.converters.registry.avro.reader import reader
-from penstock.pipeline.converters.registry.avro.text import parse, show
+from penstock.pipeline.converters.registry.avro.schema.compatibility import conflicts
+from penstock.pipeline.converters.registry.avro.schema.model import AvroType, parts
+from penstock.pipeline.converters.registry.avro.schema.text import parse, show
 from penstock.pipeline.converters.registry.avro.to_avro import ANYTHING_TYPE, to_avro
 from penstock.pipeline.converters.registry.avro.to_connect import ToConnect
 from penstock.pipeline.converters.registry.avro.writer import AvroWriter

@@ -9,8 +9,8 @@ from typing import Any
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.java.numbers import float32, float_text
-from penstock.pipeline.converters.registry.avro.model import NULL_DEFAULT, AvroType
 from penstock.pipeline.converters.registry.avro.options import AvroOptions, is_union
+from penstock.pipeline.converters.registry.avro.schema.model import NULL_DEFAULT, AvroType
 from penstock.pipeline.converters.registry.mapping.names import scrubbed
 from penstock.pipeline.converters.registry.mapping.schema_parts import SchemaParts
 from penstock.values.logical import (

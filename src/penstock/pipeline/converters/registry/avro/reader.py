@@ -14,7 +14,8 @@ from penstock.api.errors import DataError, SerializationError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.pipeline.converters.registry.avro.bounds import bounds
 from penstock.pipeline.converters.registry.avro.columns import table_reader
-from penstock.pipeline.converters.registry.avro.fastavro_schema import (
+from penstock.pipeline.converters.registry.avro.options import is_union
+from penstock.pipeline.converters.registry.avro.schema.fastavro_schema import (
     BRANCH,
     branch_name,
     for_fastavro,
@@ -22,9 +23,8 @@ from penstock.pipeline.converters.registry.avro.fastavro_schema import (
     is_wrapped,
     other_branch,
 )
-from penstock.pipeline.converters.registry.avro.model import AvroType
-from penstock.pipeline.converters.registry.avro.options import is_union
-from penstock.pipeline.converters.registry.avro.resolution import resolution
+from penstock.pipeline.converters.registry.avro.schema.model import AvroType
+from penstock.pipeline.converters.registry.avro.schema.resolution import resolution
 from penstock.pipeline.converters.registry.extras import load
 from penstock.pipeline.converters.registry.format import Read, Reader
 from penstock.pipeline.converters.registry.mapping.maps import in_java_order

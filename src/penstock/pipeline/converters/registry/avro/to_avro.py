@@ -9,16 +9,6 @@ from typing import Any
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.pipeline.converters.registry.avro.defaults import avro_default
-from penstock.pipeline.converters.registry.avro.model import (
-    NAMED,
-    NULL_DEFAULT,
-    AvroField,
-    AvroType,
-    Name,
-    check_word,
-    union,
-    valid_default,
-)
 from penstock.pipeline.converters.registry.avro.options import (
     AVRO_KINDS,
     DEFAULT_NAME,
@@ -39,6 +29,16 @@ from penstock.pipeline.converters.registry.avro.options import (
     AvroOptions,
     is_fixed,
     is_union,
+)
+from penstock.pipeline.converters.registry.avro.schema.model import (
+    NAMED,
+    NULL_DEFAULT,
+    AvroField,
+    AvroType,
+    Name,
+    check_word,
+    union,
+    valid_default,
 )
 from penstock.pipeline.converters.registry.mapping.names import full_name, scrubbed, split
 from penstock.values.logical import scale

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE, STRING, TIME, TIMESTAMP, Schema, SchemaType, decimal
 from penstock.pipeline.converters.registry.avro.defaults import default_of_field, default_of_prop
-from penstock.pipeline.converters.registry.avro.model import AvroField, AvroType
 from penstock.pipeline.converters.registry.avro.options import (
     DEFAULT_FULL_NAME,
     DEFAULT_PRECISION,
@@ -30,6 +29,7 @@ from penstock.pipeline.converters.registry.avro.options import (
     VALUE,
     AvroOptions,
 )
+from penstock.pipeline.converters.registry.avro.schema.model import AvroField, AvroType
 from penstock.pipeline.converters.registry.mapping.recursion import RecursiveSchema, reference
 from penstock.pipeline.converters.registry.mapping.schema_parts import SchemaParts
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
-from penstock.pipeline.converters.registry.avro.fastavro_schema import (
+from penstock.pipeline.converters.registry.avro.options import AVRO_KINDS, AvroOptions, is_union
+from penstock.pipeline.converters.registry.avro.schema.fastavro_schema import (
     BRANCH,
     branch_name,
     is_wrapped,
 )
-from penstock.pipeline.converters.registry.avro.model import NULL_DEFAULT, AvroField, AvroType
-from penstock.pipeline.converters.registry.avro.options import AVRO_KINDS, AvroOptions, is_union
+from penstock.pipeline.converters.registry.avro.schema.model import NULL_DEFAULT, AvroField, AvroType
 from penstock.pipeline.converters.registry.avro.to_avro import ANYTHING_TYPE
 from penstock.pipeline.converters.registry.mapping.names import full_name, scrubbed
 from penstock.pipeline.converters.registry.mapping.plain import BITS

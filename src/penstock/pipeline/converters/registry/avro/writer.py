@@ -16,9 +16,9 @@ from typing import Any
 from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import Schema, SchemaType
-from penstock.pipeline.converters.registry.avro.fastavro_schema import for_fastavro, is_nullable, other_branch
-from penstock.pipeline.converters.registry.avro.model import AvroField, AvroType
 from penstock.pipeline.converters.registry.avro.options import AvroOptions, is_union
+from penstock.pipeline.converters.registry.avro.schema.fastavro_schema import for_fastavro, is_nullable, other_branch
+from penstock.pipeline.converters.registry.avro.schema.model import AvroField, AvroType
 from penstock.pipeline.converters.registry.avro.to_datum import LOGICAL_NAMES, Change, DatumCompiler, write_anything
 from penstock.pipeline.converters.registry.extras import load
 from penstock.pipeline.converters.registry.mapping.names import scrubbed

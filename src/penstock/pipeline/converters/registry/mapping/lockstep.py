@@ -1,8 +1,8 @@
-"""Many messages of one form, read in lockstep: a field of all messages at a time, by numpy.
+"""Reads many messages of the same structure in lockstep: one field of all messages at a time, by numpy.
 
-It only has to be right about bytes that are well formed: at anything else it raises ``ValueError`` or ``IndexError``,
-and the messages are read one by one. A number or a text then costs some hundredths of a microsecond, where a loop over
-bytes takes half a microsecond.
+A number or a text takes some hundredths of a microsecond, where a loop over bytes takes half a microsecond. Only
+well-formed messages are read: for others ``ValueError`` or ``IndexError`` is raised, and the caller reads the messages
+one by one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Read = Callable[["Lockstep"], "Sequence[Any]"]
 """Reads the next field of every message."""
 
 _BEHIND = bytes(16)
-"""So that what is read behind the last message is not outside of the array at once."""
+"""Added after the last message, so that reading a little beyond its end is not an IndexError."""
 _ONE, _EACH, _HIGH = np.uint64(1), np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 _PAIRS = tuple(
     (np.uint64(bits), np.uint64(low), np.uint64(high))
@@ -29,13 +29,13 @@ _PAIRS = tuple(
         (4, 0x000000000FFFFFFF, 0x0FFFFFFF00000000),
     )
 )
-"""How seven bits of each byte become fourteen of two, and so on: the lower ones stay, the higher ones move."""
+"""Steps that join the seven bits of each byte to 14, 28 and 56 bits: the lower half stays, the higher moves down."""
 
 
 class Lockstep:
-    """Where each message is to be read next. Whoever has read all checks ``at`` against ``ends``.
+    """``at`` is where each message is read next. When all fields have been read, the caller compares it with ``ends``.
 
-    The array ``at`` is never changed in place, since texts keep it.
+    The array ``at`` is never changed in place, as texts keep it.
     """
 
     __slots__ = ("_shared", "_words", "at", "bytes", "ends")
@@ -52,7 +52,7 @@ class Lockstep:
         return len(self.at)
 
     def some(self, chosen: Array, read: Read, other: Any) -> Sequence[Any]:
-        """What ``read`` finds in the messages that are chosen, and ``other`` for those that are not."""
+        """What ``read`` returns for the chosen messages, and ``other`` for the rest."""
         if chosen.all():
             return read(self)
         rows, before = np.flatnonzero(chosen), self.at
@@ -85,7 +85,7 @@ class Lockstep:
         return found
 
     def varints(self, bits: int = 64) -> Array:
-        """Numbers without a sign, as Avro and Protobuf have them."""
+        """Unsigned numbers of variable length, as in Avro and Protobuf."""
         byte = self.bytes[self.at]
         if byte.max() < 128:
             self.at = self.at + 1
@@ -98,7 +98,7 @@ class Lockstep:
         return found
 
     def _of_eight(self, eight: Array, ends: Array) -> Array:
-        """Numbers of up to eight bytes, with a bit in ``ends`` for each byte that ends one."""
+        """Numbers of up to eight bytes; ``ends`` has a bit for each byte that may be the last one."""
         last = ends & (~ends + _ONE)
         all_of_it = last | (last - _ONE)
         self.at = self.at + ((all_of_it & _EACH) * _EACH >> np.uint64(56)).astype(np.int64)
@@ -135,7 +135,7 @@ class Lockstep:
         return PackedTexts(self._shared, *self._places(lengths))
 
     def texts_in_utf_8(self, lengths: Array) -> Sequence[str]:
-        """Raises UnicodeDecodeError for a text that is none."""
+        """Raises UnicodeDecodeError for a text that is not UTF-8."""
         found = self.texts(lengths)
         if (high := self._shared.high) is None:
             high = self._shared.high = np.cumsum(self.bytes > 127, dtype=np.int32)
@@ -152,7 +152,7 @@ class Lockstep:
         first = self.at
         self.at = first + lengths.astype(np.int64)
         if (self.at > self.ends).any():
-            raise ValueError("a length that is not there")
+            raise ValueError("a length beyond the end of the message")
         return first, self.at
 
 
@@ -162,6 +162,6 @@ def _at_each_byte(data: Array, kind: str) -> Array:
 
 
 def zigzag(numbers: Array) -> Array:
-    """The numbers with a sign that these are."""
+    """The signed numbers that these zigzag-encoded ones stand for."""
     found: Array = (numbers >> np.uint64(1)).view(np.int64) ^ -(numbers & np.uint64(1)).view(np.int64)
     return found

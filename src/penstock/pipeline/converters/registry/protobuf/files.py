@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 import contextlib
+import functools
 import io
 import os
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,18 +27,16 @@ _KNOWN = (
 MAIN = "default.proto"
 
 
-def known_files() -> dict[str, Any]:
+_compiling = threading.Lock()
+"""Held while standard error, which the process has once, is the compiler's."""
+
+
+@functools.cache
+def known_files() -> Mapping[str, Any]:
     """The files that schemas may import without a reference, by name: ``FileDescriptorProto``s."""
-    if not _files:
-        descriptor = load("google.protobuf.descriptor_pb2", "protobuf")
-        for module in _KNOWN:
-            found = load(module, "protobuf").DESCRIPTOR
-            file = descriptor.FileDescriptorProto.FromString(found.serialized_pb)
-            _files[file.name] = file
-    return _files
-
-
-_files: dict[str, Any] = {}
+    descriptor = load("google.protobuf.descriptor_pb2", "protobuf")
+    known = (load(module, "protobuf").DESCRIPTOR.serialized_pb for module in _KNOWN)
+    return {file.name: file for file in map(descriptor.FileDescriptorProto.FromString, known)}
 
 
 def parse(text: str, references: Mapping[str, str]) -> list[Any]:
@@ -107,8 +107,8 @@ def _compiled(texts: Mapping[str, str], serialized: Mapping[str, Any]) -> dict[s
 @contextlib.contextmanager
 def _standard_error(said: list[str]) -> Iterator[None]:
     """What the compiler, which is C++, prints in the meantime."""
-    saved = os.dup(2)
-    with tempfile.TemporaryFile() as file:
+    with _compiling, tempfile.TemporaryFile() as file:
+        saved = os.dup(2)
         os.dup2(file.fileno(), 2)
         try:
             yield

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from penstock.pipeline.converters.registry.avro.model import AvroType
+from penstock.pipeline.converters.registry.avro.schema.model import AvroType
 
 BRANCH = "v"
 """The one field of the record that stands for a branch."""

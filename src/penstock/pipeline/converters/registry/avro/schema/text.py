@@ -11,7 +11,7 @@ from typing import Any
 from penstock.api.errors import DataError
 from penstock.java.errors import JsonError
 from penstock.java.jackson.reading import dumps, loads, number
-from penstock.pipeline.converters.registry.avro.model import (
+from penstock.pipeline.converters.registry.avro.schema.model import (
     NAMED,
     NULL_DEFAULT,
     AvroField,

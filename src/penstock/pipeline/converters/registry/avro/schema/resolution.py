@@ -11,14 +11,20 @@ from typing import Any
 
 from penstock.api.errors import SerializationError
 from penstock.java.numbers import float32
-from penstock.pipeline.converters.registry.avro.fastavro_schema import (
+from penstock.pipeline.converters.registry.avro.schema.fastavro_schema import (
     BRANCH,
     branch_name,
     is_nullable,
     is_wrapped,
     other_branch,
 )
-from penstock.pipeline.converters.registry.avro.model import NAMED, NULL_DEFAULT, AvroField, AvroType, valid_default
+from penstock.pipeline.converters.registry.avro.schema.model import (
+    NAMED,
+    NULL_DEFAULT,
+    AvroField,
+    AvroType,
+    valid_default,
+)
 
 Change = Callable[[Any], Any]
 _PROMOTIONS: dict[tuple[str, str], Change | None] = {

@@ -5,8 +5,8 @@ Java: ``SchemaCompatibility.checkReaderWriterCompatibility``.
 
 from __future__ import annotations
 
-from penstock.pipeline.converters.registry.avro.model import AvroField, AvroType
-from penstock.pipeline.converters.registry.avro.resolution import same_name
+from penstock.pipeline.converters.registry.avro.schema.model import AvroField, AvroType
+from penstock.pipeline.converters.registry.avro.schema.resolution import same_name
 
 _PROMOTIONS = {
     "int": {"long", "float", "double"},

@@ -1,0 +1,1 @@
+"""Avro's own schemas, by its specification: as objects, as JSON, as fastavro takes them, and compared with others."""
