@@ -11,7 +11,6 @@ from penstock.jdbc.columns import Column, Kind, Part, Shape
 from penstock.jdbc.dialects import DIALECTS, dialect_of
 from penstock.jdbc.dialects.base import Dialect
 from penstock.jdbc.dialects.postgres import PostgreSql
-from penstock.jdbc.dialects.sqlserver import SqlServer
 from penstock.jdbc.sink_settings import JdbcSinkSettings
 from penstock.jdbc.statements import LedgerStatements, statement_of
 
@@ -67,8 +66,13 @@ def test_names_without_quotes() -> None:
 
 
 def test_sql_server_without_holdlock() -> None:
-    sql = statement_of(SqlServer(holdlock=False), "upsert", Shape("t", (*KEYS, *TWO))).sql
-    assert "HOLDLOCK" not in sql
+    def sql(**more: str) -> str:
+        config = {"connection.url": "jdbc:sqlserver://db", "insert.mode": "upsert", "pk.mode": "record_key", **more}
+        dialect = JdbcSinkSettings.of(config).connection.dialect
+        return statement_of(dialect, "upsert", Shape("t", (*KEYS, *TWO))).sql
+
+    assert "HOLDLOCK" in sql()
+    assert "HOLDLOCK" not in sql(**{"mssql.use.merge.holdlock": "false"})
 
 
 @pytest.mark.parametrize(
@@ -99,6 +103,54 @@ def test_plain_inserts_are_sent_together_unless_the_configuration_says_otherwise
     assert given(**{"connection.reWriteBatchedInserts": "false"}) == "false"
     # Two rows of one key can't be upserted by one statement.
     assert given(**{"insert.mode": "upsert"}) is None
+
+
+COPIED = (column("Id", Kind.INT32), column("name", Kind.STRING))
+TYPES = {"Id": "int8", "name": "varchar"}
+
+
+def test_rows_are_copied_into_columns_that_take_them_as_an_insert_does() -> None:
+    dialect = PostgreSql()
+    table = dialect.table_name("sales.orders")
+    assert dialect.copy(table, COPIED, TYPES) == 'COPY "sales"."orders" ("Id","name") FROM STDIN'
+    without_quotes = PostgreSql(quoting=False)
+    assert without_quotes.copy(table, COPIED, {"id": "int4", "name": "text"}) == (
+        "COPY sales.orders (Id,name) FROM STDIN"
+    )
+    # An INSERT would cast, or refuse.
+    for other in ({"Id": "float8"}, {"Id": "text"}, {"name": "jsonb"}, {"name": "a_domain"}):
+        assert dialect.copy(table, COPIED, {**TYPES, **other}) is None
+    assert dialect.copy(table, COPIED, {"Id": "int4"}) is None
+    assert dialect.copy(table, (column("tags", Kind.STRING, array=True),), {"tags": "_text"}) is None
+    assert [kind.name for kind in DIALECTS if kind.copied] == [PostgreSql.name]
+
+
+@pytest.mark.parametrize(
+    ("config", "copies"),
+    [
+        ({}, True),
+        ({"insert.mode": "upsert", "pk.mode": "record_key"}, False),
+        ({"insert.mode": "upsert", "pk.mode": "record_key", "connection.reWriteBatchedInserts": "true"}, False),
+        ({"connection.reWriteBatchedInserts": "false"}, False),
+        ({"connection.url": "jdbc:postgresql://db/app?ssl=true&reWriteBatchedInserts=false"}, False),
+        ({"connection.url": "jdbc:sqlite:x"}, False),
+    ],
+)
+def test_what_may_be_copied(config: dict[str, str], copies: bool) -> None:
+    assert JdbcSinkSettings.of({"connection.url": "jdbc:postgresql://db/app", **config}).copies is copies
+
+
+def test_the_table_of_batches_is_that_of_the_setting() -> None:
+    def ledger(**more: str) -> str | None:
+        return JdbcSinkSettings.of({"connection.url": "jdbc:postgresql://db/app", **more}).ledger
+
+    once = {"penstock.delivery": "exactly-once"}
+    assert ledger() is None
+    assert ledger(**once) == "penstock_batches"
+    assert ledger(**once, **{"penstock.batches.table": "audit.batches"}) == "audit.batches"
+    statements = LedgerStatements.of(PostgreSql(), "audit.batches")
+    for sql in (statements.create, statements.select, statements.update, statements.insert, statements.known):
+        assert '"audit"."batches"' in sql
 
 
 def test_dialects_by_url_and_by_name() -> None:

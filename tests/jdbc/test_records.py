@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from penstock.api.errors import DataError
-from penstock.api.schema import BOOLEAN, FLOAT64, INT32, INT64, STRING, Schema, SchemaType, decimal, struct
+from penstock.api.schema import BOOLEAN, FLOAT64, INT32, INT64, STRING, Schema, SchemaType, array, decimal, struct
 from penstock.jdbc.columns import Kind, Shape
+from penstock.jdbc.dialects import PostgreSql
 from penstock.jdbc.records import shape_of
 from penstock.jdbc.sink_settings import JdbcSinkSettings, jdbc_sink_problems
 
@@ -52,6 +53,20 @@ def test_types_and_defaults() -> None:
     assert (id.kind, id.optional, id.default) == (Kind.INT64, False, None)
     assert (amount.kind, amount.scale) == (Kind.DECIMAL, 2)
     assert Shape.from_text(shape().text()) == shape()
+
+
+def test_arrays_are_columns_where_the_database_has_them() -> None:
+    value = struct(("tags", array(STRING, optional=True)), ("counts", array(INT32)))
+    tags, counts = shape(value=value).columns
+    assert (tags.kind, tags.array, tags.optional) == (Kind.STRING, True, True)
+    assert [PostgreSql().type_of(each) for each in (tags, counts)] == ["TEXT[]", "INT[]"]
+    assert PostgreSql().binding(counts) == "ARRAY int4"
+    assert Shape.from_text(shape(value=value).text()) == shape(value=value)
+    for url, refused in (("jdbc:sqlite:x", value), ("jdbc:postgresql:x", struct(("tags", array(decimal(2)))))):
+        with pytest.raises(DataError, match=r"tags \(ARRAY.*\) type doesn't have a mapping"):
+            shape(value=refused, connection__url=url)
+    with pytest.raises(DataError, match=r"tags \(ARRAY\) type doesn't"):
+        shape(value=value, pk__mode="record_value", pk__fields="tags")
 
 
 def test_a_key_that_is_no_struct_needs_a_name() -> None:

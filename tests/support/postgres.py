@@ -44,6 +44,12 @@ class Postgres:
         """In a folder that its own user can reach."""
         return cls(Path(tempfile.mkdtemp(prefix="penstock-postgres-", dir="/tmp")), **settings)
 
+    @property
+    def pid(self) -> int:
+        """While it runs."""
+        assert self._server is not None
+        return self._server.pid
+
     def start(self) -> None:
         folder = binaries()
         assert folder is not None

@@ -16,6 +16,7 @@ import orjson
 
 from penstock.api import schema as s
 from penstock.api.errors import DataError
+from penstock.api.schema import SchemaType
 
 
 class Kind(enum.StrEnum):
@@ -54,7 +55,10 @@ class Part(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """``field``: the field of the key or value; None: the key itself. ``default`` is the schema's, as text."""
+    """``field``: the field of the key or value; None: the key itself. ``default`` is the schema's, as text.
+
+    An ``array`` has items of the ``kind``.
+    """
 
     name: str
     kind: Kind
@@ -65,25 +69,25 @@ class Column:
     optional: bool = False
     default: str | None = None
     scale: int = 0
+    array: bool = False
 
     @classmethod
     def of(cls, name: str, schema: s.Schema, part: Part, field: str | None, *, key: bool = False) -> Self:
         """Raises DataError for types that a column can't have."""
         kind = _LOGICAL.get(schema.name or "")
-        if kind is None and not schema.type.primitive:
-            raise DataError(
-                f"{name} ({schema.name or schema.type.name}) type doesn't have a mapping to the SQL database column "
-                "type"
-            )
+        items = None if key or schema.type is not SchemaType.ARRAY else _items(schema.value_schema)
+        if kind is None and items is None and not schema.type.primitive:
+            raise no_column(name, schema.name or schema.type.name)
         return cls(
             name,
-            kind or Kind(schema.type.name),
+            kind or items or Kind(schema.type.name),
             part,
             field,
             key,
             schema.optional and not key,
-            None if schema.default is None else default_text(schema.default),
+            None if schema.default is None or items is not None else default_text(schema.default),
             int(schema.parameters["scale"]) if kind is Kind.DECIMAL else 0,
+            items is not None,
         )
 
 
@@ -113,6 +117,17 @@ class Shape:
             Column(**{**each, "kind": Kind(each["kind"]), "part": Part(each["part"])}) for each in found["columns"]
         )
         return cls(found["table"], columns, found["delete"])
+
+
+def no_column(name: str, type: str) -> DataError:
+    return DataError(f"{name} ({type}) type doesn't have a mapping to the SQL database column type")
+
+
+def _items(schema: s.Schema | None) -> Kind | None:
+    """Of an array that a column can be; None: of another."""
+    if schema is None or not schema.type.primitive or schema.type is SchemaType.BYTES or schema.name in _LOGICAL:
+        return None
+    return Kind(schema.type.name)
 
 
 def default_text(value: Any) -> str:

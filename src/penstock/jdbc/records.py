@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.api.errors import DataError
 from penstock.api.schema import INT32, INT64, STRING, Schema, SchemaType
-from penstock.jdbc.columns import Column, Part, Shape
+from penstock.jdbc.columns import Column, Part, Shape, no_column
 from penstock.jdbc.sink_settings import COORDINATES, JdbcSinkSettings
 
 _COORDINATE_SCHEMAS = (STRING, INT32, INT64)
@@ -37,6 +37,9 @@ def shape_of(
         for field in struct.fields
         if field.name not in names and (not settings.fields or field.name in settings.fields)
     ]
+    for column in others:
+        if column.array and column.kind not in settings.connection.dialect.item_types:
+            raise no_column(column.name, f"ARRAY of {column.kind}")
     if not keys and not others:
         raise DataError(f"No fields found using key and value schemas for table: {table}")
     return Shape(table, tuple(_ordered([*keys, *others], struct)))

@@ -224,6 +224,17 @@ class JdbcSinkSettings:
             interval=values["penstock.batch.interval.ms"] / 1000,
         )
 
+    @property
+    def copies(self) -> bool:
+        """Whether rows may be sent by COPY: where the driver may send INSERTs together, too."""
+        dialect, properties, url = self.connection.dialect, self.connection.properties, self.connection.url
+        # What the URL says counts more.
+        together = all(
+            properties.get(name) == value and f"{name}=false" not in url
+            for name, value in dialect.insert_properties.items()
+        )
+        return self.mode == "insert" and bool(dialect.copied) and together
+
     def table(self, topic: str) -> str:
         return self.table_format.replace("${topic}", topic)
 

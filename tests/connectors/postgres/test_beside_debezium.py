@@ -22,7 +22,7 @@ from support.machine import missing
 from support.postgres import LOOPBACK, USER, Postgres, binaries
 from support.tasks.runs import JSON
 from support.waiting import until
-from support.worker_process import WorkerProcess
+from support.worker_process import QUICK_JAVA, WorkerProcess
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -108,7 +108,7 @@ def postgres() -> Iterator[Postgres]:
 def worker(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
     folder = tmp_path_factory.mktemp("beside")
     path = {"plugin.path": plugin_path(folder / "plugins", "debezium-postgres")}
-    with WorkerProcess(bootstrap, folder, **path, **{"penstock.java.opts": "-Xmx256m"}) as running:
+    with WorkerProcess(bootstrap, folder, **path, **{"penstock.java.opts": f"{QUICK_JAVA} -Xmx256m"}) as running:
         yield running
 
 

@@ -68,12 +68,17 @@ class Database:
         batch = self.running.poll()
         return list(batch.rows()) if isinstance(batch, Batch) else []  # type: ignore[arg-type]
 
-    def read(self, done: Callable[[list[SourceRecord]], Any]) -> list[SourceRecord]:
-        """All records until this is so."""
+    def read(
+        self, done: Callable[[list[SourceRecord]], Any], beyond: type[ConnectError] | tuple[()] = ()
+    ) -> list[SourceRecord]:
+        """All records until this is so; an error of class ``beyond`` has to name the server, and polls go on."""
         found: list[SourceRecord] = []
 
         def enough() -> bool:
-            found.extend(self.polled())
+            try:
+                found.extend(self.polled())
+            except beyond as error:
+                assert "PostgreSQL at" in str(error)  # noqa: PT017
             return bool(done(found))
 
         until(enough, "the records", 60)
@@ -177,7 +182,14 @@ def test_a_log_of_others_is_not_kept(database: Database) -> None:
     database.postgres.execute(f"CREATE TABLE o{database.name} AS SELECT generate_series(1, 100) n;")
     (written,) = database.postgres.rows("SELECT pg_current_wal_flush_lsn() - '0/0'")
     database.postgres.execute(f"DROP TABLE o{database.name};")
-    until(lambda: database.polled() == [] and database.confirmed() >= int(written[0]), "confirmed", 60)
+    sent: list[Any] = []
+
+    def confirmed() -> bool:
+        sent.extend(database.polled())
+        return database.confirmed() >= int(written[0])
+
+    until(confirmed, "confirmed", 60)
+    assert sent == [], "nothing of it is the connector's"
 
 
 def test_transactions_of_the_database_are_those_of_kafka(database: Database) -> None:
@@ -246,18 +258,11 @@ def test_a_stream_that_is_not_polled_goes_on_when_the_server_has_ended_it(databa
         database.polled()
         postgres.execute(f"INSERT INTO {name} (name) VALUES ('a');")
         found = database.read(len)
+        assert len(found) == 1
         postgres.execute(f"INSERT INTO {name} (name) SELECT 'b' FROM generate_series(1, 50);")
         streams = f"SELECT 1 FROM pg_replication_slots WHERE slot_name = '{name}' AND active"
         until(lambda: not postgres.rows(streams), "ended by the server", 60)
-
-        def all_of_them() -> bool:
-            try:
-                found.extend(database.polled())
-            except RetriableError as error:
-                assert "PostgreSQL at" in str(error)  # noqa: PT017
-            return len(found) >= 51
-
-        until(all_of_them, "the others", 60)
+        found += database.read(lambda others: len(others) >= 50, beyond=RetriableError)
         assert ids(found) == list(range(1, 52))
     finally:
         postgres.execute(f"ALTER ROLE {USER} RESET wal_sender_timeout;")
@@ -272,15 +277,8 @@ def test_a_lost_connection_loses_and_repeats_nothing(database: Database) -> None
     database.postgres.execute(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'Penstock';"
     )
-
-    def rest() -> bool:
-        try:
-            found.extend(database.polled())
-        except ConnectError as error:
-            assert "PostgreSQL at" in str(error)  # noqa: PT017
-        return len(found) >= 150
-
-    until(rest, "the rest", 60)
+    missing = 150 - len(found)
+    found += database.read(lambda rest: len(rest) >= missing, beyond=ConnectError)
     assert ids(found) == list(range(1, 151))
 
 

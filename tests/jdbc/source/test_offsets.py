@@ -109,6 +109,13 @@ def test_settings_that_are_refused_by_name(config: dict[str, str], setting: str)
     assert [name for name, _ in jdbc_source_problems({**CONFIG, **config})] == [setting]
 
 
+@pytest.mark.parametrize("setting", ["query", "query.masked"])
+def test_a_query_takes_the_place_of_tables(setting: str) -> None:
+    settings = JdbcSourceSettings.of({**CONFIG, setting: " SELECT 1; "})
+    assert settings.query == "SELECT 1"
+    assert JdbcSourceSettings.of(CONFIG).query is None
+
+
 def test_exactly_once_needs_a_position() -> None:
     supports = JdbcSourceConnector().exactly_once_support
     assert supports(CONFIG).name == "UNSUPPORTED"

@@ -6,7 +6,9 @@ import pytest
 
 from penstock.api import schema as s
 from penstock.api.errors import DataError
-from penstock.jdbc.dialects import MySql, PostgreSql
+from penstock.jdbc.dialects import MySql, Oracle, PostgreSql, Sqlite
+from penstock.jdbc.dialects.base import Dialect
+from penstock.jdbc.source.settings import JdbcSourceSettings
 from penstock.jdbc.source.types import SourceColumn, fields_of, left_out
 
 
@@ -55,6 +57,31 @@ def test_numeric_mapping(precision: int, scale: int, precision_only: str, best_f
 
 
 @pytest.mark.parametrize(
+    ("config", "type"),
+    [
+        ({}, "Decimal"),
+        ({"numeric.precision.mapping": "false"}, "Decimal"),
+        ({"numeric.precision.mapping": "true"}, "INT32"),
+        ({"numeric.precision.mapping": "true", "numeric.mapping": "none"}, "Decimal"),
+        ({"numeric.precision.mapping": "false", "numeric.mapping": "best_fit"}, "INT32"),
+    ],
+)
+def test_the_older_setting_counts_if_numeric_mapping_is_not_given(config: dict[str, str], type: str) -> None:
+    given = {"connection.url": "jdbc:postgresql://db/app", "mode": "bulk", "topic.prefix": "p-", **config}
+    mapping = JdbcSourceSettings.of(given).numbers
+    assert found(2, mapping, precision=9)[1] == type
+
+
+@pytest.mark.parametrize(("kind", "scale"), [(PostgreSql, 127), (Sqlite, 0), (MySql, 0), (Oracle, 0)])
+def test_a_type_that_says_nothing_of_digits_has_the_scale_of_its_dialect(kind: type[Dialect], scale: int) -> None:
+    columns = [SourceColumn("n", 2, "numeric"), SourceColumn("m", 3, "decimal"), SourceColumn("o", 2, "numeric", 5)]
+    fields = fields_of(columns, kind(), "best_fit_eager_double" if scale else "none", "connect_logical")
+    assert [field.scale for field in fields] == [scale, scale, 0]
+    (unlimited,) = fields_of([SourceColumn("n", 2, "NUMBER", 0, -127)], kind(), "none", "connect_logical")
+    assert unlimited.scale == 127
+
+
+@pytest.mark.parametrize(
     ("granularity", "reading", "type"),
     [
         ("connect_logical", "MICROS", "Timestamp"),
@@ -76,6 +103,15 @@ def test_types_of_postgresql() -> None:
     assert found(-7, type_name="bit", precision=8) == ("BITS", "INT8")
     assert found(-7, type_name="bit", precision=9) == ("BYTES", "BYTES")
     assert found(-7) == ("INT8", "INT8")
+
+
+def test_arrays_of_postgresql_if_they_are_asked_for() -> None:
+    columns = [SourceColumn("tags", 2003, "_uuid"), SourceColumn("n", 2003, "_int2"), SourceColumn("p", 2003, "_point")]
+    first, second = fields_of(columns, PostgreSql(), "none", "connect_logical", arrays=True)
+    assert (first.reading, second.reading) == ("STRINGS", "INT16S")
+    assert first.schema == s.array(s.OPTIONAL_STRING, optional=True)
+    with pytest.raises(DataError, match="nothing for any of the columns"):
+        fields_of(columns, MySql(), "none", "connect_logical", arrays=True)
 
 
 def test_columns_that_connect_has_nothing_for_are_left_out() -> None:

@@ -184,7 +184,9 @@ class PostgresSourceTask(SourceTask):
         replication, stream = self._streaming()
         given = self._heartbeat() or self._taken(replication, stream)
         if not given:
-            select.select([replication.fileno()], [], [], self._settings.poll_interval)
+            poll = select.poll()  # `select.select` refuses descriptors above 1023
+            poll.register(replication.fileno(), select.POLLIN)
+            poll.poll(self._settings.poll_interval * 1000)
             given = self._taken(replication, stream)
         if self._progress.confirmable() > self._confirmed or self._is_due(self._settings.status_interval):
             self._tell(replication)

@@ -63,6 +63,12 @@ class Dialect:
 
     insert_properties: ClassVar[Mapping[str, str]] = {}
     """Properties of the driver by which batches of plain INSERTs are quicker."""
+    copied: ClassVar[Mapping[Kind, frozenset[str]]] = {}
+    """The types of columns, as ``column_types`` names them, in which COPY leaves the same as an INSERT; empty if there
+    is no COPY.
+    """
+    column_types: ClassVar[str] = ""
+    """A query for names and types of the columns that COPY can write of the table in its parameter."""
     read_properties: ClassVar[Mapping[str, str]] = {}
     """Properties of the driver without which it does not read all digits."""
 
@@ -72,9 +78,13 @@ class Dialect:
     """Names of types that are read as text, though JDBC has no type for them."""
     wide_reals: ClassVar[bool] = False
     """Whether REAL has 64 bits."""
+    open_scale: ClassVar[int] = 0
+    """The digits after the point with which a NUMERIC is read whose type says nothing of digits."""
     bit_strings: ClassVar[bool] = False
     """Whether BIT is a boolean, or a string of bits, not a small number."""
 
+    item_types: ClassVar[Mapping[Kind, str]] = {}
+    """Of the items of arrays, as the driver names them; empty if columns can't be arrays."""
     has_booleans: ClassVar[bool] = False
     """Whether there is a type for BOOLEAN; elsewhere it is a number, 1 or 0."""
 
@@ -130,8 +140,20 @@ class Dialect:
     def upsert(self, table: TableName, keys: Sequence[Column], others: Sequence[Column]) -> Statement:
         raise NotImplementedError
 
+    def copy(self, table: TableName, columns: Sequence[Column], types: Mapping[str, str]) -> str | None:
+        """The COPY for rows as PostgreSQL's text, of the columns that ``insert`` has; None if it could leave something
+        else in the table than ``insert``. ``types``: what ``column_types`` has found.
+        """
+        for column in columns:
+            name = column.name if self.quoting else column.name.lower()
+            if column.array or types.get(name) not in self.copied.get(column.kind, ()):
+                return None
+        return f"COPY {self.table(table)} ({self._list(columns)}) FROM STDIN"
+
     def binding(self, column: Column) -> str:
         """How the Java class ``Shape`` binds a value of this column."""
+        if column.array:
+            return f"ARRAY {self.item_types[column.kind]}"
         if column.kind is Kind.BOOLEAN and not self.has_booleans:
             return "FLAG"
         return "BLOB" if self.type_of(column).startswith("BLOB") else column.kind.value
@@ -167,7 +189,7 @@ class Dialect:
 
     def type_of(self, column: Column) -> str:
         types = {**self.types, **self.key_types} if column.key else self.types
-        return types[column.kind].format(scale=column.scale)
+        return types[column.kind].format(scale=column.scale) + ("[]" if column.array else "")
 
     def literal(self, column: Column, text: str) -> str:
         """A default as text, see ``columns.default_text``."""

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from penstock.jdbc.columns import Column, Kind
 from penstock.jdbc.dialects.base import Dialect, Statement, TableName
 
+_WHOLE = frozenset({"int2", "int4", "int8", "numeric"})
+
 
 class PostgreSql(Dialect):
     name = "PostgreSqlDatabaseDialect"
@@ -14,8 +16,37 @@ class PostgreSql(Dialect):
     driver = "org.postgresql.Driver"
     texts = frozenset({"json", "jsonb", "uuid"})
     insert_properties = {"reWriteBatchedInserts": "true"}
+    copied = {
+        **dict.fromkeys((Kind.INT8, Kind.INT16, Kind.INT32, Kind.INT64), _WHOLE),
+        Kind.FLOAT32: frozenset({"float4"}),
+        Kind.FLOAT64: frozenset({"float8"}),
+        Kind.BOOLEAN: frozenset({"bool"}),
+        Kind.STRING: frozenset({"text", "varchar", "bpchar"}),
+        Kind.BYTES: frozenset({"bytea"}),
+        Kind.DECIMAL: frozenset({"numeric"}),
+        Kind.DATE: frozenset({"date"}),
+        Kind.TIME: frozenset({"time"}),
+        Kind.TIMESTAMP: frozenset({"timestamp"}),
+    }
+    # COPY does not mind rules, and writes columns that are GENERATED ALWAYS.
+    column_types = (
+        "SELECT a.attname, t.typname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid "
+        "JOIN pg_type t ON t.oid = a.atttypid WHERE c.oid = to_regclass(?) AND c.relkind IN ('r', 'p') "
+        "AND NOT c.relhasrules AND a.attnum > 0 AND NOT a.attisdropped AND a.attidentity <> 'a'"
+    )
+    open_scale = 127
     bit_strings = True
     has_booleans = True
+    item_types = {
+        Kind.INT8: "int2",
+        Kind.INT16: "int2",
+        Kind.INT32: "int4",
+        Kind.INT64: "int8",
+        Kind.FLOAT32: "float4",
+        Kind.FLOAT64: "float8",
+        Kind.BOOLEAN: "bool",
+        Kind.STRING: "text",
+    }
     types = {
         Kind.INT8: "SMALLINT",
         Kind.INT16: "SMALLINT",

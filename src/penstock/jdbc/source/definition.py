@@ -26,6 +26,7 @@ ISOLATION = {
     "SQL_SERVER_SNAPSHOT": 4096,
 }
 """As numbers of ``java.sql.Connection``."""
+RETRIES = "query.retry.attempts"
 PARTITIONS, ROWS, HORIZON = "penstock.read.partitions", "penstock.read.rows", "penstock.snapshot.horizon"
 
 _HIGH, _MEDIUM, _LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
@@ -134,7 +135,7 @@ JDBC_SOURCE_CONFIG = (
     )
     .define("query.suffix", _TEXT, "", None, _LOW, "What is appended to each query.")
     .define(
-        "query.retry.attempts",
+        RETRIES,
         _INT,
         -1,
         at_least(-1),
@@ -189,6 +190,15 @@ JDBC_SOURCE_CONFIG = (
         _LOW,
         "How timestamps are sent: as Connect's Timestamp (milliseconds), or as numbers or text of micro- or "
         "nanoseconds.",
+    )
+    .define(
+        "sql.complex.types.enable",
+        ConfigType.BOOLEAN,
+        False,
+        None,
+        _LOW,
+        "Whether arrays of PostgreSQL are sent, those of numbers, booleans, texts, json and uuid; other columns of "
+        "such types are left out.",
     )
     .define(
         "transaction.isolation.mode",

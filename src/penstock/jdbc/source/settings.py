@@ -62,6 +62,7 @@ class JdbcSourceSettings:
     numbers: str
     delay: int
     granularity: str
+    arrays: bool
     isolation: int
     partitions: int
     rows: int
@@ -101,6 +102,7 @@ class JdbcSourceSettings:
             numbers=numbers,
             delay=values["timestamp.delay.interval.ms"],
             granularity=values["timestamp.granularity"],
+            arrays=values["sql.complex.types.enable"],
             isolation=ISOLATION[values[_ISOLATION]],
             partitions=values[PARTITIONS],
             rows=values[ROWS],

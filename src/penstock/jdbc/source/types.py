@@ -18,7 +18,7 @@ from penstock.jdbc.source.definition import GRANULARITIES
 BIT, TINYINT, SMALLINT, INTEGER, BIGINT, BOOLEAN, REAL, NUMERIC, DECIMAL = -7, -6, 5, 4, -5, 16, 7, 2, 3
 TIMES = (93, 2014)
 """TIMESTAMP, TIMESTAMP_WITH_TIMEZONE."""
-OTHER = 1111
+OTHER, ARRAY = 1111, 2003
 WHOLE = (TINYINT, SMALLINT, INTEGER, BIGINT)
 _MOST_DIGITS = 18
 """Numbers of so many digits fit in INT64."""
@@ -43,6 +43,17 @@ _FIXED = {
     91: ("DATE", s.DATE),
     **dict.fromkeys((92, 2013), ("TIME", s.TIME)),
 }
+
+_ITEMS = {
+    "_bool": ("BOOLEANS", s.BOOLEAN),
+    "_int2": ("INT16S", s.INT16),
+    "_int4": ("INT32S", s.INT32),
+    "_int8": ("INT64S", s.INT64),
+    "_float4": ("FLOAT32S", s.FLOAT32),
+    "_float8": ("FLOAT64S", s.FLOAT64),
+    **dict.fromkeys(("_text", "_varchar", "_bpchar", "_uuid", "_json", "_jsonb"), ("STRINGS", s.STRING)),
+}
+"""Arrays of PostgreSQL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +95,16 @@ class Field:
         return int(self.schema.parameters.get("scale", "0"))
 
 
-def fields_of(columns: Sequence[SourceColumn], dialect: Dialect, mapping: str, granularity: str) -> list[Field]:
-    """``mapping`` and ``granularity``: of the settings. Raises DataError where these can't be fields of one record."""
+def fields_of(
+    columns: Sequence[SourceColumn], dialect: Dialect, mapping: str, granularity: str, arrays: bool = False
+) -> list[Field]:
+    """``mapping``, ``granularity``, ``arrays``: of the settings. Raises DataError where these can't be fields of one
+    record.
+    """
     fields = []
     for number, column in enumerate(columns, 1):
-        found = _mapped(column, dialect, mapping, granularity)
+        found = _array(column, dialect) if arrays else None
+        found = found or _mapped(column, dialect, mapping, granularity)
         if found is not None:
             reading, schema = found
             fields.append(Field(column.label, number, reading, schema.with_(optional=column.nullable)))
@@ -116,8 +132,7 @@ def _mapped(column: SourceColumn, dialect: Dialect, mapping: str, granularity: s
         return (_SIGNED if column.signed else _UNSIGNED)[kind]
     if kind in (NUMERIC, DECIMAL):
         narrow = _narrowed(column, mapping) if kind == NUMERIC else None
-        scale = _GREATEST_SCALE if column.scale == _NO_SCALE else column.scale
-        return narrow or ("DECIMAL", s.decimal(scale))
+        return narrow or ("DECIMAL", s.decimal(_scale(column, dialect)))
     if kind in TIMES:
         return GRANULARITIES[granularity], _time_schema(granularity)
     if kind == BIT and dialect.bit_strings:
@@ -129,6 +144,19 @@ def _mapped(column: SourceColumn, dialect: Dialect, mapping: str, granularity: s
     if kind == OTHER and column.type_name.casefold() in dialect.texts:
         return "STRING", s.STRING
     return _FIXED.get(kind)
+
+
+def _array(column: SourceColumn, dialect: Dialect) -> tuple[str, s.Schema] | None:
+    if column.type != ARRAY or not dialect.item_types or column.type_name not in _ITEMS:
+        return None
+    reading, items = _ITEMS[column.type_name]
+    return reading, s.array(items.with_(optional=True))
+
+
+def _scale(column: SourceColumn, dialect: Dialect) -> int:
+    if column.scale == _NO_SCALE:
+        return _GREATEST_SCALE
+    return dialect.open_scale if column.precision <= 0 and column.scale == 0 else column.scale
 
 
 def _narrowed(column: SourceColumn, mapping: str) -> tuple[str, s.Schema] | None:

@@ -1,25 +1,32 @@
-"""One Spark, and one of each database, for all tests of the JDBC connectors."""
+"""Drivers, and one of each database, for all tests of the JDBC connectors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from penstock.jdbc.drivers import install
-from penstock.spark.settings import HostSettings
 from support import mariadb as mariadbs
 from support.machine import missing
 from support.postgres import Postgres, binaries
-from support.spark.host import Hosted, started
+from support.spark.host import Hosted
+from support.spark.transactions import load
+
+
+@pytest.fixture(scope="session")
+def spark(hosted: Hosted) -> Hosted:
+    """The Spark of all tests: a task brings its driver along."""
+    for name in ("jdbc-postgresql", "jdbc-mariadb", "jdbc-sqlite"):
+        install(name)
+    return hosted
 
 
 @pytest.fixture(scope="package")
-def spark() -> Iterator[Hosted]:
-    for name in ("jdbc-postgresql", "jdbc-mariadb", "jdbc-sqlite"):
-        install(name)
-    with started(HostSettings()) as hosted:
-        yield hosted
+def entry(java: Any) -> Any:
+    """Our Java half, in ``java``."""
+    return load(java)
 
 
 @pytest.fixture(scope="package")

@@ -12,13 +12,13 @@ from penstock.api import schema as s
 from penstock.api.errors import DataError
 from penstock.jdbc.source.offsets import Position
 from penstock.jdbc.source.types import Field
-from penstock.spark.query.jdbc.source.records import Offsets, Shape, offsets_of
+from penstock.spark.query.jdbc.source.records import Offsets, Positions, Shape, offsets_of
 
 ID = (Field("id", 1, "INT64", s.INT64),)
 
 
-def times(*moments: int) -> list[Position]:
-    return [Position(time=moment) for moment in moments]
+def times(*moments: int) -> Positions:
+    return Positions([None] * len(moments), moments)
 
 
 def offsets(*moments: int | None) -> list[dict[str, int]]:
@@ -31,6 +31,7 @@ START = Position(time=1)
 @pytest.mark.parametrize(
     ("positions", "group", "expected"),
     [
+        (times(), None, Offsets([], START, 0, None)),
         (times(2), None, Offsets(offsets(1), START, 0, Position(time=2))),
         (times(2, 2, 3, 3), None, Offsets(offsets(1, 2, 2, 2), Position(time=2), 2, Position(time=3))),
         (times(2, 2), Position(time=2), Offsets(offsets(1, 1), START, 0, Position(time=2))),
@@ -39,19 +40,20 @@ START = Position(time=1)
     ],
 )
 def test_a_time_is_behind_only_with_the_last_row_of_it(
-    positions: list[Position], group: Position | None, expected: Offsets
+    positions: Positions, group: Position | None, expected: Offsets
 ) -> None:
     assert offsets_of(positions, Shape.of(ID, "t", False, True), START, group) == expected
 
 
 def test_numbers_are_offsets_of_their_own() -> None:
     positions = [Position(1, 7), Position(2, 7)]
-    found = offsets_of(positions, Shape.of(ID, "t", True, True), Position(), None)
-    assert found == Offsets([each.offset() for each in positions], Position(2, 7), 2, None)
+    found = offsets_of(Positions([1, 2], [7, 7]), Shape.of(ID, "t", True, True), Position(), None)
+    assert list(found.rows) == [each.offset() for each in positions]
+    assert (found.behind, found.complete, found.group) == (Position(2, 7), 2, None)
 
 
 def test_a_whole_table_has_none() -> None:
-    found = offsets_of([Position(), Position()], Shape.of(ID, "t", False, False), Position(), None)
+    found = offsets_of(Positions([None] * 2, [None] * 2), Shape.of(ID, "t", False, False), Position(), None)
     assert found == Offsets([None, None], Position(), 2, None)
 
 
@@ -84,7 +86,7 @@ def test_values_and_places_of_rows() -> None:
         "micros": 5,
     }
     assert second == {**dict.fromkeys(first), "micros": 6}
-    assert shape.positions(rows) == [Position(7, -1), Position(8, 2_000_000_003)]
+    assert list(shape.positions(rows)) == [Position(7, -1), Position(8, 2_000_000_003)]
 
 
 @pytest.mark.parametrize(

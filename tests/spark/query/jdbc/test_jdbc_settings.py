@@ -163,6 +163,27 @@ def test_the_key_of_kafka_chosen_fields_and_a_table_of_a_schema(spark: Hosted, k
         ]
 
 
+def test_a_batch_has_so_many_records_and_the_next_waits_for_its_interval(
+    spark: Hosted, kafka: Kafka, shop: Postgres
+) -> None:
+    settings = {
+        "table.name.format": "shop.awaited",
+        # Spark begins batches at multiples of the interval since 1970: the second one is in the year 2033.
+        "penstock.batch.interval.ms": "2000000000000",
+        "penstock.batch.max.records": "2",
+    }
+    with JdbcSink(spark, kafka, shop.url, **settings) as one:
+        one.add([ID, NAME], *({"id": i, "name": f"n{i}"} for i in range(3)))
+        one.start()
+        one.written(2)
+        one.while_another_runs()
+        assert shop.rows("SELECT id FROM shop.awaited ORDER BY id") == [["0"], ["1"]]
+        one.stop()
+        one.start()
+        one.written(3)
+    assert shop.rows("SELECT id FROM shop.awaited ORDER BY id") == [["0"], ["1"], ["2"]]
+
+
 def test_a_partitioned_table_is_written(spark: Hosted, kafka: Kafka, shop: Postgres) -> None:
     shop.execute(
         "CREATE TABLE shop.parted (id INT, name TEXT) PARTITION BY RANGE (id);"
@@ -204,3 +225,11 @@ def test_a_task_fails_after_its_retries(spark: Hosted, kafka: Kafka) -> None:
         one.add([ID, NAME], {"id": 1, "name": "one"})
         one.start()
         assert "127.0.0.1:1 refused" in one.failure()
+
+
+def test_a_source_fails_after_its_attempts(spark: Hosted, kafka: Kafka) -> None:
+    settings = {"mode": "bulk", "query.retry.attempts": "1", "poll.interval.ms": "10"}
+    with JdbcSource(spark, kafka, "jdbc:postgresql://127.0.0.1:1/none", **settings) as one:
+        one.start()
+        why = "could not be read 2 times in a row: org.postgresql.util.PSQLException: Connection to 127.0.0.1:1 refused"
+        assert why in one.failure()

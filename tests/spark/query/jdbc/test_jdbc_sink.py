@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from penstock.core.model.tasks import TaskRunning
 from support.kafka.client import Kafka
 from support.postgres import Postgres
 from support.spark.host import Hosted
-from support.spark.queries import ID, NAME, JdbcSink, field
+from support.spark.queries import ID, NAME, SECONDS, JdbcSink, field
+from support.tasks.runs import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -53,10 +55,11 @@ def test_a_table_that_is_missing_fails_the_task(spark: Hosted, kafka: Kafka, tmp
 def test_rows_are_written_once_and_refused_ones_are_dead_letters(
     spark: Hosted, kafka: Kafka, postgres: Postgres
 ) -> None:
-    postgres.rows("CREATE TABLE things (id INT CHECK (id <> 13), name TEXT)")
+    postgres.rows("CREATE TABLE things (id INT CHECK (id <> 13), name TEXT, how TEXT DEFAULT left(current_query(), 4))")
     letters = kafka.create_topic()
     settings = {
         "penstock.delivery": "exactly-once",
+        "penstock.batches.table": "written_batches",
         "errors.tolerance": "all",
         "errors.deadletterqueue.topic.name": letters,
         "errors.deadletterqueue.topic.replication.factor": "1",
@@ -73,6 +76,9 @@ def test_rows_are_written_once_and_refused_ones_are_dead_letters(
         one.written(20)
         wanted = [i for i in range(20) if i != 13]
         assert ids() == wanted
+        assert ["COPY"] in postgres.rows("SELECT DISTINCT how FROM things")
+        written = f"SELECT sum(next_offset) FROM written_batches WHERE topic = '{one.topic}'"
+        assert postgres.rows(written) == [["20"]]
         assert [json.loads(value or b"")["payload"]["id"] for value in kafka.values(letters)] == [13]
         one.stop()
         # As a crash between the two commits, that of the database and that of the group, leaves it.
@@ -90,3 +96,57 @@ def test_rows_are_written_once_and_refused_ones_are_dead_letters(
         postgres.start()
         one.written(21)
         assert ids() == [*wanted, 20]
+
+
+def test_a_deadlock_is_tried_again_and_no_row_is_refused(spark: Hosted, kafka: Kafka, postgres: Postgres) -> None:
+    postgres.execute("CREATE TABLE tied (id INT PRIMARY KEY, name TEXT); INSERT INTO tied VALUES (1), (2), (3);")
+    settings = {
+        **UPSERT,
+        "table.name.format": "tied",
+        "connection.options": "-c deadlock_timeout=100ms",
+        "retry.backoff.ms": "100",
+        "errors.tolerance": "all",
+    }
+    first, second = postgres.session(), postgres.session()
+    say(first, "SET deadlock_timeout = '1h'; BEGIN; UPDATE tied SET name = 'first' WHERE id = 1 RETURNING id;", "1")
+    say(second, "BEGIN; UPDATE tied SET name = 'second' WHERE id = 3 RETURNING id;", "3")
+    with JdbcSink(spark, kafka, postgres.url, **settings) as one:
+        # It changes 2, waits for 3, and then for 1, whose transaction waits for 2.
+        one.add([ID, NAME], *({"id": i, "name": f"n{i}"} for i in (2, 3, 1)))
+        one.start()
+        waiting = "SELECT 1 FROM pg_locks WHERE NOT granted"
+        eventually(lambda: one.fine() and len(postgres.rows(waiting)) == 1, SECONDS)
+        say(first, "UPDATE tied SET name = 'first' WHERE id = 2 RETURNING id;")
+        eventually(lambda: len(postgres.rows(waiting)) == 2, SECONDS)
+        second.communicate("COMMIT;\n")
+        assert first.stdout is not None
+        assert first.stdout.readline() == "2\n"
+        first.communicate("COMMIT;\n")
+        one.written(3)
+    assert postgres.rows("SELECT * FROM tied ORDER BY id") == [[str(i), f"n{i}"] for i in (1, 2, 3)]
+
+
+def test_a_stop_does_not_wait_for_a_lock_of_the_database(spark: Hosted, kafka: Kafka, postgres: Postgres) -> None:
+    postgres.execute("CREATE TABLE locked (id INT PRIMARY KEY, name TEXT)")
+    with JdbcSink(spark, kafka, postgres.url, **UPSERT, **{"table.name.format": "locked"}) as one:
+        one.start()
+        with postgres.session() as session:
+            say(session, "BEGIN; LOCK TABLE locked IN SHARE MODE; SELECT 1;", "1")
+            one.add([ID, NAME], *({"id": i, "name": f"n{i}"} for i in range(10)))
+            waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'locked'::regclass"
+            eventually(lambda: one.fine() and postgres.rows(waiting), SECONDS)
+            one.stop()
+            assert postgres.rows("SELECT count(*) FROM locked") == [["0"]]
+            session.communicate("COMMIT;\n")
+        one.start()
+        one.written(10)
+    assert postgres.rows("SELECT id FROM locked ORDER BY id") == [[str(i)] for i in range(10)]
+
+
+def say(session: Popen[str], sql: str, answer: str | None = None) -> None:
+    assert session.stdin is not None
+    assert session.stdout is not None
+    session.stdin.write(sql + "\n")
+    session.stdin.flush()
+    if answer is not None:
+        assert session.stdout.readline() == answer + "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import signal
@@ -10,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from penstock.core.model.tasks import SparkDied, SparkReady, TaskLost
+from penstock.core.model.tasks import SparkDied, SparkReady, TaskLost, TaskPaused
+from penstock.hosts.python.wire import read
 from support.kafka.client import Kafka, Record
 from support.postgres import Postgres
 from support.spark.host import Hosted
-from support.spark.queries import ID, NAME, SECONDS, JdbcSink, JdbcSource, field
+from support.spark.queries import ID, NAME, SECONDS, JdbcSink, JdbcSource, field, sample_spec
 from support.tasks.runs import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -54,6 +56,20 @@ def test_new_rows_and_tables_are_read_in_order_and_restarts_continue(
         execute(file, "ALTER TABLE things ADD price REAL", "INSERT INTO things VALUES (25002, 'last', 1.5)")
         one.start()
         assert one.wait("things", 25_002)[-1] == {"id": 25_002, "name": "last", "price": 1.5}
+
+
+def test_a_few_rows_are_read_for_a_preview(spark: Hosted, tmp_path: Path) -> None:
+    file = tmp_path / "app.db"
+    execute(file, THINGS, things(1, 5_000))
+    config = {"connection.url": f"jdbc:sqlite:{file}", "topic.prefix": "of-", "mode": "incrementing"}
+    task = "penstock.connectors.jdbc_source:JdbcSourceTask"
+    answer = spark.sample(sample_spec(task, config), 3, 60.0).result(SECONDS)
+    found = read(base64.b64decode(answer["records"]))
+    assert (found.values, found.topics) == ([{"id": i, "name": f"n{i}"} for i in (1, 2, 3)], ["of-things"] * 3)
+    assert list(found.origin.offsets)[-1] == {"incrementing": 3}
+    execute(file, "DROP TABLE things")
+    lacking = {**config, "connection.url": f"jdbc:sqlite:{tmp_path}/no/folder.db"}
+    assert "could not be read" in spark.sample(sample_spec(task, lacking), 3, 60.0).result(SECONDS)["error"]
 
 
 def test_a_whole_table_is_read_again_and_again(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
@@ -96,6 +112,27 @@ def test_rows_are_sent_once_when_spark_is_killed(spark: Hosted, kafka: Kafka, po
         ((partition, offset),) = one.committed()
         assert partition == {"protocol": "1", "table": "postgres.public.events"}
         assert set(offset or {}) == {"timestamp", "timestamp_nanos"}
+
+
+def test_a_pause_in_a_read_stops_it_and_after_it_no_row_is_missing_or_twice(
+    spark: Hosted, kafka: Kafka, postgres: Postgres
+) -> None:
+    postgres.execute(EVENTS.format("pauses", "pauses", 30_000))
+    settings = {"mode": "incrementing", "incrementing.column.name": "id", "table.whitelist": "pauses"}
+    small = {"batch.max.rows": "100", "penstock.read.rows": "5000", "penstock.read.partitions": "2"}
+    with JdbcSource(spark, kafka, postgres.url, exactly_once=True, **settings, **small) as one:
+        topic = f"{one.prefix}pauses"
+        one.start()
+        eventually(lambda: one.fine() and topic in kafka.topics() and one.values("pauses"), SECONDS)
+        one.hosted.pause(one.id)
+        one.until(TaskPaused)
+        before = one.values("pauses", "read_uncommitted")
+        one.while_another_runs()
+        assert one.values("pauses") == one.values("pauses", "read_uncommitted") == before
+        assert 0 < len(before) < 30_000
+        postgres.rows("INSERT INTO pauses VALUES (30001, now())")
+        one.hosted.resume(one.id)
+        assert [row["id"] for row in one.wait("pauses", 30_001)] == list(range(1, 30_002))
 
 
 def test_a_java_connectors_offset_is_continued_when_the_database_was_away(
@@ -149,7 +186,8 @@ def test_a_row_that_is_committed_late_is_read(spark: Hosted, kafka: Kafka, postg
 
 EVERY_TYPE = """
 id INT PRIMARY KEY, small SMALLINT, big BIGINT, r REAL, d DOUBLE PRECISION, n NUMERIC(12, 3), b BOOLEAN, t TEXT,
-c CHAR(5), bytes BYTEA, day DATE, clock TIME(3), at TIMESTAMP(3), zoned TIMESTAMPTZ(3), doc JSONB, u UUID, bits BIT(3)
+c CHAR(5), bytes BYTEA, day DATE, clock TIME(3), at TIMESTAMP(3), zoned TIMESTAMPTZ(3), doc JSONB, u UUID, bits BIT(3),
+tags TEXT[], counts INT[], flags BOOLEAN[], free NUMERIC
 """
 RANDOM = """
 i, (random() * 65535 - 32768)::int, (random() * 1e18)::bigint - 5e17::bigint, random()::real, exp(random() * 600 - 300),
@@ -157,13 +195,15 @@ i, (random() * 65535 - 32768)::int, (random() * 1e18)::bigint - 5e17::bigint, ra
 chr(65 + i % 26), decode(md5(i::text), 'hex'), DATE '0100-01-01' + i * 70,
 TIME '00:00' + random() * INTERVAL '23:59:59',
 TIMESTAMP '1800-01-01 01:00' + i * INTERVAL '11 days' + random() * INTERVAL '22:59:59',
-now() - random() * INTERVAL '30 years', jsonb_build_object('i', i), gen_random_uuid(), (i % 8)::bit(3)
+now() - random() * INTERVAL '30 years', jsonb_build_object('i', i), gen_random_uuid(), (i % 8)::bit(3),
+ARRAY['a,"', NULL, i::text], ARRAY[i, NULL], (ARRAY[true, false])[1:i % 3], random()::numeric
 """
 """Java's calendar has no 5 to 14 October 1582, and Tokyo's clocks skipped the first hour of a day in each spring from
 1948 to 1951. What lies there comes back later, so no row has it.
 """
 COMPARED = """
-id, small, big, r, d, n, b, t, c, bytes, day, clock, at, zoned AT TIME ZONE 'UTC', doc::text, u::text
+id, small, big, r, d, n, b, t, c, bytes, day, clock, at, zoned AT TIME ZONE 'UTC', doc::text, u::text,
+tags, counts, flags, free
 """
 
 
@@ -173,7 +213,7 @@ def test_rows_of_every_type_there_and_back(spark: Hosted, kafka: Kafka, postgres
         f"INSERT INTO origin SELECT {RANDOM} FROM generate_series(1, 10000) i; INSERT INTO origin VALUES (10001)"
     )
     schemas = {"value.converter.schemas.enable": "true", "table.whitelist": "origin", "mode": "incrementing"}
-    zone = {"db.timezone": "Asia/Tokyo"}
+    zone = {"db.timezone": "Asia/Tokyo", "sql.complex.types.enable": "true"}
     with JdbcSource(spark, kafka, postgres.url, **schemas, **zone, **{"incrementing.column.name": "id"}) as source:
         source.start()
         source.wait("origin", 10_001)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,111 +11,11 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from penstock.jdbc.columns import Column, Kind, Part, Shape
-from penstock.jdbc.dialects import dialect_of
-from penstock.jdbc.drivers import install
-from penstock.jdbc.statements import LedgerStatements, statement_of
-from penstock.spark.query.jdbc.java import our_jar
-from penstock.spark.query.safe import Safe, texts
+from penstock.jdbc.statements import LedgerStatements
+from penstock.spark.query.safe import Safe
+from support.spark.transactions import FAR, ID, NAME, THINGS, Bench
 
 pytestmark = pytest.mark.integration
-
-ID = Column("id", Kind.INT32, Part.KEY, "id", key=True)
-NAME = Column("name", Kind.STRING, Part.VALUE, "name", optional=True)
-FAR = 1 << 40
-"""py4j makes longs of such numbers only."""
-THINGS = Shape("things", (ID, NAME))
-
-
-def array(jvm: Any, kind: Any, values: Sequence[Any]) -> Any:
-    made = jvm.java.lang.reflect.Array.newInstance(kind._java_lang_class, len(values))
-    for i, value in enumerate(values):
-        jvm.java.lang.reflect.Array.set(made, i, value)
-    return made
-
-
-@pytest.fixture(scope="module")
-def entry(java: Any) -> Any:
-    """As in Spark, the classes are those of a loader of its own."""
-    jars = [our_jar(), *install("jdbc-sqlite")]
-    urls = array(java, java.java.net.URL, [java.java.net.URL(jar.as_uri()) for jar in jars])
-    loader = java.java.net.URLClassLoader(urls, java.java.lang.ClassLoader.getSystemClassLoader())
-    constructor = loader.loadClass("penstock.jdbc.Entry").getDeclaredConstructor(array(java, java.java.lang.Class, []))
-    return constructor.newInstance(array(java, java.java.lang.Object, []))
-
-
-class Bench:
-    """One database, and what a session would do with it."""
-
-    def __init__(self, jvm: Any, entry: Any, url: str, safe: Safe) -> None:
-        self.jvm, self.entry, self.dialect = jvm, entry, dialect_of(url)()
-        kept = safe.keep(texts([url]))
-        place = kept.host, kept.port, kept.fingerprint, kept.key.hex()
-        self.connections = entry.connections(*place, self.dialect.driver, 1, 0)
-        self.database = entry.database(self.connections)
-
-    def list(self, values: Sequence[Any]) -> Any:
-        made = self.jvm.java.util.ArrayList()
-        for value in values:
-            made.add(value)
-        return made
-
-    def row(self, *values: Any) -> Any:
-        made = self.list(values).toArray()
-        return self.jvm.org.apache.spark.sql.RowFactory.create(made)
-
-    def create(self, shape: Shape) -> None:
-        self.database.execute(self.dialect.create(self.dialect.table_name(shape.table), shape.columns))
-
-    def rows(self, table: str = "things") -> list[tuple[str | None, ...]]:
-        name = self.dialect.quoted(table)
-        width = len(self.database.columns(f"SELECT * FROM {name}"))
-        values = list(self.database.values(f"SELECT * FROM {name} ORDER BY 1", self.list([])))
-        return [tuple(values[i : i + width]) for i in range(0, len(values), width)]
-
-    def write(
-        self,
-        rows: Sequence[tuple[int, Sequence[Any]]],
-        mode: str = "insert",
-        shapes: Sequence[Shape] = (THINGS,),
-        known: Sequence[int] = (),
-        batch: int | None = None,
-        whole: bool = False,
-        first: int = 0,
-    ) -> list[str]:
-        """Rows of topic t, partition 0, from this offset on: the shape and values of each. What is reported."""
-        made = []
-        for shape in shapes:
-            statement = statement_of(self.dialect, mode, shape)
-            names = [column.name for column in shape.columns]
-            fields = [names.index(name) for name in statement.parameters]
-            kinds = [self.dialect.binding(shape.columns[i]) for i in fields]
-            made.append(self.entry.shape(statement.sql, self.list(kinds), self.list(fields), "UTC", "UTC"))
-        ledger = None
-        if batch is not None:
-            sql = LedgerStatements.of(self.dialect, "penstock_batches")
-            ledger = self.entry.ledger(sql.select, sql.update, sql.insert, "sink", "epoch", batch)
-        writer = self.entry.writer(
-            self.connections,
-            self.list(made),
-            100,
-            ledger,
-            self.dialect.refused,
-            self.list(sorted(self.dialect.refused_codes)),
-            self.list([f"t\t0\t{FAR + offset}" for offset in known]),
-            whole,
-        )
-        structs = [
-            self.row(
-                number,
-                "t",
-                0,
-                FAR + first + i,
-                *(self.row(*values) if k == number else None for k in range(len(shapes))),
-            )
-            for i, (number, values) in enumerate(rows)
-        ]
-        writer.call(self.list(structs).iterator())
-        return list(writer.report())
 
 
 @pytest.fixture(params=["derby", "sqlite"])
@@ -201,6 +102,19 @@ def test_every_type_as_a_value_and_as_null(bench: Bench) -> None:
     assert found[Kind.BOOLEAN] == "1"
     assert found[Kind.INT32] == "7"
     assert float(found[Kind.FLOAT64] or 0) == 0.1
+
+
+def test_it_waits_between_two_attempts_to_connect(java: Any, entry: Any, tmp_path: Path) -> None:
+    def seconds(url: str, **settings: str) -> float:
+        begun = time.monotonic()
+        with pytest.raises(Py4JJavaError, match="SQLException"), Safe("127.0.0.1") as safe:
+            Bench(java, entry, url, safe, **{f"connection.{name}": value for name, value in settings.items()})
+        return time.monotonic() - begun
+
+    missing = f"jdbc:derby:{tmp_path}/none"
+    assert seconds(missing, attempts="3", **{"backoff.ms": "700"}) > 1.4
+    # After the last one it does not.
+    seconds(missing, attempts="1", **{"backoff.ms": "1000000000"})
 
 
 def test_columns_are_added(bench: Bench) -> None:

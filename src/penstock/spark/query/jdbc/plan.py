@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import types as t
 
-from penstock.jdbc.columns import Kind, Shape
+from penstock.jdbc.columns import Column, Kind, Shape
 from penstock.spark.query.sink.plan import Totals
 from penstock.spark.query.sink.progress import Partition
 
@@ -65,7 +65,11 @@ class Plan:
 
 
 def struct_type(shape: Shape) -> t.StructType:
-    return t.StructType([t.StructField(f"c{i}", TYPES[column.kind]) for i, column in enumerate(shape.columns)])
+    return t.StructType([t.StructField(f"c{i}", _type(column)) for i, column in enumerate(shape.columns)])
+
+
+def _type(column: Column) -> t.DataType:
+    return t.ArrayType(TYPES[column.kind]) if column.array else TYPES[column.kind]
 
 
 @dataclass(slots=True)

@@ -64,7 +64,14 @@ class RowMaker:
         keys: Any = [True] * len(batch) if isinstance(batch.key_column, Table) else None
         valued = values or [value is not None for value in batch.values]
         keyed = keys or [key is not None for key in batch.keys]
-        groups = list(zip(batch.topics, batch.key_schemas, batch.value_schemas, keyed, valued, strict=True))
+        columns: list[list[Any]] = [batch.topics, batch.key_schemas, batch.value_schemas, keyed, valued]
+        groups: list[_Group] = list(zip(*(column[:1] for column in columns), strict=True))
+        if all(column.count(column[0]) == len(column) for column in columns if column):
+            # Nearly always, and quicker than a group for each record.
+            return self._numbers_of(groups) * len(batch)
+        return self._numbers_of(list(zip(*columns, strict=True)))
+
+    def _numbers_of(self, groups: list[_Group]) -> list[int]:
         for group in set(groups) - self._groups.keys():
             self._groups[group] = self._number_of(group)
         found = list(map(self._groups.__getitem__, groups))
@@ -122,7 +129,7 @@ class RowMaker:
             return pa.nulls(len(numbers), kind)
         part = batch if len(rows) == len(numbers) else batch.select(rows)
         shape = self._plan.shapes[number]
-        columns = [self._column(part, column) for column in shape.columns]
+        columns = [self._column(part, column, kind.field(i).type) for i, column in enumerate(shape.columns)]
         made = pa.StructArray.from_arrays(columns, fields=list(kind))
         if part is batch:
             return made
@@ -131,7 +138,7 @@ class RowMaker:
             places[row] = place
         return made.take(pa.array(places, pa.int32()))
 
-    def _column(self, batch: Batch, column: Column) -> pa.Array:
+    def _column(self, batch: Batch, column: Column, kind: pa.DataType) -> pa.Array:
         values = self._values(batch, column)
         match column.kind:
             case Kind.DECIMAL:
@@ -142,7 +149,7 @@ class RowMaker:
                 return pa.array(values, pa.time32("ms")).cast(pa.int32())
             case Kind.TIMESTAMP:
                 return pa.array(list(map(_milliseconds, values)), pa.int64())
-        return pa.array(values, _ARROW[column.kind])
+        return pa.array(values, kind)
 
     def _values(self, batch: Batch, column: Column) -> Sequence[Any]:
         if column.part is Part.KAFKA:
@@ -181,16 +188,3 @@ def _milliseconds(value: dt.datetime | None) -> int | None:
     if value is None:
         return None
     return ((value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)) - _EPOCH) // _MILLISECOND
-
-
-_ARROW = {
-    Kind.INT8: pa.int8(),
-    Kind.INT16: pa.int16(),
-    Kind.INT32: pa.int32(),
-    Kind.INT64: pa.int64(),
-    Kind.FLOAT32: pa.float32(),
-    Kind.FLOAT64: pa.float64(),
-    Kind.BOOLEAN: pa.bool_(),
-    Kind.STRING: pa.string(),
-    Kind.BYTES: pa.binary(),
-}

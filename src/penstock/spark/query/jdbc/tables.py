@@ -21,10 +21,12 @@ class Tables:
         self._java, self._settings = java, settings
         self._dialect: Dialect = settings.connection.dialect
         self._columns: dict[TableName, list[str]] = {}
+        self._types: dict[TableName, dict[str, str]] = {}
         self._ready: set[Shape] = set()
 
     def forget(self) -> None:
         self._columns.clear()
+        self._types.clear()
         self._ready.clear()
 
     def prepare(self, shape: Shape) -> None:
@@ -37,7 +39,26 @@ class Tables:
                 self._columns[name] = self._existing(database, name) or self._create(database, name, shape)
             if missing := self._missing(name, shape):
                 self._add(database, name, missing)
+        self._types.pop(name, None)
         self._ready.add(shape)
+
+    def copy(self, shape: Shape) -> str | None:
+        """The COPY for rows of a shape whose table is prepared; None if they have to be inserted."""
+        if not self._settings.copies or shape.delete:
+            return None
+        name = self._dialect.table_name(shape.table)
+        if name not in self._types:
+            self._types[name] = self._known_types(name)
+        return self._dialect.copy(name, shape.columns, self._types[name])
+
+    def _known_types(self, name: TableName) -> dict[str, str]:
+        """Empty where the catalog is not PostgreSQL's own, though the protocol is."""
+        with self._database() as database:
+            try:
+                found = list(database.values(self._dialect.column_types, self._java.list([self._dialect.table(name)])))
+            except JavaError:
+                found = []
+        return dict(zip(found[::2], found[1::2], strict=True))
 
     def ledger(self, statements: LedgerStatements, sink: str) -> dict[str, int]:
         """By epoch, the number of the last batch that the database has of a sink; the table is created if missing."""

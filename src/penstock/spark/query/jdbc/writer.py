@@ -134,7 +134,8 @@ class JdbcWriter:
             fields = [names.index(name) for name in statement.parameters]
             kinds = [dialect.binding(shape.columns[index]) for index in fields]
             zones = settings.connection.zone, settings.date_zone
-            shapes.append(entry.shape(statement.sql, java.list(kinds), java.list(fields), *zones))
+            copy = self._tables.copy(shape)
+            shapes.append(entry.shape(statement.sql, copy, java.list(kinds), java.list(fields), *zones))
         ledger = None
         if self._ledger is not None:
             sql, version = self._ledger, progress.version

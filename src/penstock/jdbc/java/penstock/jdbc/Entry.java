@@ -34,8 +34,9 @@ public final class Entry {
                 connections, labels, readings, scales, columns, number, times, fetchSize, isolation, zone);
     }
 
-    public Shape shape(String sql, List<String> kinds, List<Integer> fields, String zone, String dateZone) {
-        return new Shape(sql, kinds, fields, zone, dateZone);
+    public Shape shape(
+            String sql, String copy, List<String> kinds, List<Integer> fields, String zone, String dateZone) {
+        return new Shape(sql, copy, kinds, fields, zone, dateZone);
     }
 
     public Ledger ledger(String select, String update, String insert, String sink, String epoch, long batch) {

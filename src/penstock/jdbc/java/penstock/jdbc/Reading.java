@@ -2,6 +2,7 @@ package penstock.jdbc;
 
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.sql.Array;
 import java.sql.Date;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -11,9 +12,12 @@ import java.time.Instant;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.util.Calendar;
+import java.util.GregorianCalendar;
 import java.util.TimeZone;
+import java.util.function.UnaryOperator;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import scala.collection.mutable.ArraySeq;
 
 /** How a column of a result is read, by the names of penstock/jdbc/source/types.py. A null is looked for afterwards. */
 enum Reading {
@@ -77,6 +81,49 @@ enum Reading {
         Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
             String digits = rows.getString(i);
             return digits == null ? null : new BigInteger(digits, 2).byteValue();
+        }
+    },
+    /** Arrays of PostgreSQL, by their items. */
+    BOOLEANS(DataTypes.createArrayType(DataTypes.BooleanType)) {
+        @Override
+        Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
+            return items(rows, i, item -> item);
+        }
+    },
+    INT16S(DataTypes.createArrayType(DataTypes.ShortType)) {
+        @Override
+        Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
+            return items(rows, i, item -> ((Number) item).shortValue());
+        }
+    },
+    INT32S(DataTypes.createArrayType(DataTypes.IntegerType)) {
+        @Override
+        Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
+            return items(rows, i, item -> item);
+        }
+    },
+    INT64S(DataTypes.createArrayType(DataTypes.LongType)) {
+        @Override
+        Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
+            return items(rows, i, item -> item);
+        }
+    },
+    FLOAT32S(DataTypes.createArrayType(DataTypes.FloatType)) {
+        @Override
+        Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
+            return items(rows, i, item -> item);
+        }
+    },
+    FLOAT64S(DataTypes.createArrayType(DataTypes.DoubleType)) {
+        @Override
+        Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
+            return items(rows, i, item -> item);
+        }
+    },
+    STRINGS(DataTypes.createArrayType(DataTypes.StringType)) {
+        @Override
+        Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
+            return items(rows, i, Object::toString);
         }
     },
     /** As text: Connect's decimals may have more digits than Spark's. */
@@ -152,6 +199,19 @@ enum Reading {
 
     abstract Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException;
 
+    /** As Spark has arrays. */
+    private static Object items(ResultSet rows, int i, UnaryOperator<Object> made) throws SQLException {
+        Array array = rows.getArray(i);
+        if (array == null) return null;
+        Object[] items = (Object[]) array.getArray();
+        Object[] found = new Object[items.length];
+        for (int k = 0; k < items.length; k++) {
+            if (items[k] instanceof Object[]) throw new SQLException("it has an array of arrays");
+            found[k] = items[k] == null ? null : made.apply(items[k]);
+        }
+        return ArraySeq.make(found);
+    }
+
     static long seconds(Timestamp value) {
         return Math.floorDiv(value.getTime(), 1000L);
     }
@@ -167,12 +227,12 @@ enum Reading {
     /** The zone of times in the database, and UTC; for one thread. */
     static final class Zones {
         final Calendar database;
-        final Calendar utc = Calendar.getInstance(TimeZone.getTimeZone("UTC"));
+        final Calendar utc = new GregorianCalendar(TimeZone.getTimeZone("UTC"));
         final DateTimeFormatter micros;
         final DateTimeFormatter nanos;
 
         Zones(String zone) {
-            database = Calendar.getInstance(TimeZone.getTimeZone(zone));
+            database = new GregorianCalendar(TimeZone.getTimeZone(zone));
             micros = DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSSSSS").withZone(ZoneId.of(zone));
             nanos = DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSSSSSSSS").withZone(ZoneId.of(zone));
         }

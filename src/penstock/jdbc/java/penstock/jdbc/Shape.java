@@ -9,15 +9,22 @@ import java.sql.Time;
 import java.sql.Timestamp;
 import java.sql.Types;
 import java.util.Calendar;
+import java.util.GregorianCalendar;
 import java.util.List;
 import java.util.TimeZone;
 import org.apache.spark.sql.Row;
+import scala.collection.Seq;
+import scala.jdk.javaapi.CollectionConverters;
 
 /** Records with the same columns: their statement, and how each parameter is bound. */
 public final class Shape implements Serializable {
     private static final long DAY = 86_400_000L;
+    /** Precedes the type of the items. */
+    private static final String ARRAY = "ARRAY ";
 
     final String sql;
+    /** Does for many rows what {@code sql} does for one; null if there is no such statement. */
+    final String copy;
     private final String[] kinds;
     private final int[] fields;
     private final String zone;
@@ -26,20 +33,26 @@ public final class Shape implements Serializable {
     private transient Calendar dateCalendar;
 
     /** {@code kinds} and {@code fields} have an entry for each parameter; a field is an index in the row. */
-    public Shape(String sql, List<String> kinds, List<Integer> fields, String zone, String dateZone) {
+    public Shape(
+            String sql, String copy, List<String> kinds, List<Integer> fields, String zone, String dateZone) {
         this.sql = sql;
+        this.copy = copy;
         this.kinds = kinds.toArray(new String[0]);
         this.fields = fields.stream().mapToInt(Integer::intValue).toArray();
         this.zone = zone;
         this.dateZone = dateZone;
     }
 
+    /** Not those of the machine's locale: in Thailand their year is another one. */
+    private void makeCalendars() {
+        if (calendar != null) return;
+        calendar = new GregorianCalendar(TimeZone.getTimeZone(zone));
+        dateCalendar = new GregorianCalendar(TimeZone.getTimeZone(dateZone));
+    }
+
     /** For one thread. */
     void bind(PreparedStatement statement, Row row) throws SQLException {
-        if (calendar == null) {
-            calendar = Calendar.getInstance(TimeZone.getTimeZone(zone));
-            dateCalendar = Calendar.getInstance(TimeZone.getTimeZone(dateZone));
-        }
+        makeCalendars();
         for (int i = 0; i < kinds.length; i++) {
             Object value = row.isNullAt(fields[i]) ? null : row.get(fields[i]);
             bind(statement, i + 1, kinds[i], value);
@@ -49,6 +62,11 @@ public final class Shape implements Serializable {
     private void bind(PreparedStatement statement, int index, String kind, Object value) throws SQLException {
         if (value == null) {
             statement.setNull(index, type(kind));
+            return;
+        }
+        if (kind.startsWith(ARRAY)) {
+            Object[] items = CollectionConverters.asJava((Seq<?>) value).toArray();
+            statement.setArray(index, statement.getConnection().createArrayOf(kind.substring(ARRAY.length()), items));
             return;
         }
         switch (kind) {
@@ -70,7 +88,44 @@ public final class Shape implements Serializable {
         }
     }
 
+    /** The same values as {@code bind} gives to the statement, for {@code copy}. */
+    void write(CopyText text, Row row) {
+        makeCalendars();
+        for (int i = 0; i < kinds.length; i++) {
+            if (i > 0) text.plain("\t");
+            if (row.isNullAt(fields[i])) text.plain("\\N");
+            else write(text, kinds[i], row.get(fields[i]));
+        }
+    }
+
+    private void write(CopyText text, String kind, Object value) {
+        switch (kind) {
+            case "INT8", "INT16", "INT32", "INT64", "FLOAT32", "FLOAT64", "DECIMAL" -> text.plain(value.toString());
+            case "BOOLEAN" -> text.plain((Boolean) value ? "t" : "f");
+            case "STRING" -> text.string((String) value);
+            case "BYTES" -> text.binary((byte[]) value);
+            case "DATE" -> {
+                dateCalendar.setTimeInMillis((Integer) value * DAY);
+                text.date(dateCalendar);
+                text.era(dateCalendar);
+            }
+            case "TIME" -> {
+                calendar.setTimeInMillis((Integer) value);
+                text.time(calendar);
+            }
+            case "TIMESTAMP" -> {
+                calendar.setTimeInMillis((Long) value);
+                text.date(calendar);
+                text.plain(" ");
+                text.time(calendar);
+                text.era(calendar);
+            }
+            default -> throw new IllegalArgumentException(kind);
+        }
+    }
+
     private static int type(String kind) {
+        if (kind.startsWith(ARRAY)) return Types.ARRAY;
         return switch (kind) {
             case "INT8", "INT16", "FLAG" -> Types.SMALLINT;
             case "INT32" -> Types.INTEGER;

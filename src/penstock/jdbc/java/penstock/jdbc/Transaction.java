@@ -10,8 +10,9 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Row;
 
-/** The rows of one of Spark's partitions in one transaction. Rows of one shape are sent together; a row that the
-    database refuses is found by halving, from a savepoint on. */
+/** The rows of one of Spark's partitions in one transaction. Rows of one shape are sent together, by COPY where there is
+    one; a row that the database refuses is found by halving, from a savepoint on, and a single row is always sent by
+    its own statement: what that says counts. */
 final class Transaction {
     private static final int SHAPE = 0, TOPIC = 1, PARTITION = 2, OFFSET = 3, FIRST = 4;
 
@@ -24,6 +25,9 @@ final class Transaction {
     private final List<Row> rows = new ArrayList<>();
     private final List<String> refused = new ArrayList<>();
     private final Map<Integer, PreparedStatement> statements = new LinkedHashMap<>();
+    private final CopyText copyText = new CopyText();
+    /** Whether COPY has not been found to be impossible. */
+    private boolean copies = true;
     private int shape = -1;
     private long written;
 
@@ -76,31 +80,63 @@ final class Transaction {
     }
 
     private void send(List<Row> part) throws SQLException {
-        PreparedStatement statement = statements.get(shape);
-        if (statement == null) {
-            statement = connection.prepareStatement(writer.shapes.get(shape).sql);
-            statements.put(shape, statement);
-        }
+        boolean copied = copies && part.size() > 1 && writer.shapes.get(shape).copy != null;
         Savepoint before = connection.setSavepoint();
         try {
-            for (Row row : part) {
-                writer.shapes.get(shape).bind(statement, row.getStruct(FIRST + shape));
-                statement.addBatch();
-            }
-            statement.executeBatch();
+            if (copied) copy(part);
+            else insert(part);
             written += part.size();
             release(before);
         } catch (SQLException error) {
-            if (!writer.refuses(error)) throw error;
+            boolean impossible = copied && CopyText.isImpossible(error);
+            if (!impossible && !writer.refuses(error)) throw error;
             connection.rollback(before);
-            statement.clearBatch();
-            if (part.size() == 1) {
+            if (impossible) {
+                copies = false;
+                send(part);
+            } else if (part.size() == 1) {
                 refused.add("refused\t" + name(part.get(0)) + "\t" + text(error));
-                return;
+            } else {
+                int middle = part.size() / 2;
+                send(part.subList(0, middle));
+                send(part.subList(middle, part.size()));
             }
-            int middle = part.size() / 2;
-            send(part.subList(0, middle));
-            send(part.subList(middle, part.size()));
+        }
+    }
+
+    private void copy(List<Row> part) throws SQLException {
+        Shape its = writer.shapes.get(shape);
+        try (CopyText text = copyText) {
+            text.begin(connection, its.copy);
+            for (Row row : part) {
+                its.write(text, row.getStruct(FIRST + shape));
+                text.next();
+            }
+            text.end();
+        }
+    }
+
+    private void insert(List<Row> part) throws SQLException {
+        Shape its = writer.shapes.get(shape);
+        PreparedStatement statement = statements.get(shape);
+        if (statement == null) {
+            statement = connection.prepareStatement(its.sql);
+            statements.put(shape, statement);
+        }
+        try {
+            for (Row row : part) {
+                its.bind(statement, row.getStruct(FIRST + shape));
+                statement.addBatch();
+            }
+            statement.executeBatch();
+        } catch (SQLException error) {
+            // No rows wait for the next batch; a lost connection has none either.
+            try {
+                statement.clearBatch();
+            } catch (SQLException ignored) {
+                // The first error tells more.
+            }
+            throw error;
         }
     }
 

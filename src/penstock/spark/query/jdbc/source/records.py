@@ -38,17 +38,43 @@ class Shape:
         columns = [_values(field, rows.column(i)) for i, field in enumerate(self.fields)]
         return Columns([field.name for field in self.fields], columns)
 
-    def positions(self, rows: pa.RecordBatch) -> list[Position]:
+    def positions(self, rows: pa.RecordBatch) -> Positions:
         """The place of each row, as the statement orders them."""
-        at, count = len(self.fields), rows.num_rows
-        numbers: Sequence[int | None] = [None] * count
+        at, nothing = len(self.fields), [None] * rows.num_rows
+        numbers: Sequence[int | None] = nothing
         if self.by_number:
             numbers, at = rows.column(at).to_pylist(), at + 1
         if not self.by_time:
-            return [Position(number) for number in numbers]
+            return Positions(numbers, nothing)
         seconds, nanos = rows.column(at).to_pylist(), rows.column(at + 1).to_pylist()
-        times = [second * NANOS + nano for second, nano in zip(seconds, nanos, strict=True)]
-        return list(map(Position, numbers, times))
+        return Positions(numbers, [second * NANOS + nano for second, nano in zip(seconds, nanos, strict=True)])
+
+
+@dataclass(frozen=True, slots=True)
+class Positions(Sequence[Position]):
+    """Of rows, by their numbers and times."""
+
+    numbers: Sequence[int | None]
+    times: Sequence[int | None]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, row: Any) -> Position:  # type: ignore[override]
+        return Position(self.numbers[row], self.times[row])
+
+
+@dataclass(frozen=True, slots=True)
+class RowOffsets(Sequence[dict[str, Any]]):
+    """Of rows, made when they are asked for: most often that is the last one alone."""
+
+    positions: Positions
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def __getitem__(self, row: Any) -> dict[str, Any]:  # type: ignore[override]
+        return self.positions[row].offset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,28 +84,30 @@ class Offsets:
     ``group``: the position of the last row, which counts when no more rows of its time can come.
     """
 
-    rows: list[Any]
+    rows: Sequence[Any]
     behind: Position
     complete: int
     group: Position | None
 
 
-def offsets_of(positions: Sequence[Position], shape: Shape, before: Position, group: Position | None) -> Offsets:
+def offsets_of(positions: Positions, shape: Shape, before: Position, group: Position | None) -> Offsets:
     """``before`` and ``group``: ``behind`` and ``group`` of the previous batch."""
-    if not shape.by_time or shape.by_number:
-        if not shape.by_number:
-            return Offsets([None] * len(positions), before, len(positions), None)
-        return Offsets([each.offset() for each in positions], positions[-1], len(positions), None)
+    if shape.by_number:
+        return Offsets(RowOffsets(positions), positions[-1], len(positions), None)
+    if not shape.by_time:
+        return Offsets([None] * len(positions), before, len(positions), None)
     found: list[Any] = []
     behind, offset, complete = before, before.offset(), 0
-    for i, position in enumerate(positions):
-        if group is not None and position != group:
-            behind, offset, complete = group, group.offset(), i
+    last = None if group is None else group.time
+    for i, time in enumerate(positions.times):
+        if last is not None and time != last:
+            behind, complete = Position(time=last), i
+            offset = behind.offset()
             if i:
                 found[-1] = offset
-        group = position
+        last = time
         found.append(offset)
-    return Offsets(found, behind, complete, group)
+    return Offsets(found, behind, complete, None if last is None else Position(time=last))
 
 
 def _values(field: Field, column: pa.Array) -> list[Any]:

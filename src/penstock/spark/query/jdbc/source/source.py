@@ -52,7 +52,7 @@ class Source:
         settings, dialect = self._settings, self._dialect
         text = settings.query or f"SELECT * FROM {self._sql_name()}"
         columns = self._database.columns(text)
-        fields = fields_of(columns, dialect, settings.numbers, settings.granularity)
+        fields = fields_of(columns, dialect, settings.numbers, settings.granularity, settings.arrays)
         if (without := left_out(columns, fields)) != self._told:
             self._told = without
             log.warning("Connect has nothing for columns of %s, which are left out: %s", self, ", ".join(without))

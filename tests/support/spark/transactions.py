@@ -1,0 +1,121 @@
+"""What one of Spark's partitions does in a database, without Spark: our Java half in a Java with Spark's classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from penstock.jdbc.columns import Column, Kind, Part, Shape
+from penstock.jdbc.connection import Connection
+from penstock.jdbc.drivers import install
+from penstock.jdbc.sink_settings import JDBC_SINK_CONFIG
+from penstock.jdbc.statements import LedgerStatements, statement_of
+from penstock.spark.query.jdbc.java import our_jar
+from penstock.spark.query.safe import Safe, texts
+
+ID = Column("id", Kind.INT32, Part.KEY, "id", key=True)
+NAME = Column("name", Kind.STRING, Part.VALUE, "name", optional=True)
+FAR = 1 << 40
+"""py4j makes longs of such numbers only."""
+THINGS = Shape("things", (ID, NAME))
+
+
+def array(jvm: Any, kind: Any, values: Sequence[Any]) -> Any:
+    made = jvm.java.lang.reflect.Array.newInstance(kind._java_lang_class, len(values))
+    for i, value in enumerate(values):
+        jvm.java.lang.reflect.Array.set(made, i, value)
+    return made
+
+
+def load(jvm: Any) -> Any:
+    """Our ``Entry`` with drivers beside it: as in Spark, the classes are those of a loader of its own."""
+    jars = [our_jar(), *install("jdbc-sqlite"), *install("jdbc-postgresql")]
+    urls = array(jvm, jvm.java.net.URL, [jvm.java.net.URL(jar.as_uri()) for jar in jars])
+    loader = jvm.java.net.URLClassLoader(urls, jvm.java.lang.ClassLoader.getSystemClassLoader())
+    constructor = loader.loadClass("penstock.jdbc.Entry").getDeclaredConstructor(array(jvm, jvm.java.lang.Class, []))
+    return constructor.newInstance(array(jvm, jvm.java.lang.Object, []))
+
+
+class Bench:
+    """One database, and what a session would do with it; ``settings`` are those of a connector."""
+
+    def __init__(self, jvm: Any, entry: Any, url: str, safe: Safe, **settings: str) -> None:
+        self.jvm, self.entry = jvm, entry
+        config = {"connection.url": url, "connection.attempts": "1", **settings}
+        connection = Connection.of(config, JDBC_SINK_CONFIG.parse(config))
+        self.dialect = connection.dialect
+        kept = safe.keep(texts([url]))
+        place = kept.host, kept.port, kept.fingerprint, kept.key.hex()
+        self.connections = entry.connections(*place, self.dialect.driver, connection.attempts, connection.backoff)
+        self.database = entry.database(self.connections)
+
+    def list(self, values: Sequence[Any]) -> Any:
+        made = self.jvm.java.util.ArrayList()
+        for value in values:
+            made.add(value)
+        return made
+
+    def row(self, *values: Any) -> Any:
+        made = self.list(values).toArray()
+        return self.jvm.org.apache.spark.sql.RowFactory.create(made)
+
+    def create(self, shape: Shape) -> None:
+        self.database.execute(self.dialect.create(self.dialect.table_name(shape.table), shape.columns))
+
+    def rows(self, table: str = "things") -> list[tuple[str | None, ...]]:
+        name = self.dialect.quoted(table)
+        width = len(self.database.columns(f"SELECT * FROM {name}"))
+        values = list(self.database.values(f"SELECT * FROM {name} ORDER BY 1", self.list([])))
+        return [tuple(values[i : i + width]) for i in range(0, len(values), width)]
+
+    def write(
+        self,
+        rows: Sequence[tuple[int, Sequence[Any]]],
+        mode: str = "insert",
+        shapes: Sequence[Shape] = (THINGS,),
+        known: Sequence[int] = (),
+        batch: int | None = None,
+        whole: bool = False,
+        first: int = 0,
+        types: dict[str, str] | None = None,
+        zone: str = "UTC",
+        size: int = 100,
+    ) -> list[str]:
+        """Rows of topic t, partition 0, from this offset on: the shape and values of each. What is reported.
+
+        They are copied into columns of these ``types``, if that can be.
+        """
+        made = []
+        for shape in shapes:
+            statement = statement_of(self.dialect, mode, shape)
+            names = [column.name for column in shape.columns]
+            fields = [names.index(name) for name in statement.parameters]
+            kinds = [self.dialect.binding(shape.columns[i]) for i in fields]
+            copy = self.dialect.copy(self.dialect.table_name(shape.table), shape.columns, types or {})
+            made.append(self.entry.shape(statement.sql, copy, self.list(kinds), self.list(fields), zone, zone))
+        ledger = None
+        if batch is not None:
+            sql = LedgerStatements.of(self.dialect, "penstock_batches")
+            ledger = self.entry.ledger(sql.select, sql.update, sql.insert, "sink", "epoch", batch)
+        writer = self.entry.writer(
+            self.connections,
+            self.list(made),
+            size,
+            ledger,
+            self.dialect.refused,
+            self.list(sorted(self.dialect.refused_codes)),
+            self.list([f"t\t0\t{FAR + offset}" for offset in known]),
+            whole,
+        )
+        structs = [
+            self.row(
+                number,
+                "t",
+                0,
+                FAR + first + i,
+                *(self.row(*values) if k == number else None for k in range(len(shapes))),
+            )
+            for i, (number, values) in enumerate(rows)
+        ]
+        writer.call(self.list(structs).iterator())
+        return list(writer.report())
