@@ -14,6 +14,7 @@ import pytest
 
 from penstock.core.config.overrides import NONE
 from penstock.core.config.permissions.jdbc import jdbc_problem
+from penstock.core.config.permissions.programs import PYTHONS_ALLOWED, SOURCES_ALLOWED, TAPS_ALLOWED, TARGETS_ALLOWED
 from penstock.core.config.permissions.rules import DEFAULT_FORMATS, Permissions
 from penstock.plugins import Plugins
 from penstock.settings.paths import path_problem
@@ -70,7 +71,7 @@ def test_functions() -> None:
 
 def test_taps() -> None:
     config: Any = {"connector__class": "penstock.connectors.SingerSource"}
-    allowing = Permissions(taps=("/opt/taps/*/bin/tap-*", "/usr/bin/tap-one"))
+    allowing = Permissions(programs={TAPS_ALLOWED: ("/opt/taps/*/bin/tap-*", "/usr/bin/tap-one")})
     for tap in ("/opt/taps/github/bin/tap-github", "/usr/bin/tap-one"):
         assert problems(allowing, **config, singer__tap=tap) == {}
         assert set(problems(Permissions(), **config, singer__tap=tap)) == {"singer.tap"}
@@ -87,11 +88,26 @@ def test_taps() -> None:
 def test_targets() -> None:
     config: Any = {"connector__class": "penstock.connectors.SingerSink"}
     target = "/opt/targets/pg/bin/target-postgres"
-    allowing = Permissions(taps=("/bin/sh",), targets=("/opt/targets/*/bin/target-*",))
+    allowing = Permissions(programs={TAPS_ALLOWED: ("/bin/sh",), TARGETS_ALLOWED: ("/opt/targets/*/bin/target-*",)})
     assert problems(allowing, **config, singer__target=target) == {}
     assert set(problems(Permissions(), **config, singer__target=target)) == {"singer.target"}
     for other in ("/bin/sh", "target-postgres", "/opt/targets/../../bin/sh/bin/target-x"):
         assert set(problems(allowing, **config, singer__target=other)) == {"singer.target"}, other
+
+
+def test_sources_of_dlt() -> None:
+    config: Any = {"connector__class": "penstock.connectors.DltSource"}
+    sources = ("/opt/dlt/*.py:*", "shop.*:*", "dlt.sources.rest_api:rest_api_source")
+    allowing = Permissions(programs={SOURCES_ALLOWED: sources, PYTHONS_ALLOWED: ("/opt/dlt/*/bin/python",)})
+    for source in ("/opt/dlt/shop.py:orders", "shop.sources:orders", "dlt.sources.rest_api:rest_api_source"):
+        assert problems(allowing, **config, dlt__source=source) == {}
+        assert set(problems(Permissions(), **config, dlt__source=source)) == {"dlt.source"}
+    for source in ("os:system", "/opt/dlt/../tmp/x.py:f", "/tmp/x.py:f", "dlt.sources.filesystem:filesystem"):
+        assert set(problems(allowing, **config, dlt__source=source)) == {"dlt.source"}, source
+    config["dlt__source"] = "shop.sources:orders"
+    assert problems(allowing, **config, dlt__python="/opt/dlt/shop/bin/python") == {}
+    for python in ("/bin/sh", "python", "/opt/dlt/x/../../../bin/python"):
+        assert set(problems(allowing, **config, dlt__python=python)) == {"dlt.python"}, python
 
 
 def test_classes_of_mirror_connectors_are_like_functions() -> None:

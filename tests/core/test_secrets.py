@@ -26,6 +26,8 @@ spark.authenticate.secret
 connection.string
 gcp.credentials.json
 singer.config
+dlt.config
+dlt.arguments
 query.masked
 """
 ORDINARY = """

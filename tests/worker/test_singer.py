@@ -1,4 +1,4 @@
-"""A tap and a target on a real worker: allowed by its properties, and continued by the next worker."""
+"""Taps, targets and sources of dlt on a real worker: allowed by its properties, and continued by the next worker."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 PATIENCE = 180.0
 SOURCES = Path(__file__).parents[1] / "connectors" / "singer"
+SHOP = SOURCES.parent / "dlt" / "shop.py"
 JSON = {
     "value.converter": "org.apache.kafka.connect.json.JsonConverter",
     "value.converter.schemas.enable": "false",
@@ -38,6 +39,7 @@ def worker(bootstrap: str, folder: Path) -> Iterator[WorkerProcess]:
     allowed = {
         "penstock__singer__taps__allowed": f"{folder}/tap-*",
         "penstock__singer__targets__allowed": f"{folder}/target-*",
+        "penstock__dlt__sources__allowed": f"{SHOP.parent}/*.py:*",
         "offset__flush__interval__ms": "500",
     }
     with WorkerProcess(bootstrap, folder, **allowed) as found:
@@ -73,6 +75,40 @@ def test_a_tap_is_continued_by_the_next_worker(worker: WorkerProcess, kafka: Kaf
     worker.put("shop", **config(12))
     until(lambda: len(numbers()) >= 12, f"twelve numbers: {numbers()}", PATIENCE)
     assert numbers() == list(range(12))
+
+
+def test_a_source_of_dlt_is_continued_by_the_next_worker(worker: WorkerProcess, kafka: Kafka) -> None:
+    prefix = f"dlt-{uuid.uuid4().hex[:8]}-"
+    topic = kafka.create_topic(f"{prefix}orders")
+
+    def numbers() -> list[int]:
+        return [json.loads(value)["id"] for value in kafka.values(topic) if value is not None]
+
+    def config(to: int) -> dict[str, str]:
+        return JSON | {
+            "connector.class": "DltSource",
+            "dlt.source": f"{SHOP}:shop",
+            "dlt.arguments": json.dumps({"to": to}),
+            "dlt.resources": "orders",
+            "topic.prefix": prefix,
+            "poll.interval.ms": "200",
+        }
+
+    refused = worker.http.put("/connectors/orders/config", json=config(4) | {"dlt.source": "os:system"})
+    assert refused.status_code == 400
+    assert "os:system is not among the sources that `penstock.dlt.sources.allowed`" in refused.json()["message"]
+    worker.put("orders", **config(4))
+    until(lambda: numbers() == [0, 1, 2, 3], f"four numbers: {numbers()}", PATIENCE)
+
+    def offset() -> str:
+        return str([each["offset"]["state"] for each in worker.get("/connectors/orders/offsets")["offsets"]])
+
+    until(lambda: '"last_value":3' in offset(), "their offset", PATIENCE)
+    worker.kill()
+    worker.start().ready()
+    worker.put("orders", **config(6))
+    until(lambda: len(numbers()) >= 6, f"six numbers: {numbers()}", PATIENCE)
+    assert numbers() == list(range(6))
 
 
 def test_a_target_loses_nothing_when_it_is_killed(worker: WorkerProcess, kafka: Kafka, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.connectors.dlt import DltSource
 from penstock.connectors.file import FileStreamSinkConnector, FileStreamSourceConnector
 from penstock.connectors.jdbc_sink import JdbcSinkConnector
 from penstock.connectors.jdbc_source import JdbcSourceConnector
@@ -12,6 +13,7 @@ from penstock.connectors.spark_sink import SparkSink
 from penstock.connectors.spark_source import SparkSource
 
 __all__ = [
+    "DltSource",
     "FileStreamSinkConnector",
     "FileStreamSourceConnector",
     "JdbcSinkConnector",

@@ -77,6 +77,18 @@ def define_permissions(config: ConfigDef) -> None:
             "Patterns of the paths of executables that SingerSink may run, such as `/opt/targets/*/bin/target-*`. By "
             "default none.",
         ),
+        (
+            "dlt.sources.allowed",
+            "",
+            "Patterns of the sources of dlt that DltSource may run, such as `/opt/dlt/sources/*.py:*` or "
+            "`dlt.sources.rest_api:rest_api_source`. By default none.",
+        ),
+        (
+            "dlt.pythons.allowed",
+            "",
+            "Patterns of the paths of Pythons that DltSource may use, such as `/opt/dlt/envs/*/bin/python`. By default "
+            "only that of the worker.",
+        ),
     ):
         config.define(f"penstock.{name}", ConfigType.LIST, default, importance=Importance.LOW, documentation=meaning)
 

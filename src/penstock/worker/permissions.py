@@ -9,6 +9,7 @@ from functools import partial
 from penstock.api.errors import ConfigError
 from penstock.core.config.catalog import Catalog
 from penstock.core.config.connector import CONNECTOR_CLASS
+from penstock.core.config.permissions.programs import RULES
 from penstock.core.config.permissions.rules import (
     DEFAULT_FORMATS,
     FORMATS_ALLOWED,
@@ -16,8 +17,6 @@ from penstock.core.config.permissions.rules import (
     PATHS_ALLOWED,
     PLUGINS_ALLOWED,
     PLUGINS_DENIED,
-    TAPS_ALLOWED,
-    TARGETS_ALLOWED,
     Permissions,
     functions_in,
 )
@@ -48,8 +47,7 @@ class WorkerPermissions:
                 DEFAULT_FORMATS if formats is None else tuple(formats),
                 None if paths is None else partial(path_problem, allowed=tuple(paths)),
                 plugins.override_policy(settings.override_policy, settings.config),
-                tuple(values[TAPS_ALLOWED]),
-                tuple(values[TARGETS_ALLOWED]),
+                {rule.allowing: tuple(values[rule.allowing]) for rule in RULES},
             )
         )
 

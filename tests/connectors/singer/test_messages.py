@@ -120,7 +120,7 @@ def test_what_is_no_message(given: list[dict[str, Any]], error: type[Exception],
 
 
 def test_a_line_that_is_no_json_is_not_shown() -> None:
-    with pytest.raises(ConnectError, match="a line that is no message of Singer") as caught:
+    with pytest.raises(ConnectError, match="The tap has written a line that is no message") as caught:
         Messages(None).add(b"password=secret")
     assert "secret" not in str(caught.value)
 

@@ -66,5 +66,6 @@ def test_it_does_not_outlive_a_worker_that_is_killed(target: Path, tmp_path: Pat
     with subprocess.Popen([sys.executable, "-c", program, str(target), files]) as owner:
         until(lambda: log.exists() and log.read_text().strip(), "it runs", PATIENCE)
         process = psutil.Process(int(log.read_text().split()[0]))
+        assert process.is_running()
         owner.kill()
     until(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE, "it is gone", PATIENCE)

@@ -7,7 +7,7 @@ once Kafka has acknowledged that record and all before it; records in between ha
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -27,20 +27,33 @@ class Row(NamedTuple):
     value: dict[str, Any]
 
 
-class _Stream(NamedTuple):
+class Stream(NamedTuple):
     value: Mapped
     key: Mapped | None
+
+
+def stream_of(message: Mapping[str, Any]) -> Stream:
+    """What the JSON Schema of a SCHEMA says of a stream's records. Raises ConnectError, and KeyError for what lacks."""
+    stream, properties = message["stream"], message["schema"].get("properties") or {}
+    keys = message.get("key_properties") or []
+    value = record_of(stream, properties)
+    if not value.schema.fields:
+        raise ConnectError(f"The schema of stream {stream} has no properties")
+    return Stream(value, key_of(stream, properties, keys) if keys else None)
 
 
 class Messages:
     """``rows`` have been read, ``states`` are the states behind each of them. The last row may get a later one."""
 
-    def __init__(self, state: Any) -> None:
+    def __init__(
+        self, state: Any, stream_of: Callable[[Mapping[str, Any]], Stream] = stream_of, writer: str = "tap"
+    ) -> None:
         self.state = state
-        """The last one that the tap has written."""
+        """The last one that was written."""
+        self._stream_of, self._writer = stream_of, writer
         self.rows: list[Row] = []
         self.states: list[Any] = []
-        self._streams: dict[str, _Stream] = {}
+        self._streams: dict[str, Stream] = {}
         self._unknown: set[str] = set()
 
     def add(self, line: bytes) -> None:
@@ -50,14 +63,14 @@ class Messages:
         try:
             message = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            raise ConnectError(f"The tap has written a line that is no message of Singer: {error}") from None
+            raise ConnectError(f"The {self._writer} has written a line that is no message: {error}") from None
         kind = message.get("type") if isinstance(message, dict) else None
         try:
             match kind:
                 case "RECORD":
                     self._record(message["stream"], message["record"])
                 case "SCHEMA":
-                    self._schema(message)
+                    self._streams[message["stream"]] = self._stream_of(message)
                 case "STATE":
                     self.state = message["value"]
                     if self.states:
@@ -70,7 +83,7 @@ class Messages:
                 case _:
                     self._other(str(kind))
         except KeyError as error:
-            raise ConnectError(f"The tap has written a message {kind} without {error}") from None
+            raise ConnectError(f"The {self._writer} has written a message {kind} without {error}") from None
 
     def take(self, most: int, *, all: bool) -> tuple[list[Row], list[Any]]:
         """The first rows with their states; the last row stays, unless ``all``, for a state that may come."""
@@ -79,18 +92,10 @@ class Messages:
         self.rows, self.states = self.rows[count:], self.states[count:]
         return taken
 
-    def _schema(self, message: Mapping[str, Any]) -> None:
-        stream, properties = message["stream"], message["schema"].get("properties") or {}
-        keys = message.get("key_properties") or []
-        value = record_of(stream, properties)
-        if not value.schema.fields:
-            raise ConnectError(f"The schema of stream {stream} has no properties")
-        self._streams[stream] = _Stream(value, key_of(stream, properties, keys) if keys else None)
-
     def _record(self, stream: str, record: Any) -> None:
         found = self._streams.get(stream)
         if found is None:
-            raise ConnectError(f"The tap has written a record of stream {stream} before its schema")
+            raise ConnectError(f"The {self._writer} has written a record of stream {stream} before its schema")
         try:
             value = found.value.convert(record)
             key = None if found.key is None else found.key.convert(record)

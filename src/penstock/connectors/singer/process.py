@@ -13,7 +13,7 @@ import signal
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, Any
 
@@ -38,14 +38,18 @@ class SingerProcess:
     kind: str
     """What errors call it."""
 
-    def __init__(self, command: str, files: Mapping[str, Any], *flags: str, reads: bool = False) -> None:
-        """``reads``: it reads ``feed``; without it its standard input is empty."""
+    def __init__(
+        self, command: str, files: Mapping[str, Any], *flags: str, program: Sequence[str] = (), reads: bool = False
+    ) -> None:
+        """``program``: what comes before the options. ``reads``: it reads ``feed``; without it its standard input is
+        empty.
+        """
         self._last_words: deque[str] = deque(maxlen=_LAST_WORDS)
         self._killed, self._lock = False, threading.Lock()
         environment = {name: value for name, value in os.environ.items() if name in _NEEDED}
         with _in_memory(files) as paths, _leash(reads) as (leash, self._leash):
             options = [part for name, (path, _) in paths.items() for part in (f"--{name}", path)]
-            given = [command, *options, *flags]
+            given = [command, *program, *options, *flags]
             process = subprocess.Popen(
                 leashed(given) if leash is None else leashed_beside(leash, given),
                 stdin=subprocess.PIPE,

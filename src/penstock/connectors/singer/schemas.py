@@ -30,13 +30,20 @@ class Mapped:
 
 def record_of(stream: str, properties: Mapping[str, Any]) -> Mapped:
     """A stream's records."""
-    found = _struct({name: mapped(each) for name, each in properties.items()}, stream)
-    return Mapped(found.schema.with_(optional=False), found.convert)
+    return record_struct(stream, {name: mapped(each) for name, each in properties.items()})
 
 
 def key_of(stream: str, properties: Mapping[str, Any], names: Sequence[str]) -> Mapped:
     """The keys of a stream's records: structs of these properties, none of which may be null."""
-    fields = {name: mapped(properties.get(name, {})) for name in names}
+    return key_struct(stream, {name: mapped(properties.get(name, {})) for name in names})
+
+
+def record_struct(stream: str, fields: Mapping[str, Mapped]) -> Mapped:
+    found = _struct(fields, stream)
+    return Mapped(found.schema.with_(optional=False), found.convert)
+
+
+def key_struct(stream: str, fields: Mapping[str, Mapped]) -> Mapped:
     schema = s.struct(
         *((name, each.schema.with_(optional=False)) for name, each in fields.items()), name=f"{stream}.key"
     )
@@ -81,7 +88,9 @@ def _struct(fields: Mapping[str, Mapped], name: str | None) -> Mapped:
 
 def _converted(key: str, field: Mapped, value: Any) -> Any:
     if value is None:
-        return None
+        if field.schema.optional:
+            return None
+        raise DataError(f"{key} is null")
     try:
         return field.convert(value)
     except DataError as error:

@@ -12,7 +12,7 @@ from penstock.api.config import Password
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.typed_config import Setting, TypedConfig
 from penstock.api.validators import at_least
-from penstock.core.config.permissions.rules import SINGER_TAP, TAPS_ALLOWED
+from penstock.core.config.permissions.programs import SINGER_TAP, TAPS_ALLOWED
 
 _TAP, _STATE = "tap", "state"
 EMPTY = Password("{}")
@@ -72,19 +72,17 @@ def json_problem(text: str, needs: str | None = None) -> str | None:
     return None
 
 
-def state_of(offset: Mapping[str, Any] | None) -> Any:
-    """The tap's state in an offset; None if there is none. Raises ConnectError for what is no offset of ours."""
+def state_of(offset: Mapping[str, Any] | None, source: str = "a Singer source") -> Any:
+    """The state in an offset; None if there is none. Raises ConnectError for what is no offset of ``source``."""
     if offset is None:
         return None
     text = offset.get(_STATE)
     if set(offset) != {_STATE} or not isinstance(text, str):
-        raise ConnectError(
-            f"{dict(offset)} is no offset of a Singer source: it has the tap's state as text, `{_STATE}`"
-        )
+        raise ConnectError(f"{dict(offset)} is no offset of {source}: it has its state as text, `{_STATE}`")
     try:
         return json.loads(text)
     except ValueError as error:
-        raise ConnectError(f"`{_STATE}` of an offset of a Singer source has to be JSON: {error}") from None
+        raise ConnectError(f"`{_STATE}` of an offset of {source} has to be JSON: {error}") from None
 
 
 def offset_of(state: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import queue
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
@@ -18,8 +18,8 @@ DISCOVERY_SECONDS = 300.0
 class Tap(SingerProcess):
     kind = "tap"
 
-    def __init__(self, command: str, files: Mapping[str, Any], *flags: str) -> None:
-        super().__init__(command, files, *flags)
+    def __init__(self, command: str, files: Mapping[str, Any], *flags: str, program: Sequence[str] = ()) -> None:
+        super().__init__(command, files, *flags, program=program)
         self._lines: queue.Queue[bytes | None] = queue.Queue(_LINES_AHEAD)
         self._thread(self._read, self._out)
 

@@ -12,14 +12,20 @@ from penstock.core.config.converter import COMMON
 LEAST_MEMORY = 64 * 1024 * 1024
 LIMITS = {
     "penstock.plugin.max.memory.bytes": (
-        "How much memory the process of a connector, and that of each of its tasks, may allocate, in bytes, if its "
-        "plugin has an environment of its own. A call that needs more fails.",
+        "How much memory the process of a connector, and that of each of its tasks, may use, in bytes, if its plugin "
+        "has an environment of its own. One that needs more fails.",
         LEAST_MEMORY,
     ),
     "penstock.plugin.max.cpu.ms": (
         "How much processor time the process of a connector, and that of each of its tasks, may use from its start to "
         "its end, rounded up to seconds, if its plugin has an environment of its own. One that has used more fails.",
         1000,
+    ),
+    "penstock.plugin.max.cpu.percent": (
+        "How much of a processor the process of a connector, and that of each of its tasks, may use at any time, with "
+        "all that it starts, if its plugin has an environment of its own: 150 is one and a half. One that wants more "
+        "waits. Where the worker or the task may make no groups (cgroup version 2) the connector fails.",
+        1,
     ),
 }
 

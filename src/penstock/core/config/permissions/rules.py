@@ -7,9 +7,8 @@ the config topic may hold what no worker has validated.
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from penstock.api.config import ConfigType, parse_type
@@ -19,6 +18,7 @@ from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.overrides import ALL, CONSUMER, OverridePolicy
 from penstock.core.config.permissions.clients import java_problems, override_problems
 from penstock.core.config.permissions.jdbc import database_file, database_kind, jdbc_problem, statement_problems
+from penstock.core.config.permissions.programs import program_problems
 
 Props = Mapping[str, str | None]
 Problem = tuple[str, str]
@@ -27,8 +27,6 @@ Problem = tuple[str, str]
 PLUGINS_ALLOWED, PLUGINS_DENIED = "penstock.plugins.allowed", "penstock.plugins.denied"
 FUNCTIONS_ALLOWED, FORMATS_ALLOWED = "penstock.functions.allowed", "penstock.spark.formats.allowed"
 PATHS_ALLOWED = "penstock.paths.allowed"
-TAPS_ALLOWED, SINGER_TAP = "penstock.singer.taps.allowed", "singer.tap"
-TARGETS_ALLOWED, SINGER_TARGET = "penstock.singer.targets.allowed", "singer.target"
 DEFAULT_FORMATS = (
     *("parquet", "orc", "json", "csv", "text", "xml", "avro", "binaryfile", "delta", "iceberg", "hudi", "jdbc"),
     *("kafka", "rate", "rate-micro-batch"),
@@ -38,7 +36,6 @@ JDBC_SINK = "io.confluent.connect.jdbc.JdbcSinkConnector"
 JDBC_SOURCE = "io.confluent.connect.jdbc.JdbcSourceConnector"
 SPARK_SINK, SPARK_SOURCE = "penstock.connectors.SparkSink", "penstock.connectors.SparkSource"
 QUERIES = (SPARK_SINK, SPARK_SOURCE)
-SINGER_SOURCE, SINGER_SINK = "penstock.connectors.SingerSource", "penstock.connectors.SingerSink"
 _FILE = "org.apache.kafka.connect.file.FileStream"
 _MIRROR = "org.apache.kafka.connect.mirror.Mirror"
 PATHS = {
@@ -76,10 +73,8 @@ class Permissions:
     path_problem: Callable[[str], str | None] | None = None
     """Why a file or folder may not be used, without the setting that says so; None: all may."""
     policy: OverridePolicy = ALL
-    taps: tuple[str, ...] = ()
-    """Executables that SingerSource may run."""
-    targets: tuple[str, ...] = ()
-    """Executables that SingerSink may run."""
+    programs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What connectors may run, by the settings of the worker that say so."""
 
     def problems(self, catalog: Catalog, props: Props) -> list[Problem]:
         """What in a configuration, its references resolved, is not allowed."""
@@ -92,7 +87,7 @@ class Permissions:
             *self._of_paths(name, props),
             *self._of_queries(name, props),
             *self._of_databases(name, props),
-            *self._of_singer(name, props),
+            *program_problems(name, props, self.programs),
         ]
 
     def of_function(self, name: str) -> str | None:
@@ -172,21 +167,6 @@ class Permissions:
             for key in QUERIES_OF_JDBC:
                 if kind in ("derby", "sqlite") and props.get(key):
                     yield key, f"statements can name code or files to databases of kind {kind}: read tables, or a view"
-
-    def _of_singer(self, connector: str, props: Props) -> Iterator[Problem]:
-        rules = {
-            SINGER_SOURCE: (SINGER_TAP, self.taps, TAPS_ALLOWED),
-            SINGER_SINK: (SINGER_TARGET, self.targets, TARGETS_ALLOWED),
-        }
-        if connector not in rules:
-            return
-        key, patterns, allowing = rules[connector]
-        given = props.get(key)
-        if not given:
-            return
-        plain = posixpath.isabs(given) and posixpath.normpath(given) == given
-        if not plain or not any(fnmatchcase(given, pattern) for pattern in patterns):
-            yield key, f"{given} is not among the executables that `{allowing}` of the worker allows"
 
     def _of_jdbc(self, options: Props) -> Iterator[Problem]:
         if found := jdbc_problem(options):

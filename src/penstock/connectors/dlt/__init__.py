@@ -1,0 +1,7 @@
+"""Sources and resources of dlt: https://dlthub.com/docs/general-usage/resource."""
+
+from __future__ import annotations
+
+from penstock.connectors.dlt.connector import DltSource
+
+__all__ = ["DltSource"]

@@ -1,0 +1,105 @@
+"""From dlt's columns to Connect's schemas, and from the JSON that `reader.py` writes to values of them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import datetime as dt
+from collections.abc import Callable, Mapping
+from decimal import Context, Decimal, InvalidOperation
+from typing import Any
+
+import orjson
+
+from penstock.api import schema as s
+from penstock.api.errors import DataError
+from penstock.connectors.singer.messages import Stream
+from penstock.connectors.singer.schemas import Mapped, key_struct, mapped, record_struct
+
+_SCALE = 9
+"""dlt's own for decimals of columns that say nothing of it."""
+_EXACT = Context(prec=400)
+
+
+def stream_of(message: Mapping[str, Any]) -> Stream:
+    """What a SCHEMA with columns says of a table's records. Raises DataError for a type that dlt does not have."""
+    stream = message["stream"]
+    fields = {name: column_of(name, column) for name, column in message["columns"].items()}
+    keys = {name: fields[name] for name in message["key_properties"]}
+    return Stream(record_struct(stream, fields), key_struct(stream, keys) if keys else None)
+
+
+def column_of(name: str, column: Mapping[str, Any]) -> Mapped:
+    kind = column["data_type"]
+    if kind == "decimal":
+        scale = column.get("scale", _SCALE)
+        found = Mapped(s.decimal(scale), _decimal(scale))
+    elif kind in _TYPES:
+        found = _TYPES[kind]
+    else:
+        raise DataError(f"Column {name} has the type {kind}, which is unknown")
+    return Mapped(found.schema.with_(optional=column.get("nullable", True)), found.convert)
+
+
+def _text(parse: Callable[[str], Any], what: str) -> Callable[[Any], Any]:
+    def convert(value: Any) -> Any:
+        try:
+            return parse(value)
+        except (ValueError, TypeError, AttributeError, InvalidOperation):
+            raise DataError(f"a value of type {type(value).__name__} is no {what}") from None
+
+    return convert
+
+
+def _decimal(scale: int) -> Callable[[Any], Decimal]:
+    step = Decimal(1).scaleb(-scale)
+
+    def convert(value: Any) -> Decimal:
+        number: Decimal = _number(value)
+        if not number.is_finite():
+            raise DataError("it is no finite number")
+        try:
+            found = number.quantize(step, context=_EXACT)
+        except InvalidOperation:
+            raise DataError("it has too many digits") from None
+        if found != number:
+            raise DataError(f"it has more than {scale} digits after the point: give the column another `scale`")
+        return found
+
+    return convert
+
+
+def _moment(text: str) -> dt.datetime:
+    """One without a zone is in UTC."""
+    found = dt.datetime.fromisoformat(text)
+    return found.replace(tzinfo=dt.UTC) if found.tzinfo is None else found.astimezone(dt.UTC)
+
+
+def _time(text: str) -> dt.time:
+    return dt.time.fromisoformat(text).replace(tzinfo=None)
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error as error:
+        raise ValueError from error
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+_number = _text(Decimal, "decimal")
+_TYPES: Mapping[str, Mapped] = {
+    "text": mapped({"type": "string"}),
+    "bigint": mapped({"type": "integer"}),
+    "double": mapped({"type": "number"}),
+    "bool": mapped({"type": "boolean"}),
+    "json": Mapped(s.STRING, _json),
+    "binary": Mapped(s.BYTES, _text(_bytes, "Base64")),
+    "timestamp": Mapped(s.TIMESTAMP, _text(_moment, "timestamp")),
+    "date": Mapped(s.DATE, _text(dt.date.fromisoformat, "date")),
+    "time": Mapped(s.TIME, _text(_time, "time")),
+    "wei": Mapped(s.decimal(0), _decimal(0)),
+}

@@ -1,0 +1,49 @@
+"""The task that runs a source of dlt, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from penstock.connectors.dlt.columns import stream_of
+from penstock.connectors.dlt.settings import KIND, DltSettings, check_settings
+from penstock.connectors.singer.messages import Messages
+from penstock.connectors.singer.settings import state_of
+from penstock.connectors.singer.tap import Tap
+from penstock.connectors.singer.tap_task import TapTask
+
+_READER = Path(__file__).with_name("reader.py")
+
+
+class Reader(Tap):
+    """A run of a source."""
+
+    kind = "source of dlt"
+
+    def __init__(self, python: str, files: Mapping[str, Any]) -> None:
+        # -I: neither PYTHONPATH, which Spark sets, nor the user's packages
+        super().__init__(python, files, program=("-I", str(_READER)))
+
+
+class DltSourceTask(TapTask):
+    java_name = "penstock.connectors.DltSourceTask"
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._settings = settings = DltSettings.of(config)
+        check_settings(settings)
+        self._given = {
+            "source": settings.dlt_source,
+            "arguments": json.loads(settings.dlt_arguments.value),
+            "config": json.loads(settings.dlt_config.value),
+            "resources": settings.dlt_resources,
+        }
+        state = state_of(self.context.offset_reader.offset(settings.partition), KIND)
+        self.run(Messages(state, stream_of, Reader.kind), settings)
+
+    def begin(self, state: Any) -> Tap:
+        files = {"config": self._given}
+        if state is not None:
+            files["state"] = state
+        return Reader(self._settings.python, files)

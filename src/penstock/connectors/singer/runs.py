@@ -1,0 +1,108 @@
+"""A tap that is run again and again, each time from the state that it has come to.
+
+At least once: a tap may send again what it sent before its last state, and many do so by design.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.errors import KafkaError
+from penstock.connectors.singer.messages import Messages, Row
+from penstock.connectors.singer.settings import offset_of
+from penstock.connectors.singer.tap import Tap
+
+_QUIET_SECONDS = 0.5
+"""After so long without a line the last record is sent, though a state for it may come."""
+_WAIT_SECONDS = 5.0
+"""How long a poll waits for the first line; less, if the task is stopped."""
+_IDLE_SECONDS = 0.5
+
+
+class Runs:
+    """``begin`` starts a run from the state of the messages. ``stop`` may be called from any thread."""
+
+    def __init__(self, messages: Messages, begin: Callable[[], Tap], interval_ms: int, most: int) -> None:
+        self._messages, self._begin, self._most = messages, begin, most
+        self._interval = interval_ms / 1000
+        self._tap: Tap | None = None
+        self._failure: KafkaError | None = None
+        self._due = 0.0
+        self._stopped = False
+
+    def poll(self) -> tuple[list[Row], list[Any]]:
+        """The next rows, and the states behind them; none if there are none yet."""
+        messages = self._messages
+        if self._tap is None and not messages.rows:
+            if self._failure is not None:
+                raise self._failure
+            if self._stopped or time.monotonic() < self._due:
+                return [], []
+            self._start()
+        everything = self._tap is None or self._read(self._tap)
+        return messages.take(self._most, all=everything)
+
+    def idle(self) -> float:
+        return max(0.0, min(self._due - time.monotonic(), _IDLE_SECONDS))
+
+    def stop(self) -> None:
+        self._stopped = True
+        if (tap := self._tap) is not None:
+            tap.kill()
+
+    def _start(self) -> None:
+        self._tap = tap = self._begin()
+        if self._stopped:  # meanwhile
+            tap.kill()
+
+    def _read(self, tap: Tap) -> bool:
+        """Take lines until there are enough rows, or none is there; whether all rows may be sent.
+
+        Those before an error may; the error is raised when they are.
+        """
+        messages, first = self._messages, True
+        seconds = _QUIET_SECONDS if messages.rows else _WAIT_SECONDS
+        try:
+            while len(messages.rows) <= self._most:
+                line = tap.line(seconds)
+                if line is None:
+                    return first
+                messages.add(line)
+                first, seconds = False, 0.0 if messages.rows else _WAIT_SECONDS
+            return False
+        except EOFError:
+            self._tap = None
+            self._due = time.monotonic() + self._interval
+            if not self._stopped:
+                self._failure = tap.failure()
+            return True
+        except KafkaError as error:
+            self._tap, self._failure = None, error
+            return True
+        finally:
+            if self._tap is None:
+                tap.kill()
+
+
+def batch_of(rows: list[Row], states: list[Any], prefix: str, partition: dict[str, Any]) -> Batch:
+    now = int(time.time() * 1000)
+    return Batch.of(
+        [prefix + row.stream for row in rows],
+        [row.value for row in rows],
+        value_schema=[row.value_schema for row in rows],
+        keys=[row.key for row in rows],
+        key_schema=[row.key_schema for row in rows],
+        timestamps=[now] * len(rows),
+        origin=SourceOrigin([partition] * len(rows), _offsets(states)),
+    )
+
+
+def _offsets(states: list[Any]) -> list[dict[str, Any]]:
+    """Rows between two states share one, which may be long."""
+    found: list[dict[str, Any]] = []
+    for number, state in enumerate(states):
+        found.append(found[-1] if number and state is states[number - 1] else offset_of(state))
+    return found

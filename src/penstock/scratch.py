@@ -1,0 +1,92 @@
+"""Folders for files that nobody needs when the process that made them has ended, however it ends.
+
+A process removes its own. One that is killed can't; the next process that makes such a folder beside them does. Whether
+the owner lives is told by a lock on the folder (``flock``), of which the kernel lets go with the process: unlike a
+process id it means the same to all containers of the machine, and never belongs to another process later. That is also
+how systemd-tmpfiles is told to leave a folder alone.
+
+Other machines do not see the lock: on a folder NFS keeps it to itself. So the name says which start of which machine's
+kernel knows of it, and folders of others are left alone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import socket
+import tempfile
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+def _kernel() -> str:
+    """Where there is none of Linux: the machine."""
+    try:
+        return _BOOT.read_text()[:8]
+    except OSError:
+        return socket.gethostname()
+
+
+PREFIX = f"penstock-scratch-{_kernel()}-"
+
+
+class Scratch:
+    """A folder of this process that only its user may enter. Raises OSError if it can't be made."""
+
+    def __init__(self, name: str, root: Path | None = None) -> None:
+        """``name`` says for people what it is for; ``root`` is where it is, by default where temporary files are."""
+        root = Path(tempfile.gettempdir()) if root is None else root
+        self.path, self._lock = _made(root, name)
+        threading.Thread(target=remove_abandoned, args=(root,), name="scratch", daemon=True).start()
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._lock is not None:
+            shutil.rmtree(self.path, ignore_errors=True)
+            os.close(self._lock)
+            self._lock = None
+
+
+def remove_abandoned(root: Path) -> None:
+    """Remove the folders there whose processes have ended, if they were this user's and on this machine."""
+    with suppress(OSError), os.scandir(root) as entries:
+        for entry in entries:
+            if entry.name.startswith(PREFIX):
+                remove_if_abandoned(Path(entry.path))
+
+
+def remove_if_abandoned(folder: Path) -> None:
+    """Remove this folder of this machine if its process has ended, and was this user's."""
+    with suppress(OSError):
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(lock).st_uid == os.geteuid():
+                shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            os.close(lock)
+
+
+def _made(root: Path, name: str) -> tuple[Path, int | None]:
+    """A new folder, and the descriptor that holds its lock."""
+    while True:
+        path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{name}-", dir=root))
+        lock: int | None = None
+        with suppress(FileNotFoundError):
+            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            with suppress(OSError):  # a disk without locks: nobody gets one, and nobody removes what is another's
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if os.path.samestat(os.fstat(lock), path.stat()):
+                return path, lock
+        # Another process has had the lock first, and taken the folder for an abandoned one.
+        if lock is not None:
+            os.close(lock)
