@@ -169,6 +169,7 @@ def test_older_protocols_in_a_group_of_both_kinds(migration: Migration, protocol
     migration.proceeds(java, ours)
     java.stop()
     migration.proceeds(ours)
+    assert sorted(migration.taken_lines()) == sorted(migration.lines) == ["line-0", "line-1"]
 
 
 def asked(migration: Migration, java: WorkerProcess) -> None:

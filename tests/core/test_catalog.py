@@ -115,6 +115,11 @@ def test_a_class_in_several_versions() -> None:
     assert [row["version"] for row in catalog.listing(connectors_only=False)] == ["1.0", "2.0", "10.0"]
 
 
+def test_a_version_that_is_not_known_is_not_listed() -> None:
+    catalog = Catalog([PluginClass("org.x.Test", (Kind.PREDICATE,), "undefined", ConfigDef)])
+    assert catalog.listing(connectors_only=False) == [{"class": "org.x.Test", "type": "predicate"}]
+
+
 def test_of_the_same_version_the_workers_own_counts() -> None:
     classes = [
         PluginClass("org.x.Text", (Kind.CONVERTER,), "4", ConfigDef, None, place) for place in ("classpath", "a")

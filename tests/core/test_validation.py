@@ -16,12 +16,13 @@ from penstock.api.connector import (
     SinkConnector,
     SourceConnector,
 )
+from penstock.api.errors import ConfigError
 from penstock.core.config.catalog import Catalog, Kind, PluginClass
 from penstock.core.config.connector import check_restart_policy
 from penstock.core.config.infos import HINT, ConfigInfos
 from penstock.core.config.overrides import NONE, PRINCIPAL
 from penstock.core.config.validation import WorkerRules, connector_class, plugin_config, validate_connector
-from penstock.core.model.messages import Refused
+from penstock.core.model.messages import PluginFailed, Refused
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "validation.json").read_text())
 KAFKA = "org.apache.kafka.connect."
@@ -249,6 +250,23 @@ class Picky(FileSource):
 def test_a_connector_may_have_checks_of_its_own() -> None:
     problem = "The file and the topic must have the same name"
     assert validate_connector(CATALOG, SOURCE, Picky, WORKER).errors == [problem]
+
+
+class BadRequestError(Exception):
+    java_name = "org.apache.kafka.connect.runtime.rest.errors.BadRequestException"
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(ValueError("no"), 500), (ConfigError("no"), 500), (BadRequestError("no"), 400)]
+)
+def test_what_a_connector_raises_is_refused_with_java_s_status(error: Exception, status: int) -> None:
+    class Broken(FileSource):
+        def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+            raise error
+
+    with pytest.raises(PluginFailed, match="no") as caught:
+        validate_connector(CATALOG, SOURCE, Broken, WORKER)
+    assert (caught.value.status, caught.value.__cause__) == (status, error)
 
 
 def test_config_of_plugins() -> None:

@@ -10,6 +10,7 @@ from penstock.embedded.java import java
 from penstock.hosts.jvm.class_path import class_path
 from penstock.hosts.jvm.process import JvmSpec, open_session
 from penstock.hosts.jvm.session import Session
+from support.worker_process import QUICK_JAVA
 
 OpenSession = Callable[..., Session]
 
@@ -23,7 +24,7 @@ def host_class_path() -> list[Path]:
 def jvm_spec(host_class_path: list[Path], request: pytest.FixtureRequest) -> JvmSpec:
     """A JVM of this test alone; it ends a second after its last session."""
     settings = {"plugin.path": "", "linger.ms": 1000}
-    return JvmSpec(request.node.nodeid, java().executable, host_class_path, ("-Xmx256m",), settings)
+    return JvmSpec(request.node.nodeid, java().executable, host_class_path, (QUICK_JAVA, "-Xmx256m"), settings)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
+from zipfile import ZipFile, ZipInfo
 
 from penstock.demo.databases.connectors import DEBEZIUM
 from penstock.embedded.archives import Archive, unpacked
@@ -46,6 +47,15 @@ REAL: dict[str, Callable[[], list[Path]]] = {
 }
 
 
+MANIFESTS = {
+    "mongo": {
+        "org.apache.kafka.connect.sink.SinkConnector": "com.mongodb.kafka.connect.MongoSinkConnector",
+        "org.apache.kafka.connect.source.SourceConnector": "com.mongodb.kafka.connect.MongoSourceConnector",
+    }
+}
+"""What plugins lack whose classes are found by a scan alone, as ``connect-plugin-path.sh sync-manifests`` adds it."""
+
+
 def plugin_path(folder: Path, *names: str) -> str:
     """A value for ``plugin.path``: ``folder``, with these plugins in it. Skips the test if one can't be had."""
     for name in names:
@@ -61,4 +71,8 @@ def plugin_path(folder: Path, *names: str) -> str:
             link = plugin / jar.name
             if not link.exists():
                 link.symlink_to(jar)
+        if name in MANIFESTS:
+            with ZipFile(plugin / "manifests.jar", "w") as manifests:
+                for interface, cls in MANIFESTS[name].items():
+                    manifests.writestr(ZipInfo(f"META-INF/services/{interface}"), cls)
     return str(folder)

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import re
 import shutil
+import subprocess
 import zipfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx
+import orjson
 import pytest
 
 from hosts.plugins import plugin_path
+from penstock.embedded.home import EmbeddedError
 from penstock.embedded.java import java_home
 from penstock.hosts.jvm.plugins import catalogue
-from penstock.hosts.jvm.plugins.catalogue import Catalogue, find
+from penstock.hosts.jvm.plugins.catalogue import Catalogue, JavaPlugin, find, java_executable
+from penstock.hosts.jvm.plugins.control import ControlJvm
+from penstock.hosts.jvm.plugins.locations import write_json
+from penstock.observe import LogLevels
+from penstock.plugins import Plugins
+from penstock.plugins.jars import JavaSettings, java_plugins, plugin_classes
+from support.rest.cluster import RestCluster
 
 pytestmark = pytest.mark.integration
 
@@ -58,6 +71,43 @@ def test_plugins_are_found_once(tmp_path: Path, scans: list[list[Path]]) -> None
     assert len(scans) == 1
     source = next(each for each in first.plugins if each.name.endswith("FileStreamSourceConnector"))
     assert [key["name"] for key in source.document["config"]] == ["file", "topic", "batch.size"]
+
+
+def listed(path: str) -> list[dict[str, str]]:
+    """What a worker that starts now answers to ``/connector-plugins``."""
+    _, jars = java_plugins(JavaSettings.of({}, (path,)))
+
+    class Cluster(RestCluster):
+        plugins = Plugins.discover((path,), jars)
+
+    async def ask(app: Any) -> httpx.Response:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://one:8083") as client:
+            return await client.get("/connector-plugins")
+
+    with ThreadPoolExecutor(1) as pool:
+        cluster = Cluster(pool, LogLevels())
+        cluster.start("one")
+        answer: list[dict[str, str]] = asyncio.run(ask(cluster.app("one"))).json()
+        return answer
+
+
+def test_thirty_connectors_are_listed_at_the_second_start_without_a_jvm(
+    tmp_path: Path, scans: list[list[Path]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one content, so that a JVM looks at one of them; all are known by the checksums of their own files."""
+    plugin_path(tmp_path / "other", "conduct")
+    (jar,) = (tmp_path / "other").rglob("*.jar")
+    path = tmp_path / "plugins"
+    for i in range(30):
+        (path / f"connector-{i}").mkdir(parents=True)
+        shutil.copyfile(jar, path / f"connector-{i}" / "plugin.jar")
+    first = listed(str(path))
+    assert {each["class"] for each in first} >= {"penstock.tests.ConductSource", "penstock.tests.ConductSink"}
+    assert [len(each) for each in scans] == [1]
+    monkeypatch.setattr(subprocess, "Popen", None)  # whatever starts a process fails
+    assert listed(str(path)) == first
+    assert len({each.location for each in found(str(path)).plugins}) == 30
+    assert len(scans) == 1
 
 
 def test_a_process_below_sparks_looks_at_nothing_again(
@@ -138,3 +188,31 @@ def test_modes_of_discovery(tmp_path: Path, scans: list[list[Path]]) -> None:
         "FileStreamSourceConnector": [("source",)] * 3,
         "FileStreamSinkConnector": [("sink",), (), ("sink",)],
     }
+
+
+def test_extensions_of_the_rest_interface_are_left_out_and_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    kinds = ("rest_extension",)
+    extension = JavaPlugin("org.example.Extension", "1.0", tmp_path, f"file:{tmp_path}/", kinds, kinds, {})
+    catalogue = Catalogue((extension,), (), tmp_path / "loaders.json")
+    assert plugin_classes(catalogue, "hybrid_warn", ControlJvm(lambda: pytest.fail("a JVM is asked for"))) == []
+    assert f"org.example.Extension of {tmp_path} is left out: REST extensions can't be used" in caplog.messages
+
+
+def test_a_java_that_does_not_run_is_refused_by_the_name_of_its_setting(tmp_path: Path) -> None:
+    with pytest.raises(EmbeddedError, match=re.escape(f"penstock.java.home is {tmp_path}, but")):
+        java_executable(str(tmp_path))
+
+
+def test_tasks_of_one_process_write_what_is_found_at_once(tmp_path: Path) -> None:
+    file, content = tmp_path / "found.json", {"text": "x" * 100_000}
+
+    def write(_: int) -> bool:
+        write_json(file, content)
+        read: object = orjson.loads(file.read_bytes())
+        return read == content
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(write, range(100)))
+    assert list(tmp_path.iterdir()) == [file]

@@ -21,21 +21,25 @@ from penstock.hosts.jvm.tasks.task_jvm import TaskJvm, task_jvm
 from penstock.hosts.jvm.tasks.transforms import JavaPredicate, JavaTransformation
 from penstock.pipeline.chain import Chain
 from penstock.pipeline.conversion import Conversion
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, Step
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, Stage, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.trace import trace
 from penstock.values.logical import moment_of
 from support.tasks.runs import JSON, resolve
 from support.waiting import until
+from support.worker_process import QUICK_JAVA
 
 from .plugins import plugin_path
+from .test_codec import batches
 
+BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 TRANSFORMS = "org.apache.kafka.connect.transforms."
 BASES: dict[str, tuple[type, ...]] = {
     "Mark": (JavaTransformation,),
     "ValueContains": (JavaPredicate,),
     "Backwards": (JavaConverter, JavaHeaderConverter),
+    "KafkasJson": (JavaConverter,),
 }
 
 
@@ -60,7 +64,7 @@ class Run:
 @pytest.fixture(scope="module")
 def jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TaskJvm]:
     path = plugin_path(tmp_path_factory.mktemp("plugins"), "chain")
-    with task_jvm(Run((path,), worker_config={"penstock.java.opts": "-Xmx256m"})) as jvm:
+    with task_jvm(Run((path,), worker_config={"penstock.java.opts": f"{QUICK_JAVA} -Xmx256m"})) as jvm:
         yield jvm
 
 
@@ -86,12 +90,14 @@ def bytes_of(batch: Batch) -> Result:
     return batch.topics, batch.partitions, batch.keys, batch.values, headers, batch.timestamps
 
 
-def run(config: dict[str, str], batch: Batch, place: Callable[[Batch], Batch]) -> Result:
+def run(
+    config: dict[str, str], batch: Batch, place: Callable[[Batch], Batch] = lambda batch: batch, at_once: bool = False
+) -> Result:
     """The bytes after all steps; ``place`` moves the batch before each of them. Or the class of the error."""
     chain = Chain.build(config, resolve_all)
     conversion = Conversion.build(config, {}, resolve_all)
     try:
-        for step in [*chain.steps, *conversion.from_connect()]:
+        for step in [*chain.steps, *(conversion.from_java() if at_once else conversion.from_connect())]:
             batch = step.apply(place(batch))
             if not len(batch):
                 break
@@ -195,8 +201,66 @@ def test_chains_give_the_same_bytes_wherever_their_steps_run(
     java = run(config, batch, lambda each: remote(jvm, each))
     event(java if isinstance(java, str) else "bytes")
     assert run(config, batch, here) == java
+    assert run(config, remote(jvm, batch), at_once=True) == java
     turns = iter(places)
     assert run(config, batch, lambda each: remote(jvm, each) if next(turns) else here(each)) == java
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    batch=batches(),
+    schemas=st.sampled_from(["true", "false"]),
+    decimals=st.sampled_from(["BASE64", "numeric"]),
+    defaults=st.sampled_from(["true", "false"]),
+)
+def test_json_written_without_a_tree_is_kafkas(
+    jvm: TaskJvm, batch: Batch, schemas: str, decimals: str, defaults: str
+) -> None:
+    """The other one is a class of a jar that inherits all of Kafka's."""
+    settings = {"schemas.enable": schemas, "decimal.format": decimals, "replace.null.with.default": defaults}
+
+    def written(converter: str) -> Result:
+        config = {"key.converter": converter, "value.converter": converter}
+        config |= {f"{part}.converter.{name}": value for part in ("key", "value") for name, value in settings.items()}
+        return run(config, batch, lambda each: remote(jvm, each))
+
+    kafkas = written("penstock.tests.chain.KafkasJson")
+    event(kafkas if isinstance(kafkas, str) else "bytes")
+    assert written(JSON) == kafkas
+
+
+def test_neighbours_whose_headers_are_converted_at_once_share_them(jvm: TaskJvm) -> None:
+    rows = [(Header("a", STRING, text), Header("b", STRING, "y")) for text in ("x", "x", "z")]
+    batch = Batch.of("t", ["1", "2", "3", "4"], keys=["k"] * 4, headers=[*rows, ()])
+    conversion = Conversion.build({"key.converter": JSON, "value.converter": JSON}, {}, resolve_all)
+    at_once, *rest = conversion.from_java()
+    done = at_once.apply(remote(jvm, batch))
+    first, second, *_ = done.headers
+    assert first is second
+    assert [step.apply(done) for step in rest] == [done] * 3
+    one_by_one, _, _ = handled(conversion.from_connect(), batch)
+    assert bytes_of(done) == bytes_of(one_by_one)
+
+
+def test_what_can_not_be_converted_at_once_is_found_by_the_converter_that_refuses_it(jvm: TaskJvm) -> None:
+    config = {"key.converter": BYTES, "value.converter": JSON, "value.converter.schemas.enable": "false"}
+    batch = remote(jvm, Batch.of("t", ["a", "b", "c"], keys=[b"1", "text", b"3"]))
+    conversion = Conversion.build(config, {}, resolve_all)
+    after, failures, _ = handled(conversion.from_java(), batch, tolerate=True)
+    assert (after.keys, after.values) == ([b"1", b"3"], [b'"a"', b'"c"'])
+    assert [(each.stage, each.record.values) for each in failures] == [(Stage.KEY_CONVERTER, ["b"])]
+
+
+def test_texts_and_names_that_json_escapes_are_written_as_kafka_writes_them(jvm: TaskJvm) -> None:
+    texts = ['"', "\\", "\n\x01\x7f", "\u2028", "ä", "𝄞"]
+    schema = struct(*((text, STRING.with_(doc=text)) for text in texts))
+    batch = Batch.of("t", [dict(zip(texts, texts, strict=True))], value_schema=schema, key_schema=STRING, keys=["𝄞"])
+    results = [
+        run({"key.converter": each, "value.converter": each}, batch, lambda sent: remote(jvm, sent))
+        for each in (JSON, "penstock.tests.chain.KafkasJson")
+    ]
+    assert results[0] == results[1]
+    assert isinstance(results[0], tuple)
 
 
 MARK = {"transforms": "mark", "transforms.mark.type": "penstock.tests.chain.Mark", "transforms.mark.text": "seen"}
@@ -239,6 +303,7 @@ def test_a_jars_transform_has_metrics_of_its_own(jvm: TaskJvm) -> None:
     tags = {"connector": "c", "task": "0", "transformation": "mark", "text": "seen"}
     wanted = {"name": "marked-total", "description": "Records that it has marked", "tags": tags, "value": 2.0}
     until(lambda: wanted in jvm.plugin_metrics(), "the metric", 60)
+    assert [each for each in jvm.plugin_metrics() if each["tags"].get("connector") == "c"] == [wanted]
 
 
 def test_the_record_that_fails_is_found_and_reported_with_javas_error(jvm: TaskJvm) -> None:

@@ -13,63 +13,33 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-import fastavro
 import psutil
-import pyarrow.parquet as pq
 import pytest
 
+from hosts.iceberg_table import rows
 from hosts.plugins import plugin_path
 from support.kafka.client import Kafka, Record
 from support.process_tree import command
 from support.tasks.runs import JSON
 from support.waiting import until
-from support.worker_process import PLAIN, WorkerProcess
+from support.worker_process import PLAIN, QUICK_JAVA, WorkerProcess
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 SECONDS = 600
 PARTITIONS = 2
 MARK = f"test.iceberg={uuid.uuid4().hex}"
-DELETED = 2
 
 
 @pytest.fixture
 def worker(bootstrap: str, tmp_path: Path) -> Iterator[WorkerProcess]:
     path = plugin_path(tmp_path / "plugins", "iceberg")
-    running = WorkerProcess(bootstrap, tmp_path, **{"plugin.path": path, "penstock.java.opts": f"-D{MARK}"}, **PLAIN)
+    settings = {"plugin.path": path, "penstock.java.opts": f"{QUICK_JAVA} -D{MARK}"}
+    running = WorkerProcess(bootstrap, tmp_path, **settings, **PLAIN)
     running.start_seconds = 300
     with running as up:
         yield up
-
-
-def rows(table: Path) -> list[dict[str, Any]]:
-    """Of the current snapshot, by the data files that its manifests list."""
-    try:
-        version = (table / "metadata" / "version-hint.text").read_text().strip()
-    except FileNotFoundError:
-        return []  # Hadoop's catalogue removes it for a moment before it has a new one
-    metadata = json.loads((table / "metadata" / f"v{version}.metadata.json").read_text())
-    current = metadata.get("current-snapshot-id")
-    snapshots = {each["snapshot-id"]: each for each in metadata["snapshots"]}
-    if current not in snapshots:
-        return []
-    found = []
-    for manifest in avro(snapshots[current]["manifest-list"]):
-        for entry in avro(manifest["manifest_path"]):
-            if entry["status"] != DELETED:
-                found += pq.read_table(path_of(entry["data_file"]["file_path"])).to_pylist()
-    return found
-
-
-def avro(file: str) -> list[Any]:
-    with path_of(file).open("rb") as stream:
-        return list(fastavro.reader(stream))
-
-
-def path_of(address: str) -> Path:
-    return Path(urlsplit(address).path)
 
 
 def jvms_of_tasks() -> list[psutil.Process]:

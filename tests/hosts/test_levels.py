@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from penstock.hosts.jvm.tasks import task_jvm
+from penstock.hosts.jvm.levels import JVMS
 from penstock.pipeline.task import TaskControl
 from penstock.spark.task import Steering
 from support.tasks.runs import eventually
@@ -25,6 +25,19 @@ def logger() -> Iterator[logging.Logger]:
     logger.setLevel(logging.NOTSET)
 
 
+@pytest.mark.parametrize("name", [LOGGER, f"{LOGGER}.without.one", f"{LOGGER}s"])
+def test_a_level_that_is_inherited_is_told(monkeypatch: pytest.MonkeyPatch, logger: logging.Logger, name: str) -> None:
+    told: list[Any] = []
+    session = SimpleNamespace(begin=lambda _, levels, lane: told.append(levels))
+    monkeypatch.setattr(JVMS, "processes", [session])
+    monkeypatch.setattr(logging.getLogger(), "level", logging.WARNING)
+    logger.setLevel(logging.DEBUG if name != f"{LOGGER}s" else logging.NOTSET)
+    JVMS.level_changed(name)
+    eventually(lambda: told)
+    assert told == [{name: "WARN" if name == f"{LOGGER}s" else "DEBUG"}]
+    assert name == LOGGER or name not in logging.root.manager.loggerDict
+
+
 def test_a_jvm_that_takes_no_messages_holds_up_no_heartbeat(
     monkeypatch: pytest.MonkeyPatch, logger: logging.Logger
 ) -> None:
@@ -35,7 +48,7 @@ def test_a_jvm_that_takes_no_messages_holds_up_no_heartbeat(
         takes.wait()
         told.append((method, args, lane))
 
-    monkeypatch.setattr(task_jvm, "_open", [SimpleNamespace(session=SimpleNamespace(begin=begin))])
+    monkeypatch.setattr(JVMS, "processes", [SimpleNamespace(begin=begin)])
     obey = Steering(TaskControl()).obey
     for level in ("DEBUG", logging.ERROR):
         obey({"say": "level", "name": LOGGER, "level": level})

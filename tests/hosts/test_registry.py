@@ -19,6 +19,7 @@ from penstock.hosts.jvm.tasks.converters import JavaConverter
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 from penstock.pipeline.converters import AvroConverter
 from penstock.values.logical import moment_of
+from support.worker_process import QUICK_JAVA
 
 pytest.importorskip("fastavro")
 pytestmark = pytest.mark.integration
@@ -31,7 +32,7 @@ class Run:
     task: int = 0
     config: dict[str, str] = field(default_factory=dict)
     connector_config: dict[str, str] = field(default_factory=dict)
-    worker_config: dict[str, str] = field(default_factory=lambda: {"penstock.java.opts": "-Xmx256m"})
+    worker_config: dict[str, str] = field(default_factory=lambda: {"penstock.java.opts": f"{QUICK_JAVA} -Xmx256m"})
 
 
 class Apicurio(JavaConverter):

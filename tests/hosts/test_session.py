@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from penstock.api.errors import KafkaError
-from penstock.hosts.jvm.errors import HostLost
+from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.process import JvmSpec, JvmStartError, open_session
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 

@@ -13,13 +13,14 @@ from penstock.api.record import SinkRecord
 from penstock.hosts.jvm.plugins.catalogue import find
 from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
 from support.kafka.client import Kafka, Record
-from support.tasks.runs import TaskRun, eventually
+from support.tasks.runs import JSON, TaskRun, eventually
+from support.worker_process import QUICK_JAVA
 
 pytestmark = pytest.mark.integration
 
 CONDUCT = {"connector.class": "penstock.tests.ConductSink", "task.class": "penstock.tests.ConductSinkTask"}
 FUNCTION = "penstock.transforms.PythonFunction"
-ONE_JVM = {"penstock.java.process": "worker"}
+ONE_JVM = {"penstock.java.process": "worker", "penstock.java.opts": QUICK_JAVA}
 """All tasks of these tests are in one JVM, which saves the time of its start."""
 
 
@@ -27,11 +28,11 @@ class Sinks:
     """Runs the sink of these tests; ``written`` and ``journal`` are what it has written down."""
 
     def __init__(self, bootstrap: str, folder: Path, path: str) -> None:
-        self._bootstrap, self._folder, self._path = bootstrap, folder, path
+        self._bootstrap, self.folder, self._path = bootstrap, folder, path
 
     def run(self, topic: str, worker: dict[str, str] | None = None, **config: str) -> TaskRun:
         own = {key.replace("__", "."): value for key, value in config.items()}
-        files = {"file": str(self._folder / "written"), "journal": str(self._folder / "journal")}
+        files = {"file": str(self.folder / "written"), "journal": str(self.folder / "journal")}
         settings = {**ONE_JVM, **(worker or {})}
         config = {**CONDUCT, **files, "topics": topic, **own}
         return TaskRun(JavaSinkTask, self._bootstrap, config, settings, plugin_path=(self._path,))
@@ -49,7 +50,7 @@ class Sinks:
         return [line[len(name) :].strip() for line in self.journal if line.split(" ")[0] == name]
 
     def _lines(self, name: str) -> list[str]:
-        file = self._folder / name
+        file = self.folder / name
         return file.read_text().splitlines() if file.exists() else []
 
 
@@ -120,6 +121,67 @@ def test_a_pause_and_a_commit_that_the_task_asks_for(sinks: Sinks, kafka: Kafka,
         assert sinks.calls("resume")
         kafka.produce(topic, ["c"])
         eventually(lambda: any("offset=4" in each for each in sinks.calls("flush")))
+
+
+def test_what_is_fetched_while_others_are_put_waits_for_its_turn(sinks: Sinks, kafka: Kafka, topic: str) -> None:
+    lines = [str(i) for i in range(300)]
+    lines[100] = "pause"
+    kafka.produce(topic, lines)
+    retriable = {f"at.put@{i}": "throw org.apache.kafka.connect.errors.RetriableException not yet" for i in (20, 60)}
+    with sinks.run(topic, pause__at="pause", timeout__ms="50", **retriable, **THREE):
+        eventually(lambda: values(sinks.written)[-1:] == lines[-1:])
+        assert sinks.calls("resume")
+    assert values(sinks.written) == lines
+    assert max(map(int, sinks.calls("put"))) == 3
+
+
+def test_what_was_fetched_before_a_rewind_is_fetched_again(sinks: Sinks, kafka: Kafka, topic: str) -> None:
+    lines = [str(i) for i in range(100)]
+    kafka.produce(topic, lines)
+    with sinks.run(topic, rewind__once__at="50", **THREE):
+        eventually(lambda: values(sinks.written)[-1:] == lines[-1:])
+    found = values(sinks.written)
+    before = len(found) - len(lines)
+    assert 50 < before <= 53
+    assert found == lines[:before] + lines
+
+
+THREE = {"consumer.override.max.poll.records": "3"}
+
+
+def test_partitions_move_while_records_are_fetched_and_put(
+    bootstrap: str, kafka: Kafka, tmp_path: Path, plugins: str
+) -> None:
+    topic, lines = kafka.create_topic(partitions=4), [str(i) for i in range(600)]
+    records = [Record(line, partition=i % 4) for i, line in enumerate(lines)]
+    kafka.produce(topic, records[:400])
+    first, second = (Sinks(bootstrap, tmp_path / name, plugins) for name in ("first", "second"))
+    config = {"consumer.override.group.id": f"g-{topic}", "at.put": "sleep 20", **THREE}
+    for each in (first, second):
+        each.folder.mkdir()
+    with first.run(topic, **config):
+        eventually(lambda: first.written)
+        with second.run(topic, **config):
+            eventually(lambda: second.calls("open"))
+            kafka.produce(topic, records[400:])
+            eventually(lambda: second.written)
+        eventually(lambda: len(first.written) + len(second.written) >= len(lines))
+    assert sorted(values(first.written + second.written)) == sorted(lines)
+    for each in (first, second):
+        for number in range(4):
+            found = [int(value) for place, value in map(str.split, each.written) if f"{topic}-{number}@" in place]
+            assert found == sorted(found)
+
+
+def test_a_record_that_can_not_be_converted_keeps_no_other_from_the_task(
+    sinks: Sinks, kafka: Kafka, topic: str
+) -> None:
+    kafka.produce(topic, ["1", "{", "3"])
+    config = {"value.converter": JSON, "value.converter.schemas.enable": "false", "errors.tolerance": "all"}
+    with sinks.run(topic, **config) as run:
+        eventually(lambda: values(sinks.written) == ["1", "3"])
+        eventually(lambda: any("offset=3" in each for each in sinks.calls("flush")))
+        assert run.host.topics == [topic]
 
 
 def test_an_errant_record_arrives_in_the_queue_as_it_was_read(sinks: Sinks, kafka: Kafka, topic: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 import pytest
 
 from penstock.api.batch import Batch
-from penstock.hosts.jvm.errors import HostLost
+from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.tasks.source_task import JavaSourceTask
+from penstock.pipeline.source.delivery_tracking import wants_acknowledgements
 from support.kafka.client import Kafka
-from support.tasks.runs import JSON, TaskRun, eventually
+from support.tasks.runs import JSON, TaskRun, eventually, new_name
+from support.worker_process import QUICK_JAVA
 
 from .plugins import plugin_path
 
@@ -148,11 +151,13 @@ class Conducted:
     topic: str
     folder: Path
 
-    def __call__(self, config: dict[str, str], worker: dict[str, str] | None = None, **spec: Any) -> TaskRun:
+    def __call__(
+        self, config: dict[str, str], worker: dict[str, str] | None = None, task: Any = JavaSourceTask, **spec: Any
+    ) -> TaskRun:
         own = {**CONDUCT, "topic": self.topic, "task": "0", "journal": str(self.folder / "journal"), **config}
         path = plugin_path(self.folder / "plugins", "conduct")
-        worker = {"penstock.java.opts": "-Xmx128m", **(worker or {})}
-        return TaskRun(JavaSourceTask, self.bootstrap, own, worker, plugin_path=(path,), **spec)
+        worker = {"penstock.java.opts": f"{QUICK_JAVA} -Xmx128m", **(worker or {})}
+        return TaskRun(task, self.bootstrap, own, worker, plugin_path=(path,), **spec)
 
     def calls(self, place: str) -> list[str]:
         journal = self.folder / "journal"
@@ -196,6 +201,50 @@ def test_a_record_that_was_dropped_is_acknowledged_without_a_place(conduct: Cond
     with conduct(config):
         eventually(lambda: len(conduct.calls("commitRecord")) >= 2)
     assert conduct.calls("commitRecord") == ["0 nowhere", "1 nowhere"]
+
+
+def test_acknowledgements_are_not_asked_for_if_the_plugin_does_nothing_with_them(
+    conduct: Conducted, kafka: Kafka, topic: str, offsets_topic: str
+) -> None:
+    """As Debezium's source for PostgreSQL: its ``commitRecord`` is empty, its ``commit`` is not."""
+    made: list[JavaSourceTask] = []
+
+    class Noted(JavaSourceTask):
+        def __new__(cls) -> JavaSourceTask:
+            made.append(JavaSourceTask())
+            return made[0]
+
+    config = {"records": "4", "task.class": "penstock.tests.QuietSourceTask"}
+    with conduct(config, task=Noted, exactly_once=True, offsets_topic=offsets_topic):
+        eventually(lambda: conduct.calls("commit"))
+        assert kafka.values(topic) == [b"0", b"1", b"2", b"3"]
+    assert not wants_acknowledgements(type(made[0]))
+    assert type(made[0]).commit is not JavaSourceTask.commit
+    assert conduct.calls("commitRecord") == []
+
+
+def test_records_that_fail_are_dead_letters_in_their_places(
+    conduct: Conducted, kafka: Kafka, topic: str, offsets_topic: str
+) -> None:
+    letters = new_name("dead")
+    config = {
+        "records": "130",
+        "batch": "100",
+        "transforms": "cast",
+        "transforms.cast.type": "org.apache.kafka.connect.transforms.Cast$Value",
+        "transforms.cast.spec": "int8",
+        "value.converter": JSON,
+        "value.converter.schemas.enable": "false",
+        "errors.tolerance": "all",
+        "penstock.errors.deadletterqueue.topic.name": letters,
+        "penstock.errors.deadletterqueue.topic.replication.factor": "1",
+    }
+    with conduct(config, exactly_once=True, offsets_topic=offsets_topic):
+        eventually(lambda: len(kafka.values(topic)) == 128)
+        eventually(lambda: stored(kafka, offsets_topic)[-1:] and stored(kafka, offsets_topic)[-1][1] == b'{"next":130}')
+        eventually(lambda: len(conduct.calls("commitRecord")) == 130)
+    assert kafka.values(topic) == [str(i).encode() for i in range(128)]
+    assert [json.loads(value or b"")["payload"] for value in kafka.values(letters)] == ["128", "129"]
 
 
 def test_the_connector_says_where_transactions_end(

@@ -15,7 +15,7 @@ import pytest
 from hosts.plugins import plugin_path
 from support.kafka.client import Kafka, Record
 from support.waiting import until
-from support.worker_process import PLAIN, WorkerProcess
+from support.worker_process import PLAIN, QUICK_JAVA, WorkerProcess
 
 pytestmark = pytest.mark.integration
 
@@ -29,7 +29,7 @@ def worker(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("worker")
     path = plugin_path(folder / "plugins", "connect-file", "connect-mirror", "chain", "conduct")
     running = WorkerProcess(
-        bootstrap, folder, **{"plugin.path": path, "penstock.java.opts": f"-Xmx256m -D{MARK}"}, **PLAIN
+        bootstrap, folder, **{"plugin.path": path, "penstock.java.opts": f"{QUICK_JAVA} -Xmx256m -D{MARK}"}, **PLAIN
     )
     running.start_seconds = 300
     with running as up:
@@ -103,6 +103,25 @@ def test_metrics_of_a_connector_and_its_task(worker: WorkerProcess, kafka: Kafka
     until(lambda: [place["position"] for place in task()["places"] if place["unit"] == "next"] == [100], "the end", 60)
     assert worker.http.delete("/connectors/numbers").status_code == 204
     until(lambda: 'connector="numbers"' not in worker.http.get("/metrics").text, "the end of its metrics", 60)
+
+
+def test_levels_of_loggers_hold_in_the_jvms(worker: WorkerProcess, kafka: Kafka) -> None:
+    deeds = {"at.connector.start": "log connector-said", "at.poll": "log task-said"}
+    own = {"connector.class": "penstock.tests.ConductSource", "topic": kafka.create_topic(), "tasks.max": "1"}
+    worker.put("talking", **own, **deeds)
+    worker.running("talking")
+
+    def said(text: str) -> bool:
+        return any(" DEBUG " in line and text in line for line in worker.log.read_text().splitlines())
+
+    assert not said("task-said")
+    worker.http.put("/admin/loggers/penstock.tests", json={"level": "DEBUG"}).raise_for_status()
+    until(lambda: said("task-said"), "the task's line", 60)
+    assert not said("connector-said")
+    worker.http.post("/connectors/talking/restart").raise_for_status()
+    until(lambda: said("connector-said"), "the connector's line", 60)
+    worker.http.put("/admin/loggers/penstock.tests", json={"level": "INFO"}).raise_for_status()
+    assert worker.http.delete("/connectors/talking").status_code == 204
 
 
 def test_a_sink_from_a_jar_writes_records(worker: WorkerProcess, kafka: Kafka, tmp_path: Path) -> None:

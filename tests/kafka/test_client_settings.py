@@ -7,6 +7,7 @@ from penstock.kafka.client_settings import (
     connector_consumer,
     connector_producer,
     consumer_group,
+    idempotence,
     internal,
     max_poll_records,
     transactional_producer,
@@ -48,6 +49,16 @@ def test_exactly_once_is_never_overridden(caplog: pytest.LogCaptureFixture):
         "The value 'false' for the 'enable.idempotence' property will be ignored as it cannot be overridden for "
         "connectors when exactly-once source support is enabled. The value 'true' will be used instead."
     )
+
+
+def test_a_producer_is_idempotent_if_the_users_settings_allow_it():
+    of = "producer.override."
+    five = "max.in.flight.requests.per.connection"
+    assert idempotence({}, CONNECTOR) == {f"{of}enable.idempotence": "true", f"{of}{five}": "5"}
+    assert idempotence({f"producer.{five}": "2"}, {})[f"{of}{five}"] == "2"
+    assert idempotence({"producer.acks": "1"}, {f"{of}acks": "all"})
+    for name, value in {"enable.idempotence": "false", "acks": "1", "retries": "0", five: "6"}.items():
+        assert idempotence({}, {of + name: value}) == idempotence({f"producer.{name}": value}, {}) == {}
 
 
 def test_a_consumers_group_is_the_connectors_unless_overridden():

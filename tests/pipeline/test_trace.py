@@ -55,7 +55,25 @@ def test_what_was_being_handled_is_a_cause_too() -> None:
     assert [type(each) for each in causes(found.value)] == [KeyError, ValueError]
 
 
+def test_what_is_raised_again_while_it_is_handled_is_shown_once() -> None:
+    def fail() -> None:
+        try:
+            raise noted
+        finally:
+            raise ValueError("the same")
+
+    noted = ValueError("the same")
+    noted.add_note("where")
+    with pytest.raises(ValueError, match="the same") as found:
+        fail()
+    assert causes(found.value) == [noted]
+    assert len(causes(raised(ValueError("a"), ValueError("a")))) == 2, "a cause that was given stays"
+
+
 def test_errors_that_cause_each_other_come_to_an_end() -> None:
     one, two = ValueError("1"), ValueError("2")
     one.__cause__, two.__cause__ = two, one
     assert causes(one) == [one, two]
+    one, two = ValueError("the same"), ValueError("the same")
+    one.__context__, two.__context__ = two, one
+    assert causes(one) == [two]

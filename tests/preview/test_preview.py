@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import base64
 import sys
 import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.columns import Table
+from penstock.api.schema import INT64, TIMESTAMP, decimal, struct
 from penstock.core.model.messages import Refused
+from penstock.hosts.python.wire import whole, write
 from penstock.preview.process import Previews
 from penstock.preview.request import PreviewRequest
 from penstock.preview.run import preview
@@ -128,11 +136,23 @@ def test_a_sink_is_shown_the_last_records_and_nothing_is_committed(bootstrap: st
     assert kafka.committed("penstock-preview") == {}
 
 
-def test_a_query_of_spark_is_not_tried(tmp_path: Path) -> None:
-    request = of_file(tmp_path, connector__class="SparkSource", format="rate")
-    assert "can't be previewed" in preview(request)["error"]["message"]
+def test_records_that_spark_has_read_go_through_the_chain(tmp_path: Path) -> None:
+    origin = SourceOrigin([{"query": "c"}], [{"batch": -1}])
+    schema = struct(("id", INT64), ("at", TIMESTAMP), ("price", decimal(2)))
+    row = [[7], [datetime(2026, 1, 2, tzinfo=UTC)], [Decimal("1.50")]]
+    read = Batch.of("t", Table(["id", "at", "price"], row), value_schema=schema, origin=origin)
+    hoist = {"transforms": "wrap", "transforms__wrap__type": f"{TRANSFORMS}.HoistField$Value"}
+    query = {"connector__class": "SparkSource", "format": "json", "transforms__wrap__field": "row"}
+    plain = {"value__converter": JSON, "value__converter__schemas__enable": "false"}
+    request = of_file(tmp_path, **plain, **hoist, **query)
+    sampled = base64.b64encode(write(whole(read))).decode()
+    (record,) = preview(replace(request, sampled=sampled))["records"]
+    assert (record["before"]["value"]["id"], record["before"]["origin"]["source_offset"]) == (7, {"batch": -1})
+    assert record["result"]["value"] == '{"row":{"id":7,"at":1767312000000,"price":"AJY="}}'
+    assert preview(replace(request, sampled="")) == {"kind": "source", "records": [], "error": None}
 
 
+@pytest.mark.integration
 def test_a_mirror_is_polled_and_nothing_is_created(bootstrap: str, kafka: Kafka) -> None:
     topic = kafka.create_topic()
     kafka.produce(topic, [Record(b"one", b"k"), Record(b"two", b"k")])

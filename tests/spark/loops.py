@@ -7,8 +7,11 @@ import os
 import resource
 import signal
 import threading
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+from penstock.api.record import Record
 from penstock.pipeline.task import FencedError, TaskControl, TaskHost, TaskSpec
 
 
@@ -45,6 +48,27 @@ def count(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost
     while not control.stopping:
         host.metrics({"source-record-poll-total": 3.0, "batch-size-max": 2.0})
         control.wait(0.5)
+
+
+def made(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, resolve: Any) -> None:
+    """Makes the task and polls it once; the topic that it says is what it got."""
+    task: Any = task_class()
+    task.context = SimpleNamespace(offset_reader=Nothing(), transaction=None, configs={})
+    task.start(dict(spec.config))
+    host.topic_seen(task.poll().values[0])
+    host.running()
+    control.wait(600.0)
+    task.stop()
+
+
+class Nothing:
+    """No offsets."""
+
+    def offset(self, partition: Any) -> None:
+        return None
+
+    def offsets(self, partitions: Any) -> list[None]:
+        return [None] * len(partitions)
 
 
 def block(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, resolve: Any) -> None:
@@ -94,3 +118,21 @@ def initialized(spec: TaskSpec, task_class: type, control: TaskControl, host: Ta
 def fenced(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, resolve: Any) -> None:
     host.running()
     raise FencedError("another run has taken its place")
+
+
+def die_once(record: Record) -> Record:
+    """A transform that kills its process when it meets a name that is the path of a missing file, which it makes."""
+    name = record.value["name"]
+    if name.startswith("/") and not Path(name).exists():
+        Path(name).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return record
+
+
+def hang(record: Record) -> Record:
+    """A transform that hangs when it meets a name that is a path, to which it writes the id of its process."""
+    name = record.value["name"]
+    if name.startswith("/"):
+        Path(name).write_text(str(os.getpid()))
+        threading.Event().wait()
+    return record

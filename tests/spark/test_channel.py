@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import fcntl
 import queue
+import resource
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -209,3 +212,44 @@ def test_a_task_whose_worker_is_gone_leaves_at_once() -> None:
         worker.socket.shutdown(socket.SHUT_RDWR)
         # Who hears nothing leaves after 4.8 s.
         assert [happened.get(timeout=4), happened.get(timeout=60)] == ["leave", "end"]
+
+
+def test_a_task_that_has_hung_up_hears_its_worker_out() -> None:
+    happened: queue.Queue[Any] = queue.Queue()
+    with meeting() as (worker, outcome):
+        worker.admit()
+        channel, _ = outcome.get(timeout=60)
+
+        def attend() -> None:
+            with suppress(SystemExit):
+                channel.attend(happened.put, sys.exit, sys.exit, 60.0)
+
+        thread = threading.Thread(target=attend)
+        thread.start()
+        channel.send({"say": "done"})
+        channel.close()
+        while (said := worker.receive())["say"] == "beat":
+            pass
+        assert said == {"say": "done"}
+        worker.send({"say": "pause"})
+        assert happened.get(timeout=60) == {"say": "pause"}
+        worker.socket.shutdown(socket.SHUT_RDWR)
+        thread.join()
+        assert channel._socket.fileno() == -1
+
+
+def test_a_process_of_many_tasks_may_have_many_descriptors() -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(limits[0], 2000), limits[1]))
+    try:
+        with meeting() as (worker, outcome):
+            worker.admit()
+            channel, _ = outcome.get(timeout=60)
+            high = fcntl.fcntl(channel._socket.fileno(), fcntl.F_DUPFD_CLOEXEC, 1500)
+            channel._socket._socket = socket.socket(fileno=high)
+            happened = attended(channel, lease=5.0)
+            worker.send(worker.receive())
+            worker.send({"say": "pause"})
+            assert happened.get(timeout=60) == {"say": "pause"}
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)

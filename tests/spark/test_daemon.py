@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.spark import daemon
+from penstock.spark import daemon, task_exit
 from penstock.spark.settings import PLUGIN_PATH
 
 
@@ -75,3 +75,14 @@ def test_another_clusters_pyspark_is_kept(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(sys, "path", ["/opt/spark/python/lib/pyspark.zip", *sys.path])
     daemon.prefer_installed_pyspark()
     assert sys.path[0] == "/opt/spark/python/lib/pyspark.zip"
+
+
+def test_the_exit_statuses_of_a_worker_that_was_killed_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (abandoned := tmp_path / "abandoned").mkdir()
+    (abandoned / "7").write_text("256")
+    monkeypatch.setenv(task_exit.FOLDER, str(abandoned))
+    with forking(tmp_path):
+        assert abandoned.exists()
+    assert not abandoned.exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +24,13 @@ from penstock.core.model.tasks import (
     TaskWaiting,
     TopicSeen,
 )
-from penstock.pipeline.task import CommittedOffsets, TaskSpec
+from penstock.pipeline.task import TaskSpec
 from penstock.spark.channel import RefusedError, TaskChannel
 from penstock.spark.run.hosted_run import NotConfirmedError
 from penstock.spark.tls import identity
 from support.kafka.client import Kafka
 from support.process_tree import alive, descendants
-from support.spark.host import Spec, id_of, process_of, without_waiting
+from support.spark.host import Gate, Spec, id_of, process_of, without_waiting
 from support.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -118,23 +118,6 @@ def test_a_task_gets_the_spec_that_was_completed_while_spark_started_it(hosted: 
     assert TopicSeen(id, 1, "late") in hosted.events.until(TopicSeen, id)
     hosted.stop(id)
     hosted.events.until(TaskEnded, id)
-
-
-@dataclass
-class Gate:
-    """What the worker finds out when the process is ready, and when its producer is."""
-
-    admission: Future[TaskSpec] = field(default_factory=Future)
-    offsets: Future[CommittedOffsets] = field(default_factory=Future)
-    asked: list[str] = field(default_factory=list)
-
-    def admit(self) -> Future[TaskSpec]:
-        self.asked.append("admit")
-        return self.admission
-
-    def committed_offsets(self) -> Future[CommittedOffsets]:
-        self.asked.append("committed offsets")
-        return self.offsets
 
 
 def test_a_task_whose_spec_can_not_be_completed_fails(hosted: Any, spec: Spec) -> None:

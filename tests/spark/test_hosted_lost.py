@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import psutil
@@ -21,11 +23,20 @@ from penstock.core.model.tasks import (
     TaskWaiting,
 )
 from penstock.spark import supervisor
+from penstock.spark.run import sharing
 from support.process_tree import alive
-from support.spark.host import Spec, id_of, process_of
-from support.waiting import until
+from support.spark.host import Spec, files_of_spark, id_of, process_of
+from support.waiting import SECONDS, until
 
 pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module", autouse=True)
+def at_once() -> Iterator[None]:
+    """Spark is started again at once, however often it has died."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(supervisor, "BACKOFF", (0.0,))
+        yield
 
 
 def test_a_killed_process_is_a_lost_task(hosted: Any, spec: Spec) -> None:
@@ -118,6 +129,8 @@ def test_sparks_death_loses_its_tasks_and_spark_comes_back(hosted: Any, spec: Sp
     one, two = spec(), spec()
     hosted.run(one)
     hosted.events.until(TaskRunning, id_of(one))
+    files = files_of_spark(hosted.driver.java_id)
+    assert list(files.glob("spark-*"))
     os.kill(hosted.driver.process_id, signal.SIGKILL)
     died = hosted.events.until(SparkDied)[-1]
     hosted.run(two)
@@ -132,6 +145,7 @@ def test_sparks_death_loses_its_tasks_and_spark_comes_back(hosted: Any, spec: Sp
     while ready[-1].queries:
         ready = hosted.events.until(SparkReady)
     assert ready == [SparkReady(512)]
+    until(lambda: not files.exists(), "that the next driver removes what the killed one has left", SECONDS)
     hosted.stop(id_of(two))
     hosted.events.until(TaskEnded, id_of(two))
 
@@ -172,6 +186,36 @@ def test_a_spark_that_is_frozen_is_killed_when_a_task_is_to_start(
     assert not lost.died
     hosted.events.until(TaskRunning, id_of(two))
     assert not any(map(alive, [*processes, task]))
+    hosted.stop(id_of(two))
+    hosted.events.until(TaskEnded, id_of(two))
+
+
+def test_a_task_whose_process_does_not_come_is_lost_and_spark_is_killed_when_none_comes(
+    hosted: Any, spec: Spec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = spec(), spec()
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    daemon = psutil.Process(process_of(hosted, one)).parent()
+    assert daemon is not None
+    daemon.suspend()
+    try:
+        monkeypatch.setattr(sharing, "OVERDUE", 2)  # not before: while it works it may be slow
+        monkeypatch.setattr(sharing, "TICK", 0.5)
+        for run in (1, 2):
+            hosted.run(replace(two, run=run))
+            lost = hosted.events.until(TaskEnded, id_of(two))[-2]
+            assert lost == TaskLost(
+                id_of(two), run, "Its process has not come to the worker: it was frozen, or it hangs", False
+            )
+            assert run == 2 or hosted.events.so_far(id_of(one)) == [], "at first it may be that process alone"
+    finally:
+        daemon.resume()
+    monkeypatch.undo()  # the next Spark may be slow on a busy machine
+    assert "what they are forked from is frozen" in hosted.events.until(SparkDied)[-1].reason
+    assert isinstance(hosted.events.until(TaskEnded, id_of(one))[-2], TaskLost)
+    hosted.run(replace(two, run=3))
+    hosted.events.until(TaskRunning, id_of(two))
     hosted.stop(id_of(two))
     hosted.events.until(TaskEnded, id_of(two))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -37,6 +38,15 @@ STARTS_DAEMON = """
 import subprocess, sys, time
 command = [sys.executable, "-m", "penstock.spark.daemon"]
 print(subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True).pid, flush=True)
+time.sleep(600)
+"""
+WATCHES_JAVA = """
+import socket, sys, time
+from penstock.spark.parent import end_when_given_up, remember
+remember(socket.socket(fileno=int(sys.argv[1])))
+end_when_given_up()
+end_when_given_up()
+print(0, flush=True)
 time.sleep(600)
 """
 
@@ -102,3 +112,16 @@ def test_a_child_whose_parent_has_ended_before_it_could_ask_ends_at_once() -> No
     code = "from penstock.spark.parent import end_with_parent; end_with_parent(1); print('works')"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (114, "")
+
+
+def test_a_process_of_a_task_that_java_gives_up_ends_though_it_has_not_read_all() -> None:
+    ours, theirs = socket.socketpair()
+    command = [sys.executable, "-c", WATCHES_JAVA, str(theirs.fileno())]
+    with ours, subprocess.Popen(command, stdout=subprocess.PIPE, pass_fds=(theirs.fileno(),)) as process:
+        theirs.close()
+        assert process.stdout is not None
+        process.stdout.readline()
+        ours.sendall(b"rows that nobody reads")
+        assert process.poll() is None
+        ours.close()
+        assert process.wait() == 0

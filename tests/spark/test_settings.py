@@ -52,10 +52,18 @@ def test_a_required_spark_setting_may_be_given_with_its_required_value() -> None
         ({"spark.master": "local-cluster[2,2,1024]"}, 4),
         ({"spark.master": "spark://a:7077", "spark.cores.max": "40"}, 40),
         ({"spark.master": "yarn", "spark.executor.instances": "3", "spark.executor.cores": "8"}, 24),
+        ({"spark.master": "local[7]", "spark.task.cpus": "2"}, 3),
+        ({"spark.master": "local-cluster[2,3,1024]", "spark.task.cpus": "2"}, 2),
+        ({"spark.master": "spark://a:7077", "spark.cores.max": "40", "spark.task.cpus": "2"}, 20),
     ],
 )
 def test_slots_are_what_spark_runs_at_a_time(conf: dict[str, str], count: int) -> None:
     assert slots(conf) == count
+
+
+def test_a_number_of_cores_of_a_task_that_is_none_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"Invalid value two for configuration spark.task.cpus"):
+        HostSettings(spark={"spark.task.cpus": "two"}).conf()
 
 
 def test_on_a_cluster_the_number_of_slots_must_be_said() -> None:
@@ -106,6 +114,7 @@ def test_queries_have_sparks_retries(given: dict[str, str], master: str) -> None
     ("given", "hosted", "queries"),
     [
         ({"spark.master": "spark://a:7077", "spark.cores.max": "40"}, 30, 10),
+        ({"spark.master": "spark://a:7077", "spark.cores.max": "80", "spark.task.cpus": "2"}, 30, 10),
         ({"spark.master": "yarn", "spark.executor.instances": "5", "spark.executor.cores": "8"}, 24, 8),
         ({"spark.master": "local[16]"}, 6, 16),
     ],

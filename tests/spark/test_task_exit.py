@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from penstock.spark.task_exit import (
     crashed_on_executor,
     ending,
     lost_with_executor,
-    remove_if_abandoned,
     report,
 )
 
@@ -55,32 +53,22 @@ def test_an_executors_loss_is_not_the_tasks(error: str | None, lost: bool, crash
     assert (lost_with_executor(error), crashed_on_executor(error)) == (lost, crashed)
 
 
-def test_a_status_is_read_once() -> None:
+def test_a_status_is_for_each_task_of_the_process_and_not_for_the_next_process_of_this_number() -> None:
     async def take() -> list[int | None]:
         asyncio.get_running_loop().call_later(0.1, report, exits.folder, 7, 256)
-        return [await exits.take(7), await exits.take(7, 10.0), await exits.take(7)]
+        taken = [await exits.take(7), await exits.take(7, 10.0), await exits.take(7)]
+        exits.forget(7)
+        return [*taken, await exits.take(7)]
 
     exits = ExitStatuses()
     assert exits.folder.stat().st_mode & 0o777 == 0o700
-    assert asyncio.run(take()) == [None, 256, None]
+    assert asyncio.run(take()) == [None, 256, 256, None]
     report(exits.folder, 8, 0)
     exits.forget(8)
     exits.forget(9)
     assert not list(exits.folder.iterdir())
-    remove_if_abandoned(exits.folder)  # this process lives
-    assert exits.folder.exists()
     exits.close()
     assert not exits.folder.exists()
-
-
-def test_the_folder_of_a_killed_worker_is_removed(tmp_path: Path) -> None:
-    if (ended := os.fork()) == 0:
-        os._exit(0)
-    os.waitpid(ended, 0)
-    folder = tmp_path / f"penstock-exits-{ended}-x"
-    folder.mkdir()
-    remove_if_abandoned(folder)
-    assert not folder.exists()
 
 
 def test_the_kernels_kills_are_read_from_the_first_file_that_counts_them(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from penstock.embedded.jars import jars
 from penstock.embedded.java import java
 from penstock.embedded.ports import ports
 from support.jars import listed
-from support.worker_process import WorkerProcess
+from support.worker_process import QUICK_JAVA, WorkerProcess
 
 JARS = Path(__file__).parents[1] / "compat" / "connect.jars"
 LOGGING = """\
@@ -25,7 +25,7 @@ appender.c.layout.pattern=[%d] %p %m (%c)%n
 
 
 class JavaWorker(WorkerProcess):
-    options: tuple[str, ...] = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+    options: tuple[str, ...] = ("-Xmx512m", "-XX:+UseSerialGC", QUICK_JAVA)
 
     def __init__(self, bootstrap: str, folder: Path, **settings: str) -> None:
         port, _ = ports(0)

@@ -21,6 +21,7 @@ from penstock.core.model.events import (
     ConnectorStopped,
 )
 from penstock.core.model.state import PAUSED, STARTED, STOPPED
+from penstock.hosts.jvm.plugins.connector import JavaSourceConnector
 from penstock.worker import connectors
 from penstock.worker.connectors import Connectors, ConnectorSetup
 from support.waiting import until
@@ -54,11 +55,49 @@ class Blocking(SourceConnector):
             raise ValueError(f"{method} fails")
 
 
+class Noting(SourceConnector):
+    """Fails as its configuration says, and notes how it ends."""
+
+    ends: ClassVar[list[str]]
+
+    def start(self, config: Mapping[str, str]) -> None:
+        match config.get("fail"):
+            case "start":
+                raise ValueError("start fails")
+            case "raise_error":
+                self.context.raise_error(ValueError("raised"))
+
+    def stop(self) -> None:
+        self.ends.append("stop")
+
+    def task_class(self) -> type[SourceTask]:
+        return SourceTask
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        return [{}, {}]
+
+
+class OfJava(Noting, JavaSourceConnector):
+    @classmethod
+    def version(cls) -> str:
+        return "1"
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._wanted = True
+        super().start(config)
+
+    def give_up(self) -> None:
+        self.ends.append("give_up")
+
+
+CLASSES: dict[str, type[Connector]] = {each.__name__: each for each in (Blocking, Noting, OfJava)}
+
+
 class Runs:
     def __init__(self) -> None:
         self.events: list[Any] = []
         setup = ConnectorSetup(
-            new=lambda config: Blocking(),
+            new=lambda config: CLASSES[config["connector.class"]](),
             resolve=lambda config: {k: v.removeprefix("${env:").removesuffix("}") for k, v in config.items()},
             check=self._check,
             prepare=lambda config: None,
@@ -145,6 +184,49 @@ def test_a_connector_that_fails_at_its_stop_is_stopped_all_the_same(runs: Runs) 
     until(lambda: runs.of("b")[1:], "b has failed", 120)
     assert runs.of("b")[1].trace.startswith("ValueError: stop fails")
     assert not [event for event in runs.of("a") if isinstance(event, ConnectorFailed)]
+
+
+@pytest.mark.parametrize("fail", ["start", "raise_error", "task_configs"])
+@pytest.mark.parametrize(("kind", "end"), [("Noting", "stop"), ("OfJava", "give_up")])
+@pytest.mark.parametrize("stopped", [False, True])
+def test_what_has_failed_is_told_to_stop_once_unless_it_is_of_java(
+    runs: Runs, kind: str, end: str, fail: str, stopped: bool
+) -> None:
+    """As in Java Connect; a connector of Python may let go of what it holds."""
+    Noting.ends = []
+    runs.connectors.start("a", 1, {"connector.class": kind, "fail": fail}, STARTED)
+    if fail == "task_configs":
+        runs.connectors.make_task_configs(7, 1, 1)
+    until(lambda: [e for e in runs.of("a") if isinstance(e, ConnectorFailed)], "the failure", 120)
+    if stopped:
+        runs.connectors.change_state(1, STOPPED)
+    runs.connectors.stop(1)
+    until(lambda: ConnectorEnded("a", 1) in runs.events, "its end", 120)
+    assert Noting.ends == [end]
+    assert any(isinstance(e, ConnectorStopped) for e in runs.of("a")) is stopped
+
+
+@pytest.mark.parametrize("fail", ["raise_error", "task_configs"])
+def test_what_has_failed_is_not_to_start_again_with_another_jvm(runs: Runs, fail: str) -> None:
+    Noting.ends = []
+    runs.connectors.start("a", 1, {"connector.class": "OfJava", "fail": fail}, STARTED)
+    until(lambda: [e for e in runs.of("a") if isinstance(e, ConnectorRunning)], "it runs", 120)
+    if fail == "task_configs":
+        runs.connectors.make_task_configs(7, 1, 1)
+    until(lambda: [e for e in runs.of("a") if isinstance(e, ConnectorFailed)], "the failure", 120)
+    made = runs.connectors._runs[1].connector
+    assert isinstance(made, OfJava)
+    assert not made._wanted
+    runs.connectors.stop(1)
+    until(lambda: ConnectorEnded("a", 1) in runs.events, "its end", 120)
+
+
+def test_what_was_never_started_is_not_told_to_stop(runs: Runs) -> None:
+    Noting.ends = []
+    runs.connectors.start("a", 1, {"connector.class": "Noting"}, PAUSED)
+    runs.connectors.stop(1)
+    until(lambda: ConnectorEnded("a", 1) in runs.events, "its end", 120)
+    assert Noting.ends == []
 
 
 def test_a_config_provider_may_supply_the_number_of_tasks(runs: Runs) -> None:

@@ -71,6 +71,29 @@ def list_(plugin_path: Into = None) -> None:
 
 
 @app.command()
+def pack(
+    archive: Annotated[Path, typer.Argument(help="The file to write, such as plugins.tar.gz.", show_default=False)],
+    plugin_path: Into = None,
+) -> None:
+    """Pack all environments into an archive for the executors of a Spark cluster."""
+    from penstock.hosts.python.environment import environments
+    from penstock.hosts.python.packed import FOLDER
+    from penstock.hosts.python.packed import pack as write
+
+    folder = _folder(plugin_path)
+    found = environments([str(folder)])
+    if not found:
+        raise typer.BadParameter(f"there are no plugins in {folder}")
+    if not archive.name.endswith((".tar.gz", ".tgz")):
+        raise typer.BadParameter(f"{archive}: Spark unpacks it if its name ends in .tar.gz or .tgz")
+    if not archive.absolute().parent.is_dir():
+        raise typer.BadParameter(f"{archive}: there is no such folder")
+    write(found, archive)
+    print(f"{archive} has {', '.join(each.name for each in found)}. In the worker's properties:")
+    print(f"spark.archives={archive.resolve()}#{FOLDER}")
+
+
+@app.command()
 def remove(
     name: Annotated[str, typer.Argument(help="The plugin's name, as `list` shows it.", show_default=False)],
     plugin_path: Into = None,

@@ -36,6 +36,11 @@ class JdbcSourceConnector(QueryConnector, SourceConnector):
     def task_class(self) -> type[JdbcSourceTask]:
         return JdbcSourceTask
 
+    def tasks_for_preview(self, config: Mapping[str, str]) -> list[dict[str, str]] | None:
+        """SQL of a configuration may call functions that change something, or lock rows."""
+        given = any(config.get(name, "").strip() for name in ("query", "query.masked", "query.suffix"))
+        return None if given else [dict(config)]
+
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
         bulk = JDBC_SOURCE_CONFIG.parse(config)["mode"] == BULK
         return ExactlyOnceSupport.UNSUPPORTED if bulk else ExactlyOnceSupport.SUPPORTED

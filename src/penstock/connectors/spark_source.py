@@ -12,11 +12,15 @@ from typing import Any
 from penstock.api.connector import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from penstock.api.source import SourceTask
 from penstock.connectors.spark_query import Query, QueryConnector
-from penstock.spark.query.sink.settings import OPTION
+from penstock.spark.query.sink.settings import IN_FOLDERS, OPTION
 from penstock.spark.query.source.settings import SOURCE_CONFIG, check_offset, problems
 
 FLEETING = frozenset({"socket"})
 """Formats that can't be read a second time."""
+
+
+HARMLESS = frozenset({*IN_FOLDERS, "delta", "kafka", "rate", "rate-micro-batch"})
+"""Formats that nothing is taken from, or told, when they are read."""
 
 
 class SparkSourceTask(Query, SourceTask):
@@ -35,6 +39,9 @@ class SparkSource(QueryConnector, SourceConnector):
 
     def task_class(self) -> type[SparkSourceTask]:
         return SparkSourceTask
+
+    def tasks_for_preview(self, config: Mapping[str, str]) -> list[dict[str, str]] | None:
+        return [dict(config)] if SOURCE_CONFIG.parse(config)["format"].strip() in HARMLESS else None
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
         fleeting = SOURCE_CONFIG.parse(config)["format"].strip() in FLEETING

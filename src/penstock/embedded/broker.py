@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 import uuid
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from penstock.embedded.java import java
 from penstock.embedded.leash import leashed
 from penstock.embedded.ports import answers, ports
 from penstock.embedded.server import LOGGING, disk_full, explanation, port_taken, properties_text, server_properties
+from penstock.scratch import Scratch
 
 FREE_TO_START = 100 * 2**20
 START_SECONDS = 180
@@ -46,8 +46,11 @@ class Broker:
         lasting: bool = False,
         free_to_start: int = FREE_TO_START,
     ) -> None:
-        self._scratch = data_dir is None
-        self.directory = Path(tempfile.mkdtemp(prefix="penstock-kafka-") if data_dir is None else data_dir).absolute()
+        self._scratch: Scratch | None = None
+        if data_dir is None:
+            self._scratch = Scratch("kafka")
+            data_dir = self._scratch.path
+        self.directory = Path(data_dir).absolute()
         self._wanted_port = port
         self._extra = dict(extra or {})
         self._leash = leash
@@ -100,10 +103,10 @@ class Broker:
     def stop(self) -> None:
         """Ends the broker in good order, by force after 15 s; one in a scratch folder has nothing to save: at once."""
         if self._process is not None:
-            _end(self._process, STOP_SECONDS if not self._scratch else 0)
+            _end(self._process, STOP_SECONDS if self._scratch is None else 0)
             self._process = None
-        if self._scratch:
-            shutil.rmtree(self.directory, ignore_errors=True)
+        if self._scratch is not None:
+            self._scratch.close()
 
     def _prepare(self) -> None:
         folder(self._data)

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -125,7 +126,7 @@ def _launched(wheel: _Wheel) -> Java:
     with writing(launcher):
         if not launcher.is_file() or launcher.read_text() != text:
             folder(launcher.parent)
-            draft = launcher.with_name(f".java-{os.getpid()}")
+            draft = launcher.with_name(f".java-{os.getpid()}-{threading.get_ident()}")
             draft.write_text(text)
             draft.chmod(0o755)
             draft.replace(launcher)

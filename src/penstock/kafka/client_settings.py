@@ -22,6 +22,8 @@ SHARING_MS = "500"
 its share of the partitions; with Java's 3000 a task that starts a moment after the others waits so long for it.
 """
 _INT_MAX = str(2**31 - 1)
+_IN_FLIGHT = ("1", "2", "3", "4", "5")
+"""Requests that an idempotent producer may have in flight, the last being Java's default: the order is kept."""
 _PREFIXES = ("producer.", "consumer.", "admin.")
 
 
@@ -41,6 +43,23 @@ def connector_producer(worker: Settings, connector: Settings, client_id: str) ->
         **with_prefix(worker, "producer."),
         **with_prefix(connector, "producer.override."),
     }
+
+
+def idempotence(worker: Settings, connector: Settings) -> dict[str, str]:
+    """Overrides that make a connector's producer idempotent; none where the user's own settings contradict.
+
+    Java's producers are idempotent by default, and Connect's are not, for the sake of old brokers.
+    """
+    given = {**with_prefix(worker, "producer."), **with_prefix(connector, "producer.override.")}
+    in_flight = given.get("max.in.flight.requests.per.connection", _IN_FLIGHT[-1])
+    agrees = (
+        "enable.idempotence" not in given
+        and given.get("acks", "all").strip() in ("all", "-1")
+        and given.get("retries", "").strip() != "0"
+        and in_flight.strip() in _IN_FLIGHT
+    )
+    wanted = {"enable.idempotence": "true", "max.in.flight.requests.per.connection": in_flight}
+    return {f"producer.override.{name}": value for name, value in wanted.items()} if agrees else {}
 
 
 def transactional_producer(worker: Settings, connector: Settings, client_id: str, id: str) -> dict[str, str]:

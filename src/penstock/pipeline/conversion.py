@@ -15,7 +15,16 @@ from penstock.api.batch import NO_HEADERS, Batch
 from penstock.api.converter import Converter, HeaderConverter
 from penstock.api.errors import ConfigError
 from penstock.api.record import Header
-from penstock.hosts.jvm.tasks.java_steps import JavaStepOf, in_jvm, java_step, only_java, without_keys
+from penstock.hosts.jvm.tasks.java_steps import (
+    JavaStepOf,
+    as_bytes,
+    in_bytes,
+    in_jvm,
+    java_step,
+    only_java,
+    without_headers,
+    without_keys,
+)
 from penstock.hosts.jvm.tasks.steps import JavaStep
 from penstock.java.text import java_class_name
 from penstock.pipeline.chain import Resolve, prefixed
@@ -109,11 +118,26 @@ class Conversion:
             Step(Stage.HEADER_CONVERTER, java_class_name(type(self.header)), headers),
         ]
 
+    def in_java(self) -> dict[str, JavaStepOf] | None:
+        """All three in the JVM, if they are Kafka's own: those make the same of the same bytes, however often."""
+        steps = {"key": self.java.key, "value": self.java.value, "header": self.java.header}
+        found = {part: step for part, step in steps.items() if step is not None}
+        if len(found) < len(steps) or any(map(only_java, (self.key, self.value, self.header))):
+            return None
+        return found
+
+    def from_java(self) -> list[Step]:
+        """``from_connect``, and before it a step that does all of it in one go for batches in the JVM, if it can."""
+        if (steps := self.in_java()) is None:
+            return self.from_connect()
+        at_once = Step(Stage.VALUE_CONVERTER, java_class_name(type(self.value)), lambda batch: as_bytes(batch, steps))
+        return [at_once, *self.from_connect()]
+
     def from_connect(self) -> list[Step]:
         """Steps after which keys and values are bytes, and so are the values of headers (whose schema is None then)."""
 
         def headers(batch: Batch) -> Batch:
-            if not any(batch.headers):
+            if in_bytes(batch) or without_headers(batch):
                 return batch
             if self.java.header is not None and in_jvm(batch):
                 return self.java.header().from_connect(batch, "headers")
@@ -128,6 +152,8 @@ class Conversion:
             )
 
         def keys(batch: Batch) -> Batch:
+            if in_bytes(batch):
+                return batch
             if self.java.key is not None and in_jvm(batch):
                 if not only_java(self.key) and without_keys(batch):
                     return batch.with_(keys=[None] * len(batch))  # what each of Kafka's converters makes of it
@@ -138,6 +164,8 @@ class Conversion:
             return batch.with_(keys=keys, headers=headers)
 
         def values(batch: Batch) -> Batch:
+            if in_bytes(batch):
+                return batch
             if self.java.value is not None and in_jvm(batch):
                 return self.java.value().from_connect(batch, "value")
             headers = list(batch.headers)

@@ -114,12 +114,16 @@ class Metrics:
         """Called by the loop in each turn; reports when it is time."""
         if now >= self._next:
             self._next = now + self._every
-            self.before_report()
-            if found := self.plugins():
-                self.say("penstock-plugins", found)
-            with self._lock:
-                news, self._news = self._news, {}
-            self._report({**self.snapshot(now), **news})
+            self.report(now)
+
+    def report(self, now: float) -> None:
+        """Called by the thread of the loop: report all values."""
+        self.before_report()
+        if found := self.plugins():
+            self.say("penstock-plugins", found)
+        with self._lock:
+            news, self._news = self._news, {}
+        self._report({**self.snapshot(now), **news})
 
     def snapshot(self, now: float) -> dict[str, Any]:
         with self._lock:

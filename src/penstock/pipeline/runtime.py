@@ -33,6 +33,8 @@ class CommitTiming:
 
     interval: float
     timeout: float
+    to_the_end: bool = False
+    """The last commit of a task that has not failed waits until all records have arrived, however long that takes."""
 
     @classmethod
     def of(cls, spec: TaskSpec) -> Self:

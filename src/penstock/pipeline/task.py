@@ -192,8 +192,9 @@ class TaskControl:
         first, self.stopping = not self.stopping, True
         self.halted.set()
         self.changed.set()
-        if first and self.on_stop is not None:
-            self.on_stop()
+        on_stop = self.on_stop
+        if first and on_stop is not None:
+            on_stop()
 
     def abort(self) -> None:
         self.aborted = True

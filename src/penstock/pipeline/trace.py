@@ -58,10 +58,17 @@ def _of_file(error: OSError) -> str:
 
 
 def causes(error: BaseException) -> list[BaseException]:
-    """The error and what caused it, each the cause of the one before."""
+    """The error and what caused it, each the cause of the one before.
+
+    Of one that was raised again while it was being handled, the first is left, which has more notes.
+    """
     chain: list[BaseException] = []
+    seen: list[BaseException] = []
     current: BaseException | None = error
-    while current is not None and current not in chain:
+    while current is not None and current not in seen:
+        seen.append(current)
+        if chain and chain[-1].__cause__ is not current and headline(chain[-1]) == headline(current):
+            chain.pop()
         chain.append(current)
         current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
     return chain

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.api.batch import Batch
-from penstock.api.connector import Connector
+from penstock.api.connector import Connector, SourceConnector
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.source import SourceTask
@@ -42,6 +42,22 @@ class PreviewContext:
 
     def raise_error(self, error: Exception) -> None:
         raise error
+
+
+class HarmfulError(ConnectError):
+    """A source that may not be polled without being asked for it."""
+
+
+def harmless_tasks(connector: Connector, request: PreviewRequest) -> list[dict[str, str]] | None:
+    """Configurations of tasks that may be polled; None if the connector is to be started and asked for them.
+
+    Raises HarmfulError.
+    """
+    made = connector.tasks_for_preview(request.connector) if isinstance(connector, SourceConnector) else None
+    if made is None and not request.poll and not getattr(connector, "polling_is_harmless", False):
+        name = request.connector.get("connector.class")
+        raise HarmfulError(f'{name} does not say that polling it is harmless: ask for it explicitly, with "poll": true')
+    return made
 
 
 def poll(connector: Connector, request: PreviewRequest, configs: list[dict[str, str]] | None = None) -> Batch | None:

@@ -23,6 +23,10 @@ class PreviewRequest:
     """Sinks: from this offset; None: the last records."""
     poll: bool = False
     """Sources: poll the connector's task although it does not say that this is harmless."""
+    sampled: str | None = None
+    """Sources whose tasks are queries: what Spark has read, as ``hosts.python.wire`` writes it, in base64; empty if
+    that is nothing.
+    """
     origin: tuple[str, int, int] | None = None
     """Sinks: from where the one record came that is now in a dead letter queue; topic, partition and offset."""
     seconds: float = 20.0

@@ -19,7 +19,13 @@ from penstock.api.validators import (
     between,
 )
 from penstock.core.config.clients import SECURITY, define_table
-from penstock.core.config.connector import RESTART_POLICIES, RESTART_POLICY, RESTART_POLICY_MEANING
+from penstock.core.config.connector import (
+    RESTART_POLICIES,
+    RESTART_POLICY,
+    RESTART_POLICY_MEANING,
+    TASKS_PER_PROCESS,
+    TASKS_PER_PROCESS_MEANING,
+)
 from penstock.core.config.permissions.plugin_limits import define_worker_limits
 from penstock.core.session_keys import DEFAULT_KEY_SIZES, DIGESTS
 from penstock.settings.documentation import documented
@@ -77,6 +83,7 @@ _OWN = """
 java.security.auth.login.config STRING LOW
 penstock.java.home STRING LOW
 penstock.java.opts STRING LOW
+penstock.java.ship BOOLEAN LOW false
 penstock.jdbc.drivers STRING LOW
 penstock.query.slots INT LOW 0
 penstock.task.lease.ms LONG LOW
@@ -147,6 +154,14 @@ def _worker_config() -> ConfigDef:
         ValidString(*RESTART_POLICIES),
         Importance.LOW,
         f"{RESTART_POLICY_MEANING} A connector's own setting of this name counts instead.",
+    )
+    config.define(
+        TASKS_PER_PROCESS,
+        ConfigType.INT,
+        1,
+        at_least(1),
+        Importance.LOW,
+        f"{TASKS_PER_PROCESS_MEANING} A connector's own setting of this name counts instead.",
     )
     _define_stalls(config)
     define_worker_limits(config)

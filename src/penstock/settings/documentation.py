@@ -73,6 +73,8 @@ DOCUMENTATION = {
     "penstock.java.opts": "Options of the JVMs in which plugins from jars run, such as `-Xmx1g`.",
     "penstock.java.process": "How many JVMs there are for tasks of jars: one for each `connector`, on each machine, or "
     "one for the whole `worker`.",
+    "penstock.java.ship": "Whether Spark sends the jars of `plugin.path` to the executors of a cluster, which need not "
+    "have them in folders of the same names then.",
     "penstock.jdbc.drivers": "Jars of JDBC drivers, or folders of them, for connectors to databases; beside those "
     "in `plugin.path` and those that `penstock plugins install` has fetched.",
     "penstock.query.slots": "On a Spark cluster: how many of the slots of `spark.cores.max` or "

@@ -17,6 +17,7 @@ import select
 import socket
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -162,9 +163,11 @@ class TaskChannel:
             self._socket.sendall(data)
 
     def close(self) -> None:
-        """Hang up; ``attend`` ends with it. For tasks whose process does not end when they do."""
+        """Say no more; ``attend`` ends when the worker, which may still be reading what was said, hangs up as well.
+        For tasks whose process does not end when they do.
+        """
         with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+            self._socket.shutdown(socket.SHUT_WR)
 
     def attend(
         self, obey: Callable[[Message], None], leave: Callable[[], None], end: Callable[[], None], lease: float
@@ -172,7 +175,19 @@ class TaskChannel:
         """Pass on what the worker says until the process ends.
 
         ``leave`` is called once when contact is lost, with time left to end in good order; ``end`` when that is over.
+        Either may end this alone, and the connection with it, by SystemExit.
         """
+        try:
+            self._attend(obey, leave, end, lease)
+        except Exception:
+            traceback.print_exc()
+            end()  # nobody would see the lease run out
+        finally:
+            self._socket.close()
+
+    def _attend(
+        self, obey: Callable[[Message], None], leave: Callable[[], None], end: Callable[[], None], lease: float
+    ) -> None:
         every = min(BEAT, lease / 6)
         next_beat, left = 0.0, False
         while True:
@@ -191,7 +206,7 @@ class TaskChannel:
             # An idle task wakes up for its heartbeats alone.
             until = min(next_beat, self._renewed + lease * (EXIT_AT if left else LEAVE_AT))
             wait = max(0.0, until - time.monotonic())
-            if not self._socket.buffered and not select.select([self._socket], [], [], wait)[0]:
+            if not self._socket.buffered and not self._ready(select.POLLIN, wait):
                 continue
             try:
                 data = self._socket.recv_now(1 << 16)
@@ -212,12 +227,18 @@ class TaskChannel:
         # Does not wait for a worker that does not read: the lease may run out meanwhile.
         if self._sending.acquire(timeout=patience):
             try:
-                if select.select([], [self._socket], [], patience)[1]:
+                if self._ready(select.POLLOUT, patience):
                     self._socket.sendall(encode(message))
             except OSError:
                 pass
             finally:
                 self._sending.release()
+
+    def _ready(self, event: int, seconds: float) -> bool:
+        """Whether that can be done, or never will; not by ``select.select``, which refuses descriptors above 1023."""
+        poll = select.poll()
+        poll.register(self._socket, event)
+        return bool(poll.poll(seconds * 1000))
 
     def _receive(self) -> Message:
         header = self._exactly(4)

@@ -15,11 +15,15 @@ import os
 import pkgutil
 import select
 import signal
+import socket
 import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
+
+from penstock.spark import before_fork
 
 NEEDED = (
     "confluent_kafka",
@@ -109,6 +113,7 @@ def report_exit_statuses() -> None:
     """Have the daemon wait for its children, where it would ignore SIGCHLD, and report their exit statuses."""
     from pyspark import daemon
 
+    from penstock.scratch import remove_if_abandoned
     from penstock.spark import task_exit
 
     if not (named := os.environ.get(task_exit.FOLDER)):
@@ -127,8 +132,23 @@ def report_exit_statuses() -> None:
 
     # The children set SIGCHLD to its default themselves.
     vars(daemon)["signal"] = SimpleNamespace(**{**vars(signal), "signal": instead})
-    # The daemon's children end by os._exit, so this is called only when the daemon ends.
-    atexit.register(task_exit.remove_if_abandoned, folder)
+    # The daemon's children end by os._exit, so this is called only when the daemon ends: perhaps its worker was killed.
+    atexit.register(remove_if_abandoned, folder)
+
+
+def remember_connections() -> None:
+    """Have each process know its connection to Java (``parent``)."""
+    from pyspark import daemon
+
+    from penstock.spark.parent import remember
+
+    work = daemon.worker
+
+    def worker(java: socket.socket, *more: Any) -> int:
+        remember(java)
+        return work(java, *more)
+
+    vars(daemon)["worker"] = worker
 
 
 def threads() -> int:
@@ -146,11 +166,12 @@ def main() -> None:
     import_everything()
     import_plugins()
     import_more()
-    gc.collect()
-    gc.freeze()
+    before_fork.open_libraries()
+    before_fork.keep_shared()
     # Batches are lists of many young objects without cycles: with Python's own 700 the collector costs a third.
     gc.set_threshold(100_000, 50, 100)
     report_exit_statuses()
+    remember_connections()
     from penstock.spark.task import FORKED_FROM
 
     os.environ[FORKED_FROM] = str(os.getpid())

@@ -16,19 +16,23 @@ import concurrent.futures
 import logging
 import socket
 import threading
+import uuid
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from penstock.core.model.tasks import SparkDied, SparkFigures, SparkReady, TaskEnded, TaskEvent, TaskId
+from penstock.embedded import EmbeddedError
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.admission import Link, Reception
 from penstock.spark.channel import Message, RefusedError
 from penstock.spark.run.hosted_run import Gate, HostedRun, Shared
+from penstock.spark.run.sharing import TaskProcesses
 from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import DriverSupervisor
 from penstock.spark.task_exit import FOLDER, ExitStatuses, OutOfMemoryKills
 from penstock.spark.tls import identity
+from penstock.threads import in_thread
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +49,7 @@ class HostedTasks:
         self.settings = settings
         self._conf, self._query_conf = settings.conf(), settings.query_conf()
         self._capacity = settings.hosted_slots(self._conf)
-        self._queries: DriverSupervisor | None = None
+        self._queries: TaskProcesses | None = None
         self._exits: ExitStatuses | None = None
         self._deliver = deliver
         self._loop = asyncio.new_event_loop()
@@ -95,6 +99,12 @@ class HostedTasks:
         """Set a logger's level, as Python names or numbers it, in the tasks that run and in those to come."""
         self._call(self._log_level, logger, level)
 
+    def sample(self, spec: TaskSpec, limit: int, seconds: float) -> concurrent.futures.Future[Message]:
+        """Records of a source whose task is a query, as ``query.host.Queries.sample`` answers; starts the application
+        of queries if there is none. ``seconds``: how long to wait for records, once that runs.
+        """
+        return asyncio.run_coroutine_threadsafe(self._sample(spec, limit, seconds), self._loop)
+
     def close(self, timeout: float) -> None:
         """Stop all tasks, end Spark; nothing is left running. Blocks for ``timeout`` seconds at most, and some more to
         kill.
@@ -117,12 +127,12 @@ class HostedTasks:
     @property
     def driver(self) -> DriverSupervisor:
         """That of hosted tasks."""
-        return self._driver
+        return self._processes.driver
 
     @property
     def query_driver(self) -> DriverSupervisor | None:
         """The same of the application of queries; None until there is one."""
-        return self._queries
+        return None if self._queries is None else self._queries.driver
 
     @property
     def runs(self) -> Mapping[TaskId, HostedRun]:
@@ -132,14 +142,14 @@ class HostedTasks:
     # From here on everything runs in the thread of the event loop.
 
     def _begin(self, listening: socket.socket, address: tuple[str, int]) -> None:
-        self._driver = DriverSupervisor(self._conf, self._deliver)
+        self._processes = TaskProcesses(DriverSupervisor(self._conf, self._deliver))
         capacity = self._capacity
         free = asyncio.Semaphore(capacity)
         own = identity()
         self._shared = Shared(
             self.settings, address, own.fingerprint, free, capacity, self._deliver, self._exits, OutOfMemoryKills()
         )
-        self._driving = {self._loop.create_task(self._driver.keep())}
+        self._driving = {self._loop.create_task(self._processes.driver.keep())}
         reception = Reception(own, self._key_of, self._ready, self._admit)
         self._serving = self._loop.create_task(reception.serve(listening))
 
@@ -161,15 +171,26 @@ class HostedTasks:
     def _run(self, spec: TaskSpec, gate: Gate | None) -> None:
         id = TaskId(spec.connector, spec.task)
         before = self._runs.get(id)
-        driver = self._driver_of_queries() if spec.kind == "query" else self._driver
-        run = self._runs[id] = HostedRun(spec, self._shared, driver, gate)
+        processes = self._driver_of_queries() if spec.kind == "query" else self._processes
+        run = self._runs[id] = HostedRun(spec, self._shared, processes, gate)
         run.living = self._loop.create_task(self._live(run, before))
 
-    def _driver_of_queries(self) -> DriverSupervisor:
+    def _driver_of_queries(self) -> TaskProcesses:
         if self._queries is None:
-            self._queries = DriverSupervisor(self._query_conf, self._deliver, queries=True)
-            self._driving.add(self._loop.create_task(self._queries.keep()))
+            driver = DriverSupervisor(self._query_conf, self._deliver, queries=True)
+            self._queries = TaskProcesses(driver)
+            self._driving.add(self._loop.create_task(driver.keep()))
         return self._queries
+
+    async def _sample(self, spec: TaskSpec, limit: int, seconds: float) -> Message:
+        try:
+            jars = await in_thread(self.settings.query_jars)
+        except EmbeddedError as error:
+            return {"error": str(error)}
+        driver = self._driver_of_queries().driver
+        await asyncio.shield(driver.up)
+        payload = {"spec": spec.to_json(), "limit": limit, "seconds": seconds, "jars": jars}
+        return await driver.sample(f"preview-{uuid.uuid4()}", payload)
 
     async def _live(self, run: HostedRun, before: HostedRun | None) -> None:
         if before is not None:
@@ -204,9 +225,9 @@ class HostedTasks:
         for run in self._runs.values():
             run.kill()
         # Tasks on other machines end when they lose contact with the worker.
-        drivers = [driver for driver in (self._driver, self._queries) if driver is not None]
+        applications = [each for each in (self._processes, self._queries) if each is not None]
         left = max(3.0, deadline - self._loop.time())
-        await asyncio.gather(*(driver.close(left) for driver in drivers))
+        await asyncio.gather(*(each.driver.close(left) for each in applications))
         if lives:
             await asyncio.wait(lives, timeout=1.0)
         self._serving.cancel()

@@ -2,21 +2,29 @@
 
 The signal comes when the *thread* ends that started the child, so it has to be one that lives as long as its process.
 Elsewhere than on Linux nothing happens here, and children see by their sockets and pipes that their parent is gone.
+
+A process that Spark has forked also has to end when Spark gives up its task, of which its connection to Java tells.
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
+import select
 import signal
+import socket
 import subprocess
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 _SET_PDEATHSIG = 1
 ORPHANED = 114
 """Exit code of a process whose parent had ended before it could ask for the signal."""
+_java: list[socket.socket] = []
+"""The connection to Java, of a process that Spark has forked."""
 
 
 def end_with_parent(parent: int | None) -> None:
@@ -43,3 +51,51 @@ def popen(command: Sequence[str], preexec_fn: Callable[[], object] = lambda: Non
             os._exit(ORPHANED)
 
     return subprocess.Popen(command, preexec_fn=before, **options)
+
+
+def remember(java: socket.socket) -> None:
+    """Called first by a process that Spark has forked, with its connection to Java."""
+    _java[:] = [java]
+
+
+def end_when_given_up() -> None:
+    """From now on this process, if Spark has forked it, ends as soon as Java hangs up.
+
+    Java does so when a task is cancelled or has failed, and mostly does not kill its process, which sees it when it
+    reads the next rows only: not while it waits for brokers, perhaps for ever. Rows that are on their way and find no
+    place here keep Java's end from being seen: see ``ends_with``.
+    """
+    for java in _java:
+        _watch(java)
+
+
+@functools.cache
+def _watch(java: socket.socket) -> None:
+    threading.Thread(target=_end_with, args=(java,), name="java", daemon=True).start()
+
+
+@contextmanager
+def ends_with(connection: socket.socket) -> Iterator[None]:
+    """While this lasts, this process ends as soon as the other side of the connection hangs up, or its process ends.
+
+    The connection is shut down in the end.
+    """
+    over = threading.Event()
+    watch = threading.Thread(target=_end_with, args=(connection, over), name="ends with", daemon=True)
+    watch.start()
+    try:
+        yield
+    finally:
+        over.set()
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+        watch.join()
+
+
+def _end_with(connection: socket.socket, over: threading.Event | None = None) -> None:
+    waiting = select.poll()
+    # What has come and was not read hides the end, but for Linux's RDHUP.
+    waiting.register(connection, getattr(select, "POLLRDHUP", select.POLLHUP))
+    waiting.poll()
+    if over is None or not over.is_set():
+        os._exit(0)

@@ -14,11 +14,14 @@ import re
 import sys
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.api.errors import ConfigError
 from penstock.core.config.secrets import LOOKS_SECRET, is_secret
+from penstock.embedded.home import EmbeddedError
+from penstock.hosts.jvm.shipped import is_shipping, pack
 from penstock.spark.parent import popen
 from penstock.spark.slots import limit, slots, with_retries
 
@@ -57,6 +60,10 @@ _CHOSEN = {
     # What Spark does not show in its UI and its logs.
     "spark.redaction.regex": LOOKS_SECRET,
     "spark.sql.redaction.options.regex": ".*",  # an option of any name may be a secret
+}
+_OF_HOSTED = {
+    # Of each stream between Java and a task, by default 64 KB; no records pass there.
+    "spark.buffer.size": "4096",
 }
 _PROTECTED = {
     "spark.authenticate": "true",
@@ -111,6 +118,8 @@ class HostSettings:
     """
     plugin_path: tuple[str, ...] = ()
     """``plugin.path``; what it holds is imported before tasks are forked."""
+    files: tuple[Path, ...] = ()
+    """What Spark sends to the executors that run hosted tasks, once to each."""
     advertised_host: str = ""
     """Where tasks on other machines reach this worker; a local Spark does not need it."""
 
@@ -126,7 +135,7 @@ class HostSettings:
                 lease,
                 longest,
             )
-        return cls(
+        settings = cls(
             spark={key: value for key, value in properties.items() if key.startswith("spark.")},
             query_spark={
                 key.removeprefix(QUERIES): value
@@ -140,6 +149,9 @@ class HostSettings:
             plugin_path=tuple(path for each in properties.get("plugin.path", "").split(",") if (path := each.strip())),
             advertised_host=advertised_host or properties.get("rest.advertised.host.name", ""),
         )
+        if is_shipping(properties) and not settings.local:
+            return replace(settings, files=_packed(settings.plugin_path))
+        return settings
 
     @property
     def local(self) -> bool:
@@ -152,12 +164,20 @@ class HostSettings:
         given = {**self.spark, **self.query_spark}
         return any(KAFKA_SOURCE in given.get(key, "") for key in ("spark.jars", "spark.jars.packages"))
 
+    def query_jars(self) -> list[str]:
+        """The jars of Spark's Kafka source that queries need, fetched if missing. Raises EmbeddedError."""
+        from penstock.embedded import jars
+
+        return [] if self.brings_kafka_source else [str(path) for path in jars("spark-kafka")]
+
     def conf(self) -> dict[str, str]:
         """The configuration with which the application of hosted tasks is started. Raises ConfigError where ``spark``
         contradicts what is required.
         """
         _check(self.spark, _REQUIRED)
-        conf = self._completed(_CHOSEN | {key: value for key, (value, _) in _REQUIRED.items()} | dict(self.spark))
+        conf = self._completed(
+            _CHOSEN | _OF_HOSTED | {key: value for key, (value, _) in _REQUIRED.items()} | dict(self.spark)
+        )
         if (total := slots(conf)) <= self.query_slots:
             raise ConfigError(
                 f"penstock.query.slots={self.query_slots} leaves nothing for hosted tasks: "
@@ -165,6 +185,8 @@ class HostSettings:
             )
         if self.query_slots:
             conf |= limit(conf, total - self.query_slots)
+        if self.files:
+            conf["spark.files"] = ",".join(filter(None, (conf.get("spark.files"), *map(str, self.files))))
         return conf
 
     def hosted_slots(self, conf: Mapping[str, str]) -> int:
@@ -254,6 +276,13 @@ def _check(given: Mapping[str, str], required: Mapping[str, tuple[str, str]], pr
             raise ConfigError(
                 f"{prefix}{key}={found} can't be used, because {why}: leave it out, or set it to {value}."
             )
+
+
+def _packed(plugin_path: tuple[str, ...]) -> tuple[Path, ...]:
+    try:
+        return tuple(pack(plugin_path))
+    except EmbeddedError as error:
+        raise ConfigError(str(error)) from error
 
 
 def _number(properties: Mapping[str, str], key: str, default: int, least: int) -> int:

@@ -11,16 +11,16 @@ from penstock.api.errors import ConfigError
 
 def slots(conf: Mapping[str, str]) -> int:
     """How many tasks this Spark runs at a time. Raises ConfigError where its configuration leaves that open."""
-    master = conf["spark.master"]
+    master, cores = conf["spark.master"], _cores_of_a_task(conf)
     if master == "local":
-        return 1
+        return 1 // cores
     if match := re.fullmatch(r"local\[\s*(\d+|\*)\s*(?:,\s*\d+\s*)?]", master):
-        return int(match[1]) if match[1] != "*" else os.cpu_count() or 1
+        return (int(match[1]) if match[1] != "*" else os.cpu_count() or 1) // cores
     if match := re.fullmatch(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*\d+\s*]", master):
-        return int(match[1]) * int(match[2])
+        return int(match[1]) * (int(match[2]) // cores)
     if master.startswith("spark://"):
-        return _required(conf, "spark.cores.max", master)
-    return _required(conf, "spark.executor.instances", master) * int(conf.get("spark.executor.cores", "1"))
+        return _required(conf, "spark.cores.max", master) // cores
+    return _required(conf, "spark.executor.instances", master) * (int(conf.get("spark.executor.cores", "1")) // cores)
 
 
 def limit(conf: Mapping[str, str], number: int) -> dict[str, str]:
@@ -28,12 +28,13 @@ def limit(conf: Mapping[str, str], number: int) -> dict[str, str]:
 
     A local Spark has threads for slots, and shares them with no other.
     """
-    master = conf["spark.master"]
+    master, cores = conf["spark.master"], _cores_of_a_task(conf)
     if master.startswith("local"):
         return {}
     if master.startswith("spark://"):
-        return {"spark.cores.max": str(number)}
-    return {"spark.executor.instances": str(max(1, number // int(conf.get("spark.executor.cores", "1"))))}
+        return {"spark.cores.max": str(number * cores)}
+    of_an_executor = max(1, int(conf.get("spark.executor.cores", "1")) // cores)
+    return {"spark.executor.instances": str(max(1, number // of_an_executor))}
 
 
 def with_retries(master: str, failures: str) -> str:
@@ -43,6 +44,13 @@ def with_retries(master: str, failures: str) -> str:
     if match := re.fullmatch(r"local\[\s*(\d+|\*)\s*]", master):
         return f"local[{match[1]},{failures}]"
     return master
+
+
+def _cores_of_a_task(conf: Mapping[str, str]) -> int:
+    given = conf.get("spark.task.cpus", "1").strip()
+    if not given.isdigit() or int(given) < 1:
+        raise ConfigError("spark.task.cpus", given, "must be a whole number, 1 or more")
+    return int(given)
 
 
 def _required(conf: Mapping[str, str], key: str, master: str) -> int:

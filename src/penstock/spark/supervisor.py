@@ -39,10 +39,14 @@ START = 120.0
 
 @dataclass(frozen=True, slots=True)
 class JobEnd:
-    """A job is over: it has done its work, or failed, or ``driver_died`` and took it along."""
+    """A job is over: it has done its work, or failed, or ``driver_died`` and took it along.
+
+    ``again``: it has not begun, and is to be submitted again.
+    """
 
     error: str | None = None
     driver_died: bool = False
+    again: bool = False
 
 
 class DriverSupervisor:
@@ -63,6 +67,7 @@ class DriverSupervisor:
         """Done when ``state`` has changed; replaced by then."""
         self._deliver = deliver
         self._jobs: dict[str, asyncio.Future[JobEnd]] = {}
+        self._samples: dict[str, asyncio.Future[Message]] = {}
         self._writer: asyncio.StreamWriter | None = None
         self._child: subprocess.Popen[bytes] | None = None
         self._java: Process | None = None
@@ -113,6 +118,8 @@ class DriverSupervisor:
             for job in self._jobs.values():
                 job.set_result(JobEnd(reason, driver_died=True))
             self._jobs.clear()
+            for group in list(self._samples):
+                self._sampled(group, {"error": reason})
             self._waited_for.clear()
             await asyncio.sleep(pause)
 
@@ -124,6 +131,12 @@ class DriverSupervisor:
             {"do": "query" if query else "submit", "group": group, "description": description, "payload": payload}
         )
         return job
+
+    def sample(self, group: str, payload: Message) -> asyncio.Future[Message]:
+        """Only while ``up`` is done: as ``query.host.Queries.sample``. The future gets a result whatever happens."""
+        sample = self._samples[group] = asyncio.get_running_loop().create_future()
+        self._say({"do": "sample", "group": group, "payload": payload})
+        return sample
 
     def admitted(self, group: str) -> None:
         """Called when the process of a job's task has been admitted: a hosted task needs Spark no more."""
@@ -224,6 +237,8 @@ class DriverSupervisor:
                     case "ended" if message["group"] in self._jobs:
                         self._waited_for.discard(message["group"])
                         self._jobs.pop(message["group"]).set_result(JobEnd(message["error"]))
+                    case "sampled":
+                        self._sampled(message["group"], message)
                     case "died":
                         reason = message["reason"]
         except (OSError, asyncio.IncompleteReadError):
@@ -241,6 +256,11 @@ class DriverSupervisor:
             await ending
         self._java_ending = ending
         return self._killed or reason or f"Spark's driver (process {self._child.pid}) {_ended(code)}."
+
+    def _sampled(self, group: str, answer: Message) -> None:
+        sample = self._samples.pop(group)
+        if not sample.done():  # nobody waits for it any more
+            sample.set_result(answer)
 
     def _tell(self, state: str) -> None:
         if state != self.state:

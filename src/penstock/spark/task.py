@@ -7,6 +7,7 @@ admission, so a process that Spark starts again, or late, is refused and ends. T
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import logging
 import os
@@ -16,13 +17,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from penstock.api.errors import ConnectError
-from penstock.hosts.jvm.errors import HostLost
-from penstock.hosts.jvm.tasks.task_jvm import level_changed
+from penstock.hosts.errors import HostLost
+from penstock.hosts.jvm.levels import JVMS
+from penstock.hosts.jvm.shipped import is_shipping, unpack
 from penstock.hosts.python import process
 from penstock.hosts.python.limits import Limits
 from penstock.hosts.python.tasks import in_place
@@ -42,6 +45,7 @@ from penstock.plugins import Plugins
 from penstock.plugins.jars import JavaSettings, task_classes
 from penstock.spark.channel import Message, RefusedError, TaskChannel
 from penstock.spark.parent import end_with_parent
+from penstock.spark.run.task_threads import OfTask, TaskThreads, inherit_task
 from penstock.spark.task_exit import CONTACT_LOST
 
 log = logging.getLogger(__name__)
@@ -123,20 +127,57 @@ def host(payload: Message, _rows: Iterable[Any]) -> Iterator[Any]:
     """What Spark calls; returns when the task has ended. Raises TaskFailedError if it failed."""
     # Spark kills its Python processes by a signal to their group, which a connector may have left.
     end_with_parent(int(os.environ[FORKED_FROM]) if FORKED_FROM in os.environ else None)
-    who = {**payload["who"], "attempt": _attempt(), "host": socket.gethostname(), "pid": os.getpid()}
+    attempt = _attempt()
+    if payload.get("shared"):
+        inherit_task()
+        threads = TaskThreads(lambda payload: host_task(payload, attempt, threads))
+        failures: list[Exception] = []
+        threads.begin(payload, failures.append)
+        threads.wait()
+        if failures:
+            raise failures[0]
+    elif failed := host_task(payload, attempt):
+        raise TaskFailedError(failed)
+    return iter(())
+
+
+def host_task(payload: Message, attempt: int, threads: TaskThreads | None = None) -> str | None:
+    """Returns the first line of its failure when it has ended. ``threads``: where other tasks of the process are."""
+    who = {**payload["who"], "attempt": attempt, "host": socket.gethostname(), "pid": os.getpid()}
     try:
         worker = tuple(payload["address"]), payload["fingerprint"]
         channel, admitted = TaskChannel.connect(*worker, payload["key"], who)
     except RefusedError as refusal:
         print(f"{who} was not admitted and ends: {refusal}", file=sys.stderr)
-        return iter(())
+        return None
     spec = TaskSpec.from_json(admitted["spec"])
-    control = TaskControl(pausing=spec.paused)
-    failed = _run(spec, admitted, channel, control)
-    channel.send({"say": "done"})
-    if failed:
-        raise TaskFailedError(failed)
-    return iter(())
+    steer = Steering(TaskControl(pausing=spec.paused))
+    relay, over = LogRelay(channel), threading.Event()
+    if threads is not None:
+        steer.host_another = functools.partial(_host_another, threads, channel)
+        relay.addFilter(OfTask())
+    logging.getLogger().addHandler(relay)
+    try:
+        failed = _run(spec, admitted, channel, steer, over)
+        if threads is not None:
+            # What is left of it are cycles: clients of Kafka among them, whose threads and connections end now.
+            steer.control.on_stop = None
+            gc.collect()
+        channel.send({"say": "done"})
+        return failed
+    finally:
+        if threads is not None:
+            over.set()
+            logging.getLogger().removeHandler(relay)
+            channel.close()
+
+
+def _host_another(threads: TaskThreads, channel: TaskChannel, message: Message) -> None:
+    def failed(error: Exception) -> None:
+        reason = f"{type(error).__name__}: {error}"
+        channel.send({"say": "not begun", "group": message["group"], "reason": reason})
+
+    threads.begin(message["payload"], failed)
 
 
 @functools.cache
@@ -145,10 +186,20 @@ def plugins(path: tuple[str, ...]) -> Plugins:
     return Plugins(path)
 
 
-def resolver(spec: TaskSpec) -> Resolve:
-    """Finds the classes of a task's chain, among those of jars as well."""
-    known, jars = plugins(spec.plugin_path), task_classes(JavaSettings.of(spec.worker_config, spec.plugin_path))
+def resolver(spec: TaskSpec, known: Plugins) -> Resolve:
+    """Finds the classes of a task's chain, among those that are known and those of jars."""
+    jars = task_classes(JavaSettings.of(spec.worker_config, spec.plugin_path))
     return (known.plus(jars) if jars else known).resolver(spec.connector_config)
+
+
+def with_shipped_jars(spec: TaskSpec) -> TaskSpec:
+    """The task with the jars that Spark has sent to this machine, if the worker lets it send them."""
+    if not is_shipping(spec.worker_config):
+        return spec
+    from pyspark import SparkFiles
+
+    found = unpack(Path(SparkFiles.getRootDirectory()))
+    return replace(spec, plugin_path=found) if found else spec
 
 
 def probe(_rows: Iterable[Any]) -> Iterator[str]:
@@ -156,28 +207,28 @@ def probe(_rows: Iterable[Any]) -> Iterator[str]:
     return iter([socket.gethostname()])
 
 
-def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, control: TaskControl) -> str | None:
-    """Run an admitted task to its end; returns the first line of its failure."""
+def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, steer: Steering, over: threading.Event) -> str | None:
+    """Run an admitted task to its end; returns the first line of its failure. When it is ``over``, its channel may end
+    without the process.
+    """
+    control = steer.control
     for name, value in spec.variables.items():
         os.environ.setdefault(name, value)
-    root = logging.getLogger()
-    root.addHandler(LogRelay(channel))
-    root.setLevel(logging.INFO)
+    logging.getLogger().setLevel(logging.INFO)
     for name, level in admitted["levels"].items():
         logging.getLogger(name).setLevel(level)
-    steer = Steering(control)
-    threading.Thread(
-        target=channel.attend,
-        args=(steer.obey, steer.leave, lambda: os._exit(CONTACT_LOST), admitted["lease"]),
-        name="channel",
-        daemon=True,
-    ).start()
+    leave = functools.partial(_unless, over, steer.leave)
+    end = functools.partial(_unless, over, lambda: os._exit(CONTACT_LOST))
+    attending = (steer.obey, leave, end, admitted["lease"])
+    threading.Thread(target=channel.attend, args=attending, name="channel", daemon=True).start()
+    host = ChannelHost(channel, steer)
+    watched: threading.Event | None = None
     try:
-        resolve = resolver(spec)
+        known, spec = plugins(spec.plugin_path), with_shipped_jars(spec)
+        resolve = resolver(spec, known)
         run = named(LOOPS.get(spec.kind, spec.kind))
-        host = ChannelHost(channel, steer)
         threading.Thread(target=_watch_start, args=(channel, host, threading.get_ident()), daemon=True).start()
-        watch_stalls(spec, control, channel)
+        watched = watch_stalls(spec, control, channel)
         try:
             run(spec, class_of(spec), control, host, resolve)
         finally:
@@ -193,7 +244,18 @@ def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, control: TaskC
             text = trace(error)
             channel.send({"say": "failed", "trace": text})
             return text.splitlines()[0]
+    finally:
+        host.started.set()
+        if watched is not None:
+            watched.set()
     return None
+
+
+def _unless(over: threading.Event, action: Callable[[], None]) -> None:
+    """The action, or the end of the thread alone that calls this."""
+    if over.is_set():
+        sys.exit()
+    action()
 
 
 def class_of(spec: TaskSpec) -> Any:
@@ -263,6 +325,8 @@ class Steering:
 
     def __init__(self, control: TaskControl) -> None:
         self.control = control
+        self.host_another: Callable[[Message], None] = lambda message: None
+        """Starts the task of a message's payload in this process; only where tasks share it."""
         self._committed: queue.SimpleQueue[CommittedOffsets | None] = queue.SimpleQueue()
 
     def obey(self, message: Message) -> None:
@@ -275,14 +339,16 @@ class Steering:
                 self.control.reset_topics()
             case "stop":
                 self._aside(self.control.stop)
+            case "host":
+                self.host_another(message)
             case "committed":
                 self._committed.put(tuple((p, o, k) for p, o, k in message["offsets"]))
             case "abort":
                 self.leave()
             case "level":
                 logging.getLogger(message["name"]).setLevel(message["level"])
-                level_changed(message["name"])
-                process.level_changed(message["name"])
+                JVMS.level_changed(message["name"])
+                process.OF_TASK.level_changed(message["name"])
 
     def committed_offsets(self) -> CommittedOffsets:
         """Blocks until the worker has sent them. Raises ConnectError if the task is to end instead."""

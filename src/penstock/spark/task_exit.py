@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+
+from penstock.scratch import Scratch
 
 FOLDER = "PENSTOCK_EXIT_STATUSES"
 """The variable that names the folder to the daemon."""
@@ -32,29 +32,35 @@ class ExitStatuses:
     """The worker's end of the folder, which exists until ``close``."""
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix=f"penstock-exits-{os.getpid()}-"))
+        self._scratch = Scratch("exits")
+        self.folder = self._scratch.path
+        self._taken: dict[int, int] = {}
+        """Several tasks may have had the same process."""
 
     async def take(self, pid: int, timeout: float = 0.0) -> int | None:
-        """The wait status of a process that has ended, as ``os.waitpid`` returns it, and forget it. None if none has
+        """The wait status of a process that has ended, as ``os.waitpid`` returns it. None if none has
         come within ``timeout`` seconds: the process of its parent may have ended, too.
         """
         deadline = asyncio.get_running_loop().time() + timeout
         file = self.folder / str(pid)
         while True:
+            if pid in self._taken:
+                return self._taken[pid]
             with suppress(OSError, ValueError):
-                status = int(file.read_text())
+                self._taken[pid] = int(file.read_text())
                 file.unlink()
-                return status
+                continue
             if asyncio.get_running_loop().time() >= deadline:
                 return None
             await asyncio.sleep(_INTERVAL)
 
     def forget(self, pid: int) -> None:
         """Called when a process begins a task: another one may have had its number before."""
+        self._taken.pop(pid, None)
         (self.folder / str(pid)).unlink(missing_ok=True)
 
     def close(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._scratch.close()
 
 
 def report(folder: Path, pid: int, status: int) -> None:
@@ -62,14 +68,6 @@ def report(folder: Path, pid: int, status: int) -> None:
     unfinished = folder / f".{pid}"
     unfinished.write_text(str(status))
     unfinished.rename(folder / str(pid))
-
-
-def remove_if_abandoned(folder: Path) -> None:
-    """Called when the daemon ends: a worker that was killed could not remove the folder."""
-    try:
-        os.kill(int(folder.name.split("-")[2]), 0)
-    except ProcessLookupError:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 class OutOfMemoryKills:

@@ -6,6 +6,7 @@ to its processes anyway. The key is never on a disk in clear.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import hmac
@@ -78,6 +79,12 @@ def _client() -> ssl.SSLContext:
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE  # the fingerprint is compared instead
     return context
+
+
+def prepare() -> None:
+    """Have OpenSSL load what a client needs, by the first message of a handshake with nobody."""
+    with contextlib.suppress(ssl.SSLWantReadError):
+        _client().wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO()).do_handshake()
 
 
 def wrapped(connection: socket.socket, fingerprint: str) -> ssl.SSLSocket:

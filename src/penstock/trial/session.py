@@ -7,7 +7,6 @@ goes on at the offsets of the one before.
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,6 +17,7 @@ from penstock.api.errors import ConfigError
 from penstock.embedded import Broker, EmbeddedError
 from penstock.embedded.ports import free_port
 from penstock.http.client import Client, ClientError, UnreachableError
+from penstock.scratch import Scratch
 from penstock.trial.log import WorkerLog
 from penstock.trial.plugin import Changes, plugin_path
 from penstock.trial.topics import Shown, send_lines
@@ -164,7 +164,7 @@ def session(plugin: Path, config: Path, records: int = 0) -> Iterator[Session]:
         raise EmbeddedError(f"There is no {config}: name the file of a connector's configuration.")
     path = plugin_path(plugin)
     with ExitStack() as ending:
-        folder = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="penstock-run-"))).resolve()
+        folder = ending.enter_context(Scratch("run")).resolve()
         bootstrap = ending.enter_context(Broker(folder / "kafka")).bootstrap
         port = free_port()
         properties = folder / "worker.properties"

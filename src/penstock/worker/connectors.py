@@ -104,7 +104,10 @@ class _Run:
     deliver: Deliver
     commands: queue.SimpleQueue[Callable[[], bool]] = field(default_factory=queue.SimpleQueue)
     connector: Connector | None = None
+    begun: bool = False
+    """Its ``start`` has been called, and its ``stop`` not yet."""
     started: bool = False
+    """It runs: its ``start`` has returned, and it has not failed since."""
     failed: bool = False
     version: str | None = None
     """None until its class and its configuration have been checked."""
@@ -127,6 +130,7 @@ class _Run:
         self.deliver(ReconfigurationWanted(self.name, self.number))
 
     def raise_error(self, error: BaseException) -> None:
+        self._stay_ended()  # now: its process may end before the command's turn comes
         self.commands.put(lambda: self._fail(error))
 
     def source_offsets(self) -> SourceOffsets:
@@ -200,16 +204,23 @@ class _Run:
             self.setup.check(connector, config)
             self.version = connector.version()
             self.setup.prepare(config)
+            self.begun = True
             with self.calling("start"):
                 connector.start(config)
             self.started = True
 
     def _stop(self) -> None:
-        if self.started and self.connector is not None:
-            self.started = False
-            with self.calling("stop"):
-                self.connector.stop()
-            self.connector = None  # a stopped one is not started again
+        """One of Java that has failed is not told to stop, as in Java Connect; it is only let go."""
+        connector, runs = self.connector, self.started
+        if connector is None or not self.begun:
+            return
+        self.begun = self.started = False
+        with self.calling("stop"):
+            if runs or not isinstance(connector, JavaConnector):
+                connector.stop()
+            else:
+                connector.give_up()
+        self.connector = None  # a stopped one is not started again
 
     def _suspend(self, target: str) -> None:
         """A connector is reported as stopped even if its stop fails, as in Java."""
@@ -223,10 +234,16 @@ class _Run:
 
     def _fail(self, error: BaseException) -> bool:
         if not self.failed:
-            self.failed = True
+            self.failed, self.started = True, False
+            self._stay_ended()
             log.error("Connector %s has failed", self.name, exc_info=error)
             self.deliver(ConnectorFailed(self.name, self.number, trace(error), self.version))
         return True
+
+    def _stay_ended(self) -> None:
+        """What has failed is not started again if the process of its plugin ends."""
+        if isinstance(self.connector, JavaConnector | EnvironmentConnector):
+            self.connector.has_failed()
 
     def task_configs(self, token: int, max_tasks: int) -> bool:
         if self.failed or not self.started:
@@ -262,9 +279,7 @@ class _Run:
 
     def _end(self) -> None:
         try:
-            if self.connector is not None:
-                with self.calling("stop"):
-                    self.connector.stop()
+            self._stop()
         except Exception:
             log.exception("Connector %s failed while it was being stopped", self.name)
         self.report_end()

@@ -12,7 +12,9 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.core.config.infos import ConfigInfos
 from penstock.core.config.versions import VersionRange
 from penstock.core.model import messages as m
+from penstock.hosts.jvm.levels import JVMS
 from penstock.observe import NUMBERS, LogLevels
+from penstock.pipeline.trace import headline
 from penstock.plugins import Plugins
 from penstock.worker.monitoring.history import History
 from penstock.worker.monitoring.log_lines import LogLines
@@ -20,7 +22,7 @@ from penstock.worker.monitoring.log_lines import LogLines
 
 @dataclass(frozen=True, slots=True)
 class WorkerLevels:
-    """The log levels of the worker's process and of its tasks' processes."""
+    """The log levels of the worker's process, of the JVM of its plugins, and of its tasks' processes."""
 
     levels: LogLevels
     send: Callable[[str, int], None]
@@ -29,8 +31,10 @@ class WorkerLevels:
     def set(self, name: str, level: str) -> list[str]:
         """See ``LogLevels.set``; a Java logger's level counts in tasks for its Python counterparts."""
         changed = self.levels.set(name, level)
+        number = NUMBERS[level.strip().upper()]
         for each in self.levels.for_tasks(name):
-            self.send(each, NUMBERS[level.strip().upper()])
+            self.send(each, number)
+            JVMS.level_changed(each)
         return changed
 
 
@@ -113,12 +117,15 @@ class LocalAnswers:
 
     def _validated(self, plugin: str, config: dict[str, str | None]) -> ConfigInfos:
         """The class of the configuration must end with the name in the path, ``Connector`` at the end of either
-        aside.
+        aside. What the connector's own code raises is 500 with its class, as in Java.
         """
         named = config.get("connector.class")
         if named is not None and not _stem(named).endswith(_stem(plugin)):
             raise m.Refused(400, f"Included connector type {named} does not match request type {plugin}")
-        return self._validate(config)
+        try:
+            return self._validate(config)
+        except m.PluginFailed as failed:
+            raise m.Refused(500, headline(failed.__cause__ or failed)) from failed
 
 
 def _check_range(version: str | None) -> None:

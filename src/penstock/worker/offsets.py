@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.api.connector import Connector, SinkConnector, SourceConnector
-from penstock.api.errors import ConnectError
+from penstock.api.errors import ConnectError, KafkaError
 from penstock.connectors.spark_query import QueryConnector
-from penstock.core.model.messages import OffsetChanges, Refused
+from penstock.core.model.messages import OffsetChanges, PluginFailed, Refused
 from penstock.core.model.tasks import OffsetsReported
 from penstock.kafka.fencing import fence_query
 from penstock.kafka.offsets.entries import StoredOffset
@@ -104,7 +104,7 @@ class Offsets:
             pairs = [(each.partition, None) for each in self._of_source(config, migrate=False)]
         for partition, offset in pairs:
             _check_primitive({**(partition or {}), **(offset or {})})
-        external = _asked(lambda: plugin.alter_offsets(config, list(pairs)))
+        external = _asked(f"source connector {config['name']}", lambda: plugin.alter_offsets(config, list(pairs)))
         known = None if offsets is None else [(p, o) for p, o in pairs if p is not None]
         await_result(lambda done: self._sources.write(config, known, done))
         return external
@@ -131,7 +131,8 @@ class Offsets:
         places = (
             dict.fromkeys(await_result(lambda done: self._sinks.read(config, done))) if changes is None else changes
         )
-        external = _asked(lambda: plugin.alter_offsets(config, {tuple(place): to for place, to in places.items()}))
+        changed = {tuple(place): to for place, to in places.items()}
+        external = _asked(f"sink connector {config['name']}", lambda: plugin.alter_offsets(config, changed))
         try:
             await_result(lambda done: self._sinks.write(config, changes, done))
         except ConnectError as error:
@@ -153,12 +154,22 @@ def _check_primitive(fields: Mapping[str, object]) -> None:
         raise Refused(400, f"Offsets may only contain primitive types as values, but field {name} contains {kind}")
 
 
-def _asked(ask: Callable[[], bool]) -> bool:
-    """The connector's own decision on new offsets. Raises Refused with its reason."""
+def _asked(whose: str, ask: Callable[[], bool]) -> bool:
+    """The connector's own decision on new offsets. Raises Refused with its reason; any other error is a fault of its
+    code, which Java shows in the log alone, but for those of Connect's classes.
+    """
     try:
         return ask()
     except ConnectError as error:
         raise Refused(400, str(error)) from error
+    except TimeoutError:
+        raise
+    except Exception as error:
+        problem = f"Failed to modify offsets for {whose}"
+        if isinstance(error, KafkaError) and error.java_name.startswith("org.apache.kafka.connect.errors."):
+            problem = str(error)  # Java wraps other errors only
+        log.exception("%s", problem)
+        raise PluginFailed(500, problem) from error
 
 
 def await_result(start: Callable[[Callable[[Any, Exception | None], None]], None]) -> Any:

@@ -20,7 +20,7 @@ from support.kafka.client import Kafka
 from support.machine import missing
 from support.postgres import Postgres, binaries
 from support.waiting import until
-from support.worker_process import WorkerProcess
+from support.worker_process import QUICK_JAVA, WorkerProcess
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -36,7 +36,7 @@ def pair(bootstrap: str, kafka: Kafka, tmp_path_factory: pytest.TempPathFactory)
     folder = tmp_path_factory.mktemp("debezium")
     path = {"plugin.path": plugin_path(folder / "plugins", "debezium-postgres")}
     servers = [Postgres.make(**LOGICAL) for _ in range(2)]
-    here = WorkerProcess(bootstrap, folder, **path, **{"penstock.java.opts": f"-Xmx256m -D{MARK}"})
+    here = WorkerProcess(bootstrap, folder, **path, **{"penstock.java.opts": f"{QUICK_JAVA} -Xmx256m -D{MARK}"})
     here.start_seconds = 300
     try:
         for server in servers:

@@ -119,7 +119,7 @@ class Task(SourceTask):
         if trouble == "retry":
             raise RetriableError("later")
         if trouble == "memory":
-            self.kept = bytearray(1 << 30)
+            self.kept = bytearray(b"x") * (1 << 30)
         if trouble == "cpu":
             while True:
                 pass

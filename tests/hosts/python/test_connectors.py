@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from support.waiting import until
 
 CONFIG = {"name": "n", "connector.class": "one_source.Source", "topic": "t", "own.thing": "x"}
 LIMIT = "penstock.plugin.max.memory.bytes"
+PERCENT = "penstock.plugin.max.cpu.percent"
 
 
 class Context:
@@ -61,6 +63,7 @@ def test_validation_runs_in_the_environment(plugins: Plugins) -> None:
     assert errors(count="3", topic="forbidden") == {"count": [problem], "topic": ["not this topic"]}
     assert errors(count="x")["count"][0].startswith("Invalid value x for configuration count: Not a number")
     assert "Value must be at least 67108864" in errors(**{LIMIT: "5"})[LIMIT][0]
+    assert "Value must be at least 1" in errors(**{PERCENT: "0"})[PERCENT][0]
     keys = {each.name: each for each in plugins.config("one_source.Source") or ()}
     assert (keys["count"].default_value, keys["topic"].documentation) == ("4", "Where to.")
 
@@ -195,6 +198,21 @@ def test_a_connector_that_is_stopped_does_not_start_again(plugins: Plugins, monk
     time.sleep(1)
     assert made._process is None
     assert made.context.metrics.read() == []
+
+
+def test_a_connector_that_has_failed_does_not_start_again(plugins: Plugins) -> None:
+    before = set(threading.enumerate())
+    made = connector(plugins)
+    process = made._process
+    (watch,) = [each for each in threading.enumerate() if each.name == "watch-n" and each not in before]
+    made.has_failed()
+    os.kill(int(made.task_configs(1)[0]["process"]), signal.SIGKILL)
+    watch.join()
+    assert made._process is process, "no other one"
+    assert process.gone
+    assert (made.context.asked, made.context.errors) == (0, [])
+    made.stop()
+    assert made._process is None
 
 
 def test_a_connector_that_has_used_up_its_processor_time_fails(plugins: Plugins) -> None:

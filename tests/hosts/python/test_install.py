@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from hosts.python.plugins import SINK, SOURCE, sink_wheel, source_wheel, wheel, wheelhouse
 from penstock.api.errors import ConnectError
 from penstock.cli import app
-from penstock.hosts.jvm.errors import HostLost
+from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.plugins.locations import java_locations
 from penstock.hosts.python.environment import LOCK, environments, exclusive, sweep
 from penstock.hosts.python.install import InstallError, install
@@ -85,6 +85,14 @@ def test_the_commands(tmp_path: Path) -> None:
     assert "two_sink.Upper is left out: transforms can't have an environment of their own" in done.output
     listed = CliRunner().invoke(app, ["plugins", "list", *options]).output
     assert listed.split()[:4] == ["two-sink", "two_sink.Sink", "2.0", "sink"]
+    for wrong, at, says in (
+        ("plugins.zip", options, "ends in .tar.gz"),
+        ("no-folder/x.tar.gz", options, "there is no such folder"),
+        ("x.tar.gz", ["--plugin-path", str(tmp_path / "none")], "there are no plugins in"),
+    ):
+        refused = CliRunner().invoke(app, ["plugins", "pack", wrong, *at], env={"COLUMNS": "300"})
+        assert refused.exit_code == 2
+        assert says in refused.output
     refused = CliRunner().invoke(app, ["plugins", "remove", "three", *options], env={"COLUMNS": "300"})
     assert refused.exit_code == 2
     assert "there are two-sink" in refused.output

@@ -6,6 +6,7 @@ import gc
 import logging
 import os
 import signal
+import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from typing import Any
 
 import orjson
 import pytest
+from typer.testing import CliRunner
 
 from penstock.api.batch import Batch
 from penstock.api.columns import Late
@@ -21,7 +23,8 @@ from penstock.api.record import SinkRecord
 from penstock.api.schema import STRING
 from penstock.api.sink import TopicPartition
 from penstock.api.source import SourceTask
-from penstock.hosts.jvm.errors import HostLost
+from penstock.cli import app
+from penstock.hosts.errors import HostLost
 from penstock.hosts.python.limits import NO_LIMITS, Limits
 from penstock.hosts.python.process import close_all
 from penstock.hosts.python.tasks import EnvironmentSourceTask, in_place, place_of
@@ -87,6 +90,7 @@ def test_the_level_of_a_logger_holds_in_the_environment(plugins: Plugins) -> Non
         for level in (10, 20, 40):
             steering.obey({"say": "level", "name": "of.plugin", "level": level})
         until(lambda: made.poll().values == [40], "the last one", 60)
+        assert made.poll().values == [40], "and it stays"
     finally:
         logging.getLogger("of.plugin").setLevel(logging.NOTSET)
 
@@ -161,8 +165,10 @@ def test_a_process_is_lost_though_its_child_lives(plugins: Plugins, tmp_path: Pa
 
 def test_the_children_of_multiprocessing_end_with_a_task(plugins: Plugins, tmp_path: Path) -> None:
     source(plugins, trouble="pool", file=str(tmp_path / "child")).poll()
+    child = int((tmp_path / "child").read_text())
+    assert runs(child)
     close_all()
-    until(lambda: not runs(int((tmp_path / "child").read_text())), "it has been killed", 60)
+    until(lambda: not runs(child), "it has been killed", 60)
 
 
 def runs(pid: int) -> bool:
@@ -190,6 +196,28 @@ def test_the_spec_of_a_task_says_where_its_class_is(plugins: Plugins) -> None:
     assert found.place.limits == Limits(memory=100_000_000, cpu=2)
     made = found()
     made.context = SimpleNamespace(offset_reader=Offsets(), transaction=None)
+    made.start({"topic": "t"})
+    assert made.poll().values == ["v1:1", "v1:2"]
+
+
+def test_an_environment_may_come_in_an_archive(
+    plugins: Plugins, installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Spark unpacks it on the executors of a cluster, where nothing is installed."""
+    archive = tmp_path / "plugins.tar.gz"
+    done = CliRunner().invoke(app, ["plugins", "pack", str(archive), "--plugin-path", str(installed)])
+    assert f"spark.archives={archive}#penstock-plugins" in done.output
+    with tarfile.open(archive) as tar:
+        tar.extractall(tmp_path / "penstock-plugins", filter="fully_trusted")
+    monkeypatch.chdir(tmp_path)
+    cls = plugins.connector(SOURCE)().task_class()
+    place = place_of(cls)
+    assert place is not None
+    place["folder"] = f"/elsewhere/{Path(place['folder']).name}"
+    made = in_place(cls, place, "task n-0", NO_LIMITS)
+    assert made.place.folder.parent == tmp_path / "penstock-plugins"
+    made = made()
+    made.context = SimpleNamespace(offset_reader=Offsets(), transaction=None, configs={})
     made.start({"topic": "t"})
     assert made.poll().values == ["v1:1", "v1:2"]
 

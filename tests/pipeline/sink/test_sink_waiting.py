@@ -19,8 +19,9 @@ from penstock.pipeline.errors import ErrorHandler, ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, TaskRuntime
 from penstock.pipeline.sink.context import SinkContext
-from penstock.pipeline.sink.loop import GroupConsumer, SinkLoop, SinkSteps
+from penstock.pipeline.sink.loop import SinkLoop
 from penstock.pipeline.sink.offsets import SinkTaskOffsets
+from penstock.pipeline.sink.parts import GroupConsumer, SinkSteps
 from penstock.pipeline.sink.pending import PendingBatch
 from penstock.pipeline.sink.standstill import PartitionWatch
 from penstock.pipeline.sink.subscription import Subscription

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,12 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from faults.broker import FaultyBroker
 from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
-from penstock.embedded import Broker
 from penstock.kafka.clients import init_transactions, new_producer
 from penstock.kafka.offsets.topic import worker_offsets
 from penstock.pipeline.task import FencedError
 from support.kafka.client import Kafka
 from support.tasks.runs import TaskRun, eventually, new_name
-from support.waiting import Inbox, answer
+from support.waiting import SECONDS, Inbox, answer
 
 pytestmark = pytest.mark.integration
 
@@ -220,13 +218,6 @@ def test_skipped_records_are_tolerated(kafka: Kafka, topic: str, offsets_topic: 
     assert kafka.values(topic) == [b"1", b"3"]
 
 
-@pytest.fixture(scope="module")
-def strict() -> Iterator[Kafka]:
-    """Of a broker that looks for transactions beyond their time ten times a second."""
-    with Broker(extra={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "100"}) as broker:
-        yield Kafka(broker.bootstrap)
-
-
 def end_of(kafka: Kafka, topic: str) -> int:
     """Of a topic with one partition, the marks of transactions being counted."""
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "none"})
@@ -238,34 +229,34 @@ def end_of(kafka: Kafka, topic: str) -> int:
         consumer.close()
 
 
-def test_a_transaction_that_takes_too_long_loses_the_task_with_advice(strict: Kafka) -> None:
+def test_a_transaction_that_takes_too_long_loses_the_task_with_advice(kafka: Kafka) -> None:
     """What it wrote is aborted by the broker, which takes a place in the log."""
-    topic, offsets_topic = strict.create_topic(), strict.create_topic()
+    topic, offsets_topic = kafka.create_topic(), kafka.create_topic()
 
     def late(task: Steps) -> list[SourceRecord]:
-        eventually(lambda: end_of(strict, topic) == 2)
+        eventually(lambda: end_of(kafka, topic) == 2)
         return records(topic, "b", start=1)
 
     config = {**FOREVER, "producer.override.transaction.timeout.ms": "4000"}
-    slow = run(stepping(records(topic, "a"), late), strict, offsets_topic, config)
+    slow = run(stepping(records(topic, "a"), late), kafka, offsets_topic, config)
     eventually(lambda: slow.error)
     trace = slow.failure()
     assert isinstance(slow.error, FencedError)
     assert "was unable to finish writing records to Kafka before its producer transaction expired" in trace
     assert "increase its transaction.timeout.ms" in trace
-    assert (strict.values(topic), strict.values(offsets_topic)) == ([], [])
+    assert (kafka.values(topic), kafka.values(offsets_topic)) == ([], [])
 
 
-def test_offsets_are_read_when_the_time_of_a_dead_tasks_open_transaction_is_over(strict: Kafka) -> None:
+def test_offsets_are_read_when_the_time_of_a_dead_tasks_open_transaction_is_over(kafka: Kafka) -> None:
     """A task that is frozen or cut off, and has no successor, holds up those that start no longer than that."""
-    topic = strict.create_topic(config={"cleanup.policy": "compact"})
+    topic = kafka.create_topic(config={"cleanup.policy": "compact"})
     worker = {
-        "bootstrap.servers": strict.bootstrap,
+        "bootstrap.servers": kafka.bootstrap,
         "exactly.once.source.support": "enabled",
         "offset.storage.topic": topic,
         "offset.storage.replication.factor": "1",
     }
-    settings = {"bootstrap.servers": strict.bootstrap, "transactional.id": topic, "transaction.timeout.ms": "3000"}
+    settings = {"bootstrap.servers": kafka.bootstrap, "transactional.id": topic, "transaction.timeout.ms": "3000"}
     dead, ready = new_producer(settings), Inbox()
     init_transactions(dead, 120)
     store = worker_offsets(worker, on_caught_up=ready)
@@ -277,14 +268,36 @@ def test_offsets_are_read_when_the_time_of_a_dead_tasks_open_transaction_is_over
         dead.flush()
         answer(store.read_to_end)
         assert store.snapshot("c") == []
-        assert end_of(strict, topic) == 2  # with the mark of what the broker has aborted
+        assert end_of(kafka, topic) == 2  # with the mark of what the broker has aborted
     finally:
         store.close()
 
 
+def test_a_producer_that_was_fenced_before_it_is_given_more_loses_the_task(
+    kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str
+) -> None:
+    """librdkafka takes no record then, and says no more than that the error is fatal."""
+    group = new_name("g")
+
+    def fence(task: Steps) -> list[SourceRecord]:
+        newer = new_producer({"bootstrap.servers": bootstrap, "transactional.id": f"{group}-c-0"})
+        init_transactions(newer, SECONDS)
+        return records(topic, "b", start=1)
+
+    def wait(task: Steps) -> list[SourceRecord]:
+        time.sleep(1.0)  # the broker refuses b, and nobody asks the producer meanwhile
+        return records(topic, "c", start=2)
+
+    task = stepping(records(topic, "a"), fence, wait)
+    fenced = run(task, kafka, offsets_topic, FOREVER, connector="c", group_id=group)
+    fenced.started()
+    assert "a newer run of it has taken its place" in fenced.failure()
+    assert isinstance(fenced.error, FencedError)
+
+
 def test_brokers_that_are_away_for_longer_than_a_transaction_lose_the_task_and_not_a_record(tmp_path: Path) -> None:
     """Java's producer would wait for them, and be fenced when they are back."""
-    seconds = 6
+    seconds = 4
     config = {"producer.override.transaction.timeout.ms": f"{seconds * 1000}"}
     with FaultyBroker(tmp_path) as broker:
         kafka = Kafka(broker.bootstrap)

@@ -19,8 +19,8 @@ from penstock.api.record import Header
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry import otlp
-from penstock.pipeline.telemetry.spans import CLOSE_S, MOST, parents
-from penstock.pipeline.telemetry.traces import NO_TRACES, current_ids, open_traces
+from penstock.pipeline.telemetry.spans import CLOSE_S, parents
+from penstock.pipeline.telemetry.traces import LONGEST, MOST, NO_TRACES, current_ids, open_traces, traceparents
 from support.kafka.client import Kafka
 from support.otlp import Collector, attributes
 from support.tasks.recording_sink import recording, values
@@ -145,6 +145,23 @@ def test_a_query_has_spans_of_its_own_not_of_shares_of_its_time(collector: Colle
     assert {span.name for span in collector.spans()} == {"sink orders", "write", "commit"}
 
 
+def test_a_query_continues_the_traces_of_the_records_that_it_has_written(collector: Collector) -> None:
+    traces = measured("query").traces
+    traces.begin()
+    traces.read([])
+    traces.read([f"00-{trace:032x}-{trace:016x}-01" for trace in (2, 3)])
+    traces.stage("write", 0.2)
+    traces.committed(0.0, success=True)
+    traces.end()
+    traces.read([f"00-{9:032x}-{9:016x}-01"])
+    traces.close()
+    batches = {int.from_bytes(span.trace_id, "big"): span for span in collector.spans("sink orders")}
+    assert sorted(batches) == [2, 3]
+    assert [link.span_id for link in batches[3].links] == [batches[2].span_id]
+    below = collector.spans("write") + collector.spans("commit")
+    assert {int.from_bytes(span.trace_id, "big") for span in below} == {2}
+
+
 def test_records_that_have_a_trace_keep_it(collector: Collector) -> None:
     traces = measured().traces
     traces.begin()
@@ -228,10 +245,11 @@ def test_headers_only_where_they_are_switched_on(collector: Collector) -> None:
 
 
 def test_traces_of_one_batch_are_bounded() -> None:
-    found = parents([(traceparent(i),) for i in range(1, 3 * MOST)])
+    found = parents(traceparents([(traceparent(i),) for i in range(1, 3 * MOST)]))
     assert [each.trace_id for each in found] == list(range(1, MOST + 1))
-    same = [(traceparent(1),)] * 1000
-    assert len(parents(same)) == 1
+    same = [(traceparent(1),), (), (traceparent(1),)] * 1000
+    assert len(list(traceparents(same))) == 1
+    assert list(traceparents([(("traceparent", b"0" * (LONGEST + 1)),)])) == []
 
 
 def test_a_collector_that_is_down_does_not_keep_the_task(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import DriverSupervisor
 from support.kafka.client import Kafka
 from support.process_tree import alive
-from support.spark.host import Hosted, started
+from support.spark.host import Hosted, files_of_spark, started
 from support.spark.queries import COLUMNS, Sink, ids, make
 from support.tasks.runs import eventually
 
@@ -35,8 +35,9 @@ FOR_EVER = f"SELECT id, name, '{'a' * 200}!' RLIKE '^(a+)+(.*)\\\\2x$' AS x FROM
 
 @pytest.fixture(scope="module")
 def own() -> Iterator[Hosted]:
-    """A Spark of this file, which stops tasks soon."""
-    with started(HostSettings(graceful=GRACEFUL)) as hosted:
+    """A Spark of this file, which stops tasks soon, and starts again at once, however often it has died."""
+    with pytest.MonkeyPatch.context() as patch, started(HostSettings(graceful=GRACEFUL)) as hosted:
+        patch.setattr(supervisor, "BACKOFF", (0.0,))
         yield hosted
 
 
@@ -95,6 +96,8 @@ def test_its_javas_death_loses_queries_alone(sink: Callable[..., Sink], own: Hos
         one.produce(*make(0, 10))
         one.start()
         one.wait(10)
+        files = files_of_spark(java_of_queries(own))
+        assert list(files.glob("penstock-query-*/offsets")), "the query's checkpoint is among them"
         os.kill(java_of_queries(own), signal.SIGKILL)
         found = lost(one)
         assert "The task ended with Spark" in found.reason
@@ -103,6 +106,7 @@ def test_its_javas_death_loses_queries_alone(sink: Callable[..., Sink], own: Hos
         one.produce(*make(10, 20))
         one.start()
         assert ids(one.wait(20)) == list(range(20))
+        assert not files.exists()
 
 
 def test_its_javas_freeze_loses_queries_alone(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import socket
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -13,6 +15,15 @@ from penstock.spark.query.sink.rows import Rows
 from support.spark.host import make_spec
 
 SPEC = make_spec(password="canary-1")
+DURING = """
+import pickle, sys, time
+with pickle.loads(bytes.fromhex(sys.argv[1])).during_the_run() as spec:
+    print(spec.config["password"], flush=True)
+    if sys.argv[2] == "stays":
+        time.sleep(600)
+time.sleep(0.1)
+sys.exit(3)
+"""
 
 
 def test_a_closure_has_no_secret() -> None:
@@ -37,8 +48,29 @@ def test_nothing_is_given_to_strangers() -> None:
             each.close()
 
 
+def test_the_system_finds_out_when_the_other_machine_is_gone() -> None:
+    with Safe("127.0.0.1") as safe:
+        connection, contents = safe.keep(b"canary-4").connected()
+        with connection:
+            assert contents == b"canary-4"
+            assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+
+
 def test_nothing_is_left_after_the_run() -> None:
     with Safe("127.0.0.1") as safe:
         kept = safe.keep(b"canary-3")
     with pytest.raises(OSError):
         kept.contents()
+
+
+@pytest.mark.parametrize(("stays", "code"), [("stays", 0), ("leaves", 3)])
+def test_a_process_can_end_with_the_run(stays: str, code: int) -> None:
+    with Safe("127.0.0.1") as safe:
+        shipped = pickle.dumps(safe.keep_spec(SPEC)).hex()
+        process = subprocess.Popen([sys.executable, "-c", DURING, shipped, stays], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        with process.stdout:
+            assert process.stdout.readline() == "canary-1\n"
+            if stays == "leaves":
+                assert process.wait() == code
+    assert process.wait() == code

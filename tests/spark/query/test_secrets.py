@@ -197,9 +197,10 @@ def test_a_sink_by_jdbc(spark: Hosted, kafka: Kafka, ui: str, place: Path) -> No
         assert leaks(spark, ui, place) == []
 
 
-def test_a_source(spark: Hosted, kafka: Kafka, ui: str, place: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("exactly_once", [True, False])
+def test_a_source(spark: Hosted, kafka: Kafka, ui: str, place: Path, tmp_path: Path, exactly_once: bool) -> None:
     options = {"option.password": f"{CANARY}-source", "option.own": f"{CANARY}-own"}
-    with Source(spark, kafka, tmp_path, schema=COLUMNS, **options, **CLIENTS) as one:
+    with Source(spark, kafka, tmp_path, exactly_once, schema=COLUMNS, **options, **CLIENTS) as one:
         one.add("a.json", *make(0, 10))
         one.start()
         one.wait(10)

@@ -15,7 +15,7 @@ from penstock.spark.settings import HostSettings
 from support.jars import listed
 from support.spark.host import Hosted, started
 from support.spark.queries import Sink
-from support.worker_process import SPARKS_JAVA
+from support.worker_process import QUICK_JAVA, SPARKS_JAVA
 
 JARS = Path(penstock.embedded.__file__).parent / "pinned" / "delta.jars"
 
@@ -52,7 +52,7 @@ def log(table: Path) -> list[Path]:
 @contextmanager
 def started_with(**settings: str) -> Iterator[Hosted]:
     """A Spark that knows Delta, and has these settings too."""
-    more = {SPARKS_JAVA: "-XX:TieredStopAtLevel=1", **settings}
+    more = {SPARKS_JAVA: QUICK_JAVA, **settings}
     with started(HostSettings(spark={**spark_settings(), **more})) as hosted:
         yield hosted
 

@@ -6,15 +6,18 @@ import os
 import queue
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from penstock.core.model.tasks import SparkDied, SparkReady, TaskEvent, TaskId, TaskWaiting
-from penstock.pipeline.task import TaskSpec
+from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.spark.hosted import HostedTasks
 from penstock.spark.settings import HostSettings
 
@@ -76,6 +79,23 @@ def started(settings: HostSettings) -> Iterator[Hosted]:
         hosted.close(20.0)
 
 
+@dataclass
+class Gate:
+    """What the worker finds out when the process is ready, and when its producer is."""
+
+    admission: Future[TaskSpec] = field(default_factory=Future)
+    offsets: Future[CommittedOffsets] = field(default_factory=Future)
+    asked: list[str] = field(default_factory=list)
+
+    def admit(self) -> Future[TaskSpec]:
+        self.asked.append("admit")
+        return self.admission
+
+    def committed_offsets(self) -> Future[CommittedOffsets]:
+        self.asked.append("committed offsets")
+        return self.offsets
+
+
 _numbers = count()
 
 
@@ -103,6 +123,11 @@ def process_of(hosted: Any, spec: TaskSpec) -> int:
     pid = hosted.runs[id_of(spec)].process_id
     assert isinstance(pid, int)
     return pid
+
+
+def files_of_spark(java: int) -> Path:
+    """Where a Spark of the tests, of which this is Java's process, has its temporary files."""
+    return Path(psutil.Process(java).environ()["SPARK_LOCAL_DIRS"])
 
 
 def without_waiting(events: list[Any]) -> list[Any]:

@@ -32,6 +32,21 @@ def ids(rows: list[dict[str, Any]]) -> list[int]:
     return sorted(row["id"] for row in rows)
 
 
+def sample_spec(task_class: str, config: dict[str, str], **worker: str) -> TaskSpec:
+    """Of a source that is to be previewed."""
+    return TaskSpec(
+        connector="previewed",
+        task=0,
+        run=0,
+        kind="query",
+        task_class=task_class,
+        config=config,
+        connector_config=config,
+        worker_config=worker,
+        is_source=True,
+    )
+
+
 class Query:
     """One connector whose task is a query; a context manager that leaves nothing running."""
 
@@ -42,6 +57,8 @@ class Query:
         self.name = new_name("query")
         self.id = TaskId(self.name, 0)
         self.config = {"name": self.name, **PLAIN_JSON} | {k.replace("_", "."): v for k, v in config.items()}
+        self.worker: dict[str, str] = {}
+        """More of the worker's configuration."""
         self.number = 0
         self.running = False
 
@@ -57,7 +74,7 @@ class Query:
             task_class=self.task_class,
             config=self.config,
             connector_config=self.config,
-            worker_config={"bootstrap.servers": self.kafka.bootstrap},
+            worker_config={"bootstrap.servers": self.kafka.bootstrap, **self.worker},
             paused=paused,
             group_id="query-tests",
             **self.more(),

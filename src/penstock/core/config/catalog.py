@@ -14,7 +14,7 @@ from typing import Any
 
 from penstock.api.config import ConfigDef
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.core.config.versions import VersionRange, version_key
+from penstock.core.config.versions import UNDEFINED_VERSION, VersionRange, version_key
 
 
 class Kind(enum.Enum):
@@ -172,13 +172,19 @@ class Catalog:
         return None if chosen is None else chosen.version
 
     def listing(self, connectors_only: bool = True) -> list[dict[str, str]]:
-        """The body of ``GET /connector-plugins``; the same class and version in several places is listed once."""
+        """The body of ``GET /connector-plugins``; the same class and version in several places is listed once.
+
+        Of a plugin that can't tell its version none is shown.
+        """
         rows = (
             (each.java_name, kind.value, each.version)
             for kind in (CONNECTORS if connectors_only else LISTED)
             for each in self.of_kind(kind)
         )
-        return [{"class": name, "type": kind, "version": version} for name, kind, version in dict.fromkeys(rows)]
+        return [
+            {"class": name, "type": kind, **({} if version == UNDEFINED_VERSION else {"version": version})}
+            for name, kind, version in dict.fromkeys(rows)
+        ]
 
 
 def _rank(found: PluginClass) -> tuple[tuple[tuple[int, int, str], ...], bool, str]:

@@ -42,6 +42,11 @@ CONNECTOR_VERSION = "connector.plugin.version"
 TASKS_MAX = "tasks.max"
 RESTART_POLICY = "penstock.restart.policy"
 JAVA_OPTIONS = "penstock.java.opts"
+TASKS_PER_PROCESS = "penstock.tasks.per.process"
+TASKS_PER_PROCESS_MEANING = (
+    "How many tasks of the same class may share a process. With 1 each has one of its own. Tasks that share one need "
+    "less memory, but also share Python's interpreter lock, and are lost together if their process ends."
+)
 _MEMORY_OPTION = re.compile(
     r"-X(?:ms|mx|mn|ss)\d+[kKmMgG]?"
     r"|-XX:(?:Max|Min|Initial|New|Thread|Reserved|Compressed)\w+=[\d.]+[kKmMgG]?"
@@ -143,6 +148,23 @@ def define_restart_policy(config: ConfigDef, props: Mapping[str, str | None]) ->
             order_in_group=20,
             width=Width.SHORT,
             display_name="Restart Policy",
+        )
+
+
+def define_tasks_per_process(config: ConfigDef, props: Mapping[str, str | None]) -> None:
+    """Add the definition if the setting is given: without it the list of settings is Java's."""
+    if TASKS_PER_PROCESS in props:
+        config.define(
+            TASKS_PER_PROCESS,
+            ConfigType.INT,
+            1,
+            validator=at_least(1),
+            importance=Importance.LOW,
+            documentation=f"{TASKS_PER_PROCESS_MEANING} By default the worker's setting of this name.",
+            group=COMMON,
+            order_in_group=21,
+            width=Width.SHORT,
+            display_name="Tasks per process",
         )
 
 

@@ -8,7 +8,8 @@ thread.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -26,6 +27,7 @@ from penstock.core.config.connector import (
     common_config,
     define_java_options,
     define_restart_policy,
+    define_tasks_per_process,
 )
 from penstock.core.config.converter import CONVERTERS, converter_defaults
 from penstock.core.config.enrichment import enrich
@@ -51,7 +53,7 @@ from penstock.core.config.source import (
 )
 from penstock.core.config.unknown_keys import Defined, unknown_keys
 from penstock.core.config.versions import VersionRange
-from penstock.core.model.messages import Refused
+from penstock.core.model.messages import PluginFailed, Refused
 from penstock.core.topic_creation.groups import uses_topic_creation
 from penstock.core.topic_creation.rules import Compile
 from penstock.java.hash_map import copy_order, hash_order
@@ -59,6 +61,7 @@ from penstock.java.text import java_text
 
 Props = Mapping[str, str | None]
 NULL_VALUE = "Null value can not be supplied as the configuration value."
+BAD_REQUEST = "org.apache.kafka.connect.runtime.rest.errors.BadRequestException"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,7 @@ def named_connector(catalog: Catalog, props: Props) -> PluginClass:
 def plugin_config(catalog: Catalog, name: str, version: str | None = None) -> list[ConfigKeyInfo] | None:
     """The body of ``GET /connector-plugins/{name}/config``; None if there is no such plugin.
 
-    Raises ConfigError if there is none of this version.
+    Raises ConfigError if there is none of this version, and PluginFailed.
     """
     found = catalog.choose(name, version)
     if found is None and not is_built_in(name):
@@ -120,7 +123,8 @@ def plugin_config(catalog: Catalog, name: str, version: str | None = None) -> li
     if found is None or not any(kind in found.kinds for kind in LISTED):
         valid = "Valid types are sink, source, converter, header_converter, transformation, predicate."
         raise Refused(400, f"Invalid plugin class {name}. {valid}")
-    keys = dict(found.config_def().keys)
+    with _asking():
+        keys = dict(found.config_def().keys)
     if any(kind in found.kinds for kind in CONNECTORS):
         newest = catalog.load(name)
         common = common_config(newest.version if newest else found.version)
@@ -137,7 +141,7 @@ def validate_connector(
 
     ``props`` has references to config providers resolved; with ``raw`` the values are shown as the user gave them.
     ``make`` makes an object of the class that ``named_connector`` finds, which is never started; it is not called for
-    what the worker does not allow. Raises Refused, and whatever the connector's ``validate`` raises.
+    what the worker does not allow. Raises Refused, and PluginFailed for whatever the connector's own code raises.
     """
     newest = named_connector(catalog, props)
     name = props[CONNECTOR_CLASS] or ""
@@ -153,11 +157,13 @@ def validate_connector(
     if forbidden := worker.forbidden(catalog, props):
         infos = _not_usable(catalog, props, name, newest, forbidden)
         return infos if raw is None else infos.as_given(props, raw)
-    connector = make()
+    with _asking():
+        connector = make()
     near = found.location
     common = common_config(newest.version, converter_defaults(catalog, props, worker.converters, near), catalog)
     define_restart_policy(common, props)
     define_java_options(common, props)
+    define_tasks_per_process(common, props)
     define_limits(common, props)
     source = Kind.SOURCE in found.kinds
     base = source_config(common) if source else sink_config(common, worker.compile)
@@ -177,7 +183,8 @@ def validate_connector(
     check_limits(props, values, connector)
     _check_nulls(props, values)
     converters = [_converter_infos(catalog, props, values, key, near) for key in ("header", "key", "value")]
-    own = found.config_def()
+    with _asking():
+        own = found.config_def()
     clients = _clients(props, source, worker)
     transactional = source and worker.exactly_once
     defined = Defined(config, own, connector.setting_prefixes, [prefix for prefix, _ in clients], transactional)
@@ -185,7 +192,8 @@ def validate_connector(
     if worker.strict:
         for key, problem in unknown.items():
             values.setdefault(key, ConfigValue(key, props[key])).add_error(problem)
-    by_connector = connector.validate(cast(Mapping[str, str], props))  # nulls included, as in Java
+    with _asking():
+        by_connector = connector.validate(cast(Mapping[str, str], props))  # nulls included, as in Java
     infos = connector_infos(
         name,
         {**config.keys, **own.keys},
@@ -195,6 +203,18 @@ def validate_connector(
     overrides = [validate_overrides(worker.policy, props, prefix, settings, source) for prefix, settings in clients]
     infos = replace(infos.plus([*overrides, *converters]), warnings=() if worker.strict else tuple(unknown.values()))
     return infos if raw is None else infos.as_given(props, raw)
+
+
+@contextmanager
+def _asking() -> Iterator[None]:
+    """Around the plugin's own code. Raises PluginFailed with the status that Java has for such an exception."""
+    try:
+        yield
+    except TimeoutError:
+        raise
+    except Exception as error:
+        status = 400 if getattr(error, "java_name", None) == BAD_REQUEST else 500
+        raise PluginFailed(status, str(error) or repr(error)) from error
 
 
 def _converter_infos(

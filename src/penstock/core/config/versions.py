@@ -12,6 +12,9 @@ from typing import Self
 
 from penstock.api.errors import ConfigError
 
+UNDEFINED_VERSION = "undefined"
+"""The version of plugins that do not report one; null is the version of a plugin that is not installed."""
+
 _QUALIFIERS = {name: rank for rank, name in enumerate(["alpha", "beta", "milestone", "rc", "snapshot", "", "sp"])}
 _SHORT = {"a": "alpha", "b": "beta", "m": "milestone", "cr": "rc", "ga": "", "final": "", "release": ""}
 _PART = re.compile(r"\d+|[a-z]+")

@@ -90,6 +90,7 @@ def _owners(members: Mapping[str, Member], shares: Mapping[str, tuple[Iterable[s
     return Owners(
         {connector: members[id].url for id, (connectors, _) in shares.items() for connector in connectors},
         {task: members[id].url for id, (_, tasks) in shares.items() for task in tasks},
+        tuple(member.url for member in members.values()),
     )
 
 

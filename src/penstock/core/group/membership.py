@@ -71,6 +71,8 @@ class Owners:
 
     connectors: Mapping[str, str] = field(default_factory=dict)
     tasks: Mapping[TaskId, str] = field(default_factory=dict)
+    workers: tuple[str, ...] = ()
+    """All of them, those that run nothing too."""
 
 
 # The group's events. All are delivered from the group's thread, in the order in which they happened.
@@ -210,3 +212,10 @@ class Membership:
     @property
     def leader_url(self) -> str | None:
         return None if self.assignment is None else self.assignment.leader_url
+
+    @property
+    def known_workers(self) -> tuple[str, ...]:
+        """The REST URLs of the workers that it knows: the leader those of all, others the leader's."""
+        if self.owners is not None:
+            return self.owners.workers
+        return (self.leader_url,) if self.leader_url else ()

@@ -394,3 +394,7 @@ class Refused(Exception):
 
     def reply(self) -> Reply:
         return Reply(self.status, {"error_code": self.status, "message": self.message})
+
+
+class PluginFailed(Refused):
+    """A plugin's own code has failed while a request was examined; what it has raised is the cause."""

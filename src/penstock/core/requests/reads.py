@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.core.config.versions import UNDEFINED_VERSION
 from penstock.core.model import messages as m
 from penstock.core.model.records import ConnectorStatus, TaskStatus
 from penstock.core.model.settings import PluginFacts
@@ -13,9 +14,6 @@ from penstock.core.model.tasks import TaskId
 from penstock.core.status.health import WorkerHealth
 from penstock.core.status.statuses import Statuses
 from penstock.core.topic_tracking import TopicTracking
-
-UNDEFINED_VERSION = "undefined"
-"""The version of plugins that do not report one; null is the version of a plugin that is not installed."""
 
 
 def config_of(state: ClusterState, name: str, unknown: str = "Connector {} not found") -> dict[str, str]:

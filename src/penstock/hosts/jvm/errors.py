@@ -10,6 +10,13 @@ from typing import Any
 
 from penstock.api import errors
 
+
+class BadRequestError(errors.ConnectError):
+    """A plugin that breaks the API so that Java answers a request that needs it with 400."""
+
+    java_name = "org.apache.kafka.connect.runtime.rest.errors.BadRequestException"
+
+
 KNOWN: dict[str, type[errors.KafkaError]] = {
     each.java_name: each
     for each in (
@@ -24,21 +31,10 @@ KNOWN: dict[str, type[errors.KafkaError]] = {
         errors.AlreadyExistsError,
         errors.IllegalWorkerStateError,
         errors.ConfigError,
+        BadRequestError,
     )
 }
 """By Java's names; what is none of them is a KafkaError here."""
-
-
-class HostLost(BaseException):
-    """The host's process is gone, or does not answer: the task is lost, and starts again.
-
-    Not an Exception, so that no tolerance of errors takes it for that of a record.
-    """
-
-    def __init__(self, reason: str, by_itself: bool = False) -> None:
-        """``by_itself``: nobody killed it; it crashed, exited, or ran out of memory."""
-        super().__init__(reason)
-        self.by_itself = by_itself
 
 
 def java_error(document: dict[str, Any]) -> errors.KafkaError:

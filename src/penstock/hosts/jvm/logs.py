@@ -27,21 +27,3 @@ def relay(line: dict[str, Any], _payload: memoryview) -> None:
     record.created, record.msecs = line["time"] / 1000, line["time"] % 1000
     record.threadName = line["thread"]
     logger.handle(record)
-
-
-def levels() -> dict[str, str]:
-    """The levels that have been set in this process, by logger, with log4j's names."""
-    found = {"root": logging.getLogger()}
-    found |= {n: each for n, each in logging.root.manager.loggerDict.items() if isinstance(each, logging.Logger)}
-    return {name: level_name(each.level) for name, each in found.items() if each.level != logging.NOTSET}
-
-
-def level_name(level: int) -> str:
-    """log4j's name of a level of Python's."""
-    if level > logging.CRITICAL:
-        return "OFF"
-    names = {value: name for name, value in _NAMES.items()}
-    return names[max((each for each in names if each <= level), default=min(names))]
-
-
-_NAMES = {"ALL": 0, "TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40, "FATAL": 50}

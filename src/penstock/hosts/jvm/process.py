@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.api.errors import ConnectError
-from penstock.hosts.jvm.errors import HostLost
+from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.session import Callback, Session
 
 log = logging.getLogger(__name__)
@@ -130,8 +130,9 @@ def _forget(folder: Path, place: Path) -> None:
 def _start(spec: JvmSpec, folder: Path) -> tuple[Path, socket.socket]:
     """Called with the lock held."""
     for old in folder.iterdir():
-        if (old / "exit").exists():
-            shutil.rmtree(old, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            if time.time() - (old / "exit").stat().st_mtime > 2 * END_SECONDS:  # all have read why it ended
+                shutil.rmtree(old, ignore_errors=True)
     place = Path(tempfile.mkdtemp(prefix="", dir=folder))
     (place / "settings.json").write_text(json.dumps(spec.settings))
     command = [

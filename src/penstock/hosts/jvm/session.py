@@ -17,8 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.hosts.errors import HostLost
 from penstock.hosts.frames import Bytes, Frames, Message
-from penstock.hosts.jvm.errors import HostLost, java_error
+from penstock.hosts.jvm.errors import java_error
 from penstock.hosts.jvm.logs import relay
 
 log = logging.getLogger(__name__)

@@ -24,7 +24,7 @@ from penstock.api.connector import (
 from penstock.api.errors import ConnectError
 from penstock.api.sink import SinkTask
 from penstock.api.source import SourceTask
-from penstock.hosts.jvm.errors import HostLost
+from penstock.hosts.errors import HostLost
 from penstock.hosts.python.environment import Environment
 from penstock.hosts.python.limits import LimitError, Limits
 from penstock.hosts.python.metrics import ForeignMetrics
@@ -136,6 +136,11 @@ class EnvironmentConnector(Connector):
                     self._called(process, "stop")
             finally:
                 self._end(process)
+
+    def has_failed(self) -> None:
+        """It does not start again when its process ends: until it is started anew it has failed."""
+        with self._lock:
+            self._wanted.clear()
 
     def give_up(self) -> None:
         """End it though a method has not returned, whose caller gets an error."""

@@ -1,4 +1,4 @@
-"""What the process of a plugin may use; the kernel holds it to that (``setrlimit``)."""
+"""What the process of a plugin may use; the kernel holds it to that (``cgroup``, else ``setrlimit``)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from penstock.api.errors import ConnectError
 
 MEMORY = "penstock.plugin.max.memory.bytes"
 CPU = "penstock.plugin.max.cpu.ms"
+PERCENT = "penstock.plugin.max.cpu.percent"
 
 
 class LimitError(ConnectError):
@@ -19,18 +20,22 @@ class LimitError(ConnectError):
 @dataclass(frozen=True, slots=True)
 class Limits:
     memory: int | None = None
-    """Bytes of data: what it has allocated, whether it is touched or not."""
+    """Bytes: in a group what it uses, with all that it starts; else what it has allocated, touched or not."""
     cpu: int | None = None
     """Seconds of processor time, of each of its processes."""
+    percent: int | None = None
+    """Of a processor, at any time, with all that it starts: 150 is one and a half. Needs a group."""
 
     @classmethod
     def of(cls, connector: Mapping[str, str], worker: Mapping[str, str]) -> Self:
         """The smaller of what the connector and its worker say."""
         cpu = _least(CPU, connector, worker)
-        return cls(_least(MEMORY, connector, worker), None if cpu is None else -(-cpu // 1000))
+        seconds = None if cpu is None else -(-cpu // 1000)
+        return cls(_least(MEMORY, connector, worker), seconds, _least(PERCENT, connector, worker))
 
-    def options(self) -> dict[str, Any]:
-        return {"memory": self.memory, "cpu": self.cpu}
+    def options(self, in_group: bool) -> dict[str, Any]:
+        """What ``setrlimit`` is to hold; ``in_group``: the rest is held by a group."""
+        return {"memory": None if in_group else self.memory, "cpu": self.cpu}
 
     def memory_exceeded(self) -> LimitError:
         return LimitError(f"The plugin needs more memory than {MEMORY}={self.memory} allows")

@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.api.errors import ConnectError
 from penstock.api.plugin_metrics import PluginMetrics
-from penstock.hosts.jvm.errors import HostLost
+from penstock.hosts.errors import HostLost
 
 CALL_SECONDS = 1.0
 SILENT_SECONDS = 30.0

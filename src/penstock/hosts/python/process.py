@@ -17,7 +17,9 @@ from typing import Any
 
 import penstock
 from penstock.api.errors import ConnectError
-from penstock.hosts.jvm.errors import HostLost
+from penstock.hosts.errors import HostLost
+from penstock.hosts.levels import LevelFollowers
+from penstock.hosts.python.cgroup import group_for
 from penstock.hosts.python.environment import LOCK, environments
 from penstock.hosts.python.limits import LimitError, Limits
 from penstock.hosts.python.peer import OUT_OF_MEMORY, Peer
@@ -28,9 +30,6 @@ log = logging.getLogger(__name__)
 BOOT = Path(__file__).with_name("boot.py")
 END_SECONDS = 5.0
 """How long a process gets to end when it is let go of, and then is killed."""
-_open: list[PluginProcess] = []
-"""Those of the task of this process."""
-_telling = threading.Lock()
 
 
 class PluginProcess:
@@ -56,14 +55,18 @@ class PluginProcess:
         self._is_task = with_parent
         if not python.exists():
             raise self._absent()
+        self._group = group_for(limits)
         self._socket, theirs = socket.socketpair()
         options = {
-            **limits.options(),
+            **limits.options(self._group is not None),
+            "group": None if self._group is None else str(self._group.folder),
             "lock": str(folder / LOCK),
             "levels": {n: each.level for n, each in _loggers() if each.level != logging.NOTSET},
             "parent": os.getpid() if with_parent else None,
         }
-        with theirs:
+        with theirs, contextlib.ExitStack() as undone:
+            if self._group is not None:
+                undone.callback(self._group.close)
             self._process = subprocess.Popen(
                 # -I: neither PYTHONPATH, which Spark sets, nor the user's packages
                 [python, "-I", BOOT, Path(penstock.__file__).parent, str(theirs.fileno()), json.dumps(options)],
@@ -73,6 +76,7 @@ class PluginProcess:
                 # task's process ends with the group that Spark kills.
                 start_new_session=not with_parent,
             )
+            undone.pop_all()
         self._peer = Peer(Connection(os.dup(self._socket.fileno())), self._answer, self._lost)
         self._peer.start()
         self._watch = threading.Thread(target=self._see_end, name=f"end-of-{self._process.pid}", daemon=True)
@@ -137,6 +141,8 @@ class PluginProcess:
             self._process.kill()
             self._process.wait()
         self._watch.join()
+        if self._group is not None:
+            self._group.close()
         self._socket.close()
         if self._peer.gone.wait(1.0):
             self._peer.close()
@@ -155,6 +161,8 @@ class PluginProcess:
             return HostLost(f"The process of {self._name} has been closed")
         if not (self._folder / LOCK).exists():
             return self._absent()
+        if self._group is not None and self._group.out_of_memory():
+            return self._limits.memory_exceeded()
         if code == -signal.SIGXCPU:
             return self._limits.cpu_exceeded()
         if code == OUT_OF_MEMORY and self._limits.memory is not None:
@@ -181,28 +189,20 @@ _CRASHES = {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal
 
 def for_task(process: PluginProcess) -> PluginProcess:
     """It is closed when the task of this process has ended."""
-    _open.append(process)
+    OF_TASK.processes.append(process)
     return process
 
 
-def level_changed(name: str) -> None:
-    """Called when the level of a logger of this process has been set: it holds in the plugins' processes, too.
-
-    Returns at once: a process that takes no messages must not hold up the caller, who has heartbeats to send.
-    """
-    if _open:
-        threading.Thread(target=_tell_level, args=(name,), name="levels", daemon=True).start()
+def _tell_level(process: PluginProcess, name: str) -> None:
+    process.tell("level", name, logging.getLogger(name).level)
 
 
-def _tell_level(name: str) -> None:
-    with _telling:
-        for process in tuple(_open):
-            process.tell("level", name, logging.getLogger(name).level)  # that of now: the last one told is the newest
+OF_TASK = LevelFollowers(_tell_level)
 
 
 def close_all() -> None:
-    while _open:
-        _open.pop().close()
+    while OF_TASK.processes:
+        OF_TASK.processes.pop().close()
 
 
 def raise_in(raise_error: Callable[[BaseException], None]) -> Callable[[Mapping[str, Any]], None]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from penstock.api.config import NO_DEFAULT, ConfigDef
 from penstock.api.errors import ConnectError
-from penstock.hosts.jvm.errors import HostLost
+from penstock.hosts.errors import HostLost
 from penstock.hosts.python.limits import Limits
 from penstock.hosts.python.process import PluginProcess
 from penstock.hosts.python.wire import Reader

@@ -12,9 +12,10 @@ from penstock.api.batch import Batch
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.api.source import SourceProgress, SourceTask
 from penstock.api.topic_settings import TopicSettings
-from penstock.hosts.jvm.errors import HostLost
+from penstock.hosts.errors import HostLost
 from penstock.hosts.python.limits import NO_LIMITS, Limits
 from penstock.hosts.python.metrics import ForeignMetrics
+from penstock.hosts.python.packed import here
 from penstock.hosts.python.process import PluginProcess, for_task
 from penstock.hosts.python.wire import rebuilt, whole
 
@@ -41,7 +42,7 @@ def task_class(base: type[T], place: Place, java_name: str) -> type[T]:
 
 def in_place(task: Any, environment: Mapping[str, str], name: str, limits: Limits) -> Any:
     """The class of a task that is to run here; ``environment`` is what ``place_of`` gave."""
-    place = Place(Path(environment["folder"]), environment["target"], name, limits)
+    place = Place(here(Path(environment["folder"])), environment["target"], name, limits)
     return task_class(task, place, environment["class"])
 
 

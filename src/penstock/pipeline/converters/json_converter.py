@@ -189,6 +189,8 @@ class JsonConverter(AnyConverter):
     ) -> tuple[list[Schema | None], list[Any] | Table]:
         if not data:
             return [], []
+        if data[0] is None and data.count(None) == len(data):
+            return [None] * len(data), [None] * len(data)
         payloads: Sequence[bytes | None] | None
         if not self.schemas_enabled or self.schema is not None:
             schema, payloads = self.schema if self.schemas_enabled else None, data

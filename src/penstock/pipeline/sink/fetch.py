@@ -83,8 +83,9 @@ def raw_batch(messages: list[Message], only: TopicPartition | None = None) -> Ba
     topics: list[Any] = [only.topic] * n if only else _shared(list(map(Message.topic, messages)))
     partitions: list[Any] = [only.partition] * n if only else list(map(Message.partition, messages))
     headers: list[Any] = list(map(Message.headers, messages))
-    times = Late(lambda: [time if time >= 0 else None for _, time in map(Message.timestamp, messages)])
-    types = Late(lambda: [_TYPES[kind] for kind, _ in map(Message.timestamp, messages)])
+    stamps = Late(lambda: list(zip(*map(Message.timestamp, messages), strict=True)) or [(), ()])
+    times = Late(lambda: _times(stamps.get()[1]))
+    types = Late(lambda: [_TYPES[kind] for kind in stamps.get()[0]])
     offsets: list[Any] = list(map(Message.offset, messages))
     return Batch.of(
         topics,
@@ -95,6 +96,10 @@ def raw_batch(messages: list[Message], only: TopicPartition | None = None) -> Ba
         headers=[tuple(row) if row else NO_HEADERS for row in headers] if any(headers) else None,
         origin=SinkOrigin(topics, partitions, offsets, types),
     )
+
+
+def _times(read: tuple[int, ...]) -> list[Any]:
+    return list(read) if not read or min(read) >= 0 else [time if time >= 0 else None for time in read]
 
 
 def _shared(topics: list[Any]) -> list[Any]:

@@ -57,6 +57,6 @@ class SinkFigures:
         position = self.loop.offsets.current.get(partition)
         if self.loop.pending is not None:
             return self.loop.pending.first_offset(partition) if position is None else position
-        if position is None or fetched is None or self.loop.taking:
+        if position is None or fetched is None or self.loop.taking or self.loop.ahead.records is not None:
             return position
         return max(position, fetched)

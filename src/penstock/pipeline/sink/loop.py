@@ -2,6 +2,7 @@
 
 Offsets are committed up to what the task has taken and its ``pre_commit`` agrees to. After a RetriableError of ``put``
 the same records are put again; meanwhile all partitions are paused, and the consumer is polled to stay in its group.
+While a put runs in a JVM the records of the next one are fetched; everything else waits for its end, rebalances too.
 Java: ``WorkerSinkTask``.
 """
 
@@ -11,6 +12,7 @@ import logging
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 from confluent_kafka import Consumer, KafkaException, Message
 from confluent_kafka import TopicPartition as ClientPartition
@@ -18,46 +20,21 @@ from confluent_kafka import TopicPartition as ClientPartition
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, NotReadyError, RetriableError
 from penstock.api.sink import SinkTask, TopicPartition
-from penstock.pipeline.dead_letters import DeadLetterQueue, OriginalRecords
-from penstock.pipeline.errors import Step
+from penstock.hosts.jvm.tasks.sink_task import NotConvertedError
 from penstock.pipeline.runtime import TaskRuntime
+from penstock.pipeline.sink.ahead import PUT_FAILED, Ahead, EndPut, JavaPuts
 from penstock.pipeline.sink.context import Flow, SinkContext
 from penstock.pipeline.sink.fetch import fetch, raw_batch
 from penstock.pipeline.sink.offsets import SinkTaskOffsets
 from penstock.pipeline.sink.partitions import names, pause, positions, resume
+from penstock.pipeline.sink.parts import GroupConsumer, SinkSteps
 from penstock.pipeline.sink.pending import PendingBatch
-from penstock.pipeline.sink.standstill import PartitionWatch
-from penstock.pipeline.sink.subscription import Subscription
 
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 0.5
 TURN_SECONDS = 0.1
 QUEUE_FLUSH_SECONDS = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class GroupConsumer:
-    """The consumer of the task and how it reads."""
-
-    client: Consumer
-    subscription: Subscription
-    max_records: int
-    """How many records a ``put`` gets at most."""
-    offset_reset: str
-    """librdkafka's ``auto.offset.reset``."""
-    cooperative: bool
-    """Whether partitions are assigned and revoked a few at a time (cooperative assignors)."""
-    watch: PartitionWatch
-
-
-@dataclass(frozen=True, slots=True)
-class SinkSteps:
-    """What turns fetched bytes into records for the task, and the queue for those that fail on the way."""
-
-    steps: list[Step]
-    originals: OriginalRecords
-    queue: DeadLetterQueue | None
 
 
 @dataclass(slots=True)
@@ -75,6 +52,9 @@ class SinkLoop:
     paused: bool = False
     """Whether the connector is paused."""
     pending: PendingBatch | None = None
+    end_put: EndPut | None = None
+    """Of the put of the pending records that runs."""
+    ahead: Ahead = field(default_factory=Ahead)
     next_commit: float = 0.0
     next_put: float = 0.0
     failure: Exception | None = None
@@ -101,16 +81,16 @@ class SinkLoop:
             self._commit_if_due(now)
             self._apply_flow()
             self._rewind()
-            if self.drained and self.pending is None and not self.paused and self.consumer.watch.due(now):
+            if self.idle and not self.paused and self.consumer.watch.due(now):
                 self.consumer.watch.look(self._waited_for(), now)
-            messages = self._fetch(TURN_SECONDS if self.pending is None else self._until_retry(self.pending, now))
-            if messages:
-                self._take(messages)
+            raw = self._fetch(TURN_SECONDS if self.pending is None else self.pending.until_retry(now, TURN_SECONDS))
+            if raw is not None:
+                self._take(raw)
             if self.pending is not None:
                 if time.monotonic() >= self.pending.retry_at:
                     self._deliver(self.pending)
             elif not self.paused and now >= self.next_put:
-                self._put(Batch.of_sink_records([]))
+                self._put(partial(self.task.put_batch, Batch.of_sink_records([])), 0)
 
     def meanwhile(self) -> None:
         """Called while a record waits for its next attempt: what the task has taken is committed meanwhile."""
@@ -122,6 +102,11 @@ class SinkLoop:
         if not self.offsets.committing and (self.context.take_commit_request() or now >= self.next_commit):
             self._commit(self.context.assignment)
             self.next_commit = now + self.offsets.timing.interval
+
+    @property
+    def idle(self) -> bool:
+        """Whether the consumer had no more records, and all that it had are put."""
+        return self.drained and self.pending is None and self.ahead.records is None
 
     @property
     def retrying(self) -> bool:
@@ -138,13 +123,28 @@ class SinkLoop:
         fetched = self.context.assignment - self.context.paused
         return {partition: at for partition, at in self.offsets.current.items() if partition in fetched}
 
-    @staticmethod
-    def _until_retry(pending: PendingBatch, now: float) -> float:
-        return min(max(pending.retry_at - now, 0.0), TURN_SECONDS)
-
     # -- records
 
-    def _fetch(self, seconds: float) -> list[Message]:
+    def _fetch(self, seconds: float) -> Batch | None:
+        """The next records as they were read, be it while others were put. Those of paused partitions wait."""
+        if self.pending is None and not self.paused and self.failure is None:
+            ready = self.ahead.take(self.context.paused | self.context.rewinds.keys())
+            if ready is not None:
+                return ready
+        return self._poll(seconds)
+
+    def _read_ahead(self, puts: JavaPuts) -> None:
+        """Fetch the records of the next put. What fails does so at the next turn, since a put runs."""
+        if self.paused or self.retrying or self.ahead.records is not None or self.runtime.control.stopping:
+            return
+        try:
+            self.ahead.records = self._poll(0.0)
+            if self.ahead.records is not None:
+                puts.prepare(self.ahead.records)
+        except Exception as e:
+            self.failure = self.failure or e
+
+    def _poll(self, seconds: float) -> Batch | None:
         messages: list[Message] = []
         began = time.monotonic()
         try:
@@ -160,28 +160,59 @@ class SinkLoop:
             self.runtime.metrics.spent("poll", time.monotonic() - began)
         if messages and (rewinds := self.context.rewinds):
             messages = [m for m in messages if (m.topic(), m.partition()) not in rewinds]
-        return messages
+        if not messages:
+            return None
+        kind, written = messages[-1].timestamp()
+        self.last_time = written if kind else None
+        return raw_batch(messages, self._only)
 
-    def _take(self, messages: list[Message]) -> None:
+    @property
+    def _only(self) -> TopicPartition | None:
+        """The partition that is assigned, if it is just one."""
         assigned = self.context.assignment
-        only = next(iter(assigned)) if len(assigned) == 1 else None
-        raw = raw_batch(messages, only)
+        return next(iter(assigned)) if len(assigned) == 1 else None
+
+    def _take(self, raw: Batch) -> None:
         self.runtime.metrics.traces.begin(raw.headers)
         self.runtime.metrics.traces.polled(raw)
         self.runtime.metrics.add("sink-record-read-total", len(raw))
         self.steps.originals.raw = raw
-        kind, written = messages[-1].timestamp()
-        self.last_time = written if kind else None
+        unconverted = self.steps.puts is not None and self.steps.puts.converts
+        self.pending = PendingBatch.of(raw, raw if unconverted else self._converted(raw), self._only)
+        self.pending.unconverted = unconverted
+
+    def _converted(self, raw: Batch) -> Batch:
         self.taking = True
         try:
-            self.pending = PendingBatch.of(raw, self.runtime.errors.run(self.steps.steps, raw), only)
+            return self.runtime.errors.run(self.steps.steps, raw)
         finally:
             self.taking = False
 
     def _deliver(self, pending: PendingBatch) -> None:
         """Put the pending records; they stay pending if the task asks for a retry."""
+        if self.steps.puts is None:
+            self.end_put = partial(self.task.put_batch, pending.records)
+            self._end_put()
+            return
+        self.end_put = self.steps.puts.begin(pending)
+        try:
+            self._read_ahead(self.steps.puts)
+        finally:
+            self._end_put()
+
+    def _end_put(self) -> None:
+        """Wait for the end of the put that runs, if one does, and draw the consequences."""
+        end, self.end_put = self.end_put, None
+        pending = self.pending
+        if end is None or pending is None:
+            return
         retrying = pending.retrying
-        if not self._put(pending.records, pending):
+        try:
+            taken = self._put(end, len(pending.records), pending)
+        except NotConvertedError:  # one by one, to find which
+            pending.records, pending.unconverted = self._converted(pending.records), False
+            taken = self._put(partial(self.task.put_batch, pending.records), len(pending.records), pending)
+        if not taken:
             return
         self.offsets.taken(pending.offsets)
         self.pending = None
@@ -189,27 +220,29 @@ class SinkLoop:
         if retrying and not self.paused:
             self._resume_all()
 
-    def _put(self, batch: Batch, pending: PendingBatch | None = None) -> bool:
-        """Whether the task has taken the batch; if not, it is to be put again."""
+    def _put(self, put: EndPut, size: int, pending: PendingBatch | None = None) -> bool:
+        """Whether the task has taken so many records; if not, they are to be put again."""
         started = time.monotonic()
         self.next_put = started + 1.0
         try:
             with self.runtime.control.calls.entered("put"):
-                self.task.put_batch(batch)
+                known = put()
+        except NotConvertedError:
+            raise
         except RetriableError as e:
-            if pending is None or not len(batch):
+            if pending is None or not size:
                 return True
             self._retry(pending, e)
             return False
         except Exception as e:
-            raise ConnectError("Exiting WorkerSinkTask due to unrecoverable exception.") from e
+            raise ConnectError(PUT_FAILED) from e
         self.context.check_reported()
         self.context.take_retry_after()
-        if len(batch):
+        if size:
             metrics = self.runtime.metrics
-            metrics.add("sink-record-send-total", len(batch))
-            metrics.observe("batch-size", len(batch))
-            seconds = time.monotonic() - started
+            metrics.add("sink-record-send-total", size)
+            metrics.observe("batch-size", size)
+            seconds = time.monotonic() - started if known is None else known
             metrics.observe("put-batch", seconds * 1000, "-time-ms")
             metrics.spent("put", seconds)
         return True
@@ -266,7 +299,8 @@ class SinkLoop:
             self.context.end_rewind(partition, offset)
 
     def _forget(self, partitions: set[TopicPartition]) -> None:
-        """Drop pending records of these partitions."""
+        """Drop pending records of these partitions, and those that were read ahead."""
+        self.ahead.forget(partitions)
         if self.pending is None:
             return
         retrying, self.pending = self.pending.retrying, self.pending.without(partitions)
@@ -281,6 +315,7 @@ class SinkLoop:
         """Partitions were assigned: only the new ones if ``cooperative``, otherwise all."""
         came = names(partitions)
         try:
+            self._end_put()
             starts = positions(consumer, partitions, self.consumer.offset_reset)
             self.context.assign(came)
             self.offsets.assigned(starts)
@@ -315,6 +350,10 @@ class SinkLoop:
     def _remove(self, partitions: list[TopicPartition], lost: bool) -> None:
         if self.closed or not partitions:
             return
+        try:
+            self._end_put()
+        except Exception as e:
+            self.failure = self.failure or e
         try:
             self._close(partitions, lost)
         except Exception as e:

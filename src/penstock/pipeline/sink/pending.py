@@ -18,6 +18,8 @@ class PendingBatch:
     """When to put them, of ``time.monotonic``."""
     retrying: bool = False
     """Whether the task has asked for the same records again; all partitions are paused until it takes them."""
+    unconverted: bool = False
+    """Whether the records are as they were fetched: their put converts them."""
 
     @classmethod
     def of(cls, raw: Batch, records: Batch, only: TopicPartition | None) -> PendingBatch:
@@ -40,14 +42,28 @@ class PendingBatch:
         rows = zip(origin.topics, origin.partitions, origin.offsets, strict=True)
         return next((offset for topic, number, offset in rows if (topic, number) == partition), None)
 
+    def until_retry(self, now: float, most: float) -> float:
+        """Seconds until they are to be put."""
+        return min(max(self.retry_at - now, 0.0), most)
+
     def without(self, partitions: Set[TopicPartition]) -> PendingBatch | None:
         """The same without the records of these partitions; None if no records are left."""
         for partition in partitions:
             self.offsets.pop(partition, None)
-        if isinstance(origin := self.records.origin, SinkOrigin):
-            rows = enumerate(zip(origin.topics, origin.partitions, strict=True))
-            kept = [i for i, partition in rows if partition not in partitions]
+        if isinstance(self.records.origin, SinkOrigin):
+            _, kept = divided(self.records, partitions)
             if not kept:
                 return None
             self.records = self.records.select(kept)
         return self
+
+
+def divided(batch: Batch, partitions: Set[TopicPartition]) -> tuple[list[int], list[int]]:
+    """The rows of records of these partitions, and the others."""
+    origin = batch.origin
+    assert isinstance(origin, SinkOrigin)
+    theirs: list[int] = []
+    others: list[int] = []
+    for i, partition in enumerate(zip(origin.topics, origin.partitions, strict=True)):
+        (theirs if partition in partitions else others).append(i)
+    return theirs, others

@@ -27,11 +27,13 @@ from penstock.pipeline.errors import (
 )
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, StopOnce, TaskRuntime
+from penstock.pipeline.sink.ahead import JavaPuts
 from penstock.pipeline.sink.context import SinkContext, WorkerErrantRecordReporter
 from penstock.pipeline.sink.figures import SinkFigures
-from penstock.pipeline.sink.loop import GroupConsumer, SinkLoop, SinkSteps
+from penstock.pipeline.sink.loop import SinkLoop
 from penstock.pipeline.sink.member import GroupMember
 from penstock.pipeline.sink.offsets import SinkTaskOffsets
+from penstock.pipeline.sink.parts import GroupConsumer, SinkSteps
 from penstock.pipeline.sink.standstill import PartitionWatch
 from penstock.pipeline.sink.subscription import Subscription
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
@@ -96,12 +98,16 @@ def run_sink_task(
         offsets = SinkTaskOffsets(metrics, CommitTiming.of(spec))
         statistics, consumer = _consumer(spec, id, connector, offsets)
         offsets.consumer = consumer.client
-        seen = [ActiveTopics(spec, control, host).step(), *noting(spec, metrics)]
+        active = ActiveTopics(spec, control, host).step()
+        seen = [active, *noting(spec, metrics)]
         steps = timed([*conversion.to_connect(), *seen, *chain.steps], metrics)
+        puts = None
         if isinstance(task, JavaSinkTask):
             steps.insert(0, Step(Stage.KAFKA_CONSUME, java_class_name(task_class), task.send))
+            converters = conversion.in_java() if seen == [active] and not chain.steps else None
+            puts = JavaPuts(task, converters, active, metrics)
         runtime = TaskRuntime(id, control, host, metrics, errors)
-        loop = SinkLoop(runtime, task, context, consumer, SinkSteps(steps, originals, queue), offsets)
+        loop = SinkLoop(runtime, task, context, consumer, SinkSteps(steps, originals, queue, puts), offsets)
         context.member = GroupMember(consumer.client, lambda: loop.positions)
         errors.meanwhile = loop.meanwhile
         metrics.before_report = SinkFigures(loop, statistics).measure

@@ -148,11 +148,14 @@ class AtLeastOnce:
         self._sender.check()
 
     def finish(self, failed: bool) -> None:
+        while self._timing.to_the_end and not failed and not self._sender.flush(1.0):
+            self._sender.check()
         self._commit()
         if not failed:
             self._sender.check()
 
     def close(self) -> None:
+        self._sender.close()
         self._log.close()
 
     def _commit(self) -> bool:
@@ -162,6 +165,8 @@ class AtLeastOnce:
         try:
             if taken:
                 self._log.write(taken, self._timing.timeout)
+            else:
+                self._log.idle()
         except Exception:
             log.exception("Failed to commit offsets")
             self._offsets.give_back(taken)

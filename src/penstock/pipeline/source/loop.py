@@ -108,6 +108,11 @@ class SourceLoop:
                 self.commit.sent()
             metrics.traces.end()
 
+    def finish(self) -> None:
+        """Called when the task has been stopped: commit what has arrived, and report its topics."""
+        self.commit.finish(failed=False)
+        self._report_topics(0.0)
+
     def _polled(self) -> bool:
         """Whether the task has polled ahead: those records are sent before a pause or a stop."""
         return not self.runtime.control.aborted and getattr(self.task, "polled", False)

@@ -20,10 +20,16 @@ from penstock.pipeline.task import TaskHost
 
 log = logging.getLogger(__name__)
 
+IDLE_SECONDS = 60.0
+"""After so long without offsets the producer that writes them is closed."""
+
 
 class OffsetLog(Protocol):
     def write(self, offsets: Sequence[SourceOffset], seconds: float) -> None:
         """Store these; raises ConnectError if they were not stored within so many seconds."""
+
+    def idle(self) -> None:
+        """Called instead of ``write`` when an interval has brought no offsets."""
 
     def close(self) -> None: ...
 
@@ -36,6 +42,9 @@ class HostOffsetLog:
 
     def write(self, offsets: Sequence[SourceOffset], seconds: float) -> None:
         self._host.store_offsets([(each.partition, each.offset) for each in offsets])
+
+    def idle(self) -> None:
+        pass
 
     def close(self) -> None:
         pass
@@ -72,17 +81,26 @@ class OffsetCopies:
         if error is not None:
             log.warning("Offsets could not be copied to the worker's topic %s: %s", self._topic, error.str())
 
-    def close(self) -> None:
+    def release(self) -> None:
+        """Close the producer, if nothing is on its way."""
         if self._producer is not None:
-            self._producer.flush(5)
+            self._producer.poll(0)
+            if not len(self._producer):
+                self._producer = None
+
+    def close(self) -> None:
+        _end(self._producer)
 
 
 class TopicOffsetLog:
-    """A topic, written by a separate producer that is created with the first offsets."""
+    """A topic, written by a separate producer that is created with the first offsets, and closed after
+    ``IDLE_SECONDS`` without any: its threads and buffers would be a third of an idle task.
+    """
 
     def __init__(self, make_producer: Callable[[], ck.Producer], topic: str, copies: OffsetCopies) -> None:
         self._make_producer, self._topic, self._copies = make_producer, topic, copies
         self._producer: ck.Producer | None = None
+        self._written = 0.0
 
     def write(self, offsets: Sequence[SourceOffset], seconds: float) -> None:
         if self._producer is None:
@@ -93,7 +111,8 @@ class TopicOffsetLog:
             if error is not None:
                 failures.append(error)
 
-        give_up = time.monotonic() + seconds
+        self._written = time.monotonic()
+        give_up = self._written + seconds
         timed_out = ConnectError(f"Timed out after {seconds:g} s while writing offsets to topic {self._topic}")
         for each in offsets:
             while True:
@@ -111,7 +130,19 @@ class TopicOffsetLog:
             raise timed_out
         self._copies.copy(offsets)
 
+    def idle(self) -> None:
+        if time.monotonic() - self._written < IDLE_SECONDS:
+            return
+        self._copies.release()
+        if self._producer is not None and not len(self._producer):
+            self._producer = None
+
     def close(self) -> None:
-        if self._producer is not None:
-            self._producer.flush(5)
+        _end(self._producer)
         self._copies.close()
+
+
+def _end(producer: ck.Producer | None) -> None:
+    """What is still on its way then is given up: it must not come after the offsets of the next run."""
+    if producer is not None and producer.flush(5):
+        producer.purge(blocking=False)

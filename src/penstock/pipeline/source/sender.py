@@ -36,6 +36,7 @@ STATISTICS_SECONDS, LONG_STATISTICS_SECONDS = 1.0, 5.0
 """For policies that ask what is in flight, and for figures only."""
 _IN_FLIGHT = ("msgq_cnt", "xmit_msgq_cnt", "msgs_inflight")
 _BATCH_REFUSED = (ck.KafkaError.INVALID_RECORD, ck.KafkaError._INVALID_DIFFERENT_RECORD)
+REASON_SECONDS = 2.0
 LEAST_LIMIT = 1000
 """librdkafka's smallest ``message.max.bytes``."""
 TASK_CLASS = "org.apache.kafka.connect.runtime.WorkerSourceTask"
@@ -170,6 +171,10 @@ class Sender:
             except BufferError:
                 self.poll(0.1)
                 self.check()
+            except ck.KafkaException as e:
+                if e.args[0].code() == ck.KafkaError._FATAL:
+                    self._unusable(e.args[0])
+                raise
 
     def _send_in_parts(self, batch: Batch, delivered: Sequence[Delivered] | None) -> None:
         """Each part arrives before the next is sent, so that no two parts share a record batch."""
@@ -237,6 +242,8 @@ class Sender:
     ) -> None:
         """Fail, or skip, a record that the producer did not take."""
         error: ck.KafkaError = refusal.args[0]
+        if error.code() == ck.KafkaError._FATAL:
+            self._unusable(error)
         record = batch.select((row,))
         cause = broker_error(error)
         if error.code() == ck.KafkaError.MSG_SIZE_TOO_LARGE:
@@ -253,6 +260,14 @@ class Sender:
         self._errors.failed(failure)
         if delivered is not None:
             delivered[row](error, None)
+
+    def _unusable(self, error: ck.KafkaError) -> None:
+        """Raises why the producer takes no record any more: it has told so of an earlier one, or is about to."""
+        give_up = time.monotonic() + REASON_SECONDS
+        while self._failure is None and time.monotonic() < give_up:
+            self.poll(0.1)
+        self._broken(error)
+        self.check()
 
     def on_statistics(self, statistics: str) -> None:
         """Called by the producer now and then; every ``STATISTICS_SECONDS`` where ``in_flight`` is asked for."""
@@ -286,6 +301,13 @@ class Sender:
                 return False
             self._check_contact()
         return len(self.producer) == 0
+
+    def close(self) -> None:
+        """Called last: what has not arrived is given up. It must not come after what the next run sends, and the
+        process of this one may go on with other tasks.
+        """
+        if len(self.producer):
+            self.producer.purge(blocking=False)  # a thread of librdkafka may be looking up a name
 
 
 def _place(message: ck.Message) -> str:

@@ -61,15 +61,22 @@ class SourceContext:
     offset_reader: SourceTaskOffsets
     transaction: TransactionContext | None
     plugin_metrics: PluginMetrics
+    metrics: Metrics
+    """Of the run: for tasks of our own whose records are sent elsewhere."""
 
 
 def run_source_task(
-    spec: TaskSpec, task_class: Callable[[], SourceTask], control: TaskControl, host: TaskHost, resolve: Resolve
+    spec: TaskSpec,
+    task_class: Callable[[], SourceTask],
+    control: TaskControl,
+    host: TaskHost,
+    resolve: Resolve,
+    timing: CommitTiming | None = None,
 ) -> None:
     """Run the task until it is stopped; returns when everything it held is closed.
 
     Raises what ended it otherwise, after the same cleanup; ``trace.trace`` makes the text of its status. ``resolve``
-    finds plugin classes.
+    finds plugin classes. ``timing``: another one than the worker's, without exactly once.
     """
     id = TaskId(spec.connector, spec.task)
     with contextlib.ExitStack() as stack:
@@ -95,7 +102,7 @@ def run_source_task(
             return
         task = task_class()
         must_deliver = None if dead_letters is None else dead_letters.topic
-        commit, sender = _commit_policy(spec, runtime, task, offsets, must_deliver)
+        commit, sender = _commit_policy(spec, runtime, task, offsets, must_deliver, timing or CommitTiming.of(spec))
         stack.callback(commit.close)
         transaction = None
         if isinstance(commit, ExactlyOnce):
@@ -103,7 +110,7 @@ def run_source_task(
             offsets.load(host.committed_offsets())
             transaction = commit.context
         creator = TopicCreator(_admin(spec, id), _rules(spec), task.settings_for_new_topic, lambda: _principal(spec))
-        task.context = SourceContext(dict(spec.config), offsets, transaction, plugins.of())
+        task.context = SourceContext(dict(spec.config), offsets, transaction, plugins.of(), metrics)
         stop = StopOnce(task.stop, control.calls)
         stack.callback(stop)
         control.on_stop = stop
@@ -111,13 +118,13 @@ def run_source_task(
             task.start(dict(spec.config))
         log.info("%s Source task finished initialization and start", id)
         host.running()
-        chained = [*chain.steps, *noting(spec, metrics), *conversion.from_connect()]
+        chained = [*chain.steps, *noting(spec, metrics), *conversion.from_java()]
         steps = SourceSteps(timed(chained, metrics), dead_letters)
         topics = TargetTopics(ActiveTopics(spec, control, host), creator)
+        loop = SourceLoop(runtime, task, commit, sender, steps, topics)
+        errors.meanwhile = loop.meanwhile
+        metrics.before_report = SourceFigures(task, offsets, sender.statistics, metrics, spec.offsets_topic).measure
         try:
-            loop = SourceLoop(runtime, task, commit, sender, steps, topics)
-            errors.meanwhile = loop.meanwhile
-            metrics.before_report = SourceFigures(task, offsets, sender.statistics, metrics, spec.offsets_topic).measure
             loop.run()
         except StoppedError as stopped:
             log.info("%s %s; it will be polled again after the next start", id, stopped)
@@ -127,7 +134,7 @@ def run_source_task(
                 _finish_failed(commit)
             raise
         if not control.aborted:
-            commit.finish(failed=False)
+            loop.finish()
 
 
 def _finish_failed(commit: CommitPolicy) -> None:
@@ -138,7 +145,12 @@ def _finish_failed(commit: CommitPolicy) -> None:
 
 
 def _commit_policy(
-    spec: TaskSpec, runtime: TaskRuntime, task: SourceTask, offsets: SourceTaskOffsets, must_deliver: str | None
+    spec: TaskSpec,
+    runtime: TaskRuntime,
+    task: SourceTask,
+    offsets: SourceTaskOffsets,
+    must_deliver: str | None,
+    timing: CommitTiming,
 ) -> tuple[CommitPolicy, Sender]:
     """The policy that the settings ask for, and the sender it uses."""
     copies = OffsetCopies(_worker_producer(spec, runtime.id), spec.global_offsets_topic)
@@ -157,7 +169,7 @@ def _commit_policy(
         make = _own_producer(spec, runtime.id) if own else _worker_producer(spec, runtime.id)
         offset_log = TopicOffsetLog(make, spec.offsets_topic, copies)
     policy = RecordByRecord if wants_acknowledgements(type(task)) else AtLeastOnce
-    return policy(task, sender, offsets, offset_log, runtime.metrics, CommitTiming.of(spec)), sender
+    return policy(task, sender, offsets, offset_log, runtime.metrics, timing), sender
 
 
 def _sender(spec: TaskSpec, runtime: TaskRuntime, task: SourceTask, losses: LossPolicy) -> Sender:

@@ -1,8 +1,8 @@
-"""Spans of batches, by OpenTelemetry: one per batch, below it one per stage.
+"""OpenTelemetry's spans: one per batch, with one per stage below it.
 
-The batch of a source begins a trace, whose id its records take along as the header ``traceparent`` (W3C Trace Context)
-where that is switched on; the batch of a sink continues it. A batch with records of several traces continues the first
-one that is sampled; each of the others gets a span as long as the batch, and links lead from one to the other.
+The batch of a source begins a trace. If so configured, its records carry the trace's id in the header ``traceparent``
+(W3C Trace Context), and the batch of a sink continues it. A batch with records of several traces continues the first
+one that is sampled; in each of the others there is a span as long as the batch, and the spans link to each other.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import islice
 from typing import Any, Self
 
 from opentelemetry import context, trace
@@ -27,26 +27,23 @@ from penstock.hosts.jvm.tasks.java_steps import in_jvm
 from penstock.pipeline.metrics import STAGES
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry import otlp
-from penstock.pipeline.telemetry.traces import HEADERS, NoTraces, current_ids, is_on
+from penstock.pipeline.telemetry.traces import HEADER, HEADERS, MOST, NoTraces, current_ids, is_on, traceparents
 from penstock.settings.redaction import Redaction
 
-HEADER = "traceparent"
-MOST = 128
-"""Traces of one batch that are continued; OpenTelemetry's limit for the links of a span."""
 CLOSE_S = 2.0
 """How long the end of a task waits for the collector."""
 _STAGES: dict[str, dict[str, str | None]] = {
     "source": {"commit": None},
     "sink": {"poll": None, "commit": "flush"},
-    "query": dict.fromkeys(STAGES),  # they are shares of its time; its spans are other ones
+    "query": dict.fromkeys(STAGES),  # its stages are shares of its time, and it has spans of its own
 }
-"""By kind of task, what a stage of ``Metrics`` is called in a trace, where the name differs; None: it is left out."""
+"""By kind of task: the stages of ``Metrics`` that have another name in a trace; None for those that are left out."""
 _W3C = TraceContextTextMapPropagator()
 
 
 @dataclass(slots=True)
 class Spans(NoTraces):
-    """Those of one run of a task."""
+    """The spans of one run of a task."""
 
     kind: str
     """``source`` or ``sink``."""
@@ -58,11 +55,11 @@ class Spans(NoTraces):
     tracer: Tracer
     redaction: Redaction
     batch: Span | None = None
-    """Of the batch at work."""
+    """That of the batch being processed."""
     last: SpanContext | None = None
-    """Of the last batch that is done, which a commit belongs to."""
+    """That of the last batch that was finished; a commit belongs to it."""
     others: list[Span] = field(default_factory=list)
-    """In the other traces that the batch continues."""
+    """Those in the other traces of the batch."""
     began: int = 0
 
     @classmethod
@@ -92,10 +89,10 @@ class Spans(NoTraces):
 
     def begin(self, headers: Sequence[Any] = ()) -> None:
         self.began = time.time_ns()
-        self._start(parents(headers))
+        self._start(parents(traceparents(headers)))
 
     def _start(self, found: Sequence[SpanContext]) -> None:
-        """A span that is never ended is never sent: that of a poll without records, say."""
+        """A span that is never ended is never sent, such as that of a poll without records."""
         parent = next((each for each in found if each.trace_flags.sampled), found[0] if found else None)
         rest = {each.trace_id: each for each in found if parent is not None and each.trace_id != parent.trace_id}
         self.batch = self._span(parent, [Link(each) for each in rest.values()])
@@ -113,13 +110,18 @@ class Spans(NoTraces):
         return self.tracer.start_span(name, _inside(parent), kind, self.attributes, links, began)
 
     def polled(self, batch: Batch) -> None:
-        """Records that have a trace already continue it, but for those in the JVM, whose headers are there."""
-        if self.kind == "source" and not in_jvm(batch) and (found := parents(batch.headers)):
+        """The batch continues the traces of its records; but not if it is in the JVM, since its headers are there."""
+        if self.kind == "source" and not in_jvm(batch) and (found := parents(traceparents(batch.headers))):
             self._start(found)
         for span in self._open():
             span.set_attribute("messaging.batch.message_count", len(batch))
             if len(topics := sorted(set(batch.topics))) <= 10:
                 span.set_attribute("messaging.destination.name", ",".join(topics))
+
+    def read(self, headers: Sequence[str]) -> None:
+        """The batch continues the traces of these headers from its beginning; the span it had so far is not sent."""
+        if self.batch is not None and (found := parents(headers)):
+            self._start(found)
 
     def idle(self) -> None:
         self.batch, self.others = None, []
@@ -170,7 +172,7 @@ class Spans(NoTraces):
         self.idle()
 
     def _record(self, span: Span, error: BaseException) -> None:
-        """Given attributes come before those that OpenTelemetry takes from the error, which may repeat secrets."""
+        """These attributes override those that OpenTelemetry takes from the error, which may contain secrets."""
         clean = self.redaction.clean
         trace = clean("".join(traceback.format_exception(error)))
         span.record_exception(error, {"exception.message": clean(str(error)), "exception.stacktrace": trace})
@@ -179,7 +181,7 @@ class Spans(NoTraces):
         return [] if self.batch is None else [self.batch, *self.others]
 
     def close(self) -> None:
-        """A collector that is down does not keep the task."""
+        """A collector that is down does not hold up the task."""
         ending = threading.Thread(target=self.provider.shutdown, name="traces", daemon=True)
         ending.start()
         ending.join(CLOSE_S)
@@ -194,22 +196,9 @@ def _has_one(row: Iterable[Any]) -> bool:
     return any(header[0] == HEADER for header in row)
 
 
-def parents(rows: Sequence[Any]) -> list[SpanContext]:
-    """The valid ``traceparent`` headers among those of each record, at most ``MOST``, in the order they appear.
-
-    Neighbours with the same headers, as the records of one batch have them, are looked at once.
-    """
-    found: dict[str, SpanContext] = {}
-    for row, _ in groupby(rows) if any(rows) else ():
-        for header in row or ():
-            if header[0] == HEADER and (text := _text(header[-1])) not in found:
-                span = trace.get_current_span(_W3C.extract({HEADER: text}, context.Context())).get_span_context()
-                if span.is_valid:
-                    found[text] = span
-        if len(found) >= MOST:
-            break
-    return list(found.values())
-
-
-def _text(value: Any) -> str:
-    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+def parents(headers: Iterable[str]) -> list[SpanContext]:
+    """The valid ones of different ``traceparent`` headers, at most ``MOST``."""
+    spans = (
+        trace.get_current_span(_W3C.extract({HEADER: text}, context.Context())).get_span_context() for text in headers
+    )
+    return list(islice((span for span in spans if span.is_valid), MOST))

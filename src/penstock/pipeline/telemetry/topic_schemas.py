@@ -1,6 +1,6 @@
 """The topics that a task uses, with the schemas of their values, for events of OpenLineage.
 
-Reported once each, and again with each schema that is new; looked at once per batch.
+Each topic is reported once, and again with each new schema. Each batch is looked at once.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ LINEAGE = "penstock.openlineage.enabled"
 REPORTED = "penstock-topics"
 MOST_TOPICS, MOST_FIELDS, DEEPEST = 1000, 1000, 8
 MOST_SCHEMAS = 10
-"""Of a topic, in one run of a task. Each is reported once: records of two schemas may take turns."""
+"""Of a topic, in one run of a task. Each is reported only once, as records of two schemas may alternate."""
 
 
 def noting(spec: TaskSpec, metrics: Metrics) -> list[Step]:
-    """A step between transforms and converters, if the worker sends events."""
+    """The step between transforms and converters that does this, if the worker sends events."""
     if not is_on(spec.worker_config, LINEAGE):
         return []
     return [Step(Stage.KAFKA_CONSUME, f"{__name__}.{TopicSchemas.__qualname__}", TopicSchemas(metrics).note)]
@@ -60,7 +60,7 @@ class TopicSchemas:
 
 
 def fields(schema: Schema | None, depth: int = 0) -> list[dict[str, Any]]:
-    """Those of a struct; the last form that was seen counts. Empty for other values."""
+    """The fields of a struct; empty for other values."""
     if schema is None or schema.type is not SchemaType.STRUCT or depth >= DEEPEST:
         return []
     return [
@@ -74,5 +74,5 @@ def _element(schema: Schema) -> Schema | None:
 
 
 def _type(schema: Schema) -> str:
-    """Connect's name; of a logical type its own (``org.apache.kafka.connect.data.Timestamp``)."""
+    """The name of the type in Connect, or of a logical type (``org.apache.kafka.connect.data.Timestamp``)."""
     return schema.name if schema.name and schema.type is not SchemaType.STRUCT else schema.type.value

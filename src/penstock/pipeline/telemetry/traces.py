@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import importlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from itertools import groupby
 from typing import Any
 
 from penstock.api.batch import Batch
@@ -18,6 +19,11 @@ from penstock.pipeline.task import TaskSpec
 log = logging.getLogger(__name__)
 
 TRACES, HEADERS = "penstock.telemetry.traces", "penstock.telemetry.headers"
+HEADER = "traceparent"
+MOST = 128
+"""Traces of one batch that are continued; OpenTelemetry's limit for the links of a span."""
+LONGEST = 512
+"""Letters of a header; W3C's has 55, and later versions may have some more."""
 
 current_ids: ContextVar[Mapping[str, str]] = ContextVar("current_ids", default={})  # noqa: B039 - never changed
 """``trace_id``, ``span_id`` and ``trace_flags`` of the batch at work in this thread, as OpenTelemetry names them in
@@ -33,6 +39,9 @@ class NoTraces:
 
     def polled(self, batch: Batch) -> None:
         """The batch that has begun has these records."""
+
+    def read(self, parents: Sequence[str]) -> None:
+        """The batch that has begun has records with these headers ``traceparent``, as it turns out in the end."""
 
     def idle(self) -> None:
         """There was nothing to poll: no batch has begun."""
@@ -58,6 +67,24 @@ class NoTraces:
 
 
 NO_TRACES = NoTraces()
+
+
+def traceparents(rows: Sequence[Any]) -> Iterator[str]:
+    """The different headers ``traceparent`` among those of each record, in the order they appear. Longer ones than
+    ``LONGEST`` are none.
+
+    Neighbours with the same headers, as the records of one batch have them, are looked at once.
+    """
+    found = set()
+    for row, _ in groupby(rows) if any(rows) else ():
+        for header in row or ():
+            if header[0] == HEADER and (text := _text(header[-1])) not in found and len(text) <= LONGEST:
+                found.add(text)
+                yield text
+
+
+def _text(value: Any) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
 def is_on(worker: Mapping[str, str], setting: str) -> bool:

@@ -15,14 +15,13 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from penstock.spark import task
 from penstock.spark.channel import Message, MessageDecoder, encode
+from penstock.spark.driver.files import DriverFiles
 from penstock.spark.driver.java_figures import java_figures
 from penstock.spark.driver.log_levels import reduce_log_levels
 from penstock.spark.driver.stage_counts import StageCounts
@@ -52,6 +51,7 @@ class Driver:
         self._pings: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._jvm: Any = None
         """Java, once Spark has started there."""
+        self._files: DriverFiles | None = None
         self._ending = threading.Lock()
         self._wanted = threading.Event()
         """Set by the first command: Java need not be warmed up any more."""
@@ -63,12 +63,12 @@ class Driver:
     def run(self) -> None:
         """Start Spark, then execute the worker's commands; never returns."""
         first = self._commands.get()
-        conf = first["conf"]
+        files = self._files = DriverFiles(first["conf"])
         try:
-            self._begin(conf, first["warm_up"])
+            self._begin(files.begin(first["conf"]), first["warm_up"])
         except BaseException as error:
             log.exception("Spark did not start")
-            self.end(f"Spark did not start: {_sentence(error).rstrip('.')}.{_advice(error, conf)}")
+            self.end(f"Spark did not start: {_sentence(error).rstrip('.')}.{_advice(error, files.roots)}")
         while True:
             command = self._commands.get()
             self._wanted.set()
@@ -77,6 +77,8 @@ class Driver:
                     threading.Thread(target=self._job, args=(command,), name=command["group"], daemon=True).start()
                 case "query":
                     threading.Thread(target=self._query, args=(command,), name=command["group"], daemon=True).start()
+                case "sample":
+                    threading.Thread(target=self._sample, args=(command,), name=command["group"], daemon=True).start()
                 case "cancel" if not self.queries.cancel(command["group"]):
                     self.sc.cancelJobGroup(command["group"])
                 case "counts" if self.counts is not None:
@@ -101,6 +103,8 @@ class Driver:
                 java.wait(3.0)
             except subprocess.TimeoutExpired:
                 java.kill()
+        if self._files is not None:
+            self._files.end()
         os._exit(0)
 
     def _begin(self, conf: dict[str, str], warm_up: bool) -> None:
@@ -163,6 +167,12 @@ class Driver:
         with suppress(OSError):
             self._say({"say": "ended", "group": command["group"], "error": error})
 
+    def _sample(self, command: Message) -> None:
+        """A few records of a query that is run for this alone."""
+        answer = self.queries.sample(command["payload"])
+        with suppress(OSError):
+            self._say({"say": "sampled", "group": command["group"], **answer})
+
     def _listen(self) -> None:
         frames = MessageDecoder()
         with suppress(OSError):
@@ -212,12 +222,11 @@ def _ended(java: subprocess.Popen[bytes], code: int) -> str:
     return f"Spark's Java (process {java.pid}) ended with exit code {code}."
 
 
-def _advice(error: BaseException, conf: Mapping[str, str]) -> str:
+def _advice(error: BaseException, folders: str) -> str:
     """Advice for a full disk, which Spark's message does not name."""
     if "No space left on device" not in str(error):
         return ""
-    folder = os.environ.get("SPARK_LOCAL_DIRS") or conf.get("spark.local.dir") or tempfile.gettempdir()
-    return f" Free some on the disk of {folder}, or name another folder by spark.local.dir."
+    return f" Free some on the disk of {folders}, or name another folder by spark.local.dir."
 
 
 def _sentence(error: BaseException) -> str:

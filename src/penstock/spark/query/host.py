@@ -6,6 +6,7 @@ lost its worker must not end the driver's process, so only its thread ends.
 
 from __future__ import annotations
 
+import base64
 import logging
 import os
 import socket
@@ -14,9 +15,10 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from penstock.api.errors import ConfigError
 from penstock.api.source import SourceTask
 from penstock.pipeline.task import FencedError, TaskSpec
-from penstock.pipeline.trace import causes, trace
+from penstock.pipeline.trace import causes, headline, trace
 from penstock.spark.channel import Message, RefusedError, TaskChannel
 from penstock.spark.query.progress_report import KEPT
 from penstock.spark.query.source.pausing import BetweenBatches
@@ -40,6 +42,10 @@ _CHOSEN = {
 }
 
 
+SAMPLES = 2
+"""Previews at a time."""
+
+
 class _JavaEndedError(Exception):
     """Why a query has ended that lost its connection to Spark's Java."""
 
@@ -54,6 +60,7 @@ class Queries:
         self._session: SparkSession | None = None
         self._steers: dict[str, Steering] = {}
         self._own = threading.local()
+        self._sampling = threading.BoundedSemaphore(SAMPLES)
         # The log lines of a query are in its worker's log.
         logging.getLogger("penstock").setLevel(logging.INFO)
         for name in _REPORTED_BY_TASKS:
@@ -101,6 +108,24 @@ class Queries:
         if steer is not None:
             steer.leave()
         return steer is not None
+
+    def sample(self, payload: Message) -> Message:
+        """``records`` (base64) of a source, None if there are none, or an ``error``.
+
+        ``payload`` has its ``spec``, the ``limit``, how many ``seconds`` to wait for records, and the ``jars``.
+        """
+        from penstock.spark.query.sample import packed, sample
+
+        if not self._sampling.acquire(blocking=False):
+            return {"error": f"{SAMPLES} previews of queries have not ended yet; try again later"}
+        try:
+            spec = TaskSpec.from_json(payload["spec"])
+            batch = sample(spec, self._new_session(payload["jars"]), payload["limit"], payload["seconds"])
+            return {"records": None if batch is None else base64.b64encode(packed(batch)).decode()}
+        except BaseException as error:
+            return {"error": str(error) if isinstance(error, ConfigError) else headline(error)}
+        finally:
+            self._sampling.release()
 
     def _run(
         self, group: str, document: dict[str, Any], jars: Iterable[str], channel: TaskChannel, control: BetweenBatches

@@ -52,14 +52,15 @@ class BatchTimes:
                     self.metrics.spent(stage, times[name] / 1000 * scale)
 
 
-def shares(totals: Mapping[str, Any], seconds: float) -> dict[str, float]:
-    """The stages of a batch whose writing took so long, as Spark's Python processes have spent their time; the rest is
-    ``put``, which is reading Kafka's records as well: Spark does both at once.
+def shares(totals: Mapping[str, Any], seconds: float, rest: str = "put") -> dict[str, float]:
+    """The stages of a batch that took so long, as Spark's Python processes have spent their time. The rest is that of
+    one stage: of a sink ``put``, which is reading Kafka's records as well, since Spark does both at once.
     """
     busy = totals.get(BUSY, 0.0)
     spent = {stage: totals.get(f"penstock-stage-{stage}-seconds-total", 0.0) for stage in STAGES}
     found = {stage: seconds * min(time / busy, 1.0) for stage, time in spent.items() if time and busy}
-    return {**found, "put": max(seconds - sum(found.values()), 0.0)}
+    others = sum(share for stage, share in found.items() if stage != rest)
+    return {**found, rest: max(seconds - others, 0.0)}
 
 
 def source_progress(query: Any) -> list[SourceProgress]:

@@ -12,12 +12,14 @@ import socket
 import ssl
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 import orjson
 
 from penstock.pipeline.task import TaskSpec
+from penstock.spark.parent import ends_with
 from penstock.spark.tls import identity, wrapped
 
 KEY_BYTES, SIZE_BYTES = 32, 4
@@ -42,23 +44,30 @@ class Reference:
 
     def contents(self) -> bytes:
         """Raises OSError if there is no such safe any more, or nothing of this key in it."""
+        connection, contents = self.connected()
+        connection.close()
+        return contents
+
+    def connected(self) -> tuple[socket.socket, bytes]:
+        """The contents, and a connection on which nothing more comes: the safe hangs up when the run is over."""
         for attempt in range(ATTEMPTS):
             try:
-                return self._fetched()
+                return self._connected()
             except OSError:
                 if attempt == ATTEMPTS - 1:
                     raise
                 time.sleep(RETRY_SECONDS)
         raise AssertionError("unreachable")
 
-    def _fetched(self) -> bytes:
-        with (
-            socket.create_connection((self.host, self.port), SECONDS) as plain,
-            wrapped(plain, self.fingerprint) as connection,
-        ):
+    def _connected(self) -> tuple[socket.socket, bytes]:
+        with ExitStack() as failing:
+            plain = failing.enter_context(socket.create_connection((self.host, self.port), SECONDS))
+            _keep_alive(plain)
+            connection = failing.enter_context(wrapped(plain, self.fingerprint))
             connection.sendall(self.key)
-            size = int.from_bytes(_exactly(connection, SIZE_BYTES))
-            return _exactly(connection, size)
+            contents = _exactly(connection, int.from_bytes(_exactly(connection, SIZE_BYTES)))
+            failing.pop_all()
+            return connection, contents
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +79,21 @@ class SafeSpec:
     def spec(self) -> TaskSpec:
         return _spec(self.reference)
 
+    @contextmanager
+    def during_the_run(self) -> Iterator[TaskSpec]:
+        """While this lasts, this process ends when the run of the query does, or its driver."""
+        connection, contents = self.reference.connected()
+        with connection, ends_with(connection):
+            yield _read(contents)
+
 
 @functools.lru_cache(KEPT)
 def _spec(reference: Reference) -> TaskSpec:
-    return TaskSpec.from_json(orjson.loads(reference.contents()))
+    return _read(reference.contents())
+
+
+def _read(contents: bytes) -> TaskSpec:
+    return TaskSpec.from_json(orjson.loads(contents))
 
 
 class Safe:
@@ -86,6 +106,8 @@ class Safe:
         self._host = host
         self._contents: dict[bytes, bytes] = {}
         self._connections: dict[socket.socket, None] = {}
+        """Of those that have not given a key yet."""
+        self._served: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._closed = False
         self._identity = identity()
@@ -98,7 +120,7 @@ class Safe:
         with self._lock:
             self._closed = True
             self._contents.clear()
-            connections = list(self._connections)
+            connections = [*self._connections, *self._served]
         with suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
@@ -130,14 +152,22 @@ class Safe:
         with suppress(OSError), plain:
             try:
                 plain.settimeout(SECONDS)
+                _keep_alive(plain)
                 with self._identity.context.wrap_socket(plain.dup(), server_side=True) as connection:
                     # The key is random, and long enough that no timing of the look-up tells it.
                     contents = self._contents.get(_exactly(connection, KEY_BYTES))
-                    if contents is not None:
-                        connection.sendall(len(contents).to_bytes(SIZE_BYTES) + contents)
+                    with self._lock:
+                        if contents is None or self._closed:
+                            return
+                        self._connections.pop(plain, None)
+                        self._served.add(plain)
+                    connection.sendall(len(contents).to_bytes(SIZE_BYTES) + contents)
+                    connection.settimeout(None)
+                    connection.recv(1)  # until it hangs up, which most do at once
             finally:
                 with self._lock:
                     self._connections.pop(plain, None)
+                    self._served.discard(plain)
 
 
 def texts(values: list[str]) -> bytes:
@@ -156,6 +186,11 @@ def _exactly(connection: ssl.SSLSocket, size: int) -> bytes:
             raise ConnectionError("the driver of this query does not know this task (any more)")
         data += part
     return bytes(data)
+
+
+def _keep_alive(connection: socket.socket) -> None:
+    """A machine that is gone does not hang up: without this, the other end would wait for it for ever."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
 
 def _hang_up(connection: socket.socket) -> None:

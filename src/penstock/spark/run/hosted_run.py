@@ -10,30 +10,31 @@ import asyncio
 import concurrent.futures
 import logging
 import secrets
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
-from penstock import embedded
 from penstock.core.model.tasks import (
     TaskId,
 )
+from penstock.embedded import EmbeddedError
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.spark.admission import Link
 from penstock.spark.channel import Message, RefusedError
 from penstock.spark.run.reports import TaskReports
+from penstock.spark.run.sharing import Company, SharedProcess, TaskProcesses
 from penstock.spark.run.task_process import SETTLING, TaskProcess
 from penstock.spark.settings import HostSettings
-from penstock.spark.supervisor import JAVA_ENDS, DriverSupervisor, JobEnd
+from penstock.spark.supervisor import JAVA_ENDS, JobEnd
 from penstock.spark.task_exit import ExitStatuses, OutOfMemoryKills, crashed_on_executor, lost_with_executor
+from penstock.threads import in_thread
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
 PATIENCE = 5.0
-"""Seconds that a task gets between its Spark job being cancelled and being killed."""
+"""Seconds that a task gets between its Spark job being cancelled and being killed; before that, if other tasks would be
+lost with it, also between being told to give up and the cancellation.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +70,14 @@ class Gate(Protocol):
 class HostedRun:
     living: asyncio.Task[None]
 
-    def __init__(self, spec: TaskSpec, shared: Shared, driver: DriverSupervisor, gate: Gate | None = None) -> None:
-        """As ``HostedTasks.run``, on the Spark application of this ``driver``."""
+    def __init__(self, spec: TaskSpec, shared: Shared, processes: TaskProcesses, gate: Gate | None = None) -> None:
+        """As ``HostedTasks.run``, in one of the ``processes`` of a Spark application."""
         loop = asyncio.get_running_loop()
         self.spec = spec
         self.id = TaskId(spec.connector, spec.task)
         self.key = ""
         """Of the submission that is expected; a process of an earlier one can't prove anything."""
-        self._shared, self._driver = shared, driver
+        self._shared, self._processes, self._driver = shared, processes, processes.driver
         self._group = f"{self.id}/{spec.run}"
         self._query = spec.kind == "query"
         """Whether it runs in Spark's driver: not in a slot, and not in a process that is its own."""
@@ -103,6 +104,7 @@ class HostedRun:
         finally:
             if placed and not self._query:
                 self._shared.free.release()
+            self._processes.leave(self._group)
             for aside in (*self._asides, *([self._enforcing] if self._enforcing is not None else [])):
                 aside.cancel()
 
@@ -156,6 +158,7 @@ class HostedRun:
     def ready(self) -> asyncio.Future[TaskSpec]:
         """Its process is ready: whether the task may begin is found out now."""
         if self._told is None:
+            self._processes.arrived(self._group)
             self._told = asyncio.get_running_loop().create_future()
             if self._gate is None:
                 self._told.set_result(self.spec)
@@ -176,10 +179,12 @@ class HostedRun:
             raise RefusedError(f"run {self.spec.run} of task {self.id} has been stopped")
         if self._told is None or not self._told.done() or self._told.exception() is not None:
             raise RefusedError(f"run {self.spec.run} of task {self.id} is not to begin")
+        if self._job is None or self._job.done():
+            raise RefusedError(f"the process of run {self.spec.run} of task {self.id} has been given up")
         if self._shared.settings.local and not self._query:
             self._process.admitted(who["pid"])
         self._admitted.set_result(link)
-        self._driver.admitted(self._group)
+        self._processes.admitted(self._group, link)
         return replace(self._told.result(), paused=self.spec.paused, known_topics=self.spec.known_topics)
 
     def _decided(self, told: asyncio.Future[Any]) -> None:
@@ -238,33 +243,42 @@ class HostedRun:
             who = {"connector": self.id.connector, "task": self.id.task, "run": self.spec.run}
             worker = {"address": self._shared.address, "fingerprint": self._shared.fingerprint}
             payload = {**worker, "key": self.key, "who": who, "jars": jars}
-            job = self._job = driver.submit(
-                self._group, f"Connector {self.id.connector}, task {self.id.task}", payload, self._query
+            company = None if self.id in self._processes.alone else Company.of(self.spec)
+            job = self._job = self._processes.submit(
+                self._group, f"Connector {self.id.connector}, task {self.id.task}", payload, company, self._query
             )
             outcomes = _either(job, self._admitted, self._stop)
             done, _ = await asyncio.wait(outcomes, timeout=SETTLING, return_when=asyncio.FIRST_COMPLETED)
             if not done:
                 asked = "Spark has been asked for a slot, and has not started the task yet"
                 self.reports.waiting(asked if self._told is None else "Its start has not been confirmed yet")
-                await asyncio.wait(outcomes, return_when=asyncio.FIRST_COMPLETED)
+                if not await self._processes.come(self._group, outcomes, self._is_due):
+                    self._processes.cancel(self._group)
+                    self.reports.lost("Its process has not come to the worker: it was frozen, or it hangs")
+                    return job
             if self._admitted.done():
                 return job
             if not job.done():
-                driver.cancel(self._group)
+                self._processes.cancel(self._group)
                 return job
-            self.key = ""
-            if not job.result().driver_died:
+            # A confirmation may be out of date by the time that another process is ready.
+            self.key, self._told = "", None
+            if not (job.result().driver_died or job.result().again):
                 error = job.result().error
                 by_itself = not lost_with_executor(error)
                 self.reports.lost(f"Spark did not start the task: {error or 'its job ended at once'}", died=by_itself)
                 return job
         return None
 
+    def _is_due(self) -> bool:
+        """Whether its process should be here: on a cluster it may wait for a slot, and a query has none."""
+        return self._told is None and self._shared.settings.local and not self._query
+
     async def _jars(self) -> list[str] | None:
         """The jars of Spark's Kafka source, fetched if missing; None if the task has failed or is stopped."""
         if self._shared.settings.brings_kafka_source:
             return []
-        fetched = _in_thread(lambda: [str(path) for path in embedded.jars("spark-kafka")])
+        fetched = in_thread(self._shared.settings.query_jars)
         outcomes = _either(fetched, self._stop)
         if not (await asyncio.wait(outcomes, timeout=SETTLING, return_when=asyncio.FIRST_COMPLETED))[0]:
             self.reports.waiting("The jars of Spark's Kafka source are being fetched")
@@ -273,7 +287,7 @@ class HostedRun:
             return None
         try:
             return fetched.result()
-        except embedded.EmbeddedError as error:
+        except EmbeddedError as error:
             self.reports.failed(str(error))
             return None
 
@@ -288,9 +302,17 @@ class HostedRun:
                 self._heard(message)
         except TimeoutError:
             silent = True
-            self._driver.cancel(self._group)
+            self._processes.cancel(self._group)
+        process = self._processes.hung_up(self._group)
+        if done:
+            self._processes.alone.discard(self.id)
+            if process.carrier is not None:
+                self._process.left()
+                return
         if not (done or lost):
             reason = await self._reason(link, job, silent)
+            if process.shared and not silent:
+                reason = self._reason_shared(process, *reason)
         seen = await self._process.over(0.0 if silent else SETTLING, lease)
         if self._query and job is not None:
             await asyncio.wait({job}, timeout=self._shared.settings.graceful + PATIENCE)
@@ -301,6 +323,16 @@ class HostedRun:
             await asyncio.sleep(link.heard + lease - asyncio.get_running_loop().time())
         if not (done or lost):
             self.reports.lost(*reason)
+
+    def _reason_shared(self, process: SharedProcess, reason: str, died: bool) -> tuple[str, bool]:
+        """The same for one that was not alone: it is not known to have ended the process."""
+        if process.ended_by not in ("", self._group):
+            by = f"run {process.ended_by} of another task in it, which did not end"
+            return f"The process was ended because of {by}", False
+        if not died:
+            return reason, False
+        self._processes.alone.add(self.id)
+        return f"{reason}. Other tasks were in it, and this one starts again in a process of its own", False
 
     async def _reason(self, link: Link, job: asyncio.Future[JobEnd] | None, silent: bool) -> tuple[str, bool]:
         """Why the task ended without a word, and whether its process ended by itself."""
@@ -332,30 +364,20 @@ class HostedRun:
             case "metrics":
                 self._process.measured()
                 totals = {name: n for name, n in message["values"].items() if name.endswith("-total")}
-                self._driver.show(self._group, totals)
+                self._processes.show(self._group, totals)
+            case "not begun":
+                self._processes.not_begun(self._group, message["group"], message["reason"])
 
     async def _enforce_stop(self, patience: float) -> None:
         await asyncio.sleep(patience)
         if self._admitted.done():
             log.error("Graceful stop of task %s failed.", self.id)
             self.send({"say": "abort"})
-        self._driver.cancel(self._group)
+            if self._processes.has_others(self._group):
+                await asyncio.sleep(PATIENCE)
+        self._processes.cancel(self._group)
         await asyncio.sleep(PATIENCE)
         self.kill()
-
-
-def _in_thread(function: Callable[[], T]) -> asyncio.Future[T]:
-    """In a thread that does not delay the end of the process."""
-    future: concurrent.futures.Future[T] = concurrent.futures.Future()
-
-    def run() -> None:
-        try:
-            future.set_result(function())
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=run, name="jars", daemon=True).start()
-    return asyncio.wrap_future(future)
 
 
 def _either(*futures: asyncio.Future[Any]) -> set[asyncio.Future[Any]]:

@@ -33,6 +33,11 @@ class Process:
         if not self._ended.done():
             signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
 
+    def let_go(self) -> None:
+        """Called last, by whom its end does not concern any more."""
+        if not self._ended.done():
+            self._end()
+
     def _end(self) -> None:
         asyncio.get_running_loop().remove_reader(self._descriptor)
         os.close(self._descriptor)

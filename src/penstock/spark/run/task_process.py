@@ -38,6 +38,12 @@ class TaskProcess:
         if self._process is not None:
             self._process.kill()
 
+    def left(self) -> None:
+        """Called last, when it goes on with other tasks."""
+        if self._process is not None:
+            self._process.let_go()
+            self._process = None
+
     async def over(self, patience: float, lease: float) -> bool:
         """Wait for its end, by force after ``patience`` seconds, or for the end of its lease. Whether it is seen."""
         if self._process is None:

@@ -8,35 +8,22 @@ from pathlib import Path
 import pytest
 
 from penstock.core.model.tasks import TaskRunning
-from penstock.embedded.home import home
-from penstock.embedded.jars import Jar, ensure
-from penstock.spark.settings import HostSettings
 from support.kafka.client import Kafka
 from support.machine import missing
 from support.postgres import Postgres, binaries
-from support.spark.host import Hosted, started
+from support.spark.host import Hosted
 from support.spark.queries import SECONDS, Sink
 from support.tasks.runs import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-DRIVER = Jar(
-    "157963d60ae66d607e09466e8c0cdf8087e9cb20d0159899ffca96bca2528460", "org.postgresql", "postgresql", "42.7.7"
-)
 IDS = "SELECT id FROM numbers ORDER BY id"
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Hosted]:
-    if binaries() is None:
-        missing("There is no PostgreSQL on this machine: initdb is neither on the path nor in /usr/lib/postgresql")
-    (driver,) = ensure([DRIVER], home() / "jars")
-    with started(HostSettings(spark={"spark.jars": str(driver)})) as hosted:
-        yield hosted
 
 
 @pytest.fixture
 def postgres() -> Iterator[Postgres]:
+    if binaries() is None:
+        missing("There is no PostgreSQL on this machine: initdb is neither on the path nor in /usr/lib/postgresql")
     server = Postgres.make()
     try:
         server.start()

@@ -10,7 +10,6 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ import pytest
 
 from penstock.api.schema import DATE, FLOAT64, INT64, OPTIONAL_STRING, STRING, TIMESTAMP, Schema, decimal, struct
 from penstock.pipeline.converters import AvroConverter
-from support.jars import require
 from support.kafka.client import Kafka, Record
 from support.registry_front import Answer, running_front
 from support.spark import delta
@@ -48,13 +46,6 @@ TYPES = {
     "note": pa.string(),
 }  # fmt: skip
 DAY, MOMENT = dt.date(2026, 5, 1), dt.datetime(2026, 5, 1, 12, tzinfo=dt.UTC)
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Hosted]:
-    require(delta.JARS)
-    with delta.started_with() as hosted:
-        yield hosted
 
 
 def row(number: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import pytest
 from penstock.connectors import SparkSource
 from penstock.core.model.tasks import SparkDied, SparkReady, TaskEnded, TaskFailed, TaskLost, TaskPaused, TopicSeen
 from support.kafka.client import Kafka
-from support.process_tree import command, descendants
+from support.process_tree import alive, command, descendants
 from support.spark.host import Hosted
 from support.spark.queries import COLUMNS, Source, ids, make
 from support.tasks.runs import eventually
@@ -94,6 +94,20 @@ def test_a_pause_waits_for_the_end_of_a_batch(source: Callable[..., Source]) -> 
         assert ids(one.wait(60_010)) == list(range(60_010))
 
 
+def test_a_stop_sends_nothing_of_a_batch_that_waits_for_the_end_of_a_pause(source: Callable[..., Source]) -> None:
+    with source(schema=COLUMNS, exactly_once=False) as one:
+        one.add("1.json", *make(0, 10))
+        one.start()
+        one.batch(0)
+        one.hosted.pause(one.id)
+        one.until(TaskPaused)
+        one.add("2.json", *make(10, 20))
+        one.while_another_runs()
+        one.stop()
+        one.while_another_runs()
+        assert ids(one.values()) == list(range(10))
+
+
 def test_rows_are_written_once_when_spark_is_killed(source: Callable[..., Source]) -> None:
     rate = {"format": "rate-micro-batch", "path": "", "option_numPartitions": "2", "schema": ""}
     with source(**rate, **{"option.rowsPerBatch": "5000", "sql": "SELECT value AS id FROM records"}) as one:
@@ -125,6 +139,50 @@ def test_a_partition_that_spark_retries_is_sent_once(source: Callable[..., Sourc
         one.stop()
         last = (one.committed() or {})["batch"]
         assert ids(one.wait(200_000 * (last + 1))) == list(range(200_000 * (last + 1)))
+
+
+def test_a_partition_whose_process_dies_is_sent_again_before_the_offset_is_stored(
+    source: Callable[..., Source], tmp_path: Path
+) -> None:
+    died = tmp_path / "died"
+    function = {"transforms": "dying", "transforms.dying.type": "penstock.transforms.PythonFunction"}
+    config = {**function, "transforms.dying.function": "loops:die_once"}
+    with source(schema=COLUMNS, exactly_once=False, **config) as one:
+        rows = make(0, 25_000)
+        rows[22_000]["name"] = str(died)
+        one.add("1.json", *rows)
+        one.start()
+        one.batch(0)
+        assert died.exists()
+        assert set(ids(one.values())) == set(range(25_000))
+        values = one.figures(lambda values: values["source-record-write-total"] == 25_000)
+        assert values["penstock-sent-by"] == "executors"
+
+
+def test_a_stop_ends_a_process_that_sends(source: Callable[..., Source], tmp_path: Path) -> None:
+    """Spark itself does not end one whose rows it has not all passed on yet."""
+    hung = tmp_path / "hung"
+    rate = {"format": "rate-micro-batch", "path": "", "option_numPartitions": "1", "schema": ""}
+    function = {"transforms": "hang", "transforms.hang.type": "penstock.transforms.PythonFunction"}
+    sql = f"SELECT value AS id, CASE WHEN value = 15000 THEN '{hung}' ELSE 'n' END AS name FROM records"
+    config = {**rate, **function, "transforms.hang.function": "loops:hang", "option.rowsPerBatch": "1000000"}
+    with source(**config, sql=sql, exactly_once=False) as one:
+        one.start()
+        process = psutil.Process(int(eventually(lambda: one.fine() and hung.exists() and hung.read_text())))
+        one.stop()
+        eventually(lambda: not alive(process))
+        assert one.committed() is None
+
+
+def test_a_record_that_fails_ends_the_task_and_is_not_tried_again(source: Callable[..., Source]) -> None:
+    cast = {"type": "org.apache.kafka.connect.transforms.Cast$Value", "spec": "name:int32"}
+    config = {"transforms": "cast", **{f"transforms.cast.{name}": value for name, value in cast.items()}}
+    with source(schema=COLUMNS, exactly_once=False, **config) as one:
+        one.add("1.json", *({"id": i, "name": str(i)} for i in range(10)), {"id": 10, "name": "ten"})
+        one.start()
+        assert "Tolerance exceeded in error handler" in one.failure()
+        assert ids(one.values()) == list(range(10))
+        assert one.committed() is None
 
 
 def is_python_of_spark(process: psutil.Process) -> bool:

@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from itertools import chain
+from types import NoneType
 from typing import Any
 
 from penstock.api.columns import Table
@@ -90,14 +91,14 @@ class Encoder:
             return
         present: Sequence[Any] = values
         nulls = b""
-        if None in values:
-            marks = [each is None for each in values]
-            present = [each for each in values if each is not None]
-            nulls = bytes(marks)
-        if not present:
+        kinds = set(map(type, values))
+        if not kinds - {NoneType}:
             self.parts.append(bytes((tags.NULLS,)) + _i32(n))
             return
-        kinds = set(map(type, present))
+        if NoneType in kinds:
+            kinds.remove(NoneType)
+            nulls = bytes([each is None for each in values])
+            present = [each for each in values if each is not None]
         if len(kinds) > 1:
             kind_numbers = {kind: i for i, kind in enumerate(kinds)}
             rows = list(values)
@@ -115,7 +116,9 @@ class Encoder:
     def _repeated(self, schema: Schema | None, values: Sequence[Any]) -> bool:
         """Write one value for all, if it is; most columns of topics and partitions are so."""
         first, n = values[0], len(values)
-        if values[-1] != first or values.count(first) < n or len(set(map(type, values))) > 1:
+        if values[-1] != first or values.count(first) < n:
+            return False
+        if type(first) is int and len(set(map(type, values))) > 1:  # True equals 1, and 1.0
             return False
         mark = len(self.parts)
         self.parts.append(bytes((tags.REPEATED,)) + _i32(n))
@@ -199,6 +202,8 @@ class Encoder:
 
 def _one(schemas: Sequence[Schema | None]) -> bool:
     """Whether all are the same object."""
+    if schemas and schemas[0] is None:
+        return schemas.count(None) == len(schemas)
     return len(set(map(id, schemas))) <= 1
 
 

@@ -50,7 +50,7 @@ class JavaPlugin:
     scan: tuple[str, ...]
     """The kinds as which the scan of all classes has found it."""
     document: dict[str, Any] = field(repr=False, compare=False)
-    """With ``config``, the definitions of its settings, or ``config_error``."""
+    """With ``config``, the definitions of its settings, or ``config_error``, what it has thrown instead."""
 
     def kinds(self, mode: str) -> tuple[str, ...]:
         """The kinds as which it counts in this mode of ``plugin.discovery``."""

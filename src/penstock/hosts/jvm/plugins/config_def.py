@@ -12,7 +12,8 @@ from typing import Any
 
 from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigKey, ConfigType, Importance, Width, parse_type
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.hosts.jvm.errors import HostLost
+from penstock.hosts.errors import HostLost
+from penstock.hosts.jvm.errors import java_error
 from penstock.hosts.jvm.plugins.control import CALL_SECONDS, ControlJvm, close_later
 from penstock.hosts.jvm.session import Session
 
@@ -20,10 +21,10 @@ from penstock.hosts.jvm.session import Session
 def config_def(plugin: Mapping[str, Any], jvm: ControlJvm | None) -> ConfigDef:
     """The definitions of a plugin of the catalogue. Without a JVM nothing is checked beyond the types.
 
-    Raises ConnectError if the plugin could not say what its settings are.
+    Raises the plugin's error if it could not say what its settings are.
     """
     if (error := plugin.get("config_error")) is not None:
-        raise ConnectError(error)
+        raise java_error(error)
     code = None if jvm is None else _Code(plugin, jvm)
     defined = ConfigDef()
     defined.groups = list(plugin.get("groups", ()))

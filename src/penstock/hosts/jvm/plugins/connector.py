@@ -24,7 +24,8 @@ from penstock.api.connector import (
 from penstock.api.errors import ConnectError, KafkaError
 from penstock.api.sink import SinkTask
 from penstock.api.source import SourceTask
-from penstock.hosts.jvm.errors import HostLost, java_error
+from penstock.hosts.errors import HostLost
+from penstock.hosts.jvm.errors import java_error
 from penstock.hosts.jvm.plugins.catalogue import JavaPlugin
 from penstock.hosts.jvm.plugins.config_def import config_def
 from penstock.hosts.jvm.plugins.control import CALL_SECONDS, ControlJvm, close_later
@@ -73,7 +74,7 @@ class JavaConnector(Connector):
     # -- questions
 
     def _ask(self, method: str, args: Mapping[str, Any]) -> Any:
-        with self.jvm.object("connector", self._plugin()) as session:
+        with self.jvm.connector(self._plugin()) as session:
             return session.call(f"connector.{method}", args, timeout=CALL_SECONDS).result
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
@@ -116,7 +117,11 @@ class JavaConnector(Connector):
             },
         )
         with self._lock:
-            self._session = session
+            if wanted := self._wanted:
+                self._session = session
+        if not wanted:  # it has been stopped, or has failed, while its JVM was made
+            close_later(session)
+            return
         try:
             session.call("connector.create", self._plugin())
             session.call("connector.start", {"name": name, "config": config})
@@ -157,8 +162,7 @@ class JavaConnector(Connector):
         return configs
 
     def stop(self) -> None:
-        with self._lock:
-            self._wanted, session, self._session = False, self._session, None
+        session = self._taken()
         if session is None:
             return
         try:
@@ -168,6 +172,21 @@ class JavaConnector(Connector):
         finally:
             close_later(session)
 
+    def has_failed(self) -> None:
+        """It does not start again when its JVM ends: until it is started anew it has failed."""
+        with self._lock:
+            self._wanted = False
+
+    def give_up(self) -> None:
+        """Let go of one that has failed, which Java Connect does not tell to stop either."""
+        if (session := self._taken()) is not None:
+            close_later(session)
+
+    def _taken(self) -> Session | None:
+        with self._lock:
+            self._wanted, session, self._session = False, self._session, None
+        return session
+
     def _offsets(self, partitions: Any) -> list[Any]:
         """The committed offset of each source partition; None without one."""
         known = self.context.source_offsets()  # type: ignore[attr-defined]
@@ -176,7 +195,7 @@ class JavaConnector(Connector):
     # -- when its JVM ends
 
     def _watch(self, session: Session, config: dict[str, str]) -> None:
-        """Start again when the JVM of this session ends, unless the connector has been stopped."""
+        """Start again when the JVM of this session ends, unless the connector has been stopped or has failed."""
         started = time.monotonic()
         session.wait_end()
         if not self._is_wanted(session):
@@ -190,7 +209,8 @@ class JavaConnector(Connector):
         try:
             self._start(config)
         except Exception as error:
-            self.context.raise_error(error)
+            if self._wanted:
+                self.context.raise_error(error)
         else:
             self.context.request_task_reconfiguration()
 

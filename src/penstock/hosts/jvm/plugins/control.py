@@ -11,8 +11,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from penstock.api.errors import ConnectError
-from penstock.hosts.jvm.errors import HostLost
+from penstock.api.errors import ConnectError, KafkaError
+from penstock.hosts.errors import HostLost
+from penstock.hosts.jvm.errors import BadRequestError
+from penstock.hosts.jvm.levels import follow, unfollow
 from penstock.hosts.jvm.process import JvmSpec, JvmStartError, open_session
 from penstock.hosts.jvm.session import Callback, Session
 
@@ -50,23 +52,32 @@ class ControlJvm:
             kept = self._keeper
             if self._closed or (kept is not None and kept.pid == session.pid):
                 return
-            self._keeper = open_session(spec, {"name": "worker", "thread": "worker"})
+            self._keeper = keeper = open_session(spec, {"name": "worker", "thread": "worker"})
         if kept is not None:
+            unfollow(kept)
             close_later(kept)
+        follow(keeper)
 
     def close(self) -> None:
         """Lets go of the JVM, which ends soon after its last session."""
         with self._lock:
             self._closed, kept, self._keeper = True, self._keeper, None
         if kept is not None:
+            unfollow(kept)
             kept.close()
 
     @contextlib.contextmanager
-    def object(self, kind: str, plugin: Mapping[str, Any]) -> Iterator[Session]:
-        """A session with one new object of this plugin, for some calls. A JVM that ends is a ConnectError."""
-        session = self.open(plugin["class"], f"{kind}-{plugin['class'].rpartition('.')[2]}")
+    def connector(self, plugin: Mapping[str, Any]) -> Iterator[Session]:
+        """A session with a new connector of this plugin, for some calls.
+
+        One that can't be made is a BadRequestError, a JVM that ends a ConnectError.
+        """
+        session = self.open(plugin["class"], f"connector-{plugin['class'].rpartition('.')[2]}")
         try:
-            session.call(f"{kind}.create", plugin, timeout=CALL_SECONDS)
+            try:
+                session.call("connector.create", plugin, timeout=CALL_SECONDS)
+            except KafkaError as error:
+                raise BadRequestError(str(error)) from error
             yield session
         except HostLost as lost:
             raise ConnectError(f"{plugin['class']} has ended its JVM: {lost}") from lost

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import threading
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -43,14 +44,18 @@ def is_java(path: Path) -> bool:
     if path.is_dir():
         if is_environment(path):  # of Python; packages of it may have jars
             return False
-        return next(_java_files(path), None) is not None
+        return any(each.suffix != ".zip" for each in java_files(path))
     return path.suffix == ".jar" or (path.suffix == ".zip" and _has_classes(path))
 
 
-def _java_files(location: Path) -> Iterator[Path]:
+def java_files(location: Path) -> Iterator[Path]:
+    """The jars, other archives and classes of a location."""
+    if location.is_file():
+        yield location
+        return
     for where, folders, names in os.walk(location, followlinks=True):
         folders[:] = sorted(each for each in folders if not each.startswith(".") and each != "__pycache__")
-        yield from (Path(where, name) for name in sorted(names) if name.endswith((".jar", ".class")))
+        yield from (Path(where, name) for name in sorted(names) if name.endswith((*_ARCHIVES, ".class")))
 
 
 def _has_classes(archive: Path) -> bool:
@@ -72,10 +77,9 @@ class Checksums:
         self._added: dict[str, list[int | str]] = {}
 
     def of(self, location: Path) -> str:
-        """One for all jars and classes of a location, and their names in it."""
+        """One for all files of a location, and their names in it."""
         seen = hashlib.sha256()
-        files = [location] if location.is_file() else _java_files(location)
-        for file in files:
+        for file in java_files(location):
             seen.update(f"{file.relative_to(location)} {self._of_file(file)}\n".encode())
         return seen.hexdigest()
 
@@ -102,7 +106,7 @@ class Checksums:
 
 def write_json(file: Path, content: object) -> None:
     """Whole or not at all, whoever reads it meanwhile."""
-    draft = file.with_name(f".{file.name}-{os.getpid()}")
+    draft = file.with_name(f".{file.name}-{os.getpid()}-{threading.get_ident()}")
     with writing(file):
         draft.write_bytes(orjson.dumps(content))
         draft.replace(file)

@@ -10,7 +10,7 @@ from penstock.api.config import ConfigDef, ConfigValue
 from penstock.api.errors import ConnectError
 from penstock.api.override_policy import ClientOverridePolicy
 from penstock.api.provider import ConfigProvider
-from penstock.hosts.jvm.errors import HostLost
+from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.plugins.catalogue import JavaPlugin
 from penstock.hosts.jvm.plugins.control import CALL_SECONDS, ControlJvm
 from penstock.hosts.jvm.session import Session

@@ -12,8 +12,8 @@ from typing import Any
 
 from penstock.api.batch import Batch
 from penstock.hosts.jvm.tasks.converters import JavaConverter, JavaHeaderConverter
-from penstock.hosts.jvm.tasks.remote_batch import RemoteBatch
-from penstock.hosts.jvm.tasks.steps import JavaStep
+from penstock.hosts.jvm.tasks.remote_batch import BytesBatch, RemoteBatch
+from penstock.hosts.jvm.tasks.steps import JavaStep, to_bytes
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
 from penstock.hosts.jvm.tasks.transforms import JavaPredicate, JavaTransformation
 from penstock.java.text import java_class_name
@@ -42,6 +42,28 @@ def only_java(plugin: Any) -> bool:
 
 def in_jvm(batch: Batch) -> bool:
     return isinstance(batch, RemoteBatch)
+
+
+def as_bytes(batch: Batch, steps: Mapping[str, JavaStepOf]) -> Batch:
+    """A batch in the JVM after converters of Kafka's for key, value and header, in one go; the batch as it is if that
+    fails, since one after the other they find the record and the converter with which it does.
+    """
+    if not isinstance(batch, RemoteBatch):
+        return batch
+    try:
+        return to_bytes(batch, {part: step() for part, step in steps.items()})
+    except Exception:
+        return batch
+
+
+def in_bytes(batch: Batch) -> bool:
+    """Whether ``as_bytes`` has converted it."""
+    return isinstance(batch, BytesBatch)
+
+
+def without_headers(batch: Batch) -> bool:
+    """Whether no record has any; does not fetch those that are in the JVM."""
+    return not (batch.has_headers if isinstance(batch, RemoteBatch) else any(batch.headers))
 
 
 def without_keys(batch: Batch) -> bool:

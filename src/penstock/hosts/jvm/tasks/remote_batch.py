@@ -184,37 +184,72 @@ class RemoteBatch(Batch):
         return "key" not in self._absent or "key" in self._replaced
 
     @property
+    def has_headers(self) -> bool:
+        """Whether any record has headers; they need not be here."""
+        if "headers" in self._replaced or "headers" in self._columns:
+            return any(self.headers)
+        return "headers" not in self._absent
+
+    def as_bytes(self, keys: list[Any], values: list[Any], headers: list[tuple[Header, ...]]) -> BytesBatch:
+        none = [None] * self._n
+        made = self.with_(keys=keys, key_schemas=none, values=values, value_schemas=none, headers=headers)
+        return BytesBatch(self._jvm, self._handle, self._rows, made._columns, made._replaced, self._absent)
+
+    @property
     def whole(self) -> bool:
         """Whether the JVM has all of it as it is here."""
         return not self._replaced
+
+
+class BytesBatch(RemoteBatch):
+    """One whose keys, values and headers are bytes, and here."""
+
+    __slots__ = ()
 
 
 def input_of(jvm: TaskJvm, batch: Batch, needed: Collection[str] = EVERYTHING) -> tuple[dict[str, Any], list[bytes]]:
     """A batch as the member ``input`` of a call's arguments, and the call's payload."""
     if isinstance(batch, RemoteBatch) and batch._jvm is jvm:
         return batch.input(needed)
+    return described(jvm, encoded(jvm, batch))
+
+
+def described(jvm: TaskJvm, made: tuple[dict[str, Any], list[bytes]]) -> tuple[dict[str, Any], list[bytes]]:
+    """What ``encoded`` has made, with the schemas that the JVM does not know yet: it has to be sent now."""
+    return {**made[0], "schemas": jvm.schemas.take_descriptions()}, made[1]
+
+
+def encoded(jvm: TaskJvm, batch: Batch) -> tuple[dict[str, Any], list[bytes]]:
+    """A batch that is not in the JVM, as ``input_of`` sends it, but for the descriptions of schemas."""
     encoder = Encoder(jvm.schemas.number)
-    sent: dict[str, Any] = {"n": len(batch), "kind": "source", "set": [*EVERYTHING]}
-    _encode(batch, EVERYTHING, encoder)
+    columns = EVERYTHING if any(batch.headers) else tuple(each for each in EVERYTHING if each != "headers")
+    sent: dict[str, Any] = {"n": len(batch), "kind": "source", "set": [*columns]}
+    _encode(batch, columns, encoder)
     match batch.origin:
         case SinkOrigin() as origin:
             sent["kind"] = "sink"
-            sent["set"] += ["original topics", "original partitions", "offsets", "timestamp types"]
-            for column in (origin.topics, origin.partitions, origin.offsets, origin.timestamp_types):
-                encoder.column(None, column)
+            for name, column in (
+                ("original topics", origin.topics),
+                ("original partitions", origin.partitions),
+                ("offsets", origin.offsets),
+                ("timestamp types", origin.timestamp_types),
+            ):
+                if column is not batch.topics and column is not batch.partitions:  # as it was read
+                    sent["set"].append(name)
+                    encoder.column(None, column)
         case SourceOrigin(partitions, offsets):
             sent |= {"source_partitions": list(partitions), "source_offsets": list(offsets)}
             sent["source_partition_rows"] = list(range(len(batch)))
             if len(partitions) and partitions.count(partitions[0]) == len(partitions):
                 sent |= {"source_partitions": [partitions[0]], "source_partition_rows": [0] * len(batch)}
-    return {**sent, "schemas": jvm.schemas.take_descriptions()}, encoder.parts
+    return sent, encoder.parts
 
 
-def remote(jvm: TaskJvm, batch: Batch) -> RemoteBatch:
-    """The batch, its records being in the JVM as they are here, where they stay, too."""
+def remote(jvm: TaskJvm, batch: Batch, encoded: tuple[dict[str, Any], list[bytes]] | None = None) -> RemoteBatch:
+    """The batch, its records being in the JVM as they are here, where they stay, too. ``encoded``: by ``input_of``."""
     if isinstance(batch, RemoteBatch) and batch._jvm is jvm and batch.whole:
         return batch
-    input, payload = input_of(jvm, batch)
+    input, payload = encoded or input_of(jvm, batch)
     reply = jvm.session.call("batch.put", {"input": input, "free": jvm.take_free()}, payload, lane=jvm.lane)
     made = after(jvm, batch, reply.result)
     made._columns.update((name, getattr(batch, name)) for names in _PART_COLUMNS.values() for name in names)

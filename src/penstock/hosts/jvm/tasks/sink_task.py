@@ -2,17 +2,22 @@
 
 A call crosses with the partitions or offsets it is about; records are in the JVM already, or cross as columns. What
 the task asks of its context (rewinds, pauses, commits, a timeout) is kept there and comes back with the call's reply.
+
+A put can be begun and waited for later. It may take records as they were read, and convert them before: then they
+cross once, and nothing else does until they are put.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.sink import SinkTask, SinkTaskContext, TopicPartition
 from penstock.hosts.jvm.errors import java_error
-from penstock.hosts.jvm.tasks.remote_batch import input_of, received, remote
+from penstock.hosts.jvm.session import Pending
+from penstock.hosts.jvm.tasks.java_steps import JavaStepOf
+from penstock.hosts.jvm.tasks.remote_batch import after, described, encoded, input_of, received, remote
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
 
 TASK_CLASS = "task.class"
@@ -52,6 +57,33 @@ class HostedSinkContext(SinkTaskContext, Protocol):
         """Report an errant record, as it was read: a batch of bytes with one row. Raises if it is not tolerated."""
 
 
+class NotConvertedError(Exception):
+    """A record could not be converted in the JVM, and none has been put."""
+
+
+class BegunPut:
+    """A put that runs in the JVM."""
+
+    def __init__(self, call: Pending, settle: Callable[[dict[str, Any]], None]) -> None:
+        self._call, self._settle = call, settle
+        self.converted = False
+        """Whether the records have been converted, if they were to be."""
+        self.again: Batch | None = None
+        """The records as they are converted, if the put of records as they were read has failed."""
+        self.converting = self.seconds = 0.0
+        """How long the conversion and the task's ``put`` have taken."""
+
+    def wait(self) -> None:
+        """Returns when the task has taken the records. Raises the plugin's error, NotConvertedError and HostLost."""
+        answer = self._call.wait()
+        assert answer is not None
+        reply = answer.result
+        if "unconverted" in reply:
+            raise NotConvertedError
+        self.converted, self.converting, self.seconds = True, reply["converting"], reply["putting"]
+        self._settle(reply)
+
+
 class JavaSinkTask(SinkTask):
     """Making one makes the plugin's task in the JVM of the task that is being made."""
 
@@ -59,6 +91,7 @@ class JavaSinkTask(SinkTask):
 
     def __init__(self) -> None:
         self._jvm = TaskJvm.current()
+        self._prepared: tuple[Batch, tuple[dict[str, Any], list[bytes]]] | None = None
 
     def start(self, config: Mapping[str, str]) -> None:
         jvm, session = self._jvm, self._jvm.session
@@ -85,17 +118,43 @@ class JavaSinkTask(SinkTask):
 
     def send(self, batch: Batch) -> Batch:
         """Send records as they were read: plugins ask for them, and the next steps may find them in the JVM."""
-        return remote(self._jvm, batch)
+        return remote(self._jvm, batch, self._input(batch))
+
+    def prepare(self, batch: Batch) -> None:
+        """Make what will be sent of these records, which were read; that is all that is kept until it is sent."""
+        self._prepared = batch, encoded(self._jvm, batch)
+
+    def _input(self, batch: Batch) -> tuple[dict[str, Any], list[bytes]]:
+        prepared, self._prepared = self._prepared, None
+        if prepared is not None and prepared[0] is batch:
+            return described(self._jvm, prepared[1])
+        return input_of(self._jvm, batch)
 
     def open(self, partitions: Sequence[TopicPartition]) -> None:
         self._call("open", {"partitions": list(map(tuple, partitions))})
 
     def put_batch(self, batch: Batch) -> None:
-        args: dict[str, Any] = {"free": self._jvm.take_free()}
+        self.begin_put(batch).wait()
+
+    def begin_put(self, batch: Batch, converters: Mapping[str, JavaStepOf] | None = None) -> BegunPut:
+        """``converters`` of key, value and header, if the records are as they were read. Until the put has been waited
+        for, nothing else may be called, and calls of the plugin are not answered.
+        """
+        args: dict[str, Any] = {}
         payload: list[bytes] = []
+        if converters is not None:
+            args["convert"] = {part: step().number for part, step in converters.items()}
         if len(batch):
-            args["input"], payload = input_of(self._jvm, batch)
-        self._call("put", args, payload)
+            args["input"], payload = self._input(batch)
+        args["free"] = self._jvm.take_free()
+
+        def settle(reply: dict[str, Any]) -> None:
+            if (made := reply.get("records")) is not None:
+                begun.again = after(self._jvm, batch, made)
+            self._settle(reply)
+
+        begun = BegunPut(self._jvm.session.begin("sink.put", args, payload), settle)
+        return begun
 
     def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         agreed = self._call("commit", {"offsets": [(*partition, offset) for partition, offset in offsets.items()]})
@@ -111,7 +170,9 @@ class JavaSinkTask(SinkTask):
 
     def _call(self, method: str, args: Mapping[str, Any] | None = None, payload: Sequence[bytes] = ()) -> Any:
         """What the method returns, after the context has what the task asked for. Raises the plugin's error."""
-        reply = self._jvm.session.call(f"sink.{method}", args, payload).result
+        return self._settle(self._jvm.session.call(f"sink.{method}", args, payload).result)
+
+    def _settle(self, reply: dict[str, Any]) -> Any:
         self._asked(reply)
         if (failure := reply.get("failure")) is not None:
             raise java_error(failure)

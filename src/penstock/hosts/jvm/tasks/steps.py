@@ -14,7 +14,15 @@ from penstock.api.batch import Batch
 from penstock.api.plugin_metrics import Monitorable, PluginMetrics
 from penstock.api.record import Header
 from penstock.hosts.jvm.codec.decode import Decoder
-from penstock.hosts.jvm.tasks.remote_batch import EVERYTHING, RemoteBatch, after, header_rows, input_of
+from penstock.hosts.jvm.tasks.remote_batch import (
+    EVERYTHING,
+    PARTS,
+    BytesBatch,
+    RemoteBatch,
+    after,
+    header_rows,
+    input_of,
+)
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
 
 _NEEDED = {
@@ -86,6 +94,24 @@ class JavaStep:
         message = {"step": self.number, "input": input, "free": self.jvm.take_free(), **args}
         reply = self.jvm.session.call(method, message, payload, lane=self.jvm.lane)
         return reply.result, reply.payload
+
+
+def to_bytes(batch: RemoteBatch, steps: Mapping[str, JavaStep]) -> BytesBatch:
+    """The same batch after converters of Kafka's for ``key``, ``value`` and ``header``, by one call.
+
+    Neighbours with the same headers, which sources mostly have, share theirs here.
+    """
+    jvm = steps["value"].jvm
+    input, payload = input_of(jvm, batch, ("topics", *PARTS))
+    numbers = {part: step.number for part, step in steps.items()}
+    message = {"steps": numbers, "input": input, "free": jvm.take_free()}
+    reply = jvm.session.call("step.bytes", message, payload, lane=jvm.lane)
+    decoder = Decoder(reply.payload, jvm.schemas.get)
+    keys, values, runs = decoder.plain(), decoder.plain(), decoder.plain()
+    counts, names = decoder.plain(), decoder.plain()
+    rows = header_rows(counts, map(Header, names, repeat(None), decoder.plain()))
+    headers = [row for length, row in zip(runs, rows, strict=True) for row in repeat(row, length)]
+    return batch.as_bytes(keys, values, headers)
 
 
 class OfJava(Monitorable):

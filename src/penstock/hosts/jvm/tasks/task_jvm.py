@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 import shlex
-import threading
+import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,10 +17,11 @@ from typing import Any, Protocol
 from penstock.api.errors import ConnectError
 from penstock.hosts.jvm.class_path import class_path
 from penstock.hosts.jvm.codec.schema_table import SchemaTable
-from penstock.hosts.jvm.logs import level_name, levels
+from penstock.hosts.jvm.levels import follow, unfollow
 from penstock.hosts.jvm.plugins.catalogue import find, java_executable
 from penstock.hosts.jvm.process import JvmSpec, open_session
 from penstock.hosts.jvm.session import Pending, Session
+from penstock.hosts.jvm.shipped import SHIP
 
 log = logging.getLogger(__name__)
 
@@ -31,29 +32,6 @@ _HEAP = {False: "-Xmx1g", True: "-Xmx2g"}
 """The largest heap of the JVM of one connector, and of that of a whole worker, which has the heap of Java Connect."""
 
 _current: ContextVar[TaskJvm | None] = ContextVar("task_jvm", default=None)
-
-
-_open: list[TaskJvm] = []
-"""Those of this process that have a session."""
-
-
-_telling = threading.Lock()
-
-
-def level_changed(name: str) -> None:
-    """Called when the level of a logger of this process has been set: it holds in its JVMs, too.
-
-    Returns at once: a JVM that takes no messages must not hold up the caller, who has heartbeats to send.
-    """
-    if _open:
-        threading.Thread(target=_tell_level, args=(name,), name="levels", daemon=True).start()
-
-
-def _tell_level(name: str) -> None:
-    with _telling:
-        for jvm in tuple(_open):
-            level = logging.getLogger(name).level  # that of now: the last one told is the newest
-            jvm.session.begin("host.levels", {name: level_name(level)}, lane="levels")
 
 
 @dataclass(slots=True, eq=False)
@@ -96,8 +74,7 @@ class TaskJvm:
             thread = f"task-thread-{self.connector}-{self.task}"
             about = {"name": name, "only": name, "thread": thread, "connector": self.connector, "task": self.task}
             self._session = open_session(self._spec(), about)
-            self._session.call("host.levels", levels())
-            _open.append(self)
+            follow(self._session)
         return self._session
 
     @property
@@ -129,8 +106,7 @@ class TaskJvm:
 
     def close(self) -> None:
         if self._session is not None:
-            if self in _open:
-                _open.remove(self)
+            unfollow(self._session)
             for each in self.before_close:
                 each()
             self._session.close()
@@ -176,6 +152,11 @@ def task_jvm(run: Run) -> Iterator[TaskJvm]:
 
     def catalogue() -> Path | None:
         found = find(run.plugin_path, run.worker_config.get(HOME))
+        if found is None and run.plugin_path:
+            raise ConnectError(
+                f"The folders of plugin.path ({', '.join(run.plugin_path)}) have no jars on {socket.gethostname()}, "
+                f"where this task runs: put the same jars there, or set {SHIP}=true for the worker"
+            )
         return None if found is None else found.file
 
     jvm = TaskJvm(run.connector, run.task, run.config, run.connector_config, run.worker_config, catalogue)

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
+from penstock.hosts.python.cgroup import join
 from penstock.hosts.python.peer import Peer
 from penstock.hosts.python.serving.connectors import ConnectorSide, Questions
 from penstock.hosts.python.serving.discovery import discover
@@ -28,8 +29,9 @@ _SET_PDEATHSIG = 1
 
 
 def serve(descriptor: int, options: Mapping[str, Any]) -> None:
-    """``options``: ``lock``, a file to hold a shared lock of; ``memory`` and ``cpu``, limits in bytes and seconds;
-    ``levels`` of loggers; ``parent``, the process with which this one is to end, or None.
+    """``options``: ``lock``, a file to hold a shared lock of; ``group``, the one of ``cgroup`` to join, or None;
+    ``memory`` and ``cpu``, limits in bytes and seconds; ``levels`` of loggers; ``parent``, the process with which this
+    one is to end, or None.
     """
     os.set_inheritable(descriptor, False)
     if (parent := options["parent"]) is not None:
@@ -80,6 +82,8 @@ def _end_with(parent: int) -> None:
 
 
 def _limit(options: Mapping[str, Any]) -> None:
+    if (group := options.get("group")) is not None:
+        join(group)
     if (memory := options.get("memory")) is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     if (seconds := options.get("cpu")) is not None:

@@ -67,6 +67,8 @@ Totals = dict[str, Any]
 """What a process reports: numbers by name, and texts."""
 TOPIC = "topic "
 """Precedes the names of topics in Totals: how many of their records were converted."""
+TRACE = "traceparent "
+"""Precedes headers ``traceparent`` in Totals, that records had."""
 RECORD_TIME = "penstock-record-timestamp"
 """In Totals: the latest timestamp of all records that were read, in milliseconds."""
 

@@ -23,7 +23,7 @@ from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.progress_report import BUSY, BatchTimes, shares
 from penstock.spark.query.sink.offsets import GroupOffsets
-from penstock.spark.query.sink.plan import RECORD_TIME, TOPIC
+from penstock.spark.query.sink.plan import RECORD_TIME, TOPIC, TRACE
 from penstock.spark.query.sink.progress import Partition, Progress, Span, Version, new_epoch, root_of
 from penstock.spark.query.sink.topics import KafkaReader, Topics, from_json
 
@@ -277,6 +277,7 @@ class SinkQuery:
         begun = time.monotonic()
         totals = self._writer.write(records, version, lambda: group.begin(version, span))
         written = time.monotonic()
+        metrics.traces.read([name.removeprefix(TRACE) for name in totals if name.startswith(TRACE)])
         metrics.traces.stage("write", written - begun)
         self._count(totals, written - begun)
         group.done(version, span)
@@ -290,7 +291,7 @@ class SinkQuery:
         for stage, spent in shares(totals, seconds).items():
             metrics.spent(stage, spent)
         for name, value in totals.items():
-            if name == BUSY or name.startswith("penstock-stage-"):
+            if name == BUSY or name.startswith(("penstock-stage-", TRACE)):
                 continue
             if name == RECORD_TIME:
                 self._latest = max(self._latest, value)

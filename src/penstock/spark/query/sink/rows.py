@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -27,12 +28,13 @@ from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, Failu
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry.stages import timed
+from penstock.pipeline.telemetry.traces import MOST, TRACES, is_on, traceparents
 from penstock.pipeline.trace import trace
 from penstock.spark.query.progress_report import BUSY
 from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.sink.held_letters import HeldProducer
 from penstock.spark.query.sink.keys import Keying, Keys
-from penstock.spark.query.sink.plan import RECORD_TIME, SCHEMA_COLUMN, TOPIC, Plan, RowsError, Totals
+from penstock.spark.query.sink.plan import RECORD_TIME, SCHEMA_COLUMN, TOPIC, TRACE, Plan, RowsError, Totals
 from penstock.spark.query.sink.row_maker import SINK_CLASS, RowMaker, columns_in, raw_batch
 
 
@@ -98,7 +100,11 @@ class Pipeline:
     letters: OriginalRecords
     metrics: Metrics
     queue: LazyQueue | None
+    traced: bool = False
+    """Whether the headers ``traceparent`` of records are wanted."""
     topics: dict[str, int] = field(default_factory=dict)
+    parents: set[str] = field(default_factory=set)
+    """These headers, at most ``MOST``."""
     latest: int = 0
     """The latest timestamp."""
     began: float = field(default_factory=time.monotonic)
@@ -125,12 +131,14 @@ class Pipeline:
             reporters.insert(0, queue)
         errors = ErrorHandler(settings, metrics, _wait, tuple(reporters))
         steps = timed(conversion.to_connect(), metrics), timed(chain.steps, metrics)
-        return cls(errors, *steps, letters, metrics, queue)
+        return cls(errors, *steps, letters, metrics, queue, report and is_on(spec.worker_config, TRACES))
 
     def process(self, raw: Batch) -> Batch:
         self.metrics.add("sink-record-read-total", len(raw))
         self.latest = max(self.latest, max(filter(None, raw.timestamps), default=0))
         self.letters.raw = raw
+        if self.traced and len(self.parents) < MOST:
+            self.parents.update(islice(traceparents(raw.headers), MOST - len(self.parents)))
         batch = self.errors.run(self.converters, raw)
         for topic in dict.fromkeys(batch.topics):
             self.topics[topic] = self.topics.get(topic, 0) + batch.topics.count(topic)
@@ -143,6 +151,7 @@ class Pipeline:
 
     def totals(self) -> Totals:
         counts: Totals = {TOPIC + topic: float(n) for topic, n in self.topics.items()}
+        counts |= {TRACE + parent: 1.0 for parent in self.parents}
         counts[RECORD_TIME] = float(self.latest)
         counts[BUSY] = time.monotonic() - self.began
         return counts | {name: value for name, value in self.metrics.snapshot(time.monotonic()).items() if value}

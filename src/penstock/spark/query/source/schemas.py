@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import types as t
 
 from penstock.api import schema as s
+from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.columns import Table
 from penstock.api.errors import ConfigError, DataError
 
@@ -76,3 +78,24 @@ class Records:
                 return list(values.column(one)), values
             case several:
                 return Table(several, [values.column(name) for name in several]), values
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRecords:
+    """Makes records for one topic of rows, all with one source partition and offset; sent to Spark's processes too."""
+
+    topic: str
+    columns: Records
+    partition: dict[str, Any]
+    offset: dict[str, Any]
+
+    def __call__(self, rows: pa.RecordBatch) -> Batch:
+        keys, values = self.columns.of(rows)
+        return Batch.of(
+            self.topic,
+            values,
+            value_schema=self.columns.value_schema,
+            keys=keys,
+            key_schema=self.columns.key_schema,
+            origin=SourceOrigin([self.partition] * len(values), [self.offset] * len(values)),
+        )

@@ -18,6 +18,7 @@ from penstock.spark.query.sink.settings import IN_FOLDERS, OPTION
 BATCH = "batch"
 """The one field of a source offset: the number of the last batch of the query that is in the topic."""
 BOUNDARY = "transaction.boundary"
+CHECKPOINT = "checkpoint.location"
 WITHOUT_SCHEMA = frozenset({"text"})
 """The formats in folders whose columns are always the same."""
 
@@ -43,7 +44,7 @@ SOURCE_CONFIG = (
         "The folder to read, as Spark names it (file:, s3a:, hdfs:, ...), for formats that have one.",
     )
     .define(
-        "checkpoint.location",
+        CHECKPOINT,
         ConfigType.STRING,
         validator=NonEmptyString(),
         importance=Importance.HIGH,
@@ -106,7 +107,7 @@ class SourceSettings:
             topic=values["topic"],
             format=values["format"].strip(),
             path=values["path"] or None,
-            checkpoint=values["checkpoint.location"],
+            checkpoint=values[CHECKPOINT],
             schema=(values["schema"] or "").strip() or None,
             sql=(values["sql"] or "").strip().rstrip(";") or None,
             key=tuple(values["key.columns"]),

@@ -1,8 +1,9 @@
-"""A Spark source's one task: the rows of a streaming query's batches, through the loop of every source task.
+"""A Spark source's one task: the batches of a streaming query, by the loop of every source task.
 
-Spark calls ``_batch`` for each batch, in a thread of its own; ``poll`` takes its rows as they come. A batch is over for
-Spark when its number is committed as Connect's source offset, with its rows in one transaction if the source is exactly
-once. So a batch that was cut short comes again, whole; one that came so far, but not into Spark's notes, is passed by.
+Spark calls ``_batch`` for each batch, in a thread of its own. Its processes send the rows to their topics. With exactly
+once they send them to ``poll``, and the loop sends them. A batch is over for Spark when its number is committed as
+Connect's source offset, with its rows in one transaction if the source is exactly once. So a batch that was cut short
+comes again, whole; one that came so far, but not into Spark's notes, is passed by.
 """
 
 from __future__ import annotations
@@ -11,35 +12,41 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError
 from penstock.api.source import SourceProgress, SourceTask
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.chain import Resolve
-from penstock.pipeline.source.offsets import SourceTaskOffsets
-from penstock.pipeline.source.task import run_source_task
+from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.source.task import SourceContext, run_source_task
 from penstock.pipeline.task import TaskHost, TaskSpec
-from penstock.spark.query.dataframes import VIEW, declared, mapped, narrowed, root_cause
+from penstock.pipeline.topics import ActiveTopics
+from penstock.spark.query.dataframes import VIEW, declared, root_cause
 from penstock.spark.query.progress_report import source_progress
+from penstock.spark.query.safe import Safe
 from penstock.spark.query.select import check_select
 from penstock.spark.query.source.checkpoint import Checkpoint, owner_of
+from penstock.spark.query.source.executors import Counts, InExecutors
 from penstock.spark.query.source.partitions import BatchLostError
 from penstock.spark.query.source.pausing import BetweenBatches
-from penstock.spark.query.source.schemas import Records
+from penstock.spark.query.source.schemas import Records, TopicRecords
+from penstock.spark.query.source.sending import spec_of_partitions
 from penstock.spark.query.source.settings import BATCH, BOUNDARY, SourceSettings, batch_of, source_partition
-from penstock.spark.query.source.transport import LOOK_SECONDS, SENT, Receiver
+from penstock.spark.query.source.transfer import End, ToTask, Transfer
+from penstock.spark.query.source.transport import LOOK_SECONDS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 log = logging.getLogger(__name__)
+
+SENT_BY = "penstock-sent-by"
 
 
 def run_source_query(
@@ -52,19 +59,21 @@ def run_source_query(
 ) -> None:
     """Run the task until it is stopped: ``run_source_task``, with ``session`` and ``entered`` of ``run_sink_query``."""
     owner = owner_of(spec.kafka_cluster_id, spec.group_id)
-    task = QuerySource(TaskId(spec.connector, spec.task), session, control, entered, owner)
-    connector = {**spec.connector_config, BOUNDARY: "connector"}
-    try:
-        run_source_task(replace(spec, connector_config=connector), lambda: task, control, host, resolve)
-    finally:
-        task.end()
+    own = str(session.sparkContext.getConf().get("spark.driver.host"))
+    with Safe(own) as safe:
 
+        def transfer(metrics: Metrics) -> Transfer:
+            if spec.exactly_once:
+                return ToTask(own)
+            counts = Counts(metrics, ActiveTopics(spec, control, host))
+            return InExecutors(session, safe.keep_spec(spec_of_partitions(spec)), counts)
 
-@dataclass(frozen=True, slots=True)
-class _End:
-    """After the last row of a batch."""
-
-    number: int
+        task = QuerySource(TaskId(spec.connector, spec.task), session, control, entered, owner, transfer)
+        connector = {**spec.connector_config, BOUNDARY: "connector"}
+        try:
+            run_source_task(replace(spec, connector_config=connector), lambda: task, control, host, resolve)
+        finally:
+            task.end()
 
 
 class _OverError(Exception):
@@ -75,26 +84,31 @@ class QuerySource(SourceTask):
     java_name = "penstock.connectors.SparkSourceTask"
 
     def __init__(
-        self, id: TaskId, session: SparkSession, control: BetweenBatches, entered: Callable[[], None], owner: str
+        self,
+        id: TaskId,
+        session: SparkSession,
+        control: BetweenBatches,
+        entered: Callable[[], None],
+        owner: str,
+        transfer: Callable[[Metrics], Transfer],
     ) -> None:
         """``owner``: see ``checkpoint.owner_of``."""
         self._id, self._session, self._control, self._entered = id, session, control, entered
-        self._owner = owner
+        self._owner, self._make_transfer = owner, transfer
         self._query: Any = None
         self._failure: BaseException | None = None
         self._sent = -1
-        """The last batch whose rows have all been given to the loop."""
+        """The last batch whose rows have all been given to the loop, or sent."""
         self._committed = -1
         self._changed = threading.Condition()
         self._stopped = False
-        self._receiver: Receiver | None = None
+        self._transfer: Transfer | None = None
 
     def start(self, config: Mapping[str, str]) -> None:
         self._settings = SourceSettings.of(config)
         self._partition = source_partition(self._id.connector)
-        offsets = self.context.offset_reader
-        assert isinstance(offsets, SourceTaskOffsets)
-        self._offsets = offsets
+        assert isinstance(self.context, SourceContext)
+        self._offsets = offsets = self.context.offset_reader
         known = batch_of(offsets.offset(self._partition))
         self._sent = self._committed = -1 if known is None else known
         try:
@@ -104,7 +118,9 @@ class QuerySource(SourceTask):
             self._records = Records(self._shaped(stream).schema, self._settings.key)
             checkpoint = self._checkpoint()
             checkpoint.follow(known)
-            self._receiver = Receiver(str(self._session.sparkContext.getConf().get("spark.driver.host")))
+            self._transfer = self._make_transfer(self.context.metrics)
+            self.context.metrics.say(SENT_BY, self._transfer.sent_by)
+            log.info("The records of %s are sent by Spark's %s", self._id, self._transfer.sent_by)
             self._query = (
                 stream.writeStream.queryName(str(self._id))
                 .option("checkpointLocation", checkpoint.path)
@@ -122,17 +138,17 @@ class QuerySource(SourceTask):
             raise self._failure
         if self._stopped or self._sent > self._committed:
             return None
-        assert self._receiver is not None
-        item = self._receiver.take(LOOK_SECONDS)
+        assert self._transfer is not None
+        item = self._transfer.take(LOOK_SECONDS)
         if item is None:
             self._look()
-        elif isinstance(item, _End):
+        elif isinstance(item, End):
             self._sent = item.number
             self._offsets.put(self._partition, {BATCH: item.number}, urgent=True)
             if self.context.transaction is not None:
                 self.context.transaction.commit_transaction()
         else:
-            return self._as_records(item)
+            return item
         return None
 
     def idle(self) -> float:
@@ -154,8 +170,8 @@ class QuerySource(SourceTask):
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
-        if self._receiver is not None:
-            self._receiver.close()
+        if self._transfer is not None:
+            self._transfer.close()
 
     def end(self) -> None:
         """Called last: returns when the query is over."""
@@ -173,18 +189,6 @@ class QuerySource(SourceTask):
             error = self._query.exception()
             raise ConnectError("The query has ended" + ("" if error is None else f": {root_cause(error)}"))
 
-    def _as_records(self, rows: pa.RecordBatch) -> Batch:
-        keys, values = self._records.of(rows)
-        before = {BATCH: self._committed}
-        return Batch.of(
-            self._settings.topic,
-            values,
-            value_schema=self._records.value_schema,
-            keys=keys,
-            key_schema=self._records.key_schema,
-            origin=SourceOrigin([self._partition] * len(values), [before] * len(values)),
-        )
-
     def _stream(self) -> DataFrame:
         settings = self._settings
         reader = self._session.readStream.format(settings.format).options(**settings.options)
@@ -201,39 +205,28 @@ class QuerySource(SourceTask):
     def _batch(self, frame: DataFrame, number: int) -> None:
         """Called by Spark, and again with the same number and the same rows if it did not return."""
         self._entered()
-        assert self._receiver is not None
+        assert self._transfer is not None
         if number <= self._committed:
             log.info("Batch %d of %s is in the topic already", number, self._id)
             return
         with self._changed:
             while not self._stopped and not self._control.begin():
                 self._changed.wait(LOOK_SECONDS)
+            if self._stopped:
+                raise _OverError
         try:
             with self._control.calls.entered("batch"):
-                self._collect(frame, number)
+                records = TopicRecords(self._settings.topic, self._records, self._partition, {BATCH: self._committed})
+                self._transfer.run(self._shaped(frame), records, number)
         except Exception as error:
             if not self._stopped:
-                self._failure = self._failed(number, error)
+                self._failure = error if isinstance(error, BatchLostError) else _unsent(number, error)
             raise _OverError from None
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or self._committed >= number)
             if self._committed < number:
                 raise _OverError
 
-    def _collect(self, frame: DataFrame, number: int) -> None:
-        """Returns when all rows of the batch have been taken."""
-        assert self._receiver is not None
-        send = self._receiver.expect()
-        answers = mapped(narrowed(self._shaped(frame)), send, f"{SENT} BIGINT").collect()
-        self._receiver.finish(sum(row[0] for row in answers), _End(number))
 
-    def _failed(self, number: int, error: Exception) -> Exception:
-        """What ends the task after this error of its batch."""
-        assert self._receiver is not None
-        if isinstance(error, BatchLostError):
-            return error
-        try:
-            self._receiver.check()
-        except BatchLostError as lost:
-            return lost
-        return ConnectError(f"Batch {number} of the query could not be read: {root_cause(error)}")
+def _unsent(number: int, error: Exception) -> ConnectError:
+    return ConnectError(f"Batch {number} of the query could not be read or sent: {root_cause(error)}")

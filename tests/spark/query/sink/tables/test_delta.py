@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 
 from penstock.core.model.tasks import SparkDied, SparkReady
 from spark.query.sink.test_lost_offsets import GONE, forget
-from support.jars import require
 from support.kafka.client import Kafka, Record
 from support.spark import delta
 from support.spark.host import Hosted
@@ -21,14 +19,6 @@ from support.spark.queries import COLUMNS, SECONDS, ids, make
 from support.tasks.runs import JSON, eventually, new_name
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Hosted]:
-    require(delta.JARS)
-    # Delta sums its log up after so many commits; ten, otherwise.
-    with delta.started_with(**{"spark.databricks.delta.properties.defaults.checkpointInterval": "3"}) as hosted:
-        yield hosted
 
 
 def test_a_batch_that_delta_has_is_not_written_again(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
@@ -152,3 +142,5 @@ def test_a_kill_in_the_midst_of_a_batch_loses_and_doubles_nothing(spark: Hosted,
         spark.events.until(SparkReady)
         one.start()
         one.becomes(dict.fromkeys(range(5, 10), (3,)))
+        eventually(lambda: sum(offset for offset, _ in one.committed().values()) == 45)
+        assert one.table() == dict.fromkeys(range(5, 10), (3,)), "no batch after it has changed that"

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What a connector or task of these tests does when one of its methods is called, as its configuration says:
@@ -19,7 +20,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  *
  * <p>Deeds: {@code throw CLASS MESSAGE}, {@code exit STATUS}, {@code halt STATUS}, {@code hang} (until interrupted),
  * {@code deaf} (hangs for ever), {@code sleep MS}, {@code memory} (fills the heap), {@code stack}, {@code leak} (leaves
- * a thread behind that is no daemon), {@code missing} (a NoClassDefFoundError).
+ * a thread behind that is no daemon), {@code missing} (a NoClassDefFoundError), {@code log TEXT} (at DEBUG).
  *
  * <p>With {@code journal=FILE} every call is a line of that file.
  */
@@ -72,6 +73,7 @@ final class Conduct {
             case "memory" -> fill();
             case "stack" -> recurse(0);
             case "leak" -> new Thread(Conduct::deaf, "left-behind").start();
+            case "log" -> LoggerFactory.getLogger(Conduct.class).debug(words[1]);
             case "missing" -> throw new NoClassDefFoundError("some/missing/Class");
             default -> throw new IllegalArgumentException("no such deed: " + words[0]);
         }

@@ -29,6 +29,7 @@ public final class ConductSource extends SourceConnector {
         .define("reconfigure.after.ms", Type.LONG, -1L, Importance.LOW, "When to ask for another configuration of tasks.")
         .define("raise.after.ms", Type.LONG, -1L, Importance.LOW, "When to fail by raiseError.")
         .define("tasks.then", Type.INT, 1, Importance.LOW, "How many tasks there are after that.")
+        .define("tasks.made", Type.STRING, null, Importance.LOW, "How many tasks it makes, whatever is asked for; null, hole: no list, a list of null.")
         .define("valid", Type.STRING, "yes", Importance.LOW, "null: validate returns null.")
         .define("odd.offsets", Type.BOOLEAN, false, Importance.LOW, "Whether offsets have values that JSON has not.")
         .define("exactly.once", Type.STRING, "SUPPORTED", Importance.LOW, "SUPPORTED, UNSUPPORTED or null.");
@@ -100,6 +101,17 @@ public final class ConductSource extends SourceConnector {
         conduct.at("taskConfigs", maxTasks);
         int count = reconfigured ? Integer.parseInt(config.getOrDefault("tasks.then", "1")) : maxTasks;
         List<Map<String, String>> tasks = new ArrayList<>();
+        switch (config.getOrDefault("tasks.made", "")) {
+            case "null":
+                return null;
+            case "hole":
+                tasks.add(null);
+                return tasks;
+            case "":
+                break;
+            default:
+                count = Integer.parseInt(config.get("tasks.made"));
+        }
         for (int i = 0; i < count; i++) {
             Map<String, String> task = new HashMap<>(config);
             task.put("task", Integer.toString(i));

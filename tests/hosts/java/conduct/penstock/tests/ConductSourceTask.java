@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Map;
 
 /** Produces the numbers from 0 on, as text, with the number as key; the offset is the next number. */
-public final class ConductSourceTask extends SourceTask {
+public class ConductSourceTask extends SourceTask {
     private Conduct conduct = new Conduct(Map.of());
     private String topic;
     private Map<String, String> partition;

@@ -8,7 +8,7 @@ import org.apache.kafka.connect.errors.ConnectException;
 
 /** An MBean as Debezium's connectors register theirs, which stays until the next start. */
 public final class Lag implements LagMBean {
-    static void register(String topic, String task) {
+    static synchronized void register(String topic, String task) {
         try {
             String properties = "type=connector-metrics,context=streaming,server=\"" + topic + "\",number=" + task;
             ObjectName name = new ObjectName("penstock.tests:" + properties);

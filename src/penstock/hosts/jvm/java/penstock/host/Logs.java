@@ -20,10 +20,13 @@ final class Logs {
     private static final PrintStream CONSOLE = System.err;
     private static final int LONGEST_LINE = 64 * 1024;
 
+    /** log4j itself refers to it weakly: without a logger that refers to it, it would go, and our appender with it. */
+    private static LoggerContext context;
+
     private Logs() {}
 
     static void start() {
-        LoggerContext context = (LoggerContext) LogManager.getContext(false);
+        context = (LoggerContext) LogManager.getContext(false);
         Configuration configuration = context.getConfiguration();
         Relay relay = new Relay();
         relay.start();

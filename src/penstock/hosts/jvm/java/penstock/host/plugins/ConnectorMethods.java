@@ -8,7 +8,7 @@ import java.util.Map;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.Config;
 import org.apache.kafka.connect.connector.Connector;
-import org.apache.kafka.connect.errors.ConnectException;
+import org.apache.kafka.connect.runtime.rest.errors.BadRequestException;
 import org.apache.kafka.connect.sink.SinkConnector;
 import org.apache.kafka.connect.source.SourceConnector;
 import penstock.host.Json;
@@ -46,7 +46,7 @@ public final class ConnectorMethods {
     private Reply validate(JsonNode args) {
         Config validated = connector.validate(Json.texts(args.get("config")));
         if (validated == null) {
-            throw new ConnectException(
+            throw new BadRequestException(
                 connector.getClass().getName() + ".validate() must return a Config that is not null.");
         }
         return Reply.of(ValidatedValues.document(validated, connector.config()));

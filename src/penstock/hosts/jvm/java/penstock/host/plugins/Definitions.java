@@ -7,12 +7,15 @@ import java.util.concurrent.TimeoutException;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigDef.ConfigKey;
 import org.apache.kafka.connect.connector.Connector;
+import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.runtime.isolation.LoaderSwap;
 import org.apache.kafka.connect.runtime.isolation.Plugins;
+import org.apache.kafka.connect.runtime.rest.errors.BadRequestException;
 import org.apache.kafka.connect.storage.Converter;
 import org.apache.kafka.connect.storage.HeaderConverter;
 import org.apache.kafka.connect.transforms.Transformation;
 import org.apache.kafka.connect.transforms.predicates.Predicate;
+import penstock.host.Failures;
 
 /** The settings of a plugin, as JSON: all of a ConfigDef but its code. */
 final class Definitions {
@@ -21,7 +24,7 @@ final class Definitions {
     private Definitions() {
     }
 
-    /** Adds "config", an array of definitions, and "groups"; or "config_error", why there are none. */
+    /** Adds "config", an array of definitions, and "groups"; or "config_error", what was thrown instead. */
     static void write(Plugins host, Class<?> plugin, ObjectNode to) {
         FutureTask<ConfigDef> asked = new FutureTask<>(() -> {
             try (LoaderSwap swap = host.withClassLoader(plugin.getClassLoader())) {
@@ -37,11 +40,14 @@ final class Definitions {
                 write(defined, to);
             }
         } catch (TimeoutException error) {
-            to.put("config_error", "config() has not returned for " + PATIENCE_S + " s");
+            fail(to, new ConnectException("config() has not returned for " + PATIENCE_S + " s"));
         } catch (Exception error) {
-            Throwable cause = error.getCause() == null ? error : error.getCause();
-            to.put("config_error", String.valueOf(cause.getMessage()));
+            fail(to, error.getCause() == null ? error : error.getCause());
         }
+    }
+
+    private static void fail(ObjectNode to, Throwable error) {
+        to.putPOJO("config_error", Failures.document(error));
     }
 
     /** The definitions of a plugin of any kind that has some; null if its kind has none. */
@@ -63,7 +69,7 @@ final class Definitions {
     private static ConfigDef notNull(ConfigDef defined, Object plugin) {
         if (defined == null) {
             String name = plugin.getClass().getName();
-            throw new IllegalStateException(name + ".config() must return a ConfigDef that is not null.");
+            throw new BadRequestException(name + ".config() must return a ConfigDef that is not null.");
         }
         return defined;
     }

@@ -13,6 +13,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.header.Header;
+import org.apache.kafka.connect.sink.SinkRecord;
 import penstock.host.Method;
 import penstock.host.Reply;
 import penstock.host.Session;
@@ -69,6 +70,14 @@ public final class Batches {
             return new Input(records, true);
         }
         return new Input(new Incoming(input, reader).changed(records), false);
+    }
+
+    /** The records of a sink in the payload, as they were read, after these converters. */
+    SinkRecord[] converted(JsonNode args, ByteBuffer payload, RawConverters converters) throws IOException {
+        free(args);
+        JsonNode input = args.get("input");
+        schemas.learn(input.path("schemas"));
+        return new Incoming(input, new ColumnReader(payload, schemas)).sinkRecords(converters);
     }
 
     /** Batches that the other side has forgotten. */

@@ -77,12 +77,12 @@ final class HostedSink {
     }
 
     /** The task may keep the records. */
-    Reply put(ConnectRecord<?>[] batch) {
+    Map<String, Object> put(ConnectRecord<?>[] batch) {
         List<SinkRecord> records = new ArrayList<>(batch.length);
         for (ConnectRecord<?> each : batch) {
             records.add(each instanceof InternalSinkRecord known ? known : Originals.attached((SinkRecord) each));
         }
-        return call(() -> {
+        return called(() -> {
             task.put(records);
             return null;
         });
@@ -100,6 +100,10 @@ final class HostedSink {
     }
 
     private Reply call(Callable<Object> method) {
+        return Reply.of(called(method));
+    }
+
+    private Map<String, Object> called(Callable<Object> method) {
         Map<String, Object> reply = new LinkedHashMap<>();
         try (LoaderSwap swap = Host.plugins().withClassLoader(loader)) {
             reply.put("returned", method.call());
@@ -107,7 +111,7 @@ final class HostedSink {
             reply.put("failure", Failures.document(e));
         }
         asked(reply);
-        return Reply.of(reply);
+        return reply;
     }
 
     /** What the task wants: where to read from, how long to wait, a commit, pauses. */

@@ -69,7 +69,7 @@ final class Incoming {
             ConnectRecord<?> old = records[i];
             changed[i] = old.newRecord(
                 columns.containsKey("topics") ? (String) columns.get("topics")[i] : old.topic(),
-                columns.containsKey("partitions") ? integer("partitions", i) : old.kafkaPartition(),
+                columns.containsKey("partitions") ? integer(columns.get("partitions")[i]) : old.kafkaPartition(),
                 schemas.containsKey("key") ? schemas.get("key")[i] : old.keySchema(),
                 columns.containsKey("key") ? columns.get("key")[i] : old.key(),
                 schemas.containsKey("value") ? schemas.get("value")[i] : old.valueSchema(),
@@ -81,80 +81,130 @@ final class Incoming {
     }
 
     ConnectRecord<?>[] records() {
-        int n = input.get("n").asInt();
-        ConnectRecord<?>[] records = new ConnectRecord<?>[n];
-        boolean sink = input.path("kind").asText().equals("sink");
+        return input.path("kind").asText().equals("sink") ? sinkRecords(null) : sourceRecords();
+    }
+
+    private SourceRecord[] sourceRecords() {
+        SourceRecord[] records = new SourceRecord[input.get("n").asInt()];
         List<Map<String, Object>> partitions = maps(input.path("source_partitions"));
         List<Map<String, Object>> offsets = maps(input.path("source_offsets"));
-        for (int i = 0; i < n; i++) {
-            if (sink) {
-                records[i] = sinkRecord(i);
-            } else {
-                records[i] = new SourceRecord(
-                    partitions.isEmpty() ? null : partitions.get(input.path("source_partition_rows").path(i).asInt()),
-                    offsets.isEmpty() ? null : offsets.get(i),
-                    (String) columns.get("topics")[i],
-                    integer("partitions", i),
-                    schemas.get("key")[i],
-                    columns.get("key")[i],
-                    schemas.get("value")[i],
-                    columns.get("value")[i],
-                    (Long) columns.get("timestamps")[i],
-                    headers(i));
-            }
+        for (int i = 0; i < records.length; i++) {
+            records[i] = new SourceRecord(
+                partitions.isEmpty() ? null : partitions.get(input.path("source_partition_rows").path(i).asInt()),
+                offsets.isEmpty() ? null : offsets.get(i),
+                (String) columns.get("topics")[i],
+                integer(columns.get("partitions")[i]),
+                schemas.get("key")[i],
+                columns.get("key")[i],
+                schemas.get("value")[i],
+                columns.get("value")[i],
+                (Long) columns.get("timestamps")[i],
+                headers(i));
         }
         return records;
     }
 
-    private Integer integer(String column, int row) {
-        Object value = columns.get(column)[row];
-        return value == null ? null : ((Number) value).intValue();
+    private static Integer integer(Object value) {
+        return value == null ? null : (Integer) ((Number) value).intValue();
     }
 
     private Iterable<Header> headers(int row) {
         return columns.containsKey("headers") ? (Headers) columns.get("headers")[row] : null;
     }
 
-    /** As Java Connect's worker hands it over: with the consumer's record. */
-    private SinkRecord sinkRecord(int i) {
-        String topic = (String) columns.get("original topics")[i];
-        int partition = integer("original partitions", i);
-        long offset = (Long) columns.get("offsets")[i];
-        Long timestamp = (Long) columns.get("timestamps")[i];
-        TimestampType type = TimestampType.forName((String) columns.get("timestamp types")[i]);
-        byte[] key = bytes("key", i);
-        byte[] value = bytes("value", i);
+    /** As Java Connect's worker hands them over: with the consumer's records. {@code converters} is null or applied. */
+    SinkRecord[] sinkRecords(RawConverters converters) {
+        SinkRecord[] records = new SinkRecord[input.get("n").asInt()];
+        Object[] topics = columns.get("topics");
+        Object[] partitions = columns.get("partitions");
+        Object[] originalTopics = columns.getOrDefault("original topics", topics);
+        Object[] originalPartitions = columns.getOrDefault("original partitions", partitions);
+        Object[] offsets = columns.get("offsets");
+        Object[] timestamps = columns.get("timestamps");
+        TimestampType[] types = types(columns.get("timestamp types"));
+        List<ConsumerRecord<byte[], byte[]>> originals = new ArrayList<>(records.length);
+        RecordHeaders[] raw = new RecordHeaders[records.length];
+        byte[][] readKeys = bytes("key");
+        byte[][] readValues = bytes("value");
+        for (int i = 0; i < records.length; i++) {
+            byte[] key = readKeys[i];
+            byte[] value = readValues[i];
+            raw[i] = raw(headers(i));
+            originals.add(new ConsumerRecord<>(
+                (String) originalTopics[i], integer(originalPartitions[i]), (Long) offsets[i],
+                timestamps[i] == null ? ConsumerRecord.NO_TIMESTAMP : (Long) timestamps[i], types[i],
+                key == null ? -1 : key.length, value == null ? -1 : value.length, key, value, raw[i], Optional.empty()));
+        }
+        if (converters != null) {
+            convert(converters, originalTopics, raw);
+        }
+        Object[] keys = columns.get("key");
+        Object[] values = columns.get("value");
+        Schema[] keySchemas = schemas.get("key");
+        Schema[] valueSchemas = schemas.get("value");
+        for (int i = 0; i < records.length; i++) {
+            SinkRecord record = new SinkRecord(
+                (String) topics[i],
+                integer(partitions[i]),
+                keySchemas[i],
+                keys[i],
+                valueSchemas[i],
+                values[i],
+                (Long) offsets[i],
+                (Long) timestamps[i],
+                types[i],
+                headers(i),
+                (String) originalTopics[i],
+                integer(originalPartitions[i]),
+                (Long) offsets[i]);
+            records[i] = new InternalSinkRecord(new ProcessingContext<>(originals.get(i)), record);
+        }
+        return records;
+    }
+
+    private void convert(RawConverters converters, Object[] topics, RecordHeaders[] raw) {
+        Object[] keys = new Object[raw.length];
+        Schema[] keySchemas = new Schema[raw.length];
+        converters.keys(topics, raw, columns.put("key", keys), keySchemas, keys);
+        schemas.put("key", keySchemas);
+        Object[] values = new Object[raw.length];
+        Schema[] valueSchemas = new Schema[raw.length];
+        converters.values(topics, raw, columns.put("value", values), valueSchemas, values);
+        schemas.put("value", valueSchemas);
+        if (columns.containsKey("headers")) {
+            columns.put("headers", converters.headers(topics, raw));
+        }
+    }
+
+    private static TimestampType[] types(Object[] names) {
+        TimestampType[] types = new TimestampType[names.length];
+        for (int i = 0; i < types.length; i++) {
+            types[i] = i > 0 && names[i] == names[i - 1] ? types[i - 1] : TimestampType.forName((String) names[i]);
+        }
+        return types;
+    }
+
+    private static RecordHeaders raw(Iterable<Header> headers) {
         RecordHeaders raw = new RecordHeaders();
-        if (headers(i) != null) {
-            for (Header header : headers(i)) {
+        if (headers != null) {
+            for (Header header : headers) {
                 if (header.value() == null || header.value() instanceof byte[]) {
                     raw.add(header.key(), (byte[]) header.value());
                 }
             }
         }
-        ConsumerRecord<byte[], byte[]> original = new ConsumerRecord<>(
-            topic, partition, offset, timestamp == null ? ConsumerRecord.NO_TIMESTAMP : timestamp, type,
-            key == null ? -1 : key.length, value == null ? -1 : value.length, key, value, raw, Optional.empty());
-        SinkRecord record = new SinkRecord(
-            (String) columns.get("topics")[i],
-            integer("partitions", i),
-            schemas.get("key")[i],
-            columns.get("key")[i],
-            schemas.get("value")[i],
-            columns.get("value")[i],
-            offset,
-            timestamp,
-            type,
-            headers(i),
-            topic,
-            partition,
-            offset);
-        return new InternalSinkRecord(new ProcessingContext<>(original), record);
+        return raw;
     }
 
-    private byte[] bytes(String name, int row) {
-        Object value = columns.get(name)[row];
-        return value instanceof byte[] && schemas.get(name)[row] == null ? (byte[]) value : null;
+    /** What was read, where nothing has converted it yet. */
+    private byte[][] bytes(String part) {
+        Object[] values = columns.get(part);
+        Schema[] declared = schemas.get(part);
+        byte[][] found = new byte[values.length][];
+        for (int i = 0; i < found.length; i++) {
+            found[i] = declared[i] == null && values[i] instanceof byte[] bytes ? bytes : null;
+        }
+        return found;
     }
 
     private static List<Map<String, Object>> maps(JsonNode node) {

@@ -17,13 +17,40 @@ public final class SinkMethods {
         methods.put("sink.start", (session, args, payload) -> task(session).start());
         methods.put("sink.open", (session, args, payload) -> task(session).open(Partitions.all(args.get("partitions"))));
         methods.put("sink.close", (session, args, payload) -> task(session).close(Partitions.all(args.get("partitions"))));
-        methods.put("sink.put", (session, args, payload) -> task(session).put(records(session, args, payload)));
+        methods.put("sink.put", SinkMethods::put);
         methods.put("sink.commit", (session, args, payload) -> task(session).preCommit(Partitions.offsets(args.get("offsets"))));
         methods.put("sink.stop", (session, args, payload) -> task(session).stop());
     }
 
-    private static ConnectRecord<?>[] records(Session session, JsonNode args, ByteBuffer payload) throws Exception {
-        return args.has("input") ? Batches.of(session).input(args, payload).records() : new ConnectRecord<?>[0];
+    /**
+     * With {@code convert} the records are as they were read, and converted first: none is put if that fails for one.
+     * The reply has the seconds that both have taken, and after a failed put the batch that has been converted.
+     */
+    private static Reply put(Session session, JsonNode args, ByteBuffer payload) throws Exception {
+        Batches batches = Batches.of(session);
+        HostedSink task = task(session);
+        boolean raw = args.hasNonNull("convert");
+        long began = System.nanoTime();
+        ConnectRecord<?>[] records = new ConnectRecord<?>[0];
+        if (!args.has("input")) {
+            batches.free(args);
+        } else if (!raw) {
+            records = batches.input(args, payload).records();
+        } else {
+            try {
+                records = batches.converted(args, payload, new RawConverters(session, args.get("convert")));
+            } catch (Exception | StackOverflowError | LinkageError e) {
+                return Reply.of(Map.of("unconverted", true));
+            }
+        }
+        long made = System.nanoTime();
+        Map<String, Object> reply = task.put(records);
+        reply.put("converting", (made - began) / 1e9);
+        reply.put("putting", (System.nanoTime() - made) / 1e9);
+        if (raw && reply.containsKey("failure")) {
+            reply.put("records", batches.described(records, false, false, false));
+        }
+        return Reply.of(reply);
     }
 
     private static Reply create(Session session, JsonNode args, ByteBuffer payload) throws Exception {

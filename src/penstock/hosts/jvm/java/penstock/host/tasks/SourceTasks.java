@@ -51,14 +51,14 @@ public final class SourceTasks {
         return Host.plugins().withClassLoader(task.getClass().getClassLoader());
     }
 
-    /** Which of the methods that cost something the class overrides. */
+    /** Which of the methods that cost something the class overrides, and not with nothing. */
     private Reply create(JsonNode args) throws Exception {
         task = (SourceTask) TaskObjects.create(args);
         Class<?> type = task.getClass();
-        Class<?> commit = type.getMethod("commit").getDeclaringClass();
-        Class<?> commitRecord =
-            type.getMethod("commitRecord", SourceRecord.class, RecordMetadata.class).getDeclaringClass();
-        return Reply.of(Map.of("commit", commit != SourceTask.class, "commitRecord", commitRecord != SourceTask.class));
+        boolean commit = Overrides.one(type, SourceTask.class, "commit");
+        boolean commitRecord =
+            Overrides.one(type, SourceTask.class, "commitRecord", SourceRecord.class, RecordMetadata.class);
+        return Reply.of(Map.of("commit", commit, "commitRecord", commitRecord));
     }
 
     private Reply start(Session session, JsonNode args) throws Exception {

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.common.metrics.Monitorable;
 import org.apache.kafka.connect.connector.ConnectRecord;
+import org.apache.kafka.connect.json.JsonConverter;
 import org.apache.kafka.connect.runtime.isolation.LoaderSwap;
 import org.apache.kafka.connect.storage.Converter;
 import org.apache.kafka.connect.storage.ConverterType;
@@ -21,6 +22,7 @@ import penstock.host.Session;
 import penstock.host.SessionMetrics;
 import penstock.host.columns.ColumnWriter;
 import penstock.host.columns.Conversions;
+import penstock.host.columns.DirectJsonConverter;
 import penstock.host.columns.Out;
 import penstock.host.columns.SchemaTable;
 import penstock.host.plugins.PluginObjects;
@@ -69,12 +71,25 @@ public final class Steps {
         methods.put("step.apply", (session, args, payload) -> of(session).apply(session, args, payload));
         methods.put("step.test", (session, args, payload) -> of(session).test(session, args, payload));
         methods.put("step.from", (session, args, payload) -> of(session).from(session, args, payload));
+        methods.put("step.bytes", (session, args, payload) -> RecordBytes.of(session, args, payload));
         methods.put("step.to", (session, args, payload) -> of(session).to(session, args, payload));
+    }
+
+    /** The plugin of a step. */
+    static Object plugin(Session session, int number) {
+        Object plugin = of(session).steps.get(number).plugin;
+        if (plugin == null) {
+            throw new IllegalStateException("The plugin is closed");
+        }
+        return plugin;
     }
 
     private Reply create(Session session, JsonNode args) throws Exception {
         String kind = args.get("kind").asText();
         Object plugin = PluginObjects.make(args);
+        if (plugin.getClass() == JsonConverter.class) {
+            plugin = new DirectJsonConverter();
+        }
         Map<String, String> config = Json.texts(args.get("config"));
         synchronized (this) {
             int number = steps.size() + 1;

@@ -1,0 +1,15 @@
+"""The error of a plugin's process that is gone."""
+
+from __future__ import annotations
+
+
+class HostLost(BaseException):
+    """The host's process is gone, or does not answer: the task is lost, and starts again.
+
+    Not an Exception, so that no tolerance of errors takes it for that of a record.
+    """
+
+    def __init__(self, reason: str, by_itself: bool = False) -> None:
+        """``by_itself``: nobody killed it; it crashed, exited, or ran out of memory."""
+        super().__init__(reason)
+        self.by_itself = by_itself

@@ -1,0 +1,54 @@
+"""The levels of this process's loggers, which hold for those of the same names in its JVMs, too."""
+
+from __future__ import annotations
+
+import logging
+
+from penstock.hosts.jvm.session import Session
+from penstock.hosts.levels import LevelFollowers
+
+_NAMES = {0: "ALL", 5: "TRACE", 10: "DEBUG", 20: "INFO", 30: "WARN", 40: "ERROR", 50: "FATAL"}
+"""log4j's names of Python's levels."""
+
+
+def follow(session: Session) -> None:
+    """Give the JVM of this session all levels, and from now on each that changes. Raises HostLost."""
+    with JVMS.telling:  # so that a change in between is told after them
+        JVMS.processes.append(session)
+        told = session.begin("host.levels", levels(), lane="levels")
+    told.wait()
+
+
+def unfollow(session: Session) -> None:
+    if session in JVMS.processes:
+        JVMS.processes.remove(session)
+
+
+def _tell(session: Session, name: str) -> None:
+    session.begin("host.levels", {name: level_name(_level(name))}, lane="levels")
+
+
+JVMS = LevelFollowers(_tell)
+
+
+def _level(name: str) -> int:
+    """That which holds for a logger: its own, or the one that it inherits. It need not exist, and is not made."""
+    known = logging.root.manager.loggerDict
+    while name and not isinstance(known.get(name), logging.Logger):
+        name = name.rpartition(".")[0]
+    return logging.getLogger(name).getEffectiveLevel()
+
+
+def levels() -> dict[str, str]:
+    """The levels that have been set in this process, by logger, with log4j's names."""
+    found = {"root": logging.getLogger()}
+    known = tuple(logging.root.manager.loggerDict.items())  # other threads may add to it
+    found |= {name: each for name, each in known if isinstance(each, logging.Logger)}
+    return {name: level_name(each.level) for name, each in found.items() if each.level != logging.NOTSET}
+
+
+def level_name(level: int) -> str:
+    """log4j's name of a level of Python's."""
+    if level > logging.CRITICAL:
+        return "OFF"
+    return _NAMES[max((each for each in _NAMES if each <= level), default=0)]

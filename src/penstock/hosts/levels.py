@@ -1,0 +1,33 @@
+"""The levels of this process's loggers, on their way to the processes of plugins."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+P = TypeVar("P")
+
+
+class LevelFollowers(Generic[P]):
+    """Processes of one kind whose loggers have the levels of this process's loggers of the same names."""
+
+    def __init__(self, tell: Callable[[P, str], None]) -> None:
+        """``tell`` sends a process the level that the logger of this name has now."""
+        self.processes: list[P] = []
+        self.telling = threading.Lock()
+        """Held while processes are told: the last level told is the newest."""
+        self._tell = tell
+
+    def level_changed(self, name: str) -> None:
+        """Called when the level of a logger of this process has been set; any thread may call it.
+
+        Returns at once: a process that takes no messages must not hold up the caller, who may have heartbeats to send.
+        """
+        if self.processes:
+            threading.Thread(target=self._tell_all, args=(name,), name="levels", daemon=True).start()
+
+    def _tell_all(self, name: str) -> None:
+        with self.telling:
+            for process in tuple(self.processes):
+                self._tell(process, name)

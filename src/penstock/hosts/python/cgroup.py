@@ -1,0 +1,154 @@
+"""A group of the kernel's (cgroup v2) for each process of a plugin, where some can be made.
+
+The kernel puts no limits on groups beside processes: whoever makes groups must be in a group of its own, below one that
+is delegated to its user and has no processes, as systemd's ``Delegate=`` and ``DelegateSubgroup=`` do it. The groups of
+plugins are made beside that one. Elsewhere there are none, and ``setrlimit`` has to do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from penstock.api.errors import ConnectError
+from penstock.hosts.python.limits import PERCENT, Limits
+
+ROOT = Path("/sys/fs/cgroup")
+MEMBERSHIP = Path("/proc/self/cgroup")
+NAME = "penstock-plugin-"
+_PERIOD_US = 100_000
+_REMOVAL_S = 2.0
+"""How long killed processes get to be gone."""
+
+
+class NoGroupsError(Exception):
+    """Why this process can't make groups."""
+
+
+class Group:
+    """Its limits hold for the process that joins it and for all that this one starts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._out_of_memory = False
+
+    @classmethod
+    def make(cls, parent: Path, limits: Limits) -> Group:
+        """Raises NoGroupsError, OSError."""
+        wanted = [name for name, limit in (("memory", limits.memory), ("cpu", limits.percent)) if limit is not None]
+        if absent := set(wanted) - set((parent / "cgroup.controllers").read_text().split()):
+            raise NoGroupsError(f"the group {parent} has no controller {absent.pop()}")
+        (parent / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in wanted))
+        folder = parent / f"{NAME}{os.getpid()}-{secrets.token_hex(4)}"  # a killed process may have had the same id
+        folder.mkdir()
+        group = cls(folder)
+        try:
+            group._limit(limits)
+        except OSError:
+            group.close()
+            raise
+        return group
+
+    def _limit(self, limits: Limits) -> None:
+        if limits.memory is not None:
+            (self.folder / "memory.max").write_text(str(limits.memory))
+            (self.folder / "memory.oom.group").write_text("1")
+            with contextlib.suppress(OSError):  # a kernel without swap has no such file
+                (self.folder / "memory.swap.max").write_text("0")
+        if limits.percent is not None:
+            (self.folder / "cpu.max").write_text(f"{limits.percent * _PERIOD_US // 100} {_PERIOD_US}")
+
+    def out_of_memory(self) -> bool:
+        """Whether the kernel has killed a process of the group because of its limit; known after ``close``, too."""
+        if not self._out_of_memory:
+            with contextlib.suppress(OSError):
+                events = dict(line.split() for line in (self.folder / "memory.events").read_text().splitlines())
+                self._out_of_memory = int(events.get("oom_kill", 0)) > 0
+        return self._out_of_memory
+
+    def close(self) -> None:
+        """Kill what is left in it, and remove it."""
+        self.out_of_memory()
+        with contextlib.suppress(OSError):
+            (self.folder / "cgroup.kill").write_text("1")
+        deadline = time.monotonic() + _REMOVAL_S
+        while not _removed(self.folder) and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+
+def group_for(limits: Limits) -> Group | None:
+    """The group for a process with these limits; None where ``setrlimit`` is to hold it to them.
+
+    Raises ConnectError for a limit that only a group can hold.
+    """
+    if limits.memory is None and limits.percent is None:
+        return None
+    try:
+        parent = delegated()
+        sweep(parent)
+        return Group.make(parent, limits)
+    except (NoGroupsError, OSError) as reason:
+        if limits.percent is None:
+            return None
+        raise ConnectError(f"{PERCENT}={limits.percent} has no effect on this machine: {reason}") from None
+
+
+def join(folder: str) -> None:
+    """Move the present process into the group; what it starts from now on is there, too."""
+    Path(folder, "cgroup.procs").write_text("0")
+
+
+def delegated(root: Path | None = None, membership: Path | None = None, user: int | None = None) -> Path:
+    """The group in which this process may make others. Raises NoGroupsError."""
+    root = ROOT if root is None else root
+    if not (root / "cgroup.controllers").exists():
+        raise NoGroupsError(f"cgroup version 2 is not at {root}")
+    lines = (MEMBERSHIP if membership is None else membership).read_text().splitlines()
+    own = next((line.removeprefix("0::/") for line in lines if line.startswith("0::/")), "")
+    if not own:
+        raise NoGroupsError("this process is in no group of its own")
+    parent = (root / own).parent
+    if not _is_delegated(parent, os.geteuid() if user is None else user):
+        raise NoGroupsError(f"the group {parent} is not delegated to this user")
+    if (parent / "cgroup.procs").read_text().strip():
+        raise NoGroupsError(f"the group {parent} has processes of its own")
+    if not all(os.access(parent / name, os.W_OK) for name in ("cgroup.procs", "cgroup.subtree_control")):
+        raise NoGroupsError(f"the group {parent} can't be written to")
+    return parent
+
+
+def sweep(parent: Path) -> None:
+    """Remove the empty groups of processes that were killed."""
+    for folder in parent.glob(f"{NAME}*-*"):
+        owner = folder.name.removeprefix(NAME).partition("-")[0]
+        if not Path("/proc", owner).exists():
+            _removed(folder)
+
+
+def _is_delegated(group: Path, user: int) -> bool:
+    """By systemd's mark; or by its owner, who is not root, to whom all groups belong. The slices of a user's session
+    are that user's as well, but systemd's to manage: what is in them does not end with the worker's unit.
+    """
+    return any(_marks(group)) or (group.stat().st_uid == user != 0 and group.suffix != ".slice")
+
+
+def _marks(group: Path) -> Iterator[bool]:
+    for name in ("trusted.delegate", "user.delegate"):
+        try:
+            yield os.getxattr(group, name) == b"1"
+        except OSError:
+            yield False
+
+
+def _removed(folder: Path) -> bool:
+    """False as long as there are processes in it."""
+    try:
+        folder.rmdir()
+    except OSError as error:
+        return error.errno != errno.EBUSY
+    return True

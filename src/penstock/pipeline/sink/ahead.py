@@ -1,0 +1,85 @@
+"""What the loop of a sink does while a put runs in a JVM: it fetches the records of the next put, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
+
+from penstock.api.batch import Batch
+from penstock.api.errors import ConnectError
+from penstock.api.sink import TopicPartition
+from penstock.hosts.jvm.tasks.java_steps import JavaStepOf
+from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
+from penstock.pipeline.errors import Step
+from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.sink.pending import PendingBatch, divided
+
+EndPut = Callable[[], float | None]
+"""Returns when the task has taken the records; how many seconds that took, if they are known better than by waiting.
+Raises what the task's ``put`` has raised.
+"""
+PUT_FAILED = "Exiting WorkerSinkTask due to unrecoverable exception."
+
+
+@dataclass(slots=True)
+class Ahead:
+    """Records that were fetched while others were put, as they were read."""
+
+    records: Batch | None = None
+
+    def take(self, held: Set[TopicPartition]) -> Batch | None:
+        """Those whose partitions are not held, which stay."""
+        batch = self.records
+        if batch is None or not held:
+            self.records = None
+            return batch
+        kept, taken = divided(batch, held)
+        if not kept:
+            self.records = None
+            return batch
+        self.records = batch.select(kept)
+        return batch.select(taken) if taken else None
+
+    def forget(self, partitions: Set[TopicPartition]) -> None:
+        """Drop the records of these partitions."""
+        if self.records is not None:
+            dropped, kept = divided(self.records, partitions)
+            if dropped:
+                self.records = self.records.select(kept) if kept else None
+
+
+class JavaPuts:
+    """Begins the puts of a task in a JVM."""
+
+    def __init__(
+        self, task: JavaSinkTask, converters: Mapping[str, JavaStepOf] | None, note: Step, metrics: Metrics
+    ) -> None:
+        """``converters``: those of key, value and header, if nothing but them and the step ``note`` lies between
+        records as they are read and the task: then a put converts them.
+        """
+        self._task, self._converters, self._note, self._metrics = task, converters, note, metrics
+        self.prepare = task.prepare
+
+    @property
+    def converts(self) -> bool:
+        return self._converters is not None
+
+    def begin(self, pending: PendingBatch) -> EndPut:
+        """The function that is returned raises NotConvertedError as well: then no record has been put."""
+        try:
+            begun = self._task.begin_put(pending.records, self._converters if pending.unconverted else None)
+        except Exception as e:  # what a transform has made of a record has no counterpart in Java
+            raise ConnectError(PUT_FAILED) from e
+
+        def end() -> float:
+            try:
+                begun.wait()
+            finally:
+                if begun.converted and pending.unconverted:
+                    self._metrics.spent("convert", begun.converting)
+                    self._note.apply(pending.records)
+                    if begun.again is not None:
+                        pending.records, pending.unconverted = begun.again, False
+            return begun.seconds
+
+        return end

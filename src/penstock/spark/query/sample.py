@@ -1,0 +1,104 @@
+"""Some records of a source whose task is a query, for a preview: a task is made for this alone, polled and thrown away.
+
+Nobody gets its offsets. Spark's notes of a stream go to a temporary folder of the driver, which is enough for a stream
+without a state of its own, as all are here.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.api.batch import Batch
+from penstock.api.source import SourceTask
+from penstock.core.model.tasks import TaskId
+from penstock.hosts.python.wire import whole, write
+from penstock.jdbc.source.definition import RETRIES
+from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.source.offsets import SourceTaskOffsets
+from penstock.pipeline.source.task import SourceContext
+from penstock.pipeline.task import TaskSpec
+from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
+from penstock.spark.query.jdbc.source.task import JdbcSource
+from penstock.spark.query.safe import Safe
+from penstock.spark.query.sink.settings import OPTION
+from penstock.spark.query.source.pausing import BetweenBatches
+from penstock.spark.query.source.settings import CHECKPOINT
+from penstock.spark.query.source.task import QuerySource
+from penstock.spark.query.source.transfer import ToTask
+from penstock.spark.task import named
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+IDLE_SECONDS = 3.0
+"""A source that has given records, and then none for so long, has no more."""
+MOST_BYTES = 16 << 20
+CLEANS = f"{OPTION}cleansource"
+"""Lets Spark delete or move the files that it has read."""
+
+
+def sample(spec: TaskSpec, session: SparkSession, limit: int, seconds: float) -> Batch | None:
+    """At most ``limit`` records, of those that come within so many seconds; None if none do. Raises what the task
+    raises. ``session`` is for this alone.
+    """
+    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(limit))
+    with ExitStack() as stack:
+        task, config = stack.enter_context(_made(spec, session))
+        offsets = SourceTaskOffsets(spec)
+        metrics = Metrics(lambda values: None, ())
+        task.context = SourceContext(config, offsets, None, MetricsOfPlugins({}).of(), metrics)
+        task.start(config)
+        return _polled(task, offsets, limit, seconds)
+
+
+def packed(batch: Batch) -> bytes:
+    """As ``hosts.python.wire`` reads it; with fewer records if they are large."""
+    while len(data := write(whole(batch))) > MOST_BYTES and len(batch) > 1:
+        batch = batch.select(range(len(batch) // 2))
+    return data
+
+
+@contextmanager
+def _made(spec: TaskSpec, session: SparkSession) -> Iterator[tuple[SourceTask, dict[str, str]]]:
+    """The task, and how it is to be configured."""
+    task: JdbcSource | QuerySource
+    host = str(session.sparkContext.getConf().get("spark.driver.host"))
+    with ExitStack() as stack:
+        if named(spec.task_class).reads == "jdbc":
+            task = JdbcSource(spec, session, stack.enter_context(Safe(host)), lambda: None)
+            config = {**spec.config, RETRIES: "0"}
+        else:
+            prefix = "penstock-preview-"
+            notes = stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True))
+            id, owner = TaskId(spec.connector, spec.task), "preview"
+            task = QuerySource(id, session, BetweenBatches(), lambda: None, owner, lambda _: ToTask(host))
+            config = {name: value for name, value in spec.config.items() if name.lower() != CLEANS}
+            config[CHECKPOINT] = Path(notes).as_uri()
+        try:
+            yield task, config
+        finally:
+            task.end()
+
+
+def _polled(task: SourceTask, offsets: SourceTaskOffsets, limit: int, seconds: float) -> Batch | None:
+    found: list[Batch] = []
+    until = end = time.monotonic() + seconds
+    while sum(map(len, found)) < limit and time.monotonic() < until:
+        batch = task.poll()
+        if batch is not None:
+            assert isinstance(batch, Batch)
+            found.append(batch)
+            until = min(end, time.monotonic() + IDLE_SECONDS)
+            continue
+        offsets.committed(offsets.take())
+        task.commit()
+        time.sleep(min(task.idle(), 0.2))
+    if not found:
+        return None
+    batch = Batch.concat(found)
+    return batch.select(range(min(limit, len(batch))))

@@ -1,0 +1,125 @@
+"""Batches whose rows are sent by Spark's processes, each partition by the one that has it.
+
+The connector's task learns what became of each partition: its metrics are the task's, and a failure ends the task. The
+batch is over when Spark says that all partitions are: only then may its offset be stored.
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from penstock.pipeline.metrics import ERRORS, Metrics
+from penstock.pipeline.telemetry.topic_schemas import REPORTED
+from penstock.pipeline.topics import ActiveTopics
+from penstock.spark.query.dataframes import mapped, narrowed
+from penstock.spark.query.progress_report import BUSY, shares
+from penstock.spark.query.safe import SafeSpec
+from penstock.spark.query.sink.writer import PipelineError
+from penstock.spark.query.source.sending import FAILURE, AllReports, Records, Report, Reports, SendPartition
+from penstock.spark.query.source.transfer import End
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+STAGE, TOTAL = "penstock-stage-", "-total"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    end: End
+    seconds: float
+    failure: str | None
+    """The trace of a partition that has failed."""
+
+
+class InExecutors:
+    sent_by = "executors"
+
+    def __init__(self, session: SparkSession, spec: SafeSpec, counts: Counts) -> None:
+        """``spec``: as ``sending.spec_of_partitions`` makes it."""
+        self._spec, self._counts = spec, counts
+        none: Reports = deque()
+        self._reports = session.sparkContext.accumulator(none, AllReports())
+        self._ends: queue.SimpleQueue[_Sent] = queue.SimpleQueue()
+
+    def run(self, rows: DataFrame, records: Records, number: int) -> None:
+        began = time.monotonic()
+        send = SendPartition(self._spec, records, self._reports)
+        answers = mapped(narrowed(rows), send, f"{FAILURE} STRING").collect()
+        failure = next((row[0] for row in answers if row[0] is not None), None)
+        self._ends.put(_Sent(End(number), time.monotonic() - began, failure))
+
+    def take(self, seconds: float) -> End | None:
+        """A partition's report comes when it has ended, so all of a batch before its end. None of them can be missed:
+        the end knows of a failure whose report was lost.
+        """
+        try:
+            sent = self._ends.get(timeout=seconds)
+        except queue.Empty:
+            sent = None
+        reports: Reports = self._reports.value
+        while reports:
+            self._counts.add(reports.popleft())
+        if sent is None:
+            return None
+        if sent.failure is not None:
+            raise PipelineError(sent.failure)
+        self._counts.batch(sent.seconds)
+        return sent.end
+
+    def close(self) -> None:
+        pass
+
+
+class Counts:
+    """Makes what partitions report figures of their connector's task."""
+
+    def __init__(self, metrics: Metrics, topics: ActiveTopics) -> None:
+        self._metrics, self._topics = metrics, topics
+        self._spent: dict[str, float] = {}
+        """Of a batch so far: seconds of all its partitions, by the names of their totals."""
+        self._records = 0.0
+        self._latest: dict[str, float] = {}
+        """Times, by their names: partitions don't end in the order of their records."""
+        self._schemas: list[Any] = []
+
+    def add(self, report: Report) -> None:
+        """Raises PipelineError for a partition that has failed."""
+        metrics = self._metrics
+        self._spent[BUSY] = self._spent.get(BUSY, 0.0) + report.seconds
+        self._records += report.values.get("source-record-poll-total", 0.0)
+        for name, value in report.values.items():
+            if name.startswith(STAGE) and name.endswith(TOTAL):
+                self._spent[name] = self._spent.get(name, 0.0) + value
+            elif name == REPORTED:
+                self._note(value)
+            elif name.startswith("penstock-last-error"):
+                metrics.say(name, value)
+            elif name.endswith("-timestamp"):
+                if value > self._latest.get(name, 0.0):
+                    self._latest[name] = value
+                    metrics.put(name, value)
+            elif name.endswith(TOTAL) or name in ERRORS:
+                metrics.add(name, value)
+        self._topics.used(set(report.topics))
+        if report.failure is not None:
+            raise PipelineError(report.failure)
+
+    def batch(self, seconds: float) -> None:
+        """All partitions of a batch have been added, which took so long."""
+        for stage, spent in shares(self._spent, seconds, rest="send").items():
+            self._metrics.add(f"{STAGE}{stage}-seconds{TOTAL}", spent)
+        self._metrics.observe("poll-batch", seconds * 1000, "-time-ms")
+        self._metrics.observe("batch-size", self._records)
+        self._spent, self._records = {}, 0.0
+
+    def _note(self, schemas: list[Any]) -> None:
+        """Every partition says which schemas it has; a task says each once."""
+        for each in schemas:
+            if each not in self._schemas:
+                self._schemas.append(each)
+                self._metrics.say_once(REPORTED, each)

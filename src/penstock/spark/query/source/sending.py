@@ -1,0 +1,190 @@
+"""A partition of a batch, sent to its topics by the process of Spark that has its rows.
+
+It is a run of a source task of its own, by the same code as a hosted task's: transforms, converters, tolerance, dead
+letters, topic creation. Only its offsets are left to the connector's task, which stores that of the batch when all of
+its partitions have ended. A partition that Spark tries again is sent again.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import math
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+from pyspark import Accumulator, AccumulatorParam
+
+from penstock.api.batch import Batch
+from penstock.api.source import SourceTask
+from penstock.kafka.client_settings import idempotence
+from penstock.pipeline.chain import Resolve
+from penstock.pipeline.runtime import CommitTiming
+from penstock.pipeline.source.task import SourceContext, run_source_task
+from penstock.pipeline.task import CommittedOffsets, TaskControl, TaskSpec
+from penstock.pipeline.telemetry.topic_schemas import REPORTED
+from penstock.pipeline.trace import trace
+from penstock.spark.parent import end_when_given_up
+from penstock.spark.query.safe import SafeSpec
+
+Records = Callable[[pa.RecordBatch], Batch]
+"""Makes records of one row at least; can be pickled."""
+FAILURE = "failure"
+"""The column of a partition's answer, one row: the trace of what ended it, or null if all its records have arrived."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a process tells the connector's task of a partition that has ended."""
+
+    seconds: float
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """Its metrics."""
+    topics: tuple[str, ...] = ()
+    """In which a record has arrived."""
+    failure: str | None = None
+    """The trace of what ended it, if its records can't be sent: Spark would try in vain again."""
+
+
+Reports = deque[Report]
+
+
+class AllReports(AccumulatorParam[Reports]):
+    def zero(self, value: Reports) -> Reports:
+        return deque()
+
+    def addInPlace(self, value1: Reports, value2: Reports) -> Reports:
+        value1.extend(value2)
+        return value1
+
+
+def spec_of_partitions(spec: TaskSpec) -> TaskSpec:
+    """That of the connector's task for runs that send a partition: without offsets, and with an idempotent producer."""
+    return replace(
+        spec,
+        connector_config={**spec.connector_config, **idempotence(spec.worker_config, spec.connector_config)},
+        known_topics=(),
+        offsets=(),
+        offsets_topic=None,
+        global_offsets_topic=None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SendPartition:
+    """The function of ``mapInArrow``; it answers by a row of FAILURE, and adds to ``reports``.
+
+    Reports come as soon as a partition has ended, but of one that it can't add up Spark only logs that.
+    """
+
+    spec: SafeSpec
+    """As ``spec_of_partitions`` makes it."""
+    records: Records
+    reports: Accumulator[Reports]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from penstock.spark.task import plugins
+
+        end_when_given_up()
+        with self.spec.during_the_run() as spec:
+            for name, value in spec.variables.items():
+                os.environ.setdefault(name, value)
+            report = send(spec, self.records, batches, plugins(spec.plugin_path).resolve)
+        self.reports.add(deque([report]))
+        yield pa.record_batch({FAILURE: pa.array([report.failure], pa.string())})
+
+
+def send(spec: TaskSpec, records: Records, batches: Iterable[pa.RecordBatch], resolve: Resolve) -> Report:
+    """Send the rows of one partition; returns when all have arrived, however long that takes, or when they can't be
+    sent.
+
+    Raises what ``batches`` raises.
+    """
+    began = time.monotonic()
+    rows = _some(batches)
+    if rows is None:
+        return Report(time.monotonic() - began)
+    control, host = TaskControl(), _Host()
+    task = _Partition(records, rows, control)
+    timing = CommitTiming(math.inf, CommitTiming.of(spec).timeout, to_the_end=True)
+    failure = None
+    try:
+        run_source_task(spec, lambda: task, control, host, resolve, timing)
+    except Exception as error:
+        if error is task.failure:
+            raise
+        failure = trace(error)
+    finally:
+        # The process is used again, and a producer refers to its callbacks, which refer to it.
+        gc.collect()
+    if isinstance(context := getattr(task, "context", None), SourceContext):
+        context.metrics.report(time.monotonic())
+    return Report(time.monotonic() - began, host.values, tuple(sorted(host.topics)), failure)
+
+
+def _some(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch] | None:
+    """Those that have rows; None if there are none."""
+    rows = filter(len, batches)
+    first = next(rows, None)
+    return None if first is None else itertools.chain((first,), rows)
+
+
+class _Partition(SourceTask):
+    """Polls the rows of a partition, and stops after the last."""
+
+    java_name = "penstock.connectors.SparkSourceTask"
+
+    def __init__(self, records: Records, batches: Iterator[pa.RecordBatch], control: TaskControl) -> None:
+        self._records, self._batches, self._control = records, batches, control
+        self.failure: Exception | None = None
+        """Of Spark, from which the rows come."""
+
+    def start(self, config: Mapping[str, str]) -> None:
+        pass
+
+    def poll(self) -> Batch | None:
+        try:
+            rows = next(self._batches, None)
+        except Exception as error:
+            self.failure = error
+            self._control.abort()  # nothing waits for what has been sent: Spark begins again
+            raise
+        if rows is not None:
+            return self._records(rows)
+        self._control.stop()
+        return None
+
+    def stop(self) -> None:
+        pass
+
+
+class _Host:
+    """Keeps what the run of a partition reports."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.topics: set[str] = set()
+
+    def running(self, degraded_reason: str | None = None) -> None:
+        pass
+
+    def paused(self) -> None:
+        pass
+
+    def committed_offsets(self) -> CommittedOffsets:
+        return ()
+
+    def topic_seen(self, topic: str) -> None:
+        self.topics.add(topic)
+
+    def store_offsets(self, offsets: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+        """The connector's task does."""
+
+    def metrics(self, values: dict[str, Any]) -> None:
+        schemas = [*self.values.get(REPORTED, ()), *values.get(REPORTED, ())]
+        self.values = {**values, **({REPORTED: schemas} if schemas else {})}

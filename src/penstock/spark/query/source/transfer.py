@@ -1,0 +1,74 @@
+"""How the rows of a batch get to their topics. ``executors`` has the other way than the one here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from penstock.api.batch import Batch
+from penstock.spark.query.dataframes import mapped, narrowed
+from penstock.spark.query.source.partitions import BatchLostError
+from penstock.spark.query.source.sending import Records
+from penstock.spark.query.source.transport import SENT, Receiver
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """After the last row of a batch."""
+
+    number: int
+
+
+class Transfer(Protocol):
+    """``take`` is called by the task's thread, ``run`` by Spark's, for one batch after the other."""
+
+    sent_by: str
+    """Where the records are sent: by the ``driver`` or by the ``executors``."""
+
+    def run(self, rows: DataFrame, records: Records, number: int) -> None:
+        """Bring these rows on their way; returns when all have been taken or sent.
+
+        Raises BatchLostError if the batch has to begin again, and Spark's errors.
+        """
+
+    def take(self, seconds: float) -> Batch | End | None:
+        """Records for the task to send, or the end of the batch, once all of it has been taken or sent.
+
+        None if nothing comes for so long. Raises ConnectError if records can't be sent.
+        """
+
+    def close(self) -> None:
+        """Called from any thread: nothing more is taken."""
+
+
+class ToTask:
+    """The task takes the rows and sends them: exactly once needs one producer for all rows of a batch."""
+
+    sent_by = "driver"
+
+    def __init__(self, host: str) -> None:
+        """``host``: this machine's name for Spark's processes."""
+        self._receiver = Receiver(host)
+        self._records: Records
+
+    def run(self, rows: DataFrame, records: Records, number: int) -> None:
+        self._records = records
+        send = self._receiver.expect()
+        try:
+            answers = mapped(narrowed(rows), send, f"{SENT} BIGINT").collect()
+            self._receiver.finish(sum(row[0] for row in answers), End(number))
+        except BatchLostError:
+            raise
+        except Exception:
+            self._receiver.check()
+            raise
+
+    def take(self, seconds: float) -> Batch | End | None:
+        item = self._receiver.take(seconds)
+        return item if item is None or isinstance(item, End) else self._records(item)
+
+    def close(self) -> None:
+        self._receiver.close()

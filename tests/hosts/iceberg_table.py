@@ -1,0 +1,53 @@
+"""What is in a table of Iceberg's catalogue of folders."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import fastavro
+import pyarrow.parquet as pq
+
+_DELETED = 2
+
+
+def rows(table: Path) -> list[dict[str, Any]]:
+    """Of the current snapshot, by the data files that its manifests list."""
+    metadata = _metadata(table)
+    current = metadata.get("current-snapshot-id")
+    snapshots = {each["snapshot-id"]: each for each in metadata.get("snapshots", ())}
+    if current not in snapshots:
+        return []
+    found = []
+    for manifest in _avro(snapshots[current]["manifest-list"]):
+        for entry in _avro(manifest["manifest_path"]):
+            if entry["status"] != _DELETED:
+                found += pq.read_table(_path_of(entry["data_file"]["file_path"])).to_pylist()
+    return found
+
+
+def _avro(file: str) -> list[Any]:
+    with _path_of(file).open("rb") as stream:
+        return list(fastavro.reader(stream))
+
+
+def _path_of(address: str) -> Path:
+    return Path(urlsplit(address).path)
+
+
+def columns(table: Path) -> list[tuple[str, Any, bool]]:
+    """Name, type, and whether it is required, of the current schema."""
+    metadata = _metadata(table)
+    (schema,) = (each for each in metadata["schemas"] if each["schema-id"] == metadata["current-schema-id"])
+    return [(field["name"], field["type"], field["required"]) for field in schema["fields"]]
+
+
+def _metadata(table: Path) -> dict[str, Any]:
+    try:
+        version = (table / "metadata" / "version-hint.text").read_text().strip()
+    except FileNotFoundError:
+        return {}  # Hadoop's catalogue removes it for a moment before it has a new one
+    found: dict[str, Any] = json.loads((table / "metadata" / f"v{version}.metadata.json").read_text())
+    return found

@@ -1,0 +1,48 @@
+"""Where a task writes its source offsets."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import Producer
+
+from penstock.kafka.clients import new_producer
+from penstock.pipeline.source import offset_log
+from penstock.pipeline.source.offset_log import OffsetCopies, TopicOffsetLog
+from penstock.pipeline.source.offsets import SourceOffset
+from support.kafka.client import Kafka
+from support.waiting import SECONDS, until
+
+pytestmark = pytest.mark.integration
+
+
+def offset(position: int) -> SourceOffset:
+    return SourceOffset({"file": "a"}, {"position": position}, b"a", str(position).encode())
+
+
+def test_the_producer_of_offsets_is_closed_while_there_are_none(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic, copies = kafka.create_topic(), kafka.create_topic()
+    made = 0
+
+    def make() -> Producer:
+        nonlocal made
+        made += 1
+        return new_producer({"bootstrap.servers": kafka.bootstrap})
+
+    copied = OffsetCopies(make, copies)
+    log = TopicOffsetLog(make, topic, copied)
+    log.write([offset(1)], 60.0)
+    log.idle()
+    log.write([offset(2)], 60.0)
+    assert made == 2
+    monkeypatch.setattr(offset_log, "IDLE_SECONDS", 0.0)
+
+    def closed() -> bool:
+        log.idle()
+        return copied._producer is None  # nobody has waited for the copies
+
+    until(closed, "the end of the copies' producer", SECONDS)
+    log.write([offset(3)], 60.0)
+    log.close()
+    assert made == 4
+    for each in (topic, copies):
+        assert [record.value for record in kafka.read_all(each)] == [b"1", b"2", b"3"]

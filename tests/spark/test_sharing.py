@@ -1,0 +1,388 @@
+"""Tasks that share a process: which do, how they come into it, and what happens to them when one ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import psutil
+import pytest
+
+from penstock.api.errors import ConfigError
+from penstock.core.model.tasks import TaskEnded, TaskFailed, TaskLost, TaskPaused, TaskRunning
+from penstock.pipeline.task import TaskSpec
+from penstock.spark.channel import Message
+from penstock.spark.run import hosted_run, sharing
+from penstock.spark.run.hosted_run import NotConfirmedError
+from penstock.spark.run.sharing import Company, TaskProcesses
+from penstock.spark.run.task_process import TaskProcess
+from penstock.spark.run.task_threads import TaskThreads
+from penstock.spark.supervisor import JobEnd
+from penstock.spark.task_exit import OutOfMemoryKills
+from support.process_tree import alive
+from support.spark.host import Gate, Spec, id_of, make_spec, process_of, without_waiting
+
+TWO = {"penstock.tasks.per.process": "2"}
+
+
+class Application:
+    """A driver that starts what it is asked to, in name."""
+
+    def __init__(self) -> None:
+        self.jobs: dict[str, asyncio.Future[JobEnd]] = {}
+        self.payloads: dict[str, Message] = {}
+        self.cancelled: list[str] = []
+        self.killed: list[str] = []
+
+    def submit(self, group: str, description: str, payload: Message, query: bool) -> asyncio.Future[JobEnd]:
+        job = self.jobs[group] = asyncio.get_running_loop().create_future()
+        self.payloads[group] = payload
+        return job
+
+    def admitted(self, group: str) -> None: ...
+
+    def cancel(self, group: str) -> None:
+        self.cancelled.append(group)
+
+    def kill(self, reason: str) -> None:
+        self.killed.append(reason)
+
+
+class Channel:
+    def __init__(self) -> None:
+        self.sent: list[Message] = []
+
+    def send(self, message: Message) -> None:
+        self.sent.append(message)
+
+
+def of(worker: Mapping[str, str], connector: Mapping[str, str], **more: Any) -> Company | None:
+    spec = replace(make_spec(), worker_config=dict(worker), connector_config=dict(connector), **more)
+    return Company.of(spec)
+
+
+def test_a_connectors_own_limit_counts_instead_of_the_workers() -> None:
+    assert of({}, {}) is None
+    assert of(TWO, {}) == Company("loops:Ticker", 2)
+    assert of(TWO, {"penstock.tasks.per.process": "1"}) is None
+    assert of({}, {"penstock.tasks.per.process": "9"}) == Company("loops:Ticker", 9)
+
+
+@pytest.mark.parametrize("given", ["many", "0", "1.5"])
+def test_a_limit_that_is_none_is_refused(given: str) -> None:
+    with pytest.raises(ConfigError, match=f"Invalid value {given} for configuration penstock.tasks.per.process"):
+        of({}, {"penstock.tasks.per.process": given})
+
+
+def test_queries_and_tasks_with_an_environment_of_their_own_share_none() -> None:
+    assert of(TWO, {}, kind="query") is None
+    assert of(TWO, {}, environment={"folder": "/e"}) is None
+
+
+def test_who_comes_into_which_process() -> None:
+    async def story() -> None:
+        driver: Any = Application()
+        processes = TaskProcesses(driver)
+        pair, others = Company("m:Task", 2), Company("m:Other", 2)
+        jobs = {g: processes.submit(g, g, {"who": g}, pair) for g in ("a", "b", "c")}
+        processes.submit("other", "other", {"who": "other"}, others)
+        processes.submit("alone", "alone", {"who": "alone"}, None)
+        assert driver.payloads == {
+            "a": {"who": "a", "shared": True},
+            "c": {"who": "c", "shared": True},
+            "other": {"who": "other", "shared": True},
+            "alone": {"who": "alone"},
+        }
+        # One that waits may go; the second waits for the first, which brings it.
+        processes.submit("x", "x", {"who": "x"}, pair)
+        assert "x" not in driver.payloads
+        processes.leave("x")
+        a, b, d = Channel(), Channel(), Channel()
+        processes.admitted("a", a)  # type: ignore[arg-type]
+        assert a.sent == []  # the answer to its admission comes first
+        await asyncio.sleep(0)
+        assert a.sent == [{"say": "host", "group": "b", "payload": {"who": "b"}}]
+        assert not processes.has_others("a")
+        # The first goes before the second has come: that starts again, in a process of others or its own.
+        assert not processes.hung_up("a").open
+        processes.leave("a")
+        assert (await jobs["b"]).again
+        jobs["b"] = processes.submit("b", "b", {"who": "b"}, pair)
+        assert "b" not in driver.payloads
+        c = Channel()
+        processes.admitted("c", c)  # type: ignore[arg-type]
+        processes.admitted("b", b)  # type: ignore[arg-type]
+        # There is room when one has gone, whoever it is.
+        assert processes.hung_up("c").carrier == "b"
+        processes.leave("c")
+        processes.submit("d", "d", {"who": "d"}, pair)
+        assert b.sent == [{"say": "host", "group": "d", "payload": {"who": "d"}}]
+        # One that has not come can't take the process along; one that is there does.
+        processes.cancel("d")
+        assert driver.cancelled == []
+        processes.admitted("d", d)  # type: ignore[arg-type]
+        assert processes.has_others("d")
+        processes.cancel("d")
+        assert driver.cancelled == ["c"]
+        driver.jobs["c"].set_result(JobEnd("killed"))
+        assert (await jobs["b"]).error == "killed"
+
+    asyncio.run(story())
+
+
+def test_a_process_that_does_not_begin_is_no_loss_of_those_that_wait_for_it() -> None:
+    async def story() -> None:
+        driver: Any = Application()
+        processes = TaskProcesses(driver)
+        pair = Company("m:Task", 2)
+        first, second = (processes.submit(g, g, {}, pair) for g in "ab")
+        driver.jobs["a"].set_result(JobEnd("it can't be started"))
+        assert (await first).error == "it can't be started"
+        assert (await second).again
+        # Those that wait when Spark ends start again when there is another one.
+        third, fourth = (processes.submit(g, g, {}, pair) for g in "ab")
+        driver.jobs["a"].set_result(JobEnd("gone", driver_died=True))
+        assert (await third).driver_died
+        assert (await fourth).driver_died
+
+    asyncio.run(story())
+
+
+def test_spark_is_killed_only_when_none_of_its_processes_comes_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing, "TICK", 0.01)
+    monkeypatch.setattr(sharing, "OVERDUE", 3)
+
+    async def story() -> None:
+        driver: Any = Application()
+        processes = TaskProcesses(driver)
+        never = asyncio.get_running_loop().create_future()
+
+        async def looks(group: str) -> int:
+            """How many, until it is overdue."""
+            count = 0
+
+            def due() -> bool:
+                nonlocal count
+                count += 1
+                return True
+
+            assert not await processes.come(group, {never}, due)
+            return count
+
+        trio = Company("m:Task", 3)
+        for group in ("a", "b", "c"):
+            processes.submit(group, group, {}, trio)
+        processes.submit("alone", "alone", {}, None)
+        waiting = asyncio.create_task(looks("b"))
+        assert await asyncio.gather(looks("a"), looks("alone")) == [3, 3]
+        assert driver.killed == [], "they were asked for at the same time"
+        assert not waiting.done(), "it waits for the first of its process, which may be there"
+        await asyncio.sleep(0.05)
+        assert await looks("a") == 3
+        assert len(driver.killed) == 1
+        assert await looks("a") == 6, "after a kill it may need longer"
+        # It arrives, and is admitted later: no task that it brings is a reason to kill Spark.
+        processes.arrived("a")
+        assert await looks("alone") == 3
+        processes.admitted("a", Channel())  # type: ignore[arg-type]
+        await waiting
+        await asyncio.sleep(0.05)
+        assert await looks("c") == 3
+        assert len(driver.killed) == 1
+
+    asyncio.run(story())
+
+
+def test_a_task_that_can_not_be_begun_where_it_was_brought_does_not_wait_for_ever() -> None:
+    async def story() -> None:
+        driver: Any = Application()
+        processes = TaskProcesses(driver)
+        trio, a, b = Company("m:Task", 3), Channel(), Channel()
+        _, second, third = (processes.submit(g, g, {}, trio) for g in "abc")
+        processes.admitted("a", a)  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        processes.not_begun("another", "b", "too late")
+        processes.not_begun("a", "nobody", "it has left")
+        processes.not_begun("a", "b", "TimeoutError: timed out")
+        assert (await second).error == "TimeoutError: timed out"
+        processes.admitted("c", b)  # type: ignore[arg-type]
+        processes.not_begun("a", "c", "it has begun")
+        assert not third.done()
+
+    asyncio.run(story())
+
+
+def test_a_thread_is_one_of_the_task_that_starts_it_and_has_no_batch_of_it() -> None:
+    """In a process of its own, since it changes how all threads of a process start."""
+    code = """
+import logging, threading
+from concurrent.futures import ThreadPoolExecutor
+from penstock.pipeline.telemetry.traces import current_ids
+from penstock.spark.run.task_threads import OfTask, inherit_task
+
+def look():
+    print([each.filter(logging.makeLogRecord({})) for each in tasks], current_ids.get())
+
+def run(target):
+    thread = threading.Thread(target=target)
+    thread.start()
+    thread.join()
+
+def task():
+    tasks.append(OfTask())
+    current_ids.set({"trace_id": "of a batch"})
+    run(look)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(look).result()
+
+tasks = []
+inherit_task()
+for _ in range(2):
+    run(task)
+look()
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    first, second, neither = "[True] {}", "[False, True] {}", "[False, False] {}"
+    assert out.splitlines() == [first, first, second, second, neither]
+
+
+def test_why_a_task_could_not_begin_is_told() -> None:
+    def run(payload: Message) -> None:
+        raise ConnectionRefusedError(payload["who"]["task"])
+
+    threads, failures = TaskThreads(run), list[Exception]()
+    for task in range(2):
+        threads.begin({"who": {"connector": "c", "task": task}}, failures.append)
+    threads.wait()
+    assert sorted(each.args for each in failures) == [(0,), (1,)]
+
+
+def test_a_process_that_goes_on_is_let_go() -> None:
+    async def story() -> None:
+        process, before = TaskProcess(None, OutOfMemoryKills()), len(os.listdir("/proc/self/fd"))
+        process.admitted(os.getpid())
+        assert process.pid == os.getpid()
+        for _ in range(2):
+            process.left()
+            assert process.pid is None
+        assert len(os.listdir("/proc/self/fd")) == before
+
+    asyncio.run(story())
+
+
+def shared(make: Spec, loop: str = "tick", **config: str) -> TaskSpec:
+    return replace(make(loop, **config), worker_config=TWO)
+
+
+@pytest.mark.integration
+def test_two_tasks_share_a_process_and_are_stopped_paused_and_failed_alone(hosted: Any, spec: Spec) -> None:
+    one, two, failing = shared(spec), shared(spec, "count"), shared(spec, fail="the disk is full")
+    for each in (one, two):  # the second waits for the first, which brings it
+        hosted.run(each)
+    for each in (one, two):
+        assert not any(isinstance(event, TaskLost) for event in hosted.events.until(TaskRunning, id_of(each)))
+    process = psutil.Process(process_of(hosted, one))
+    assert process.pid == process_of(hosted, two)
+    hosted.pause(id_of(one))
+    hosted.events.until(TaskPaused, id_of(one))
+    hosted.stop(id_of(two))
+    assert not any(isinstance(event, TaskLost) for event in hosted.events.until(TaskEnded, id_of(two)))
+    hosted.run(failing)
+    _, failed, _ = without_waiting(hosted.events.until(TaskEnded, id_of(failing)))
+    assert isinstance(failed, TaskFailed)
+    assert failed.trace.startswith("ValueError: the disk is full\n")
+    assert alive(process)
+    hosted.resume(id_of(one))
+    hosted.events.until(TaskRunning, id_of(one))
+    hosted.stop(id_of(one))
+    assert not any(isinstance(event, TaskLost) for event in hosted.events.until(TaskEnded, id_of(one)))
+    assert not alive(process)
+
+
+@pytest.mark.integration
+def test_a_task_logs_for_its_own_connector(hosted: Any, spec: Spec, caplog: pytest.LogCaptureFixture) -> None:
+    one, two = shared(spec, "count"), shared(spec, "count")
+    with caplog.at_level("INFO", "loops"):
+        for each in (one, two):
+            hosted.run(each)
+            hosted.events.until(TaskRunning, id_of(each))
+            hosted.stop(id_of(each))
+        for each in (one, two):
+            hosted.events.until(TaskEnded, id_of(each))
+    lines: list[Any] = [record for record in caplog.records if record.getMessage() == "Counting"]
+    assert [line.connector for line in lines] == [one.connector, two.connector]
+
+
+@pytest.mark.integration
+def test_a_process_that_is_killed_or_crashes_loses_its_tasks(hosted: Any, spec: Spec) -> None:
+    one, two = shared(spec), shared(spec)
+    for each in (one, two):
+        hosted.run(each)
+        hosted.events.until(TaskRunning, id_of(each))
+    os.kill(process_of(hosted, one), signal.SIGKILL)
+    for each in (one, two):
+        lost, _ = hosted.events.until(TaskEnded, id_of(each))
+        assert isinstance(lost, TaskLost)
+        assert lost.reason.endswith(": it was killed by SIGKILL")
+    # A crash is no loss by its own fault for any of them, and each starts again in a process of its own.
+    crashing = shared(spec, "crash", how="abort")
+    hosted.run(again := replace(one, run=2))
+    hosted.events.until(TaskRunning, id_of(again))
+    hosted.run(crashing)
+    for each in (again, crashing):
+        lost = next(event for event in hosted.events.until(TaskEnded, id_of(each)) if isinstance(event, TaskLost))
+        assert not lost.died
+        assert "it crashed with SIGABRT. Other tasks were in it" in lost.reason
+    hosted.run(replace(one, run=3))
+    hosted.run(replace(two, run=2))
+    hosted.events.until(TaskRunning, id_of(one))
+    hosted.events.until(TaskRunning, id_of(two))
+    assert process_of(hosted, one) != process_of(hosted, two)
+    hosted.run(replace(crashing, run=2))
+    lost = next(event for event in hosted.events.until(TaskEnded, id_of(crashing)) if isinstance(event, TaskLost))
+    assert lost.died
+    for each in (one, two):
+        hosted.stop(id_of(each))
+        hosted.events.until(TaskEnded, id_of(each))
+
+
+@pytest.mark.integration
+def test_a_run_that_is_not_confirmed_leaves_the_others_alone(hosted: Any, spec: Spec) -> None:
+    one, two, gate = shared(spec), shared(spec, "initialized"), Gate()
+    hosted.run(one)
+    hosted.events.until(TaskRunning, id_of(one))
+    process = process_of(hosted, one)
+    gate.admission.set_result(two)
+    gate.offsets.set_exception(NotConfirmedError("it runs elsewhere"))
+    hosted.run(two, gate)
+    events = hosted.events.until(TaskEnded, id_of(two))
+    assert TaskLost(id_of(two), 1, "it runs elsewhere") in events
+    assert process_of(hosted, one) == process
+    hosted.stop(id_of(one))
+    assert not any(isinstance(event, TaskLost) for event in hosted.events.until(TaskEnded, id_of(one)))
+
+
+@pytest.mark.integration
+def test_a_task_that_does_not_stop_takes_its_process_along(
+    hosted: Any, spec: Spec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hosted_run, "PATIENCE", 0.5)
+    one, deaf = shared(spec), shared(spec, "deaf")
+    for each in (one, deaf):
+        hosted.run(each)
+        hosted.events.until(TaskRunning, id_of(each))
+    process = psutil.Process(process_of(hosted, one))
+    hosted.stop(id_of(deaf), timeout=0.5)
+    lost, _ = hosted.events.until(TaskEnded, id_of(one))
+    assert isinstance(lost, TaskLost)
+    assert not lost.died
+    assert f"{deaf.connector}-0" in lost.reason
+    assert "which did not end" in lost.reason
+    hosted.events.until(TaskEnded, id_of(deaf))
+    assert not alive(process)
