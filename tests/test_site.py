@@ -16,6 +16,8 @@ from penstock.api.testing import contract
 from penstock.commands._reference import Reference
 from penstock.http.openapi.document import OPERATIONS
 from penstock.plugins import Plugins
+from penstock.worker.monitoring.prometheus.meanings import described
+from penstock.worker.monitoring.prometheus.text import full_name
 
 ROOT = Path(__file__).parents[1]
 
@@ -51,6 +53,19 @@ def test_every_setting_is_in_the_reference(site: Path) -> None:
     assert settings - words == set()
 
 
+def test_settings_say_what_differs_from_java(site: Path) -> None:
+    def row(page: str, setting: str) -> str:
+        rows = re.findall(r"<tr>.*?</tr>", (site / "reference" / page / "index.html").read_text("utf-8"), re.DOTALL)
+        (found,) = {each for each in rows if f"<code>{setting}</code></td>" in each}
+        return unescape(re.sub(r"<[^>]+>", "", found))
+
+    assert "Not in Java Connect." in row("worker", "penstock.config.strict")
+    assert "Refused here: TLS is Python's own." in row("worker", "ssl.provider")
+    assert "Without effect here: rates are taken over half a minute." in row("worker", "metrics.num.samples")
+    assert "int, 5000, low" in row("worker", "task.shutdown.graceful.timeout.ms").replace("long", "int")
+    assert "here" not in row("worker", "offset.flush.interval.ms")
+
+
 def test_every_request_and_command_is_in_the_reference(site: Path) -> None:
     requests = text(site / "reference" / "rest" / "index.html")
     assert [name for name in OPERATIONS if name not in requests] == []
@@ -63,6 +78,12 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
     headings = re.findall(r"<h3[^>]*>(.*?)<", (site / "reference" / "api" / "index.html").read_text("utf-8"))
     shown = {name for heading in headings for name in heading.split(", ")}
     assert {*api.__all__, *contract.__all__, "MemorySourceContext", "MemorySinkContext", "sink_record"} - shown == set()
+
+
+def test_every_metric_is_in_the_reference(site: Path) -> None:
+    shown = set(text(site / "reference" / "metrics" / "index.html").split())
+    assert {full_name(type, name) for type, name, _ in described()} - shown == set()
+    assert {"process_resident_memory_bytes", "process_cpu_seconds_total"} <= shown
 
 
 def test_lines_of_the_log_are_in_the_reference(site: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 from penstock.api.config import ConfigDef, to_text
 from penstock.api.errors import ConfigError
@@ -48,7 +49,34 @@ def tables() -> str:
     )
 
 
+def note(owner: str, setting: str) -> str:
+    """What differs from Java Connect, in a sentence; nothing of plugins, which say it themselves."""
+    if setting.startswith("penstock."):
+        return "Not in Java Connect."
+    if owner == "a worker" and setting in JAVA_ONLY:
+        return f"Refused here: {JAVA_ONLY[setting]}."
+    if owner == "a worker" and setting in WITHOUT_EFFECT:
+        return f"Without effect here: {WITHOUT_EFFECT[setting][1]}."
+    client = next((client for client in CLIENTS if owner == f"the {client.partition(' ')[0]} of a connector"), None)
+    return "" if client is None else _notes(client).get(setting, "")
+
+
+@cache
+def _notes(client: str) -> Mapping[str, str]:
+    definition, counterparts, _ = CLIENTS[client]
+    ignored = dict.fromkeys(_without_effect(definition, counterparts), "Without effect here.")
+    return ignored | {
+        setting: f"Default here: {ours}." for each, setting, _, ours in _other_defaults() if each == client
+    }
+
+
 def _defaults() -> Iterator[tuple[str, ...]]:
+    for client, setting, java, ours in _other_defaults():
+        yield client, f"`{setting}`", f"`{java}`", ours
+
+
+def _other_defaults() -> Iterator[tuple[str, str, str, str]]:
+    """Client, setting, Java's default, and ours."""
     for client, (definition, counterparts, ours) in CLIENTS.items():
         for name, key in definition.keys.items():
             counterpart = counterparts.get(name)
@@ -60,13 +88,16 @@ def _defaults() -> Iterator[tuple[str, ...]]:
                 continue
             for native, value in java.items():
                 if native in ours and ours[native] != value:
-                    yield client, f"`{name}`", f"`{to_text(key.default, key.type)}`", f"`{native}={ours[native]}`"
+                    yield client, name, to_text(key.default, key.type) or "", f"`{native}={ours[native]}`"
 
 
 def _ignored() -> Iterator[tuple[str, ...]]:
     for client, (definition, counterparts, _) in CLIENTS.items():
-        names = [name for name in definition.keys if name not in counterparts or counterparts[name].ignored]
-        yield client, ", ".join(f"`{name}`" for name in names)
+        yield client, ", ".join(f"`{name}`" for name in _without_effect(definition, counterparts))
+
+
+def _without_effect(definition: ConfigDef, counterparts: Mapping[str, Counterpart]) -> list[str]:
+    return [name for name in definition.keys if name not in counterparts or counterparts[name].ignored]
 
 
 def _own() -> Iterator[tuple[str, ...]]:

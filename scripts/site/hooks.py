@@ -20,7 +20,12 @@ _LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    made = _beside("reference").pages(log=_beside("log_lines").page(), api=_beside("api").page())
+    made = _beside("reference").pages(
+        _beside("differences").note,
+        metrics=_beside("metrics").page(),
+        log=_beside("log_lines").page(),
+        api=_beside("api").page(),
+    )
     pages = {f"reference/{name}.md": text for name, text in made.items()}
     pages["index.md"] = _readme()
     for folder, title in FOLDERS.items():

@@ -56,10 +56,14 @@ def test_a_preview_is_printed_record_by_record(penstock: Any, cluster: RestClust
         {"stage": "VALUE_CONVERTER", "class": "a.Json", "alias": None},
     ]
     failed = {"stage": "VALUE_CONVERTER", "class": "a.Json", "message": "no schema"}
+    sent = {**before, "topic": "u", "value": '"one"', "headers": [["from", "f"]]}
     cluster.previewed = {
         "kind": "source",
         "error": None,
-        "records": [{"before": before, "steps": steps, "result": None, "error": failed}],
+        "records": [
+            {"before": before, "steps": steps, "result": None, "error": failed},
+            {"before": before, "steps": [], "result": {**sent, "bytes": {"key": None, "value": 5}}, "error": None},
+        ],
     }
     file = tmp_path / "c.json"
     file.write_text(json.dumps({"name": "c", **CONFIG}))
@@ -70,5 +74,7 @@ def test_a_preview_is_printed_record_by_record(penstock: Any, cluster: RestClust
         '  h (Hoist): t value={"line": "one"}\n'
         "  m (Mask): predicate not met; unchanged\n"
         "  value_converter (Json): fails\n"
-        "  fails, stage VALUE_CONVERTER: no schema\n",
+        "  fails, stage VALUE_CONVERTER: no schema\n"
+        'Record 2: t value="one"\n'
+        '  result: u value="\\"one\\"" headers=[["from", "f"]] (value 5 bytes)\n',
     )

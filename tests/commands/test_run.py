@@ -63,7 +63,7 @@ def running(folder: Path, plugin: str, config: str) -> Iterator[Running]:
         finally:
             one.process.kill()
     assert status == 0, one.said
-    assert list((folder / "tmp").glob("penstock-run-*")) == []
+    assert list((folder / "tmp").glob("penstock-*")) == []
 
 
 def none_missing(records: list[str]) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from penstock.commands._rest import complete_connector
 from penstock.core.model import messages as m
-from penstock.core.model.tasks import TaskId
+from penstock.core.model.tasks import SparkDied, SparkReady, TaskId
 from penstock.http.client import Client
 from support.rest.cluster import RestCluster
 from support.waiting import until
@@ -37,6 +38,23 @@ def sink(worker: Client) -> None:
 def test_there_is_nothing_yet(penstock: Any) -> None:
     assert penstock("status").stdout == "There are no connectors.\n"
     assert json.loads(penstock("status", "-o", "json").stdout) == {}
+
+
+@pytest.mark.usefixtures("source", "sink")
+def test_the_workers(penstock: Any, cluster: RestCluster) -> None:
+    cluster.metrics("one").observe(SparkReady(4))
+    cluster.metrics("one").observe(SparkReady(4, queries=True))
+    cluster.metrics("one").observe(SparkDied("it was killed", queries=True))
+    cluster.fail(TaskId("orders", 0), "the disk is full")
+    membership = cluster.workers["one"].herder.membership
+    membership.owners = replace(membership.owners, workers=("http://one", "http://gone"))
+    said = penstock("workers")
+    head, row = said.stdout.splitlines()
+    assert head.split() == ["WORKER", "GENERATION", "CONNECTORS", "TASKS", "FAILED", "SPARK"]
+    spark = "hosted: running; queries: not running, ended once"
+    assert row.split(maxsplit=6) == ["one", "(leader)", str(membership.generation), "2", "2", "1", spark]
+    assert said.stderr == "penstock: Worker gone has not answered.\n"
+    assert json.loads(penstock("workers", "-o", "json").stdout)["unreachable"] == ["gone"]
 
 
 @pytest.mark.usefixtures("source", "sink")

@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, ViewportSize
+from playwright.sync_api import Locator, Page, ViewportSize
 
 from ui.sizes import PHONE, WIDE
 
@@ -27,9 +27,11 @@ def looks_right(page: Page) -> None:
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, (page.url, size)
 
 
-def picture(page: Page, name: str, request: pytest.FixtureRequest) -> None:
-    """With ``--rewrite`` the picture of the documentation."""
+def picture(page: Page, name: str, request: pytest.FixtureRequest, part: Locator | None = None) -> None:
+    """With ``--rewrite`` the picture of the documentation: from this part of the page on, or from its top."""
     if request.config.getoption("--rewrite"):
         PICTURES.mkdir(exist_ok=True)
         page.set_viewport_size({"width": 1000, "height": 640})
+        if part is not None:
+            part.evaluate("part => part.scrollIntoView()")
         page.screenshot(path=PICTURES / f"page-{name}.png")

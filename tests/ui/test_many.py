@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, expect
 from penstock.core.model import messages as m
 from penstock.http.access.configured import authentication, gate
 from penstock.http.app import make_router
+from penstock.http.routes.workers import Workers
 from penstock.observe import LogLevels
 from support.rest.cluster import RestCluster
 from support.waiting import until
@@ -83,7 +84,9 @@ def guarded(cluster: RestCluster, tmp_path_factory: pytest.TempPathFactory) -> I
     }
     guard = authentication(config, {}, lambda: None)
     access = gate(config, guard)
-    app = make_router(lambda request: cluster.submit("one", request), httpx.AsyncClient(), guard=guard, gate=access)
+    client = httpx.AsyncClient()
+    workers = Workers(cluster.metrics("one").about, client)
+    app = make_router(lambda request: cluster.submit("one", request), client, guard=guard, gate=access, workers=workers)
     with Served(app) as url:
         yield url
 
@@ -156,6 +159,10 @@ def test_what_the_role_forbids_is_not_offered(guarded: str, open_page: Open, use
     if not configures:
         expect(page.get_by_text("but not change it")).to_be_visible()
     page.get_by_role("link", name="Workers").click()
-    expect(page.get_by_role("heading", name="Connectors and tasks")).to_be_visible()
+    runs = page.get_by_role("region", name="Workers").locator("tbody tr")
+    expect(runs).to_contain_text(["500 connectors" if user == "reader" else "one (leader)"])
+    runs.locator("summary").click()
+    expect(runs.get_by_role("link", name="orders-7", exact=True)).to_be_visible()
+    expect(runs.get_by_role("link")).to_have_count(MANY if user == "reader" else MANY + 1)
     expect(page.get_by_role("heading", name="Loggers")).to_have_count(int(configures))
     expect(page.get_by_role("alert")).to_have_count(0)

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.integration
 
 SINK = "FileStreamSink"
 HOIST = "org.apache.kafka.connect.transforms.HoistField$Value"
+INSERT = "org.apache.kafka.connect.transforms.InsertHeader"
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +113,20 @@ def test_pause_resume_restart(worker: WorkerProcess, open_page: Open) -> None:
     worker.running("orders-out")
 
 
+def test_what_has_failed_is_restarted(worker: WorkerProcess, open_page: Open) -> None:
+    name = f"broken-{uuid.uuid4().hex[:6]}"
+    topic = worker.get("/connectors/orders-out/config")["topics"]
+    worker.put(name, connector__class=SINK, file="/srv/no such folder/broken.txt", topics=topic)
+    until(lambda: "FAILED" in worker.states(name), f"{name} failed", 120)
+    page = open_page(at(worker, f"connector/{name}"))
+    page.get_by_role("button", name="Restart failed").click()
+    expect(page.get_by_role("status")).to_have_text("Restarting what has failed")
+    expect(page.locator("td .state")).to_have_text("RESTARTING")
+    expect(state(page)).to_have_text("RUNNING")
+    expect(page.locator("td .state")).to_have_text("FAILED")
+    worker.http.delete(f"/connectors/{name}")
+
+
 def test_figures_and_topics(worker: WorkerProcess, open_page: Open, request: pytest.FixtureRequest) -> None:
     page = open_page(at(worker, "connector/orders-out"))
     with (worker.folder / "in.txt").open("a") as more:
@@ -133,6 +148,7 @@ def test_figures_and_topics(worker: WorkerProcess, open_page: Open, request: pyt
 
 def test_a_wrong_setting_is_shown_while_typing(worker: WorkerProcess, open_page: Open) -> None:
     page = open_page(at(worker, "connector/orders-in/configuration"))
+    expect(page.locator("[id='setting-value.converter-values'] option[value$='.JsonConverter']")).not_to_have_count(0)
     tasks = page.get_by_label("tasks.max", exact=True)
     tasks.fill("many")
     expect(tasks).to_have_attribute("aria-invalid", "true")
@@ -148,22 +164,45 @@ def test_a_wrong_setting_is_shown_while_typing(worker: WorkerProcess, open_page:
     page.get_by_role("button", name="Edit as JSON").click()
     page.get_by_label("Configuration as JSON").fill("{")
     expect(page.get_by_text("This is no configuration")).to_be_visible()
+    page.get_by_label("Configuration as JSON").fill('{"file": {}}')
+    expect(page.get_by_text("the value of file must be a text")).to_be_visible()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("status").first).to_contain_text("This is no configuration")
 
 
-def test_a_preview_of_a_change(worker: WorkerProcess, open_page: Open) -> None:
+def test_a_preview_of_a_change(worker: WorkerProcess, open_page: Open, request: pytest.FixtureRequest) -> None:
     page = open_page(at(worker, "connector/orders-in/configuration"))
-    for key, value in (("transforms", "h"), ("transforms.h.type", HOIST), ("transforms.h.field", "line")):
+    changes = {"transforms": "h,i", "transforms.h.type": HOIST, "transforms.h.field": "line"}
+    inserted = {"transforms.i.type": INSERT, "transforms.i.header": "from", "transforms.i.value.literal": "a file"}
+    for key, value in {**changes, **inserted}.items():
         field = page.get_by_label(key, exact=True)
         page.get_by_label("Find").fill(key)
         expect(page.locator(".settings [role=status]")).not_to_be_empty()
         field.fill(value)
     page.get_by_role("button", name="Preview").click()
     expect(page.locator(".record").first).to_contain_text("Struct{line=order 0}", timeout=120_000)
+    expect(page.locator(".record .right").first).to_contain_text('headers [["from","a file"]]')
     looks_right(page)
+    picture(page, "preview", request, page.locator(".preview"))
     assert "transforms" not in worker.get("/connectors/orders-in/config")
 
 
-def test_offsets_are_altered_while_it_is_stopped(worker: WorkerProcess, open_page: Open) -> None:
+def test_a_preview_of_a_sink_begins_where_it_is_asked_to(worker: WorkerProcess, open_page: Open) -> None:
+    until(lambda: "order 49" in (worker.folder / "out.txt").read_text(), "the records in the topic", 120)
+    page = open_page(at(worker, "connector/orders-out/configuration"))
+    record = page.locator(".record").first
+    page.get_by_label("Records", exact=True).fill("1")
+    page.get_by_label("from offset").fill("7")
+    page.get_by_role("button", name="Preview").click()
+    expect(record).to_contain_text("order 7", timeout=120_000)
+    page.get_by_label("of partition").fill("-1")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator(".preview [role=alert]")).to_contain_text("greater than or equal to 0")
+
+
+def test_offsets_are_altered_while_it_is_stopped(
+    worker: WorkerProcess, open_page: Open, request: pytest.FixtureRequest
+) -> None:
     until(lambda: worker.get("/connectors/orders-in/offsets")["offsets"], "committed offsets", 120)
     page = open_page(at(worker, "connector/orders-in/offsets"))
     expect(page.get_by_text("Stop the connector to alter")).to_be_visible()
@@ -171,6 +210,7 @@ def test_offsets_are_altered_while_it_is_stopped(worker: WorkerProcess, open_pag
     offset = page.get_by_role("textbox", name="Offset of")
     offset.fill('{"position": 9}')
     looks_right(page)
+    picture(page, "offsets", request)
     page.get_by_role("button", name="Alter").click()
     expect(page.get_by_role("status")).to_contain_text("have been altered")
     (altered,) = worker.get("/connectors/orders-in/offsets")["offsets"]
@@ -199,13 +239,14 @@ def test_history_and_the_way_back(worker: WorkerProcess, open_page: Open, reques
     expect(page.get_by_role("region", name="Events")).to_contain_text("RUNNING")
 
 
-def test_logs_are_followed(worker: WorkerProcess, open_page: Open) -> None:
+def test_logs_are_followed(worker: WorkerProcess, open_page: Open, request: pytest.FixtureRequest) -> None:
     page = open_page(at(worker, "connector/orders-out/logs"))
     expect(page.locator(".log li").first).to_be_visible()
     before = page.locator(".log li").count()
     assert worker.http.post("/connectors/orders-out/restart?includeTasks=true").status_code in (202, 204)
     expect(page.locator(".log li").nth(before)).to_be_visible(timeout=120_000)
     looks_right(page)
+    picture(page, "logs", request)
     worker.running("orders-out")
 
 
@@ -235,9 +276,13 @@ def test_a_connector_is_created_and_deleted(worker: WorkerProcess, open_page: Op
 
 def test_workers_and_loggers(worker: WorkerProcess, open_page: Open, request: pytest.FixtureRequest) -> None:
     page = open_page(at(worker, "workers"))
-    expect(page.get_by_role("region", name="Workers")).to_contain_text("(leader)")
     expect(page.get_by_text("healthy:")).to_be_visible()
-    expect(page.get_by_text("hosted: running")).to_be_visible()
+    row = page.get_by_role("region", name="Workers").locator("tbody tr")
+    expect(row).to_contain_text(["(leader)"])
+    expect(row).to_contain_text(["hosted: running"])
+    expect(row.locator("summary")).to_contain_text("connectors")
+    orders = row.locator("li", has=page.get_by_role("link", name="orders-out", exact=True))
+    expect(orders).to_contain_text("task 0 RUNNING")
     page.get_by_label("Filter").fill("penstock.http")
     looks_right(page)
     picture(page, "workers", request)

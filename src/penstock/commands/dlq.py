@@ -73,8 +73,7 @@ def list_(
         count = reasons.total()
         print_json({"queue": queue.topic, "count": count, "replayed": again, "reasons": counted, "records": found})
         return
-    records = f"{reasons.total()} record{'s' * (reasons.total() != 1)}"
-    print(f"Queue {queue.topic} has {records} of connector {connector}, {again} of them replayed.")
+    print(f"Queue {queue.topic} has {_records(reasons.total())} of connector {connector}, {again} of them replayed.")
     if reasons:
         print_table(("COUNT", "STAGE", "EXCEPTION", "CLASS"), [(n, *r) for r, n in reasons.most_common()])
     if last:
@@ -174,8 +173,11 @@ def _print_sent(connector: str, sent: list[Any], dry_run: bool) -> None:
         print_table(("RECORD", "TO TOPIC", "PARTITION"), rows)
     topics = ", ".join(f"{count} to {topic}" for topic, count in sorted(Counter(s.topic for s in sent).items()))
     did = "Would replay" if dry_run else "Replayed"
-    records = f"{len(sent)} record{'s' * (len(sent) != 1)}"
-    print(f"{did} {records} of connector {connector}{': ' * bool(topics)}{topics}.")
+    print(f"{did} {_records(len(sent))} of connector {connector}{': ' * bool(topics)}{topics}.")
+
+
+def _records(count: int) -> str:
+    return f"{count} record{'s' * (count != 1)}"
 
 
 def _place(text: str, queue: str) -> tuple[int, int]:

@@ -59,6 +59,8 @@ def _print(found: dict[str, Any]) -> None:
             print(f"  fails, {_failed(record['error'])}")
         elif record["result"] is None:
             print("  is dropped")
+        else:
+            print(f"  result: {_text(record['result'])}{_sizes(record['result']['bytes'])}")
 
 
 def _failed(error: dict[str, Any]) -> str:
@@ -72,6 +74,12 @@ def _did(step: dict[str, Any]) -> str:
     if not step["records"]:
         return f"{skipped}no record"
     return f"{skipped}{_text(step['after'])}" if step.get("changed") else f"{skipped}unchanged"
+
+
+def _sizes(known: dict[str, int | None]) -> str:
+    """Of what is bytes; a sink gets values."""
+    sizes = [f"{part} {size} bytes" for part, size in known.items() if size is not None]
+    return f" ({', '.join(sizes)})" if sizes else ""
 
 
 def _text(record: dict[str, Any]) -> str:

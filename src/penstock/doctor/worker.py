@@ -11,7 +11,7 @@ from penstock.core.config.converter import CONVERTERS
 from penstock.doctor.clients import judge_client
 from penstock.doctor.findings import Finding, Section, Verdict
 from penstock.doctor.plugins import judge_class
-from penstock.http.access.basic_auth import EXTENSION
+from penstock.http.access.authentication.basic_auth import EXTENSION
 from penstock.kafka.client_settings import with_prefix
 from penstock.settings.definitions import distributed_config, standalone_config
 from penstock.settings.unsupported_settings import refuse_java_only, unknown_settings, without_effect

@@ -16,9 +16,9 @@ import httpx
 from starlette.responses import Response
 
 from penstock.core.model import messages as m
+from penstock.http.access.authentication.principals import Forwarded
 from penstock.http.access.gate import Gate
 from penstock.http.access.limits import Limits
-from penstock.http.access.principals import Forwarded
 from penstock.http.forwarding import Forwarding
 from penstock.http.openapi import document
 from penstock.http.router import Call, Guard, Router
@@ -26,6 +26,7 @@ from penstock.http.routes import connectors, dead_letters, history, loggers, log
 from penstock.http.routes.logs import Peers
 from penstock.http.routes.task_health import ConnectorHealth
 from penstock.http.routes.worker import Metrics
+from penstock.http.routes.workers import Workers
 
 Submit = Callable[[m.Request], Future[m.Reply | m.Elsewhere]]
 
@@ -74,6 +75,7 @@ def make_router(
     forwarded: Forwarded | None = None,
     metrics: Metrics | None = None,
     health: ConnectorHealth | None = None,
+    workers: Workers | None = None,
     timeouts: Timeouts | None = None,
     max_body: int = Limits().max_body,
 ) -> Router:
@@ -92,6 +94,8 @@ def make_router(
         history.add_routes(router, ask)
         preview.add_routes(router, ask)
         dead_letters.add_routes(router, ask)
+        if workers is not None:
+            workers.add_route(router, gate)
         ui.add_principal(router, gate)
         if page:
             ui.add_routes(router)

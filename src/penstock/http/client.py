@@ -208,6 +208,10 @@ class Client:
         query = {} if number is None else {"version": number}
         return self._penstock("POST", name, "rollback", query=query)
 
+    def workers(self) -> dict[str, Any]:
+        """``workers`` of the group, its ``leader``, and those ``unreachable``."""
+        return self.request("GET", "penstock", "v1", "workers")
+
     def preview(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """What a configuration would do to real records; ``body`` as in ``/openapi.json``."""
         return self.request("POST", "penstock", "v1", "preview", body=body)

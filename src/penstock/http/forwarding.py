@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from penstock.core.model.messages import ALGORITHM_HEADER, SIGNATURE_HEADER, Refused
-from penstock.http.access.principals import Forwarded, principal_of, target_of
+from penstock.http.access.authentication.principals import Forwarded, principal_of, target_of
 
 KEPT = ("content-type", "authorization", SIGNATURE_HEADER.lower(), ALGORITHM_HEADER.lower())
 RELAYED = ("content-type", "location")

@@ -22,8 +22,8 @@ from starlette.types import Receive, Scope, Send
 from penstock.core.model.messages import Refused, Reply
 from penstock.core.model.messages import Request as Message
 from penstock.http.access import audit
+from penstock.http.access.authentication.principals import Principal, address_of, tried
 from penstock.http.access.limits import Bodies, Limits
-from penstock.http.access.principals import Principal, address_of, tried
 from penstock.http.media_types import JSON, check_accept, check_content_type
 from penstock.http.paths import Path
 

@@ -26,6 +26,7 @@ from penstock.http.app import Submit, Timeouts, make_router
 from penstock.http.routes.task_health import ConnectorHealth, Figures, Restarts
 from penstock.http.routes.ui import ENABLED
 from penstock.http.routes.worker import Metrics
+from penstock.http.routes.workers import About, Workers
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +57,7 @@ class RestServer:
         *,
         stores: tls.KeyStores | None = None,
         metrics: Metrics | None = None,
+        about: About | None = None,
         figures: Callable[[str], Figures] | None = None,
         restarts: Restarts = lambda name, task: None,
         timeouts: Timeouts | None = None,
@@ -68,7 +70,7 @@ class RestServer:
         Raises RestSettingError, ListenError.
         """
         self._submit, self._metrics, self._timeouts = submit, metrics, timeouts
-        self._figures, self._restarts = figures, restarts
+        self._figures, self._restarts, self._about = figures, restarts, about
         self._guard = authentication(config, environment, session_key)
         self._gate = gate(config, self._guard, passwords)
         self._limits = Limits.of(config)
@@ -158,6 +160,7 @@ class RestServer:
             forwarded=self._guard.forwarded,
             metrics=self._metrics,
             health=self._health(client),
+            workers=None if self._about is None else Workers(self._about, client),
             timeouts=self._timeouts,
             max_body=self._limits.max_body,
         )

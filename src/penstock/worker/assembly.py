@@ -19,10 +19,9 @@ from penstock.api.errors import ConfigError
 from penstock.core.config.connector import RESTART_POLICY
 from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.infos import ConfigInfos
-from penstock.core.config.secrets import restored
 from penstock.core.config.validation import WorkerRules
 from penstock.core.herder import Herder
-from penstock.core.model.messages import Elsewhere, Preview, Refused, Reply, Request
+from penstock.core.model.messages import Elsewhere, PluginFailed, Refused, Reply, Request
 from penstock.core.model.settings import HerderSettings
 from penstock.core.topic_creation.groups import TopicCreation
 from penstock.http.access.listeners import RestSettingError
@@ -36,18 +35,16 @@ from penstock.kafka.background import await_done
 from penstock.kafka.client_settings import internal
 from penstock.kafka.clients import check_addresses, new_admin
 from penstock.kafka.fencing import fence
-from penstock.kafka.letters.queue import Letter
 from penstock.kafka.offsets.topic import ensure_own_topic
 from penstock.observe import LogLevels, name_worker, redact_by
 from penstock.plugins import Plugins
 from penstock.plugins.jars import JavaSettings, java_plugins
-from penstock.preview.process import Previews
-from penstock.preview.request import PreviewRequest, of_letter
 from penstock.settings import ExactlyOnceSource, WorkerSettings
 from penstock.settings.providers import ConfigTransformer
 from penstock.settings.redaction import Redaction
 from penstock.spark.hosted import HostedTasks
 from penstock.spark.settings import HostSettings
+from penstock.threads import Threads
 from penstock.worker.background import Background
 from penstock.worker.connectors import Connectors, ConnectorSetup
 from penstock.worker.distributed import KafkaFoundation
@@ -59,7 +56,8 @@ from penstock.worker.monitoring.history import History
 from penstock.worker.monitoring.lineage.runs import Connector as Connected
 from penstock.worker.monitoring.log_lines import LogLines
 from penstock.worker.monitoring.metrics import WorkerMetrics
-from penstock.worker.monitoring.prometheus import PrometheusText
+from penstock.worker.monitoring.previews import WorkerPreviews
+from penstock.worker.monitoring.prometheus.text import PrometheusText
 from penstock.worker.monitoring.restarts import described
 from penstock.worker.monitoring.task_health import TaskHealth
 from penstock.worker.monitoring.telemetry import Known, Telemetry
@@ -68,7 +66,6 @@ from penstock.worker.permissions import WorkerPermissions
 from penstock.worker.specs import Specs, WorkerFacts
 from penstock.worker.standalone import MemoryFoundation
 from penstock.worker.task_launcher import TaskLauncher
-from penstock.worker.threads import Threads
 
 log = logging.getLogger(__name__)
 
@@ -101,6 +98,7 @@ class Worker:
                 self.submit,
                 stores=key_stores,
                 metrics=lambda: self._prometheus.render(),
+                about=lambda: self._metrics.about(),
                 figures=lambda connector: self._health.of(connector),
                 restarts=lambda name, task: described(self._herder.restart_policy, name, task),
                 passwords=lambda config: self._permissions.passwords(self._plugins.catalog, config),
@@ -114,7 +112,6 @@ class Worker:
         self._herder = Herder(self._herder_settings(), self._plugins)
         self._metrics = WorkerMetrics(self._herder, self._class_name)
         self._health = TaskHealth()
-        self._previews = Previews()
         self._log_lines = LogLines(self.id, settings.values["penstock.logs.lines"])
         self._history = History.of(settings, lambda: self._herder.membership.is_leader)
         self._prometheus = PrometheusText(self._metrics.values)
@@ -218,6 +215,17 @@ class Worker:
             fence=self._fence,
             tls=tls,
         )
+        previews = WorkerPreviews(
+            config=config,
+            plugins=self._plugins,
+            known=lambda name: None if (of := self._herder.state.connectors.get(name)) is None else of.config,
+            validate=self._validate,
+            resolve=self._resolve,
+            check=lambda config: self._permissions.check(self._plugins.catalog, config),
+            clean=self._redaction.clean,
+            sample=self._hosts.sample,
+            plugin_path=settings.plugin_path,
+        )
         levels = WorkerLevels(self._levels, self._hosts.log_level)
         local = LocalAnswers(
             threads,
@@ -229,8 +237,8 @@ class Worker:
             set_level=levels.set,
             history=self._history,
             log_lines=self._log_lines,
-            preview=self._preview,
-            dead_letters=DeadLetters(config, self._config_of, self._plugins.kind, self._decoded).answer,
+            preview=previews.answer,
+            dead_letters=DeadLetters(config, self._config_of, self._plugins.kind, previews.decoded).answer,
         )
         return Parts(
             foundation=self._foundation,
@@ -302,43 +310,17 @@ class Worker:
 
     def _validate(self, config: Mapping[str, str | None]) -> ConfigInfos:
         given = dict(config)
-        return self._plugins.validate(self._providers.transform(given), self._rules, given)
-
-    def _preview(self, request: Preview) -> dict[str, Any]:
-        """Only what may be created as a connector may be tried. Raises Refused, ConfigError."""
-        known = self._herder.state.connectors.get(request.name)
-        before = {} if known is None else dict(known.config)
-        if request.patch and known is None:
-            raise Refused(404, f"Connector {request.name} not found")
-        wanted = restored({**(before if request.patch else {}), **request.config}, before)
-        config = {name: value for name, value in {**wanted, "name": request.name}.items() if value is not None}
-        problems = self._validate(config).message
-        if problems is not None:
-            raise Refused(400, problems)
-        resolved = self._resolve(config)
-        self._permissions.check(self._plugins.catalog, resolved)
-        given = PreviewRequest(
-            connector=resolved,
-            worker=dict(self.settings.config),
-            plugin_path=list(self.settings.plugin_path),
-            limit=request.limit,
-            partition=request.partition,
-            offset=request.offset,
-            poll=request.poll,
-        )
-        return self._previews.run(given, self._redaction.clean)
+        try:
+            return self._plugins.validate(self._providers.transform(given), self._rules, given)
+        except PluginFailed as failed:
+            log.error("Connector %s can't be validated", config.get("name"), exc_info=failed.__cause__)
+            raise
 
     def _config_of(self, name: str) -> dict[str, str]:
         known = self._herder.state.connectors.get(name)
         if known is None:
             raise Refused(404, f"Connector {name} not found")
         return {**self._resolve(known.config), "name": name}
-
-    def _decoded(self, config: Mapping[str, str], letter: Letter) -> dict[str, Any]:
-        """What the steps of a sink make of one of its dead letters today."""
-        self._permissions.check(self._plugins.catalog, config)
-        worker, path = dict(self.settings.config), list(self.settings.plugin_path)
-        return self._previews.run(of_letter(config, letter, worker, path), self._redaction.clean)
 
     def _accept(self, config: Mapping[str, str | None]) -> str | None:
         """Why a connector is refused; settings without effect are logged for one that is not."""

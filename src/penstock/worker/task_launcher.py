@@ -22,8 +22,8 @@ from penstock.core.model.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, 
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.pipeline.trace import stack, trace
 from penstock.spark.run.hosted_run import Gate, NotConfirmedError
+from penstock.threads import ConnectorThreads
 from penstock.worker.specs import Specs
-from penstock.worker.threads import ConnectorThreads
 
 log = logging.getLogger(__name__)
 

@@ -21,6 +21,7 @@ from penstock.http.access.gate import DEMANDS, OF_ALL, OF_WORKERS
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.roles import ACTIONS, Roles
 from penstock.http.app import make_router
+from penstock.http.routes.workers import Workers
 from support.rest.cluster import RestCluster
 
 ROLES = """
@@ -94,12 +95,14 @@ def passwords(config: Mapping[str, Any]) -> set[str]:
 @pytest.fixture
 def users(setup: dict[str, str], cluster: RestCluster) -> Callable[[str], As]:
     guard = authentication(setup, {}, lambda: None)
+    client = httpx.AsyncClient()
     app = make_router(
         lambda request: cluster.submit("one", request),
-        httpx.AsyncClient(),
+        client,
         guard=guard,
         gate=gate(setup, guard, passwords),
         metrics=lambda: b"up 1\n",
+        workers=Workers(cluster.metrics("one").about, client),
     )
     ada = As(app, "ada")
     for name in ("orders-1", "payroll"):
@@ -166,6 +169,8 @@ def test_lists_are_filtered(users: Callable[[str], As]) -> None:
     assert users("nobody")("GET", "/health").status_code == 200
     assert users("victor")("GET", "/metrics").status_code == 403
     assert users("ada")("GET", "/metrics").status_code == 200
+    assert users("victor")("GET", "/penstock/v1/workers?here=true").status_code == 403
+    assert users("ada")("GET", "/penstock/v1/workers?here=true").status_code == 200
 
 
 @pytest.mark.parametrize("user", ["victor", "oscar", "nobody"])

@@ -15,11 +15,13 @@ from penstock.core.model import messages as m
 from penstock.http.app import make_router
 from penstock.http.router import Router
 from penstock.http.routes.task_health import ConnectorHealth, Figures
+from penstock.http.routes.workers import Workers
 from penstock.observe import LogLevels
 from penstock.plugins import Plugins
 from penstock.worker.local import LocalAnswers
 from penstock.worker.monitoring.history import History
 from penstock.worker.monitoring.log_lines import LogLines
+from penstock.worker.monitoring.metrics import WorkerMetrics
 from penstock.worker.monitoring.restarts import described
 from simulation.cluster import Cluster, Worker
 
@@ -37,6 +39,7 @@ class RestCluster(Cluster):
         self.figures: dict[str, Figures] = {}
         """By worker: what its tasks report, whatever their connector."""
         self._answers: dict[int, Submitted] = {}
+        self._metrics: dict[str, WorkerMetrics] = {}
         self.previewed: dict[str, Any] = {"kind": "source", "records": [], "error": None}
         self.dead_letters: dict[str, Any] = {
             "ListDeadLetters": {
@@ -95,6 +98,8 @@ class RestCluster(Cluster):
 
         class ToOthers(httpx.AsyncBaseTransport):
             async def handle_async_request(_, request: httpx.Request) -> httpx.Response:
+                if request.url.host not in self.workers:
+                    raise httpx.ConnectError(f"there is no worker {request.url.host}")
                 transport = httpx.ASGITransport(self.app(request.url.host))
                 return await transport.handle_async_request(request)
 
@@ -106,7 +111,13 @@ class RestCluster(Cluster):
             client,
             lambda name, task: described(policy, name, task),
         )
-        return make_router(lambda request: self.submit(worker, request), client, health=health)
+        workers = Workers(self.metrics(worker).about, client)
+        return make_router(lambda request: self.submit(worker, request), client, health=health, workers=workers)
+
+    def metrics(self, worker: str) -> WorkerMetrics:
+        """They hear of no events by themselves."""
+        made = WorkerMetrics(self.workers[worker].herder, lambda config: config["connector.class"])
+        return self._metrics.setdefault(worker, made)
 
     def post(self, worker: Worker, channel: str, event: Any) -> None:
         if worker.id == "one":

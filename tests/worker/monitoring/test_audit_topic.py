@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from penstock.http.access import audit
-from penstock.http.access.principals import Principal
+from penstock.http.access.authentication.principals import Principal
 from penstock.worker.monitoring.audit_topic import AuditTopic
 from support.kafka.client import Kafka
 

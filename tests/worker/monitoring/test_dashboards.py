@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
+from penstock.worker.monitoring.prometheus.meanings import described
+from penstock.worker.monitoring.prometheus.text import PrometheusText, full_name
 from support.kafka.client import Kafka, Record
 from support.tasks.runs import JSON
 from support.waiting import until
@@ -21,6 +24,14 @@ from support.worker_process import WorkerProcess
 HERE = Path(__file__).parent
 GRAFANA = Path(__file__).parents[3] / "deploy" / "grafana"
 STRIMZI = [line for line in (HERE / "strimzi-metrics.txt").read_text().splitlines() if not line.startswith("#")]
+
+JOINED = {
+    "kafka_connect_connector_connector_class": ("connector",),
+    "kafka_connect_connector_connector_type": ("connector",),
+    "kafka_connect_connector_connector_version": ("connector",),
+    "kafka_connect_connector_task_status": ("connector", "task"),
+}
+"""Metrics that Strimzi's dashboard joins with others: the labels of which there must be one series each."""
 
 SELECTOR = re.compile(r"\b((?:kafka|jvm|process)_\w+)(?:\{([^}]*)\})?")
 MATCHER = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
@@ -62,6 +73,12 @@ def without_data(wanted: list[str], series: Series) -> list[str]:
     return [each for each in wanted if not all(there(*selector) for selector in selectors(each))]
 
 
+def ambiguous(series: Series) -> list[tuple[str, ...]]:
+    """Labels of metrics that are joined, of which there are several series: Prometheus refuses the whole expression."""
+    seen = Counter((name, *(labels[label] for label in JOINED[name])) for name, labels in series if name in JOINED)
+    return [key for key, count in seen.items() if count > 1]
+
+
 OURS = [
     *expressions(json.loads((GRAFANA / "penstock.json").read_text())),
     *expressions(yaml.safe_load((GRAFANA / "alerts.yaml").read_text())),
@@ -73,6 +90,13 @@ def test_an_expression_without_data_is_found() -> None:
     known = ['sum(rate(kafka_a{x="1"}[5m])) / jvm_b', 'kafka_a{x=~"1|2",y!="3",z=~"$any"}']
     unknown = ['kafka_a{x="2"}', "sum(kafka_c)", "jvm_b + kafka_c", 'kafka_a{x!~"1"}']
     assert without_data([*known, *unknown], series) == unknown
+
+
+def test_a_join_with_several_series_is_found() -> None:
+    one = ("kafka_connect_connector_task_status", {"connector": "c", "task": "0", "status": "running"})
+    other = ("kafka_connect_connector_task_status", {"connector": "c", "task": "0", "status": "failed"})
+    assert ambiguous([one, ("kafka_a", {})]) == []
+    assert ambiguous([one, other]) == [("kafka_connect_connector_task_status", "c", "0")]
 
 
 def test_every_expression_of_ours_asks_for_a_metric() -> None:
@@ -89,6 +113,8 @@ def test_they_have_data(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
     queue = {"errors__tolerance": "all", "errors__deadletterqueue__topic__name": dead}
     copies = {"errors__deadletterqueue__topic__replication__factor": "1", "value__converter": JSON}
     sink = {"connector__class": "FileStreamSink", "topics": topic}
+    process = {sample.name for family in PrometheusText(tuple).families() for sample in family.samples}
+    known = process | {full_name(type, name) for type, name, _ in described()}
     with WorkerProcess(bootstrap, tmp_path, offset__flush__interval__ms="500") as worker:
         source = {"connector__class": "FileStreamSource", "file": str(tmp_path / "in.txt")}
         worker.put("in", topic=kafka.create_topic(), **source)
@@ -106,3 +132,5 @@ def test_they_have_data(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
         with contextlib.suppress(AssertionError):
             until(lambda: not missing(), "data of every expression", 300)
         assert missing() == []
+        assert {name for name, _ in series()} - known == set(), "each has its meaning"
+        assert ambiguous(series()) == []

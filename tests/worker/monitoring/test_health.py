@@ -17,6 +17,7 @@ NOTHING = {
     "stages": {},
     "slowest_stage": None,
     "places": [],
+    "sent_by": None,
     "batch_ms_avg": None,
     "batch_ms_max": None,
     "retrying": False,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
 
 from penstock.api.errors import ConfigError
 from penstock.settings import WorkerSettings
-from penstock.worker.monitoring.prometheus import PrometheusText
+from penstock.worker.monitoring.prometheus.text import PrometheusText
 from penstock.worker.monitoring.task_values import Value
 from penstock.worker.monitoring.telemetry import Known, Telemetry
 from support.otlp import Collector, attributes
@@ -68,7 +69,11 @@ def test_a_collector_gets_what_prometheus_reads(collector: Collector) -> None:
 
 def test_a_worker_that_could_not_start_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:1")
-    telemetry(METRICS, LINEAGE).close()
+    before = set(threading.enumerate())
+    made = telemetry(METRICS, LINEAGE)
+    assert len(made.senders) == 2
+    made.close()
+    assert [each.name for each in threading.enumerate() if each not in before and not each.daemon] == []
 
 
 def scraped() -> list[str]:

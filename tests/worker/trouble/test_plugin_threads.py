@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 import threading
@@ -17,13 +18,13 @@ from penstock.core.model.tasks import TaskEnded, TaskId, TaskWaiting
 from penstock.http.access.tls import client_context
 from penstock.java import key_stores
 from penstock.pipeline.task import TaskSpec
+from penstock.threads import ConnectorThreads, Threads
 from penstock.worker import offsets as worker_offsets
 from penstock.worker import task_launcher
 from penstock.worker.background import Background
 from penstock.worker.specs import Specs
 from penstock.worker.task_launcher import THREADS, TaskLauncher
-from penstock.worker.threads import ConnectorThreads, Threads
-from support.waiting import until
+from support.waiting import SECONDS, until
 
 
 @pytest.fixture
@@ -147,10 +148,34 @@ def test_an_access_to_offsets_that_never_calls_back_ends(monkeypatch: pytest.Mon
         worker_offsets.await_result(lambda done: None)
 
 
+def test_a_call_that_nobody_waits_for_any_more_gives_its_thread_back(go: threading.Event) -> None:
+    """As when the run of a task is over whose committed offsets are still being read."""
+    threads, begun, ran = ConnectorThreads(1), threading.Event(), list[str]()
+
+    def call() -> str:
+        begun.set()
+        go.wait()
+        return "read"
+
+    async def cancelled() -> None:
+        waiting = asyncio.wrap_future(threads.submit("one", call))
+        await asyncio.to_thread(begun.wait)
+        waiting.cancel()
+        await asyncio.wait({waiting})
+
+    asyncio.run(cancelled())
+    unwanted = threads.submit("one", lambda: ran.append("unwanted"))
+    next_one = threads.submit("one", lambda: ran.append("next"))
+    unwanted.cancel()
+    go.set()
+    next_one.result(SECONDS)
+    assert ran == ["next"]
+
+
 def test_the_process_ends_while_plugins_hang() -> None:
     program = """
 import threading
-from penstock.worker.threads import ConnectorThreads, Threads
+from penstock.threads import ConnectorThreads, Threads
 never = threading.Event()
 Threads().submit(never.wait)
 for _ in range(100):

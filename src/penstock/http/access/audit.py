@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from penstock.core.config.secrets import MASK, masked
-from penstock.http.access.principals import Principal
+from penstock.http.access.authentication.principals import Principal
 
 LOGGER = "penstock.audit"
 log = logging.getLogger(LOGGER)

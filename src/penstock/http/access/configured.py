@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from penstock.http.access.basic_auth import BasicAuth
+from penstock.http.access.authentication.basic_auth import BasicAuth
+from penstock.http.access.authentication.htpasswd import Htpasswd
+from penstock.http.access.authentication.principals import Authentication, Forwarded
+from penstock.http.access.authentication.tokens import PREFIX, OidcTokens
 from penstock.http.access.files import ReloadedFile
 from penstock.http.access.gate import Gate
-from penstock.http.access.htpasswd import Htpasswd
 from penstock.http.access.listeners import RestSettingError
-from penstock.http.access.principals import Authentication, Forwarded
 from penstock.http.access.roles import Roles
 from penstock.http.access.shown import Passwords
-from penstock.http.access.tokens import PREFIX, OidcTokens
 
 AUTHORIZATION = "penstock.authorization.file"
 HTPASSWD = "penstock.authentication.htpasswd"

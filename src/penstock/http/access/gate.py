@@ -6,13 +6,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,12 +17,12 @@ from starlette.responses import Response
 from penstock.core.model import messages as m
 from penstock.http.access import audit
 from penstock.http.access import shown as shows
+from penstock.http.access.authentication.principals import Principal, principal_of
 from penstock.http.access.files import ReloadedFile
-from penstock.http.access.principals import Principal, principal_of
 from penstock.http.access.roles import ACTIONS, Roles
 from penstock.http.access.shown import Passwords, Shown
+from penstock.threads import in_thread
 
-T = TypeVar("T")
 Ask = Callable[[m.Request], Awaitable[m.Reply | Response]]
 
 VIEW, OPERATE, CONFIGURE, OFFSETS, ADMIN = "view", "operate", "configure", "offsets", "admin"
@@ -115,7 +112,8 @@ class Gate:
 
     async def _difference(self, request: m.Request, before: Mapping[str, str | None]) -> dict[str, Any]:
         after = _after(request, before)
-        return await aside(lambda: audit.difference(before, after, self.passwords))
+        # It may call plugins.
+        return await in_thread(lambda: audit.difference(before, after, self.passwords))
 
     @staticmethod
     async def _shown(shown: Shown, request: m.Request, answer: m.Reply, ask: Ask) -> m.Reply:
@@ -125,7 +123,7 @@ class Gate:
         if (first := shown.needs(request)) is not None:
             about = await ask(first)
             needed = about.body if isinstance(about, m.Reply) and about.status == 200 else None
-        return replace(answer, body=await aside(lambda: shown.answer(request, answer.body, needed)))
+        return replace(answer, body=await in_thread(lambda: shown.answer(request, answer.body, needed)))
 
     @staticmethod
     async def _config(request: m.Request, ask: Ask) -> dict[str, str]:
@@ -137,20 +135,6 @@ class Gate:
             return {}
         found = known.body if isinstance(known, m.Reply) and known.status == 200 else None
         return dict(found) if isinstance(found, dict) else {}
-
-
-async def aside(work: Callable[[], T]) -> T:
-    """What may call plugins, in a thread that delays neither requests nor the end of the process."""
-    future: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=run, name="answer", daemon=True).start()
-    return await asyncio.wrap_future(future)
 
 
 def demand(request: m.Request) -> tuple[str, str | None]:

@@ -17,8 +17,8 @@ from typing import Any
 
 import yaml
 
+from penstock.http.access.authentication.principals import Principal
 from penstock.http.access.listeners import RestSettingError
-from penstock.http.access.principals import Principal
 
 ACTIONS = ("view", "view-config", "operate", "configure", "offsets", "dead-letters", "admin")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from penstock.core.config.secrets import masked
 from penstock.core.model import messages as m
-from penstock.http.access.principals import Principal
+from penstock.http.access.authentication.principals import Principal
 from penstock.http.access.roles import Roles
 
 Passwords = Callable[[Mapping[str, Any]], Collection[str]]

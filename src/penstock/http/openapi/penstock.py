@@ -54,6 +54,11 @@ OPERATIONS: Json = {
         answer(200, "OK", ref("Principal")),
         query=(_CONNECTOR,),
     ),
+    "GET /penstock/v1/workers": operation(
+        "The workers of the group, and their Spark applications",
+        answer(200, "OK", ref("Workers")),
+        query=(flag("here", "Only the worker that answers"),),
+    ),
     f"GET {ONE}/history": operation(
         "The versions of its configuration and target state, newest first", answer(200, "OK", ref("History"))
     ),

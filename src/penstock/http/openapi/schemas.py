@@ -164,6 +164,25 @@ SCHEMAS: dict[str, Json] = {
         actions=_list(TEXT),
         actions_on_some=_list(TEXT),
     ),
+    "Workers": _object(
+        leader={**TEXT_OR_NULL, "description": "Its id; null while it is not known, and standalone"},
+        workers=_list(
+            _object(
+                worker_id=TEXT,
+                generation={**NUMBER_OR_NULL, "description": "Of the group; null while it is in none"},
+                knows={**_list(TEXT), "description": "URLs of workers: the leader knows all, others the leader"},
+                spark=_list(
+                    _object(
+                        application={"enum": ["hosted", "queries"]},
+                        running={"type": "boolean"},
+                        ended={**NUMBER, "description": "How often it has ended unexpectedly"},
+                        heap_bytes={**NUMBER_OR_NULL, "description": "What its Java uses; null until it has told"},
+                    )
+                ),
+            )
+        ),
+        unreachable={**_list(TEXT), "description": "Ids of those that have not answered within five seconds"},
+    ),
     "Error": _object(error_code=NUMBER, message=TEXT),
     "Message": _object(message=TEXT),
     "ServerInfo": _object(version=TEXT, commit=TEXT, kafka_cluster_id=TEXT),
@@ -207,6 +226,7 @@ SCHEMAS: dict[str, Json] = {
         "stages",
         "slowest_stage",
         "places",
+        "sent_by",
         "batch_ms_avg",
         "batch_ms_max",
         "retrying",
@@ -222,6 +242,7 @@ SCHEMAS: dict[str, Json] = {
         stages={**_map({"type": "number"}), "description": "The share of its time that it spends in each stage"},
         slowest_stage=TEXT_OR_NULL,
         places=_list(_PLACE),
+        sent_by={"enum": ["driver", "executors", None]},
         batch_ms_avg=FIGURE_OR_NULL,
         batch_ms_max=FIGURE_OR_NULL,
         retrying={"type": "boolean"},

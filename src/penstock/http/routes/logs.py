@@ -19,10 +19,11 @@ from starlette.responses import Response, StreamingResponse
 from penstock.core.model import messages as m
 from penstock.http.router import Ask, Call, Router
 from penstock.http.routes.history import ONE, number_in_query
+from penstock.http.routes.others import answer_of
 from penstock.observe import NUMBERS
 
 MOST_LINES, LINES = 2000, 200
-PATIENCE_S, PAUSE_S, SILENCE_S = 5.0, 1.0, 15.0
+PAUSE_S, SILENCE_S = 1.0, 15.0
 MOST_FOLLOWERS = 20
 EVENTS = "text/event-stream"
 
@@ -42,14 +43,7 @@ class Peers:
 
     async def logs(self, url: str, path: str, params: Mapping[str, Any], request: Request) -> dict[str, Any] | None:
         """None if it does not answer with lines."""
-        headers = {key: request.headers[key] for key in ("authorization",) if key in request.headers}
-        try:
-            answer = await self.client.get(
-                url + path, params={**params, "here": "true"}, headers=headers, timeout=PATIENCE_S
-            )
-            body = answer.json() if answer.is_success else None
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError):
-            return None
+        body = await answer_of(self.client, url + path, {**params, "here": "true"}, request)
         return body if isinstance(body, dict) and "lines" in body else None
 
 

@@ -14,10 +14,11 @@ from typing import Any
 import httpx
 from starlette.requests import Request
 
+from penstock.http.routes.others import answer_of
+
 Figures = Mapping[int, Mapping[str, Any]]
 Restarts = Callable[[str, int | None], Mapping[str, Any] | None]
 """What the restart policy has done and will do about a task of a connector, or with None the connector itself."""
-PATIENCE_S = 5.0
 POLICY = "restart_policy"
 
 
@@ -61,13 +62,8 @@ class ConnectorHealth:
         return {"connector": {POLICY: self.restarts(name, None)}, **health, "tasks": shown}
 
     async def _ask(self, url: str, request: Request) -> Figures | None:
-        headers = {key: request.headers[key] for key in ("authorization",) if key in request.headers}
         target = url + request.scope["raw_path"].decode("latin-1")
-        try:
-            answer = await self.client.get(target, params={"penstock": "here"}, headers=headers, timeout=PATIENCE_S)
-            tasks = answer.json()["penstock"]["tasks"] if answer.is_success else None
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError, LookupError, TypeError):
-            return None
-        if tasks is None:
-            return None
-        return {task["id"]: {key: value for key, value in task.items() if key != "id"} for task in tasks}
+        match await answer_of(self.client, target, {"penstock": "here"}, request):
+            case {"penstock": {"tasks": list(tasks)}}:
+                return {task["id"]: {key: value for key, value in task.items() if key != "id"} for task in tasks}
+        return None

@@ -12,8 +12,8 @@ from pathlib import Path
 from starlette.responses import Response
 
 from penstock.core.model import messages as m
+from penstock.http.access.authentication.principals import principal_of
 from penstock.http.access.gate import Gate
-from penstock.http.access.principals import principal_of
 from penstock.http.media_types import check_accept
 from penstock.http.router import Call, Router, not_found
 

@@ -24,6 +24,7 @@ export async function catalogue(main, [type]) {
 const short = (plugin) => plugin.class.split(".").at(-1);
 
 async function creation(main, type) {
+  const plugin = (await get("/connector-plugins")).find((each) => each.class === type);
   const name = h("input", { id: "name", required: true, autocomplete: "off" });
   const state = h("select", {}, ["RUNNING", "PAUSED", "STOPPED"].map((each) => h("option", { value: each }, each)));
   const editor = new Editor("", { "connector.class": type, "tasks.max": "1" }, () => {});
@@ -36,7 +37,7 @@ async function creation(main, type) {
       name.focus();
       throw new Error("A connector needs a name");
     }
-    const made = await ask("POST", "/connectors", { name: name.value, config: editor.config, initial_state: state.value });
+    const made = await ask("POST", "/connectors", { name: name.value, config: editor.valid, initial_state: state.value });
     location.hash = `#/connector/${encodeURIComponent(made.name)}`;
     notice(`Created ${made.name}`);
   }, { class: "primary" });
@@ -45,7 +46,7 @@ async function creation(main, type) {
     h("p", { class: "controls" }, h("label", {}, "Name ", " ", name), h("label", {}, "Initial state ", state)),
     editor.root,
     h("p", { class: "controls saving" }, create),
-    preview(() => ({ name: name.value || "new", config: editor.config })));
+    preview(() => ({ name: name.value || "new", config: editor.valid }), plugin?.type === "sink"));
   name.focus();
   await editor.validate();
 }

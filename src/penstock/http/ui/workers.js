@@ -1,73 +1,101 @@
-// The workers: who leads, what each runs, and the levels of loggers.
+// The workers: who leads, the generation, Spark and the tasks of each, and the levels of loggers.
 
-import { button, h, notice, table } from "./dom.js";
+import { button, h, notice, state, table } from "./dom.js";
 import { ask, get, principal } from "./rest.js";
+import { byTrouble, worst } from "./status.js";
 
 const LEVELS = ["OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE"];
+const UNFOLDED = 10;  // connectors of a worker that are listed at once
 
 export async function workers(main, parts, signal) {
   const { actions, actions_on_some: some } = await principal();
-  const [root, health, statuses] = await Promise.all([
+  const [root, health, statuses, group] = await Promise.all([
     get("/", signal).catch((error) => error),
     get("/health", signal).catch((error) => ({ status: "unhealthy", message: error.message })),
     some.includes("view") ? get("/connectors?expand=status", signal) : {},
+    actions.includes("view") ? get("/penstock/v1/workers", signal) : { leader: null, workers: [], unreachable: [] },
   ]);
-  const leading = actions.includes("view") ? await group() : {};
-  main.append(h("h1", {}, "Workers"), about(root, health, leading), h("h2", {}, "Connectors and tasks"), runs(statuses, leading));
+  main.append(h("h1", {}, "Workers"), about(root, health, group), h("h2", {}, "Connectors and tasks"), each(statuses, group));
   if (actions.includes("admin")) await loggers(main, signal);
 }
 
-/** The figures of this worker's group, from its metrics. */
-async function group() {
-  const answer = await fetch("/metrics");
-  if (!answer.ok) return {};
-  const text = await answer.text();
-  const leader = /^kafka_connect_worker_rebalance_leader_name\{leader_name="([^"]*)"/m.exec(text)?.[1];
-  const epoch = /^kafka_connect_worker_rebalance_epoch (\S+)/m.exec(text)?.[1];
-  return { leader, epoch, sparks: sparks(text) };
-}
-
-/** The Spark applications of this worker: whether each runs, how often it has ended, and the heap of its Java. */
-function sparks(text) {
-  const of = (name) => new Map([...text.matchAll(new RegExp(`^${name}\\{application="(\\w+)"[^}]*\\} (\\S+)`, "gm"))]
-    .filter(([line]) => !line.includes('area="nonheap"')).map(([, application, value]) => [application, Number(value)]));
-  const [ended, heap] = [of("kafka_connect_spark_penstock_ended_total"), of("jvm_memory_used_bytes")];
-  return [...of("kafka_connect_spark_penstock_running")].map(([application, running]) => [
-    `${application}: ${running ? "running" : "not running"}`,
-    ended.get(application) ? `ended ${ended.get(application)} times` : "",
-    heap.has(application) ? `${Math.round(heap.get(application) / 2 ** 20)} MiB of heap` : "",
-  ].filter(Boolean).join(", "));
-}
-
-function about(root, health, { leader, epoch, sparks: applications }) {
+function about(root, health, { leader, unreachable }) {
   const entries = {
     "This worker": location.host,
     Health: `${health.status}: ${health.message}`,
     Leader: leader,
-    Generation: epoch && String(Number(epoch)),
-    Spark: applications?.join("; "),
+    "Did not answer": unreachable.join(", "),
     Version: root.version,
     "Kafka cluster": root.kafka_cluster_id,
   };
   return h("dl", {}, Object.entries(entries).filter(([, text]) => text).map(([term, text]) => [h("dt", {}, term), h("dd", {}, text)]));
 }
 
-function runs(statuses, { leader }) {
+/** A row for each worker of the group, and for those that have left it and have connectors or tasks still. */
+function each(statuses, { leader, workers: known, unreachable }) {
+  const runs = runsOf(statuses);
+  const told = new Map(known.map((worker) => [worker.worker_id, worker]));
+  const names = [...new Set([...told.keys(), ...unreachable, ...runs.keys()])].sort();
+  const rows = names.map((name) => [
+    name + (name === leader ? " (leader)" : ""),
+    String(told.get(name)?.generation ?? ""),
+    (told.get(name)?.spark ?? []).map((application) => h("div", {}, spark(application))),
+    listed([...(runs.get(name) ?? new Map()).values()]),
+  ]);
+  return rows.length ? table("Workers", ["Worker", "Generation", "Spark", "Runs"], rows) : h("p", {}, "No worker runs a connector.");
+}
+
+function spark({ application, running, ended, heap_bytes: heap }) {
+  const times = ended === 1 ? "ended once" : `ended ${ended} times`;
+  return [`${application}: ${running ? "running" : "not running"}`, ended && times, heap && `${Math.round(heap / 2 ** 20)} MiB of heap`]
+    .filter(Boolean).join(", ");
+}
+
+/** By worker and connector, what of it runs there: a list of states as a status has them. */
+function runsOf(statuses) {
   const found = new Map();
-  const add = (worker, key, state) => {
-    if (!worker) return;
-    const row = found.get(worker) ?? { connectors: 0, tasks: 0, failed: 0 };
-    row[key] += 1;
-    row.failed += state === "FAILED";
-    found.set(worker, row);
+  const at = (worker, name) => {
+    const of = found.get(worker) ?? new Map();
+    found.set(worker, of);
+    if (!of.has(name)) of.set(name, { name, connector: null, tasks: [] });
+    return of.get(name);
   };
-  for (const { status } of Object.values(statuses)) {
-    add(status.connector.worker_id, "connectors", status.connector.state);
-    for (const task of status.tasks) add(task.worker_id, "tasks", task.state);
+  for (const [name, { status }] of Object.entries(statuses)) {
+    if (!status) continue;  // it has just been created
+    if (status.connector.worker_id) at(status.connector.worker_id, name).connector = status.connector;
+    for (const task of status.tasks) if (task.worker_id) at(task.worker_id, name).tasks.push(task);
   }
-  const rows = [...found].sort().map(([worker, row]) => [
-    worker + (leader?.includes(worker) ? " (leader)" : ""), String(row.connectors), String(row.tasks), String(row.failed)]);
-  return rows.length ? table("Workers", ["Worker", "Connectors", "Tasks", "Failed"], rows) : h("p", {}, "No worker runs a connector.");
+  return found;
+}
+
+function listed(runs) {
+  const count = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
+  const connectors = runs.filter((run) => run.connector);
+  const tasks = runs.flatMap((run) => run.tasks);
+  const failed = [...connectors.map((run) => run.connector), ...tasks].filter((one) => one.state === "FAILED").length;
+  const summary = [`${count(connectors.length, "connector")}, ${count(tasks.length, "task")}`,
+    failed ? h("span", { class: "wrong" }, `, ${failed} failed`) : ""];
+  if (!runs.length) return summary;
+  const list = h("ul", { class: "runs" });
+  const made = h("details", { open: runs.length <= UNFOLDED }, h("summary", {}, summary), list);
+  const fill = () => {
+    if (!made.open || list.children.length) return;
+    const states = runs.map((run) => ({ ...run, state: worst({ connector: run.connector ?? run.tasks[0], tasks: run.tasks }) }));
+    list.append(...states.sort(byTrouble).map(line));
+  };
+  made.addEventListener("toggle", fill);
+  fill();
+  return made;
+}
+
+/** A connector with its tasks on the worker, those of a state together. */
+function line({ name, connector, tasks }) {
+  const states = [...new Set(tasks.map((task) => task.state))];
+  const of = (each) => tasks.filter((task) => task.state === each).map((task) => task.id);
+  const numbers = (ids) => `${ids.length === 1 ? "task" : "tasks"} ${ids.join(", ")} `;
+  return h("li", {}, h("a", { href: `#/connector/${encodeURIComponent(name)}` }, name),
+    connector && [" connector ", state(connector.state)],
+    states.map((each) => [" ", numbers(of(each)), state(each)]));
 }
 
 async function loggers(main, signal) {

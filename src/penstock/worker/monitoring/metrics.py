@@ -23,12 +23,11 @@ from penstock.core.model.tasks import TaskEvent, TaskFailed, TaskId, TaskLost, T
 from penstock.kafka.statistics import OWN
 from penstock.worker.monitoring import restarts
 from penstock.worker.monitoring.client_values import client_values
+from penstock.worker.monitoring.prometheus.meanings import STATES
 from penstock.worker.monitoring.sparks import SparkApplications
 from penstock.worker.monitoring.task_values import Value, plugin_values, task_values
 
 PROTOCOLS = ("EAGER", "COMPATIBLE", "SESSIONED")
-STATES = ("running", "paused", "failed", "unassigned", "destroyed", "restarting")
-"""Those in which the tasks of a connector are counted."""
 
 
 @dataclass(slots=True)
@@ -168,6 +167,18 @@ class WorkerMetrics:
         self._runs = {what: run for what, run in self._runs.items() if what in work.tasks or what in work.connectors}
 
     # -- values
+
+    def about(self) -> dict[str, Any]:
+        """This worker in its group, and its Spark applications: see ``http.routes.workers``."""
+        settings, membership = self._herder.settings, self._herder.membership
+        joined = settings.distributed and membership.assignment is not None
+        return {
+            "worker_id": settings.worker_id,
+            "leader": membership.leader_url if joined else None,
+            "generation": membership.generation if joined else None,
+            "knows": list(membership.known_workers) if joined else [],
+            "spark": self._sparks.described(),
+        }
 
     def values(self) -> Iterator[Value]:
         now = self._clock()

@@ -33,6 +33,18 @@ class SparkApplications:
                 self._java.pop(queries, None)
                 self._ended[queries] = self._ended.get(queries, 0) + 1
 
+    def described(self) -> list[dict[str, Any]]:
+        """Each that has been started, for people."""
+        return [
+            {
+                "application": APPLICATIONS[queries],
+                "running": running,
+                "ended": self._ended.get(queries, 0),
+                "heap_bytes": self._java.get(queries, {}).get("memory", {}).get("heap"),
+            }
+            for queries, running in list(self._running.items())
+        ]
+
     def values(self) -> Iterator[Value]:
         """Nothing of an application that has not been started. Java's are those of Prometheus' JVM collectors."""
         for queries, running in list(self._running.items()):

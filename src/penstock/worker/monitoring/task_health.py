@@ -73,6 +73,7 @@ def _figures(task: _Task, now: float) -> dict[str, Any]:
         "stages": (stages := _stages(values)),
         "slowest_stage": max(stages, key=stages.__getitem__) if any(stages.values()) else None,
         "places": [_place(place) for place in values.get("penstock-places", ())],
+        "sent_by": values.get("penstock-sent-by"),
         "batch_ms_avg": _rounded(first(BATCH, "-avg-time-ms")),
         "batch_ms_max": _rounded(first(BATCH, "-max-time-ms")),
         "retrying": bool(values.get("penstock-retrying", 0)),

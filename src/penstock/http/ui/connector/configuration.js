@@ -11,7 +11,7 @@ export async function configuration(root, shown) {
   const changes = h("div", { class: "changes", "aria-live": "polite" });
   const editor = new Editor(shown.name, config, () => draw(), shown.may("configure"));
   const save = button("Save", async () => {
-    await ask("PATCH", connectorPath(shown.name, "/config"), difference(config, editor.config));
+    await ask("PATCH", connectorPath(shown.name, "/config"), difference(config, editor.valid));
     notice("Saved: the connector starts with this configuration");
     location.hash = `#/connector/${encodeURIComponent(shown.name)}`;
   }, { class: "primary" });
@@ -19,13 +19,13 @@ export async function configuration(root, shown) {
   function draw() {
     const changed = Object.entries(difference(config, editor.config));
     const line = ([key, value]) => h("li", {}, h("code", {}, key), ": ", h("del", {}, config[key] ?? ""), " ", h("ins", {}, value ?? "(removed)"));
-    changes.replaceChildren(changed.length ? h("ul", {}, changed.map(line)) : "Nothing is changed.");
+    changes.replaceChildren(changed.length ? h("ul", { tabindex: "0", "aria-label": "Changes" }, changed.map(line)) : "Nothing is changed.");
     save.disabled = !changed.length;
   }
 
   root.append(editor.root);
   if (shown.may("configure")) {
-    const request = () => ({ name: shown.name, patch: difference(config, editor.config) });
+    const request = () => ({ name: shown.name, patch: difference(config, editor.valid) });
     root.append(h("div", { class: "saving" }, changes, h("p", { class: "controls" }, save)), preview(request, shown.status?.type === "sink"));
     draw();
     await editor.validate();
@@ -60,6 +60,12 @@ export class Editor {
     return this.form.config;
   }
 
+  /** What is saved or tried. Throws while the text that is shown is no configuration. */
+  get valid() {
+    if (!this.json.hidden && this.wrong.textContent) throw new Error(this.wrong.textContent);
+    return this.config;
+  }
+
   validate() {
     return this.form.validate();
   }
@@ -85,6 +91,8 @@ export class Editor {
     try {
       const given = JSON.parse(this.text.value);
       if (given === null || typeof given !== "object" || Array.isArray(given)) throw new Error("it must be an object");
+      const nested = Object.keys(given).find((key) => given[key] !== null && typeof given[key] === "object");
+      if (nested !== undefined) throw new Error(`the value of ${nested} must be a text`);
       this.form.config = Object.fromEntries(Object.entries(given).filter(([key, value]) => key !== "name" && value !== null).map(([key, value]) => [key, String(value)]));
       this.wrong.textContent = "";
       this.form.changed(this.config);

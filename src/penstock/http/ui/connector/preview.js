@@ -3,15 +3,19 @@
 import { button, h } from "../dom.js";
 import { ask } from "../rest.js";
 
-/** `request` gives the name and the configuration, or changes of one; `sink`: whether it is known to be a sink's. */
-export function preview(request, sink = false) {
-  const limit = h("input", { type: "number", min: "1", max: "100", value: "5", id: "preview-limit" });
+/** `request` gives the name and the configuration, or changes of one; `sink`: whether it is a sink's. */
+export function preview(request, sink) {
+  const number = (attributes) => h("input", { type: "number", min: "0", step: "1", ...attributes });
+  const limit = number({ min: "1", max: "100", value: "5", id: "preview-limit" });
+  const partition = number({ placeholder: "all" });
+  const offset = number({ placeholder: "the last ones" });
   const poll = h("input", { type: "checkbox" });
+  const chosen = () => (sink ? { partition: given(partition), offset: given(offset) } : { poll: poll.checked });
   const answer = h("div", { "aria-live": "polite" });
   const run = button("Preview", async () => {
     answer.replaceChildren("Reading records…");
     try {
-      const found = await ask("POST", "/penstock/v1/preview", { ...request(), limit: Number(limit.value) || 5, poll: poll.checked });
+      const found = await ask("POST", "/penstock/v1/preview", { ...request(), limit: Number(limit.value) || 5, ...chosen() });
       answer.replaceChildren(...trial(found));
     } catch (error) {
       answer.replaceChildren(h("p", { class: "wrong", role: "alert" }, error.message));
@@ -20,8 +24,16 @@ export function preview(request, sink = false) {
   return h("section", { class: "preview" },
     h("h2", {}, "Preview"),
     h("p", {}, "Runs this configuration on real records, step by step. Nothing is written, no offset is committed."),
-    h("p", { class: "controls" }, h("label", {}, "Records ", limit), !sink && h("label", {}, poll, " Poll the source, even if that may take records from it"), run),
+    h("p", { class: "controls" }, h("label", {}, "Records ", limit),
+      sink && h("label", {}, "of partition ", partition), sink && h("label", {}, "from offset ", offset),
+      !sink && h("label", {}, poll, " Poll the source, even if that may take records from it"), run),
     answer);
+}
+
+/** A number; null if the field is empty. Throws for anything else. */
+function given(field) {
+  if (!field.checkValidity()) throw new Error(field.validationMessage);
+  return field.value === "" ? null : Number(field.value);
 }
 
 /** The answer of a preview. */
@@ -30,7 +42,7 @@ export function trial({ records, error }) {
   if (!records.length && !error) return [h("p", {}, "There are no records to try it on.")];
   return [...wrong, ...records.map((record, i) => h("article", { class: "record" },
     h("h3", {}, `Record ${i + 1}`, origin(record.before)),
-    h("ol", {}, h("li", {}, "Before: ", value(record.before)), record.steps.map(step)),
+    h("ol", {}, h("li", {}, "Before: ", value(record.before)), record.steps.map((each) => step(each, record.before))),
     outcome(record)))];
 }
 
@@ -39,18 +51,20 @@ function origin(before) {
   return offset === undefined ? "" : ` ${topic}-${partition}@${offset}`;
 }
 
-function value(record) {
-  const texts = Object.entries({ key: record.key, value: record.value })
+/** With its topic if that is not the one it had `before`. */
+function value(record, before = record) {
+  const topic = record.topic === before.topic ? null : record.topic;
+  const texts = Object.entries({ topic, key: record.key, value: record.value, headers: record.headers?.length ? record.headers : null })
     .filter(([, each]) => each !== null)
     .map(([name, each]) => [`${name} `, h("code", {}, typeof each === "string" ? each : JSON.stringify(each)), " "]);
   return texts.length ? texts : "null";
 }
 
-function step(each) {
+function step(each, before) {
   const name = `${each.stage}${each.alias ? ` ${each.alias}` : ""} (${each.class.split(".").at(-1)})`;
   if (each.predicate === false) return h("li", {}, `${name}: not applied, its predicate does not match`);
   if (each.records === 0) return h("li", {}, `${name}: drops the record`);
-  return h("li", {}, `${name}: `, each.after ? value(each.after) : each.changed === false ? "unchanged" : "");
+  return h("li", {}, `${name}: `, each.after ? value(each.after, before) : each.changed === false ? "unchanged" : "");
 }
 
 function outcome({ result, error }) {

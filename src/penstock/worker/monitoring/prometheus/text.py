@@ -16,6 +16,7 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from penstock.pipeline.telemetry.plugin_metrics import plain
+from penstock.worker.monitoring.prometheus.meanings import meaning
 from penstock.worker.monitoring.task_values import Value
 
 
@@ -43,14 +44,18 @@ class PrometheusText(Collector):
             whole = full_name(type, name)
             family = families.get(whole)
             if family is None:
-                kind = "counter" if whole.endswith("_total") else "gauge"
                 about = _about(type, name)
-                family = families[whole] = Metric(whole.removesuffix("_total"), about, kind)
+                family = families[whole] = Metric(whole.removesuffix("_total"), about, kind_of(whole))
             if isinstance(value, str):
                 family.add_sample(whole, {**dict(labels), name.replace("-", "_"): value}, 1)
             else:
                 family.add_sample(whole, dict(labels), value)
         yield from families.values()
+
+
+def kind_of(name: str) -> str:
+    """By the full name, as Prometheus calls it."""
+    return "counter" if name.endswith("_total") else "gauge"
 
 
 CLIENTS = ("admin-client", "consumer", "producer")
@@ -68,9 +73,6 @@ def full_name(type: str, name: str) -> str:
 
 
 def _about(type: str, name: str) -> str:
-    if type == "jvm":
-        return f"{name} of Spark's Java"
-    if type == "mbean":
-        return f"{name} of a plugin's MBeans"
-    domain = next((client for client in CLIENTS if type.startswith(client)), "connect")
-    return f"{name} of kafka.{domain}:type={type}"
+    if (known := meaning(type, name)) is not None:
+        return known
+    return f"{name} of a plugin's MBeans" if type == "mbean" else f"{name} of a plugin"

@@ -19,9 +19,9 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet, OctKey
 
 from penstock.core.model import messages as m
+from penstock.http.access.authentication.principals import HEADER, Forwarded, Principal
+from penstock.http.access.authentication.tokens import OidcTokens
 from penstock.http.access.listeners import RestSettingError
-from penstock.http.access.principals import HEADER, Forwarded, Principal
-from penstock.http.access.tokens import OidcTokens
 from penstock.http.server import RestServer
 from support.certificates import Authority
 

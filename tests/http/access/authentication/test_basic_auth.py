@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.http.access.basic_auth import EXTENSION, JAAS_FILE, LOGIN_MODULE, BasicAuth
+from penstock.http.access.authentication.basic_auth import EXTENSION, JAAS_FILE, LOGIN_MODULE, BasicAuth
 from penstock.http.access.listeners import RestSettingError
 
 NAMED = {"rest.extension.classes": EXTENSION}

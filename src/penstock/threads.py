@@ -1,16 +1,19 @@
 """Daemon threads for calls into code that may never return: a plugin's, above all.
 
-Neither class has a pool that everybody shares, and neither is waited for when the process ends: a call that never
-returns takes nothing from the calls of others.
+Nothing here has a pool that everybody shares, or is waited for when the process ends: a call that never returns takes
+nothing from the calls of others.
 """
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 class Threads(Executor):
@@ -59,11 +62,18 @@ class ConnectorThreads:
             return None
 
 
+def in_thread(call: Callable[[], T]) -> asyncio.Future[T]:
+    """One call in a thread of its own, for the running loop."""
+    return asyncio.wrap_future(Threads().submit(call))
+
+
 def _start(target: Callable[[], None]) -> None:
     threading.Thread(target=target, name="background", daemon=True).start()
 
 
 def _run(future: Future[Any], call: Callable[[], Any]) -> None:
+    if not future.set_running_or_notify_cancel():  # from now on it can't be cancelled: it would take no result
+        return
     try:
         result = call()
     except BaseException as error:

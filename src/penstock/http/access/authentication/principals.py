@@ -19,7 +19,7 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 
 from penstock.core.model.messages import Reply
-from penstock.http.access.basic_auth import DENIED, BasicAuth, credentials
+from penstock.http.access.authentication.basic_auth import DENIED, BasicAuth, credentials
 
 HEADER = "X-Penstock-Principal"
 FORWARDED_S = 300.0

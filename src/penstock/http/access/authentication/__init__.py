@@ -1,0 +1,1 @@
+"""Who asks: passwords, tokens and certificates."""

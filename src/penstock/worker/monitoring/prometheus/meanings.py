@@ -1,0 +1,175 @@
+"""What each metric at ``/metrics`` means, by the type of its MBean, as ``# HELP`` and the reference say it.
+
+A metric that is not here has none of Penstock's: it is a plugin's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+STATES = {
+    "running": "are running",
+    "paused": "are paused",
+    "failed": "have failed",
+    "unassigned": "run nowhere at the moment",
+    "destroyed": "are being removed",
+    "restarting": "are being restarted",
+}
+"""Those in which the tasks of a connector are counted."""
+
+
+def _startups(kind: str) -> dict[str, str]:
+    starts = f"Starts of a {kind} on this worker since it started"
+    return {
+        f"{kind}-startup-attempts-total": starts,
+        f"{kind}-startup-success-total": f"{starts}, that succeeded",
+        f"{kind}-startup-failure-total": f"{starts}, that failed",
+        f"{kind}-startup-success-percentage": f"{starts}: the part that succeeded, from 0 to 1",
+        f"{kind}-startup-failure-percentage": f"{starts}: the part that failed, from 0 to 1",
+    }
+
+
+def _restarts(kind: str) -> dict[str, str]:
+    return {
+        "penstock-policy-restarts": f"How often in a row the restart policy has restarted the {kind}",
+        "penstock-next-restart-timestamp": (
+            f"When the restart policy restarts the {kind}, in milliseconds since 1970; 0: it does not"
+        ),
+    }
+
+
+_CLIENT = {
+    "connection-count": "Connections to brokers that are open",
+    "connection-creation-total": "Connections to brokers that have been opened",
+    "outgoing-byte-total": "Bytes sent to brokers",
+    "incoming-byte-total": "Bytes received from brokers",
+    "request-total": "Requests sent to brokers",
+    "response-total": "Responses received from brokers",
+}
+
+MEANINGS: Mapping[str, Mapping[str, str]] = {
+    "connect-worker-metrics": {
+        "connector-count": "Connectors that this worker runs",
+        "task-count": "Tasks that this worker runs",
+        **_startups("connector"),
+        **_startups("task"),
+        "connector-total-task-count": "Tasks of the connector on this worker",
+        **{
+            f"connector-{state}-task-count": f"Tasks of the connector on this worker that {what}"
+            for state, what in STATES.items()
+        },
+    },
+    "connect-worker-rebalance-metrics": {
+        "connect-protocol": "The group protocol in use, as a label: EAGER, COMPATIBLE or SESSIONED",
+        "leader-name": "The URL of the group's leader, as a label",
+        "epoch": "The generation of the group",
+        "completed-rebalances-total": "Rebalances that this worker has completed",
+        "rebalancing": "1 while this worker rebalances, else 0",
+        "rebalance-max-time-ms": "The longest rebalance, in milliseconds",
+        "rebalance-avg-time-ms": "The average duration of rebalances, in milliseconds",
+        "time-since-last-rebalance-ms": "Milliseconds since the last rebalance was completed",
+    },
+    "connect-coordinator-metrics": {
+        "assigned-connectors": "Connectors that the group has assigned to this worker",
+        "assigned-tasks": "Tasks that the group has assigned to this worker",
+    },
+    "connector-metrics": {
+        "connector-class": "The connector's class, as a label",
+        "connector-type": "source or sink, as a label",
+        "connector-version": "The version of the connector's class, as a label",
+        "status": "The state of the connector in small letters, as a label",
+        **_restarts("connector"),
+    },
+    "connector-task-metrics": {
+        "status": "The state of the task in small letters, as a label",
+        "running-ratio": "The part of the run's time that the task has been running, from 0 to 1",
+        "pause-ratio": "The part of the run's time that the task has been paused, from 0 to 1",
+        "batch-size-max": "The most records of a batch",
+        "batch-size-avg": "The average number of records of a batch",
+        "offset-commit-max-time-ms": "The longest commit of offsets, in milliseconds",
+        "offset-commit-avg-time-ms": "The average duration of commits of offsets, in milliseconds",
+        "offset-commit-success-percentage": "The part of the commits of offsets that succeeded, from 0 to 1",
+        "offset-commit-failure-percentage": "The part of the commits of offsets that failed, from 0 to 1",
+        **_restarts("task"),
+        "penstock-stalled": "1 while the task waits too long for its plugin (penstock.task.stalled.after.ms), else 0",
+        "penstock-retrying": "Sinks: 1 while put is to get the same records again after a RetriableError, else 0",
+        "penstock-records-behind": "Records between where the task is and the ends of what it reads",
+        "penstock-seconds-behind": "Sinks: the age of the record that the task is at; sources: what they say",
+        "penstock-newest-record-timestamp": "Sources: the timestamp of the newest record, in milliseconds since 1970",
+        "penstock-last-error-timestamp": "The last error that did not end the task, in milliseconds since 1970",
+        "penstock-stage-seconds-total": "Seconds spent in the stage that the label names",
+        "penstock-place-position": "Where the task is in a partition or another part of what it reads",
+        "penstock-place-behind": "How far the end of that partition or part is from there, in the label's unit",
+        "penstock-place-rate": "How much of that partition or part is read or written in a second, in the label's unit",
+        "penstock-place-records-total": "Records of this run to that partition",
+    },
+    "source-task-metrics": {
+        "source-record-poll-total": "Records polled",
+        "source-record-poll-rate": "Records polled in a second",
+        "source-record-write-total": "Records written to Kafka",
+        "source-record-write-rate": "Records written to Kafka in a second",
+        "source-record-active-count": "Records that Kafka has not acknowledged yet",
+        "poll-batch-max-time-ms": "The longest poll, in milliseconds",
+        "poll-batch-avg-time-ms": "The average duration of polls, in milliseconds",
+        "transaction-size-max": "The most records of a transaction",
+        "transaction-size-avg": "The average number of records of a transaction",
+    },
+    "sink-task-metrics": {
+        "sink-record-read-total": "Records read from Kafka",
+        "sink-record-read-rate": "Records read from Kafka in a second",
+        "sink-record-send-total": "Records passed to put, that is, without those that transforms have dropped",
+        "sink-record-send-rate": "Records passed to put in a second",
+        "sink-record-active-count": "Records passed to put whose offsets are not committed yet",
+        "partition-count": "Partitions assigned to the task",
+        "offset-commit-seq-no": "The number of the last commit of offsets",
+        "offset-commit-completion-total": "Commits of offsets that succeeded",
+        "offset-commit-completion-rate": "Commits of offsets that succeeded, in a second",
+        "offset-commit-skip-total": "Commits of offsets that came too late and were left out",
+        "offset-commit-skip-rate": "Commits of offsets that came too late and were left out, in a second",
+        "put-batch-max-time-ms": "The longest put, in milliseconds",
+        "put-batch-avg-time-ms": "The average duration of put, in milliseconds",
+    },
+    "task-error-metrics": {
+        "total-record-failures": "Attempts at a record that failed",
+        "total-record-errors": "Records that failed for good",
+        "total-records-skipped": "Records skipped because of an error",
+        "total-retries": "Attempts that were repeated",
+        "total-errors-logged": "Errors logged, see errors.log.enable",
+        "deadletterqueue-produce-requests": "Records sent to the dead letter queue",
+        "deadletterqueue-produce-failures": "Records that the dead letter queue did not take",
+        "last-error-timestamp": "The last error of a record, in milliseconds since 1970",
+    },
+    "connect-spark-metrics": {
+        "penstock-running": "1 while the Spark application runs, else 0; there is none before it is first started",
+        "penstock-ended-total": "How often the Spark application has ended though it should run",
+    },
+    "jvm": {
+        "threads-current": "Threads of the Java of the Spark application",
+        "memory-used-bytes": "Memory used by the Java of the Spark application: the label area is heap or nonheap",
+        "gc-collection-seconds-count": "Garbage collections of the Java of the Spark application, by collector",
+        "gc-collection-seconds-sum": "Seconds of garbage collection of the Java of the Spark application, by collector",
+    },
+    "admin-client-metrics": _CLIENT,
+    "consumer-metrics": _CLIENT,
+    "producer-metrics": _CLIENT,
+    "consumer-fetch-manager-metrics": {
+        "records-consumed-total": "Records consumed from the topic",
+        "bytes-consumed-total": "Bytes consumed from the topic",
+        "records-lag": "Records between the consumer's position in the partition and its end",
+    },
+    "producer-topic-metrics": {
+        "record-send-total": "Records sent to the topic",
+        "byte-total": "Bytes sent to the topic",
+    },
+}
+
+
+def meaning(type: str, name: str) -> str | None:
+    return MEANINGS.get(type, {}).get(name)
+
+
+def described() -> Iterator[tuple[str, str, str]]:
+    """Type, name and meaning of all."""
+    for type, names in MEANINGS.items():
+        for name, text in names.items():
+            yield type, name, text
