@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated
@@ -77,6 +77,8 @@ def _measure(names: list[str], java_url: str, bootstrap: str, records: int, roun
                     if case in jars.CASES:
                         pair = workers.of(case)
                         found["figures"] += comparing.run(case, setting, *pair, rounds, _about(so_many, times))
+            about = _about(so_many, times)
+            found["processors"] = [replace(use, about=about) for use in setting.uses.values()]
             if "profile" in names:
                 found["profile"] = [profiling.run(case, setting, _about(so_many)) for case in profiling.PATHS]
         if "doubling" in names:

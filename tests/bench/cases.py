@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bench import control, copying, database, formats, jars, mirroring, query
+from bench import control, copying, database, formats, jars, mirroring, query, spark_source
 from bench.connect import Connect
 from bench.density import density
 from bench.setting import Setting
@@ -57,6 +57,7 @@ CASES: dict[str, Run] = {
     "rest": control.rest,
     "density": density,
     "query": query.by_connector,
+    "spark-source": spark_source.by_connector,
     **database.CASES,
     **jars.CASES,
 }
@@ -86,6 +87,7 @@ GOALS: dict[str, dict[str, Goal]] = {
         "idle CPU %": Goal(5, by_itself=True),
     },
     "query": _rate(0.9),
+    "spark-source": _rate(0.9),
     "jdbc-source": _rate(0.9),
     "jdbc-sink": _rate(0.9),
     "jar-source": _rate(0.8),
@@ -95,6 +97,7 @@ GOALS: dict[str, dict[str, Goal]] = {
 
 PROGRAMS: dict[str, Callable[[Setting], Figures]] = {
     "query": query.by_program,
+    "spark-source": spark_source.by_program,
     **database.PROGRAMS,
 }
 """Cases that Java has not are compared with a program of our own."""

@@ -1,7 +1,8 @@
 """A table of PostgreSQL with ten columns to a topic, and a topic to such a table: by the JDBC connectors, and by plain
 Spark jobs that do the same.
 
-``jdbc-source`` reads by four connections, ``jdbc-source-one`` by one. Both that write do so in ten batches.
+``jdbc-source`` reads by four connections, ``jdbc-source-one`` by one. Both that write do so in ten batches. Which
+processes use the processors is measured, too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from contextlib import contextmanager
 from functools import partial
 
 from bench.connect import JSON, CaseError, Connect
+from bench.processes import listening
+from bench.processors import Meter, looking
 from bench.setting import Setting
 from bench.watch import Watch
 from penstock.jdbc.drivers import install
@@ -32,6 +35,7 @@ note, small, flag, day - DATE '1970-01-01' AS day, code FROM ten ORDER BY id) r"
 _SPARKS = """id BIGINT, name STRING, amount DOUBLE, quantity INT, at BIGINT, note STRING, small SMALLINT, flag BOOLEAN,
 day INT, code STRING"""
 _PARTITIONS = 2
+SINK = "jdbc-sink"
 
 
 def _field(name: str, type: str, logical: str | None = None) -> dict[str, object]:
@@ -58,8 +62,9 @@ _SCHEMA = {
 Figures = dict[str, float]
 
 
-def source(partitions: int, cluster: Connect, setting: Setting) -> Figures:
+def source(case: str, partitions: int, cluster: Connect, setting: Setting) -> Figures:
     database = setting.resource("ten", lambda: _filled(setting))
+    meter = _meter(setting, database, _is_ours)
     name = setting.name("jdbc")
     topic = setting.create_topic(f"{name}-ten")
     config = {
@@ -73,21 +78,24 @@ def source(partitions: int, cluster: Connect, setting: Setting) -> Figures:
         "value.converter": JSON,
         "value.converter.schemas.enable": "false",
     }
-    watch = Watch(setting.records, lambda: cluster.check(name))
+    watch = Watch(setting.records, lambda: cluster.check(name), meter)
     cluster.put(name, config)
     try:
         _wait(setting, topic, watch)
     finally:
         cluster.delete(name)
+    setting.uses[case, "JdbcSource"] = meter.use(case, "JdbcSource", watch.seen)
     return _checked(setting, "JdbcSource", topic, watch)
 
 
-def source_program(setting: Setting) -> Figures:
+def source_program(case: str, setting: Setting) -> Figures:
     database = setting.resource("ten", lambda: _filled(setting))
+    meter = _meter(setting, database, _is_plain)
     topic = setting.create_topic(setting.name("plain"))
     with _program(setting, "source", topic, database, str(setting.records)) as check:
-        watch = Watch(setting.records, check)
+        watch = Watch(setting.records, check, meter)
         _wait(setting, topic, watch)
+    setting.uses[case, "the plain job"] = meter.use(case, "the plain job", watch.seen)
     return _checked(setting, "the plain job", topic, watch)
 
 
@@ -106,12 +114,14 @@ def sink(cluster: Connect, setting: Setting) -> Figures:
         "value.converter.schema.content": json.dumps(_SCHEMA),
         "consumer.override.auto.offset.reset": "earliest",
     }
-    watch = Watch(setting.records, lambda: cluster.check(name))
+    meter = _meter(setting, database, _is_ours)
+    watch = Watch(setting.records, lambda: cluster.check(name), meter)
     cluster.put(name, config)
     try:
         _wait_for_rows(database, table, watch)
     finally:
         cluster.delete(name)
+    setting.uses[SINK, "JdbcSink"] = meter.use(SINK, "JdbcSink", watch.seen)
     return _same_rows(setting, "JdbcSink", database, table, watch)
 
 
@@ -120,17 +130,33 @@ def sink_program(setting: Setting) -> Figures:
     topic, table = _input(setting, database), _empty(setting, database)
     more = (table, _SPARKS, str(setting.folder / table), _batch(setting))
     with _program(setting, "sink", topic, database, *more) as check:
-        watch = Watch(setting.records, check)
+        meter = _meter(setting, database, _is_plain)
+        watch = Watch(setting.records, check, meter)
         _wait_for_rows(database, table, watch)
+    setting.uses[SINK, "the plain job"] = meter.use(SINK, "the plain job", watch.seen)
     return _same_rows(setting, "the plain job", database, table, watch)
 
 
 SOURCES: dict[str, Callable[[Connect, Setting], Figures]] = {
-    "jdbc-source": partial(source, 4),
-    "jdbc-source-one": partial(source, 1),
+    name: partial(source, name, partitions) for name, partitions in (("jdbc-source", 4), ("jdbc-source-one", 1))
 }
-CASES = {**SOURCES, "jdbc-sink": sink}
-PROGRAMS = {**dict.fromkeys(SOURCES, source_program), "jdbc-sink": sink_program}
+CASES = {**SOURCES, SINK: sink}
+PROGRAMS = {**{name: partial(source_program, name) for name in SOURCES}, SINK: sink_program}
+
+
+def _meter(setting: Setting, database: Postgres, is_driver: Callable[[str], bool]) -> Meter:
+    broker = listening(int(setting.bootstrap.rpartition(":")[2]))
+    if broker is None:
+        raise CaseError(f"jdbc: the process of the broker at {setting.bootstrap} can't be seen from here")
+    return Meter(looking(is_driver, database.pid, broker))
+
+
+def _is_ours(command: str) -> bool:
+    return "penstock.spark.driver" in command and command.endswith("queries")
+
+
+def _is_plain(command: str) -> bool:
+    return "bench.plain_jdbc" in command
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import comparing, doubling, profiling
+from bench import comparing, doubling, processors, profiling
 from bench.cases import CASES
 from bench.plot import svg
 from bench.tables import Table
@@ -43,6 +43,7 @@ PARTS = {
     "figures": Part(comparing.Row, comparing.table),
     "doubling": Part(doubling.Size, doubling.table),
     "profile": Part(profiling.Path, profiling.table),
+    "processors": Part(processors.Use, processors.table),
 }
 
 

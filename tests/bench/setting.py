@@ -13,6 +13,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from bench.connect import CaseError
+from bench.processors import Use
 from penstock.embedded import registry
 from penstock.embedded.registry import RunningRegistry
 
@@ -28,6 +29,8 @@ class Setting:
     records: int
     seen: dict[str, tuple[str, Digest]] = field(default_factory=dict)
     """By case: who delivered first, and what."""
+    uses: dict[tuple[str, str], Use] = field(default_factory=dict)
+    """By case and who ran it last: the processor time of its parts."""
     _inputs: dict[str, str] = field(default_factory=dict)
     _registry: RunningRegistry | None = None
     _resources: dict[str, Any] = field(default_factory=dict)

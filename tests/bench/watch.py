@@ -6,17 +6,18 @@ import time
 from collections.abc import Callable
 
 from bench.connect import PATIENCE, CaseError
+from bench.processors import Meter
 
 _CHECK_SECONDS = 1.0
 
 
 class Watch:
     """From when it is made until so many records are there. ``check`` is called now and then, and raises if they will
-    never be.
+    never be. ``meter`` measures while records can be seen to come.
     """
 
-    def __init__(self, wanted: int, check: Callable[[], None]) -> None:
-        self._wanted, self._check = wanted, check
+    def __init__(self, wanted: int, check: Callable[[], None], meter: Meter | None = None) -> None:
+        self._wanted, self._check, self._meter = wanted, check, meter
         self._begin = self._grown = self._checked = self._last = time.perf_counter()
         self._first: tuple[float, int] | None = None
         self._count = 0
@@ -28,7 +29,11 @@ class Watch:
             self._count, self._grown = count, now
         if count and self._first is None:
             self._first = (now, count)
+            if self._meter is not None:
+                self._meter.begin()
         if count >= self._wanted:
+            if self._meter is not None:
+                self._meter.end()
             return True
         if now - self._checked > _CHECK_SECONDS:
             self._check()
@@ -36,6 +41,12 @@ class Watch:
         if now - self._grown > PATIENCE:
             raise CaseError(f"{count} of {self._wanted} records were there, and no more came within {PATIENCE:g} s")
         return False
+
+    def check(self) -> None:
+        """Called while the rest is waited for, which is not measured. Raises CaseError if it takes too long."""
+        self._check()
+        if time.perf_counter() - self._last > PATIENCE:
+            raise CaseError(f"The last of {self._wanted} records did not come within {PATIENCE:g} s")
 
     @property
     def seconds(self) -> float:
@@ -46,5 +57,10 @@ class Watch:
     def rate(self) -> float:
         """Records a second, from when the first could be seen."""
         assert self._first is not None
-        start, before = self._first
-        return (self._wanted - min(before, self._wanted)) / max(self._last - start, 1e-3)
+        return self.seen / max(self._last - self._first[0], 1e-3)
+
+    @property
+    def seen(self) -> int:
+        """How many came after the first look at which there were some."""
+        assert self._first is not None
+        return self._wanted - min(self._first[1], self._wanted)

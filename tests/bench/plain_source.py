@@ -1,0 +1,28 @@
+"""``python -m bench.plain_source BOOTSTRAP TOPIC FOLDER COLUMNS``: what somebody would write in place of
+SparkSource.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from penstock.embedded import jars, java_home
+
+
+def main(bootstrap: str, topic: str, folder: str, columns: str) -> None:
+    os.environ["JAVA_HOME"] = str(java_home())
+    from pyspark.sql import SparkSession
+
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.jars", ",".join(map(str, jars("spark-kafka"))))
+        .config("spark.ui.enabled", "false")
+        .getOrCreate()
+    )
+    values = spark.read.schema(columns).parquet(folder).selectExpr("to_json(struct(*)) AS value")
+    values.write.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("topic", topic).save()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
