@@ -5,6 +5,7 @@ PYTHON ?= python3
 JOBS ?= 2
 BIN := .venv/bin
 STAMP := .venv/.installed
+CLASSES := build/spark.jsa
 CONFORMANCE ?= ../shared/conformance
 
 # Tests start Python a thousand times, and each would compile all that it imports.
@@ -28,13 +29,17 @@ databases:  ## install PostgreSQL and MariaDB, which tests of databases need, by
 demo: $(STAMP)  ## run a broker, a worker and connectors with real data, on this machine
 	$(BIN)/penstock demo
 
-test: $(STAMP)  ## run all tests, in JOBS=2 processes, each with its own Kafka broker and Spark
+test: $(STAMP) $(CLASSES)  ## run all tests, in JOBS=2 processes, each with its own Kafka broker and Spark
 	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+
+$(CLASSES): $(STAMP)
+	@echo "Archiving the classes of Spark's Java in $@, once, so that the Sparks of tests start sooner"
+	@PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m support.spark.class_data $@
 
 unit: $(STAMP)  ## run the tests that need neither Kafka nor a JVM
 	$(BIN)/pytest -n $(JOBS) --dist loadfile -m "not integration and not slow"
 
-soak: $(STAMP)  ## 15 minutes: workers are killed while connectors change; ARGS="--help" lists the options
+soak: $(STAMP)  ## 15 minutes: workers, Sparks and tasks are killed while connectors change; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak churn $(ARGS)
 
 kill-test: $(STAMP)  ## 100 kills of workers, Sparks and tasks, and other faults if asked for, exactly once; ARGS="--help" lists the options
@@ -81,7 +86,7 @@ audit: $(STAMP)  ## compare requirements.lock with FILE=advisories.json (OSV or 
 
 lock:  ## pin the dependencies of pyproject.toml in requirements.lock (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-		$(addprefix --extra ,demo registry opentelemetry openlineage postgres aws azure gcp docs dev) \
+		$(addprefix --extra ,demo registry opentelemetry openlineage postgres dlt aws azure gcp docs dev) \
 		--custom-compile-command "make lock" pyproject.toml -o requirements.lock
 
 clean:  ## remove .venv and what tests and builds left here

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from support.kafka.client import Kafka
 from support.machine import missing
+from support.spark.class_data import java_options
 
 # How long an example takes says more of the machine than of the code. In CI Hypothesis's own profile is the base, by
 # which a test's examples do not change from run to run: developers look for new ones.
@@ -24,6 +25,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("tests")
+
+# Of every Spark that is started here, however that comes about.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", java_options())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,8 +48,10 @@ def bootstrap() -> Iterator[str]:
         return
     from penstock.embedded import Broker
 
-    # Tests write records of old times, which would be gone at the broker's next look, every five minutes.
-    with Broker(extra={"log.retention.ms": "-1"}) as broker:
+    # Tests write records of old times, which would be gone at the broker's next look, every five minutes; and they wait
+    # for the end of transactions that are beyond their time.
+    extra = {"log.retention.ms": "-1", "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100"}
+    with Broker(extra=extra) as broker:
         yield broker.bootstrap
 
 

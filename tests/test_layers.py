@@ -121,6 +121,11 @@ def test_folders_are_read_at_a_glance() -> None:
     assert crowded - CATALOGUES == set(), f"more than {MOST_ENTRIES} entries"
 
 
+def test_hosts_of_python_need_none_of_java() -> None:
+    used = {name for module in MODULES if module.startswith("penstock.hosts.python") for name in ours(module)}
+    assert [name for name in sorted(used) if name.startswith("penstock.hosts.jvm")] == []
+
+
 @pytest.mark.parametrize("package", ["api", "core"])
 def test_the_inside_needs_no_library(package: str) -> None:
     used = {name.split(".")[0] for module in MODULES if part(module) == package for name in names_imported_by(module)}

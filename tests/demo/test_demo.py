@@ -17,6 +17,7 @@ import psutil
 import pyarrow.dataset as ds
 import pytest
 
+from installed.conftest import Installed
 from penstock.demo import flights
 from penstock.embedded.jars import jars
 from support.process_tree import alive, descendants
@@ -58,12 +59,15 @@ def test_flights_from_a_database_to_another(tmp_path: Path) -> None:
     wait(lambda: processes_of(folder) == [])
 
 
-def test_twenty_thousand_flights_arrive_exactly_once(tmp_path: Path) -> None:
+def test_twenty_thousand_flights_arrive_exactly_once(installed: Installed, tmp_path: Path) -> None:
+    """With nothing but the wheel."""
     # On a machine that has none of them yet it would say that it fetches them.
     for each in ("kafka", "spark-kafka"):
         jars(each)
     folder = tmp_path / "demo"
-    said = run("--records", 20_000, "--folder", folder)
+    arguments = [installed.bin / "penstock", "demo", "--records", "20000", "--folder", folder]
+    env = {**installed.env, "COLUMNS": "200", "SPARK_SUBMIT_OPTS": os.environ["SPARK_SUBMIT_OPTS"]}
+    said = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, check=False, env=env)
     assert (said.returncode, said.stderr) == (0, "")
     assert "Every flight is in the file exactly once." in said.stdout
     assert said.stdout.count("0 RUNNING") == 2

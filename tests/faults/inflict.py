@@ -16,6 +16,7 @@ from faults.plan import Fault, Plan
 from faults.silences import Span
 from soak.cluster import Cluster
 from soak.victims import processes
+from support.worker_process import WorkerProcess
 
 LATE = 0.2
 """Seconds by which everything is late during a ``delay``."""
@@ -24,9 +25,16 @@ LATE = 0.2
 class Faults:
     """``inflict_all`` once. Faults that last go on while the next ones come."""
 
-    def __init__(self, cluster: Cluster, broker: FaultyBroker | None, connectors: Sequence[str]) -> None:
-        """``broker`` may be None if the plan has no faults of the broker."""
+    def __init__(
+        self,
+        cluster: Cluster,
+        broker: FaultyBroker | None,
+        connectors: Sequence[str],
+        spared: Sequence[WorkerProcess] = (),
+    ) -> None:
+        """``broker`` may be None if the plan has no faults of the broker. Nothing happens to ``spared`` workers."""
         self._cluster, self._broker, self._connectors = cluster, broker, connectors
+        self._workers = [worker for worker in cluster.workers if worker not in spared]
         self._counts: Counter[str] = Counter()
         self._undoing: list[threading.Thread] = []
         self._ended = threading.Event()
@@ -59,7 +67,7 @@ class Faults:
     def _kill(self, fault: Fault) -> str:
         """A worker is started again at once; all below it are restarted by it."""
         if fault.process == "worker":
-            worker = self._cluster.workers[int(fault.choice * len(self._cluster.workers))]
+            worker = self._workers[int(fault.choice * len(self._workers))]
             self._cluster.kill(worker)
             worker.start()
             return f"kill worker {worker.name}"
@@ -110,7 +118,7 @@ class Faults:
         return f"restart {name}"
 
     def _victim(self, fault: Fault) -> tuple[psutil.Process | None, str]:
-        found = processes(self._cluster, fault.process)
+        found = [each for each in processes(self._cluster, fault.process) if each[0] in self._workers]
         if not found:
             return None, f"{fault.process}, of which there is none now,"
         worker, process = found[int(fault.choice * len(found))]

@@ -100,7 +100,8 @@ def target(folder: Path) -> Iterator[Target]:
             with lock:
                 return cluster.submit("one", request)
 
-        server = RestServer(config, submit, metrics=lambda: b"up 1\n", environment={})
+        about = cluster.metrics("one").about
+        server = RestServer(config, submit, metrics=lambda: b"up 1\n", environment={}, about=about)
         server.start()
         try:
             yield Target(server.advertised_url, server.listeners[0].port, lines, errors)

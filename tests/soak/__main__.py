@@ -31,21 +31,6 @@ Logs = Annotated[Path | None, typer.Option(help="A folder for the workers' logs;
 Once = Annotated[bool, typer.Option(help="Workers with exactly once for sources.")]
 
 
-@app.command()
-def churn(
-    minutes: float = 15.0,
-    between_kills: Annotated[float, typer.Option(help="Seconds from one kill to the next.")] = 20.0,
-    pace: Annotated[float, typer.Option(help="Seconds between two requests of one of three operators.")] = 2.0,
-    exactly_once: Once = False,
-    bootstrap: Bootstrap = "",
-    logs: Logs = None,
-) -> None:
-    """30 connectors are created, changed, paused, restarted and deleted while workers are killed."""
-    wanted = churning.Soak(seconds=minutes * 60, between_kills=between_kills, pace=pace, exactly_once=exactly_once)
-    with _broker(bootstrap) as running, _folder(logs) as folder:
-        _end("Soak", churning.run(wanted, running, folder, Clock().say))
-
-
 Number = Annotated[int, typer.Option("--number", help="How many faults.")]
 Seed = Annotated[int, typer.Option(help="Decides the order of the faults; 0 takes one at random, which is shown.")]
 Kinds = Annotated[
@@ -57,6 +42,27 @@ Alone = Annotated[bool, typer.Option(help="Restart nothing by REST; otherwise co
 Session = Annotated[int, typer.Option(help="session.timeout.ms of the workers.")]
 Heartbeat = Annotated[int, typer.Option(help="heartbeat.interval.ms of the workers.")]
 Delay = Annotated[int, typer.Option(help="scheduled.rebalance.max.delay.ms of the workers.")]
+
+
+@app.command()
+def churn(
+    minutes: float = 15.0,
+    pace: Annotated[float, typer.Option(help="Seconds between two requests of one of three operators.")] = 2.0,
+    seed: Seed = 0,
+    kinds: Annotated[str, typer.Option(help="Separated by commas, from kill, freeze.")] = "kill",
+    between: Between = 20.0,
+    freeze: Freeze = 40.0,
+    exactly_once: Once = False,
+    bootstrap: Bootstrap = "",
+    logs: Logs = None,
+) -> None:
+    """30 connectors are created, changed, paused, restarted and deleted while workers, Sparks and tasks are killed."""
+    if OF_THE_BROKER & set(kinds.split(",")):
+        raise typer.BadParameter(f"--kinds {kinds}: there are no faults of the broker here, only kill and freeze")
+    plan = _plan(seed, max(1, round(minutes * 60 / between)), kinds, between, freeze, True)
+    wanted = churning.Soak(plan=plan, pace=pace, exactly_once=exactly_once)
+    with _broker(bootstrap) as running, _folder(logs) as folder:
+        _end("Soak", churning.run(wanted, running, folder, Clock().say))
 
 
 @app.command()

@@ -1,5 +1,5 @@
-"""The soak: 30 connectors are changed without end while one of two workers is killed every 20 s. The third is never
-killed: what it takes may not grow.
+"""The soak: 30 connectors are changed without end while two workers, or what is below them, are killed, and frozen if
+that is asked for. Nothing happens to the third: what it takes may not grow.
 
 At the end every connector must be in the state last asked for, every task that should be at work must be, once and with
 its last configuration, and no task may have run twice at any time.
@@ -7,7 +7,6 @@ its last configuration, and no task may have run twice at any time.
 
 from __future__ import annotations
 
-import random
 import time
 import uuid
 from collections import Counter
@@ -15,14 +14,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from faults.inflict import Faults
+from faults.plan import Plan
 from soak.beats import BeatReader
 from soak.churn import Operator, Wanted, beats_amiss, differences, milliseconds
 from soak.cluster import Cluster
-from soak.failures import Failures
+from soak.failures import FailureWatch
 from soak.report import Clock, Outcome
 from soak.resources import Resources, described, growth
 from support.kafka.client import Kafka
-from support.worker_process import WorkerProcess
 
 CONNECTORS = 30
 OPERATORS = 3
@@ -34,17 +34,19 @@ LAST_WATCH = 6.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Soak:
-    """Times in seconds; ``pace``: between two things that one of three operators does."""
+    """Times in seconds; ``pace``: between two things that one of three operators does. The plan has no faults of the
+    broker.
+    """
 
-    seconds: float
-    between_kills: float = 20.0
+    plan: Plan
     pace: float = 2.0
+    connectors: int = CONNECTORS
     exactly_once: bool = False
 
 
 def run(soak: Soak, bootstrap: str, folder: Path, say: Callable[[str], None]) -> Outcome:
     topic = Kafka(bootstrap).create_topic(f"beats-{uuid.uuid4().hex[:8]}")
-    names = [f"soak-{number:02d}" for number in range(CONNECTORS)]
+    names = [f"soak-{number:02d}" for number in range(soak.connectors)]
     support = "enabled" if soak.exactly_once else "disabled"
     clock = Clock()
     with (
@@ -52,12 +54,13 @@ def run(soak: Soak, bootstrap: str, folder: Path, say: Callable[[str], None]) ->
         BeatReader(bootstrap, topic) as reader,
     ):
         operators = [Operator(cluster, names[i::OPERATORS], topic, soak.pace) for i in range(OPERATORS)]
-        course = _Course(cluster, reader, operators, Failures(cluster), say)
+        course = _Course(cluster, reader, operators, soak.connectors, say)
         course.begin()
-        course.kill_workers(soak)
+        course.inflict_all(soak.plan)
         course.end()
         say("stopping")
-    return Outcome({"duration": f"{clock.seconds:.0f} s", **course.figures}, [*course.violations, *cluster.survivors])
+    figures = {"seed": str(soak.plan.seed), "duration": f"{clock.seconds:.0f} s", **course.figures}
+    return Outcome(figures, [*course.violations, *cluster.survivors])
 
 
 @dataclass(slots=True)
@@ -67,11 +70,13 @@ class _Course:
     cluster: Cluster
     reader: BeatReader
     operators: list[Operator]
-    failures: Failures
+    connectors: int
     say: Callable[[str], None]
-    kills: int = 0
+    faults: str = ""
+    """How many of each kind."""
+    failures: list[str] = field(default_factory=list)
     resources: Resources = field(init=False)
-    """Of the worker that is never killed."""
+    """Of the worker that is spared."""
     figures: dict[str, object] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
 
@@ -81,43 +86,36 @@ class _Course:
             operator.create_all()
         wrong, seconds = _settle(self.cluster, self._wanted())
         self.violations += [f"at the start: {sentence}" for sentence in wrong]
-        self.say(f"{len(self.cluster.workers)} workers run {CONNECTORS} connectors after {seconds:.1f} s")
+        self.say(f"{len(self.cluster.workers)} workers run {self.connectors} connectors after {seconds:.1f} s")
 
-    def kill_workers(self, soak: Soak) -> None:
-        """Returns right after the last kill, when nothing more is asked for."""
-        started = time.monotonic()
-        spared, *others = self.cluster.workers
+    def inflict_all(self, plan: Plan) -> None:
+        """Returns when the last fault is over, and nothing more is asked for."""
+        spared = self.cluster.workers[0]
         assert spared.process is not None
         self.resources = Resources(spared.process.pid)
+        watch = FailureWatch(self.cluster)
         self.resources.start()
+        watch.start()
         for operator in self.operators:
             operator.start()
         try:
-            for number in range(1, int(soak.seconds // soak.between_kills) + 1):
-                while time.monotonic() < started + number * soak.between_kills:
-                    time.sleep(0.5)
-                    self.failures.look()
-                if not any(operator.failure for operator in self.operators):
-                    self._kill(random.choice(others))
+            self.faults = Faults(self.cluster, None, (), [spared]).inflict_all(plan, self._say)
         finally:
             for operator in self.operators:
                 operator.stop()
+            self.failures = watch.stop()
             self.resources.stop()
         self.violations += [str(operator.failure) for operator in self.operators if operator.failure]
 
-    def _kill(self, victim: WorkerProcess) -> None:
-        self.cluster.watch_doomed()
-        self.cluster.kill(victim)
-        self.kills += 1
+    def _say(self, text: str) -> None:
         done = sum(operator.done.total() for operator in self.operators)
         with self.reader.lock:
             beats, runs = self.reader.runs.count, self.reader.runs.total()
-        self.say(f"kill {self.kills}: worker {victim.name}; {done} requests, {beats:,} heartbeats of {runs:,} runs")
-        victim.start()
+        self.say(f"{text}; {done} requests, {beats:,} heartbeats of {runs:,} runs")
 
     def end(self) -> None:
         """Look whether everything is as it was last asked for, and who is at work."""
-        self.say("no more requests, no more kills")
+        self.say("no more requests, no more faults")
         clock, wanted = Clock(), self._wanted()
         while True:
             wrong, _ = _settle(self.cluster, wanted)
@@ -131,11 +129,11 @@ class _Course:
         with self.reader.lock:
             runs, twice = self.reader.runs, self.reader.runs.twice()
         done = sum((operator.done for operator in self.operators), Counter[str]())
-        states = Counter(one.state.lower() for one in wanted.values()) + Counter(deleted=CONNECTORS - len(wanted))
+        states = Counter(one.state.lower() for one in wanted.values()) + Counter(deleted=self.connectors - len(wanted))
         grown = growth(self.resources.samples)
-        self.violations += [*wrong, *amiss, *twice, *self.failures.sentences, *mishaps, *grown]
+        self.violations += [*wrong, *amiss, *twice, *self.failures, *mishaps, *grown]
         self.figures = {
-            "workers killed": self.kills,
+            "faults": self.faults,
             "requests": _listed(done),
             "requests repeated": self.cluster.retries,
             "connectors at the end": _listed(states),
@@ -144,7 +142,7 @@ class _Course:
             "tasks seen": len(runs.of),
             "runs of tasks": runs.total(),
             "tasks that ran twice": len(twice),
-            "tasks that failed": len(self.failures.sentences),
+            "tasks that failed": len(self.failures),
             "tasks missing or too many": len(amiss),
             "processes that outlived a worker": len(self.cluster.survivors),
             "events not handled": len(mishaps),

@@ -50,6 +50,7 @@ class SinkKillTest:
     records: int = 5_000_000
     bound: float = 60.0
     targets: tuple[str, ...] = (FILE, TABLE, DELTA)
+    workers: int = 3
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -62,7 +63,7 @@ def run(
     feeder = Feeder(bootstrap, topic, PARTITIONS, test.records, test.plan.number * test.plan.between)
     settings = delta.spark_settings() if DELTA in test.targets else {}
     settings = {SPARKS_JAVA: "", **settings, **test.settings}
-    with Cluster(bootstrap if broker is None else broker.proxied, folder, **settings) as cluster:
+    with Cluster(bootstrap if broker is None else broker.proxied, folder, test.workers, **settings) as cluster:
         faults = Faults(cluster, broker, test.targets)
         course = _Course(cluster, faults, kafka, topic, folder, test.records, test.targets, say)
         course.begin()

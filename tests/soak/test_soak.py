@@ -1,4 +1,4 @@
-"""One minute of the soak, twenty faults, and a few kills: the long runs are ``make soak`` and ``make kill-test``."""
+"""Half a minute of the soak, twenty faults, some kills: the long runs are ``make soak`` and ``make kill-test``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from faults.broker import FaultyBroker
-from faults.plan import Plan
+from faults.plan import PROCESSES, Plan
 from soak import churning, killing, sinking, tables
 from support.machine import missing
 from support.postgres import binaries
@@ -26,14 +26,18 @@ BOUND = 180.0
 
 
 def test_connectors_are_as_asked_for_though_workers_are_killed(bootstrap: str, tmp_path: Path) -> None:
-    outcome = churning.run(churning.Soak(seconds=60), bootstrap, tmp_path, print)
+    plan = Plan(seed=1, number=3, between=8.0, processes=("worker",))
+    outcome = churning.run(churning.Soak(plan=plan, connectors=12), bootstrap, tmp_path, print)
     assert outcome.violations == []
-    assert outcome.figures["workers killed"] == 3
+    assert outcome.figures["faults"] == "3 kill"
 
 
 def test_numbers_arrive_once_and_in_order_whatever_is_killed_frozen_or_cut_off(tmp_path: Path) -> None:
     kinds = ("kill", "freeze", "broker-freeze", "broker-kill", "delay", "cut", "reset")
-    plan = Plan(seed=46, number=20, kinds=kinds, between=2.5, freeze=(2.0, 12.0), broker=(1.0, 6.0))
+    # With this seed each kind of process is killed, and a worker frozen for longer than its group waits for it.
+    plan = Plan(seed=753, number=20, kinds=kinds, between=2.5, freeze=(2.0, 12.0), broker=(1.0, 6.0))
+    assert {fault.kind for fault in plan.faults()} == set(kinds)
+    assert {fault.process for fault in plan.faults() if fault.kind == "kill"} == set(PROCESSES)
     with FaultyBroker(tmp_path / "broker") as broker:
         test = killing.KillTest(plan=plan, settings=QUICK, bound=BOUND)
         outcome = killing.run(test, broker.bootstrap, tmp_path, print, broker)
@@ -44,7 +48,8 @@ def test_numbers_arrive_once_and_in_order_whatever_is_killed_frozen_or_cut_off(t
 def test_numbers_arrive_at_least_once_though_workers_sparks_and_tasks_are_killed(
     bootstrap: str, tmp_path: Path
 ) -> None:
-    test = killing.KillTest(plan=Plan(seed=4, number=5, between=4.0), exactly_once=False, bound=BOUND)
+    plan = Plan(seed=2463, number=3, between=4.0)  # what tasks are forked from, Spark's driver, then a worker
+    test = killing.KillTest(plan=plan, exactly_once=False, settings=QUICK, bound=BOUND)
     outcome = killing.run(test, bootstrap, tmp_path, print)
     assert outcome.violations == []
     assert outcome.figures["numbers lost"] == 0
@@ -53,8 +58,9 @@ def test_numbers_arrive_at_least_once_though_workers_sparks_and_tasks_are_killed
 def test_numbers_reach_a_file_and_a_table_though_workers_sparks_and_tasks_are_killed(
     bootstrap: str, tmp_path: Path
 ) -> None:
-    plan = Plan(seed=3, number=3, between=6.0)
-    test = sinking.SinkKillTest(plan=plan, records=50_000, targets=(sinking.FILE, sinking.TABLE))
+    plan = Plan(seed=975, number=3, between=4.0)  # a task, Spark's JVM, then a worker
+    targets = (sinking.FILE, sinking.TABLE)
+    test = sinking.SinkKillTest(plan=plan, records=50_000, targets=targets, workers=2, settings=QUICK, bound=BOUND)
     outcome = sinking.run(test, bootstrap, tmp_path, print)
     assert outcome.violations == []
     assert outcome.figures["missing in the rows"] == 0

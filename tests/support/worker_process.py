@@ -17,6 +17,8 @@ from support.waiting import until
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 SPARKS_JAVA = "spark.driver.extraJavaOptions"
+QUICK_JAVA = "-XX:TieredStopAtLevel=1"
+"""Half the processor time until a Java is there; but what it does for long would be much slower."""
 PLAIN = {"key.converter": STRING, "value.converter": STRING}
 
 
@@ -41,8 +43,7 @@ class WorkerProcess:
             "exactly.once.source.support": "enabled",
             # A member hears of a rebalance with a heartbeat; 3 s by default.
             "heartbeat.interval.ms": "500",
-            # Half the processor time until Spark is there; but queries with many records would be much slower.
-            SPARKS_JAVA: "-XX:TieredStopAtLevel=1",
+            SPARKS_JAVA: QUICK_JAVA,
             **{key.replace("__", "."): value for key, value in settings.items()},
         }
         self.process: subprocess.Popen[bytes] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -136,7 +137,14 @@ class Kafka:
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         """What a consumer group has committed, by topic and partition."""
-        found = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(30)
+        while True:
+            try:
+                found = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(30)
+                break
+            except KafkaException as error:  # a broker that is asked for the first time
+                if error.args[0].code() != KafkaError.COORDINATOR_LOAD_IN_PROGRESS:
+                    raise
+            time.sleep(0.1)
         return {(p.topic, p.partition): p.offset for p in found.topic_partitions or [] if p.offset >= 0}
 
     def members(self, group: str) -> int:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
-from penstock.hosts.jvm.errors import HostLost
+from penstock.hosts.errors import HostLost
 from penstock.pipeline import converters, transforms
 from penstock.pipeline.sink.task import run_sink_task
 from penstock.pipeline.source.task import run_source_task
