@@ -1,12 +1,12 @@
-"""Folders for files that nobody needs when the process that made them has ended, however it ends.
+"""Temporary folders that are removed even if the process that made them is killed.
 
-A process removes its own. One that is killed can't; the next process that makes such a folder beside them does. Whether
-the owner lives is told by a lock on the folder (``flock``), of which the kernel lets go with the process: unlike a
-process id it means the same to all containers of the machine, and never belongs to another process later. That is also
-how systemd-tmpfiles is told to leave a folder alone.
+A process removes its own folders when it ends. A killed process leaves them, and the next process that makes such a
+folder in the same place removes them. The owner holds a lock on the folder (``flock``), which the kernel releases when
+the process ends. Unlike a process id, a lock means the same in all containers of a machine and is never reused by
+another process. systemd-tmpfiles, too, leaves locked folders alone.
 
-Other machines do not see the lock: on a folder NFS keeps it to itself. So the name says which start of which machine's
-kernel knows of it, and folders of others are left alone.
+Other machines do not see the lock, as NFS keeps locks on folders local. So the name of a folder has a part of the boot
+id of the kernel that holds its lock, and folders with other boot ids are left alone.
 """
 
 from __future__ import annotations

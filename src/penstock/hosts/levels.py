@@ -1,4 +1,4 @@
-"""The levels of this process's loggers, on their way to the processes of plugins."""
+"""Sends the levels of this process's loggers to the processes of plugins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ P = TypeVar("P")
 
 
 class LevelFollowers(Generic[P]):
-    """Processes of one kind whose loggers have the levels of this process's loggers of the same names."""
+    """Processes of one kind, whose loggers are kept at the levels of this process's loggers of the same names."""
 
     def __init__(self, tell: Callable[[P, str], None]) -> None:
         """``tell`` sends a process the level that the logger of this name has now."""

@@ -70,7 +70,7 @@ def _field(splices: Splices, schema: Schema, column: Any) -> tuple[Pieces, There
         return [splices.places(column.shared.data, column.first, column.last)], column.there
     if isinstance(column, PackedNumbers) and _is_spelled_alike(schema, column.numbers):
         numbers = orjson.dumps(np.ascontiguousarray(column.numbers), option=orjson.OPT_SERIALIZE_NUMPY)
-        return [splices.parted(numbers, ord(","), len(column))], column.there
+        return [splices.separated(numbers, ord(","), len(column))], column.there
     if isinstance(column, Table) and schema.type is SchemaType.STRUCT:
         return _struct(splices, schema, column), None
     texts, nulls = texts_of(schema, column)

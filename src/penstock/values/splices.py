@@ -50,7 +50,7 @@ class Splices:
         number = self._between(bounds)
         return np.arange(number, number + len(bounds), 2)
 
-    def parted(self, data: bytes, comma: int, count: int) -> Array:
+    def separated(self, data: bytes, comma: int, count: int) -> Array:
         """The numbers of ``count`` pieces, separated by the byte ``comma``, in brackets."""
         commas = np.flatnonzero(np.frombuffer(data, np.uint8) == comma)
         assert len(commas) == count - 1

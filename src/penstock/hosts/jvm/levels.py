@@ -1,4 +1,4 @@
-"""The levels of this process's loggers, which hold for those of the same names in its JVMs, too."""
+"""Keeps the loggers in the JVMs of this process at the levels of its own loggers of the same names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ JVMS = LevelFollowers(_tell)
 
 
 def _level(name: str) -> int:
-    """That which holds for a logger: its own, or the one that it inherits. It need not exist, and is not made."""
+    """The effective level of a logger, its own or an inherited one. A logger that does not exist is not made."""
     known = logging.root.manager.loggerDict
     while name and not isinstance(known.get(name), logging.Logger):
         name = name.rpartition(".")[0]

@@ -1,8 +1,8 @@
 """A group of the kernel's (cgroup v2) for each process of a plugin, where some can be made.
 
-The kernel puts no limits on groups beside processes: whoever makes groups must be in a group of its own, below one that
-is delegated to its user and has no processes, as systemd's ``Delegate=`` and ``DelegateSubgroup=`` do it. The groups of
-plugins are made beside that one. Elsewhere there are none, and ``setrlimit`` has to do.
+The kernel does not limit groups whose parent has processes. So the process that makes groups must be in a group of its
+own, below one that is delegated to its user and has no processes, as with systemd's ``Delegate=`` and
+``DelegateSubgroup=``. The groups of plugins are made beside it. Elsewhere there are none, and ``setrlimit`` is used.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ class EnvironmentConnector(Connector):
                 self._end(process)
 
     def has_failed(self) -> None:
-        """It does not start again when its process ends: until it is started anew it has failed."""
+        """It does not start again when its process ends: until it is restarted it is FAILED."""
         with self._lock:
             self._wanted.clear()
 

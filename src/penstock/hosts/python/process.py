@@ -111,7 +111,7 @@ class PluginProcess:
             raise self._exceeded from error
 
     def check(self) -> None:
-        """Raises LimitError if a call has ever needed more than the limit, whoever has caught it then."""
+        """Raises LimitError if a call has ever needed more than the limit, even if that error was caught."""
         if self._exceeded is not None:
             raise self._exceeded
 

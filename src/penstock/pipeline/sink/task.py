@@ -37,10 +37,10 @@ from penstock.pipeline.sink.parts import GroupConsumer, SinkSteps
 from penstock.pipeline.sink.standstill import PartitionWatch
 from penstock.pipeline.sink.subscription import Subscription
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
+from penstock.pipeline.telemetry.open_traces import open_traces
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.telemetry.stages import timed
 from penstock.pipeline.telemetry.topic_schemas import noting
-from penstock.pipeline.telemetry.traces import open_traces
 from penstock.pipeline.topics import ActiveTopics
 
 log = logging.getLogger(__name__)

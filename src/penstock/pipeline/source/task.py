@@ -42,10 +42,10 @@ from penstock.pipeline.source.topic_limits import TopicLimits
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries
 from penstock.pipeline.source.transactions import ExactlyOnce, TransactionalOffsets, unsent
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
+from penstock.pipeline.telemetry.open_traces import open_traces
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.telemetry.stages import timed
 from penstock.pipeline.telemetry.topic_schemas import noting
-from penstock.pipeline.telemetry.traces import open_traces
 from penstock.pipeline.topics import ActiveTopics
 
 log = logging.getLogger(__name__)

@@ -6,17 +6,12 @@ a batch is at work carry ``current_ids``.
 
 from __future__ import annotations
 
-import importlib
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from itertools import groupby
 from typing import Any
 
 from penstock.api.batch import Batch
-from penstock.pipeline.task import TaskSpec
-
-log = logging.getLogger(__name__)
 
 TRACES, HEADERS = "penstock.telemetry.traces", "penstock.telemetry.headers"
 HEADER = "traceparent"
@@ -73,7 +68,7 @@ def traceparents(rows: Sequence[Any]) -> Iterator[str]:
     """The different headers ``traceparent`` among those of each record, in the order they appear. Longer ones than
     ``LONGEST`` are none.
 
-    Neighbours with the same headers, as the records of one batch have them, are looked at once.
+    Neighbours with the same headers, as the records of one batch have them, are read once.
     """
     found = set()
     for row, _ in groupby(rows) if any(rows) else ():
@@ -89,21 +84,3 @@ def _text(value: Any) -> str:
 
 def is_on(worker: Mapping[str, str], setting: str) -> bool:
     return worker.get(setting, "false").strip().lower() == "true"
-
-
-def open_traces(spec: TaskSpec) -> NoTraces:
-    """Those of a run of a task, as its worker's settings say."""
-    if not is_on(spec.worker_config, TRACES):
-        return NO_TRACES
-    try:
-        spans = importlib.import_module("penstock.pipeline.telemetry.spans")
-    except ImportError as error:
-        log.warning(
-            "No traces of %s-%d: the Python module `%s` is missing here: pip install 'penstock[opentelemetry]'",
-            spec.connector,
-            spec.task,
-            error.name,
-        )
-        return NO_TRACES
-    traces: NoTraces = spans.Spans.of(spec)
-    return traces

@@ -21,11 +21,11 @@ from penstock.spark.channel import Message
 from penstock.spark.supervisor import DriverSupervisor, JobEnd
 
 TICK = 2.0
-"""Seconds from one look at what has come to the next."""
+"""Seconds between two looks at which processes have come."""
 OVERDUE = 60
-"""After so many looks a process that is due does not come any more; on a busy machine it may take a minute."""
+"""Looks after which a process that is due is given up; on a busy machine it may take a minute to start."""
 DOUBLINGS = 5
-"""So often that is doubled at most, once after each kill in vain: the plugins may need it to be imported."""
+"""How often that is doubled at most, once after each kill that did not help: importing plugins may take long."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,7 @@ class JavaConnector(Connector):
             close_later(session)
 
     def has_failed(self) -> None:
-        """It does not start again when its JVM ends: until it is started anew it has failed."""
+        """It does not start again when its JVM ends: until it is restarted it is FAILED."""
         with self._lock:
             self._wanted = False
 

@@ -28,7 +28,7 @@ from penstock.pipeline.errors import ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink.task import TOTALS
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec
-from penstock.pipeline.telemetry.traces import open_traces
+from penstock.pipeline.telemetry.open_traces import open_traces
 from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.safe import Safe

@@ -48,7 +48,7 @@ class Report:
     topics: tuple[str, ...] = ()
     """In which a record has arrived."""
     failure: str | None = None
-    """The trace of what ended it, if its records can't be sent: Spark would try in vain again."""
+    """The trace of what ended it, if its records can't be sent; Spark does not try again."""
 
 
 Reports = deque[Report]
