@@ -15,6 +15,7 @@ from penstock.http.access.cross_origin import ChangesByOthers, CrossOrigin, Orig
 from penstock.http.access.response_headers import ResponseHeaders, header_rules
 from penstock.http.app import make_router
 from penstock.http.router import Guard
+from penstock.http.server import RestServer
 from penstock.observe import LogLevels
 from support.log_levels import levels_kept
 from support.rest.cluster import RestCluster
@@ -54,6 +55,30 @@ class Api:
 
     def delete(self, path: str, **given: Any) -> httpx.Response:
         return self("DELETE", path, **given)
+
+
+Serve = Callable[..., RestServer]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Starts servers that answer every request with its name, or with ``answer``, on a free port by default."""
+    started = []
+
+    def start(config: dict[str, str], answer: Any = None, **more: Any) -> RestServer:
+        def submit(request: m.Request) -> Future[m.Reply | m.Elsewhere]:
+            future: Future[m.Reply | m.Elsewhere] = Future()
+            future.set_result(answer or m.Reply(200, type(request).__name__))
+            return future
+
+        server = RestServer({"listeners": "http://127.0.0.1:0"} | config, submit, environment={}, **more)
+        started.append(server)
+        server.start()
+        return server
+
+    yield start
+    for server in started:
+        server.stop(5)
 
 
 @pytest.fixture

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -21,30 +19,9 @@ from penstock.http.server import ListenError, RestServer
 from penstock.java import key_stores
 from support.certificates import PASSWORD, Authority, Identity, pkcs12_key_store
 
-Serve = Callable[..., RestServer]
 get = partial(httpx.get, timeout=60)
 LOCAL = "http://127.0.0.1:0"
-
-
-@pytest.fixture
-def serve() -> Iterator[Serve]:
-    """Starts servers that answer every request with its name, or as ``submit`` says."""
-    started = []
-
-    def start(config: dict[str, str], answer: Any = None, **more: Any) -> RestServer:
-        def submit(request: m.Request) -> Future[m.Reply | m.Elsewhere]:
-            future: Future[m.Reply | m.Elsewhere] = Future()
-            future.set_result(answer or m.Reply(200, type(request).__name__))
-            return future
-
-        server = RestServer(config, submit, environment={}, **more)
-        started.append(server)
-        server.start()
-        return server
-
-    yield start
-    for server in started:
-        server.stop(5)
+Serve = Callable[..., RestServer]
 
 
 @pytest.fixture(scope="module")

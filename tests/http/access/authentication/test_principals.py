@@ -7,8 +7,7 @@ import json
 import logging
 import ssl
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,27 +27,6 @@ from support.certificates import Authority
 get = partial(httpx.get, timeout=60)
 OIDC = "penstock.authentication.oidc."
 Serve = Callable[..., RestServer]
-
-
-@pytest.fixture
-def serve() -> Iterator[Serve]:
-    """Servers that answer every request with its name, or as ``answer`` says."""
-    started = []
-
-    def start(config: dict[str, str], answer: Any = None, **more: Any) -> RestServer:
-        def submit(request: m.Request) -> Future[m.Reply | m.Elsewhere]:
-            future: Future[m.Reply | m.Elsewhere] = Future()
-            future.set_result(answer or m.Reply(200, {"name": "x", "config": {}}))
-            return future
-
-        server = RestServer({"listeners": "http://127.0.0.1:0"} | config, submit, environment={}, **more)
-        started.append(server)
-        server.start()
-        return server
-
-    yield start
-    for server in started:
-        server.stop(5)
 
 
 def claims(**changed: Any) -> dict[str, Any]:
@@ -112,7 +90,7 @@ def test_settings_of_tokens(oidc: dict[str, str]) -> None:
 
 
 def test_a_bearer_token_lets_in(serve: Serve, oidc: dict[str, str], key: ECKey) -> None:
-    url = serve(oidc).advertised_url
+    url = serve(oidc, m.Reply(200, {"name": "x", "config": {}})).advertised_url
     token = jwt.encode({"alg": "ES256", "kid": "1"}, claims(), key)
     assert get(url, headers={"Authorization": f"Bearer {token}"}).status_code == 200
     assert get(url, headers={"Authorization": "Bearer x"}).status_code == 401
