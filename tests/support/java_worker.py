@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import httpx
@@ -31,6 +32,16 @@ class JavaWorker(WorkerProcess):
         port, _ = ports(0)
         listener = {"listeners": f"http://127.0.0.1:{port}", "plugin.discovery": "service_load"}
         super().__init__(bootstrap, folder, **{**settings, **listener})
+
+    def stop(self) -> int:
+        """SIGTERM; killed if that does not end it, as when a connector's own threads keep it from ending."""
+        assert self.process is not None
+        self.process.terminate()
+        try:
+            return self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return self.process.returncode
 
     def command(self, properties: Path) -> list[str]:
         logging = self.folder / "log4j2.properties"

@@ -258,6 +258,7 @@ def test_plugins_are_listed_alike(pair: Pair) -> None:
         own = [each for each in found if each["class"].startswith("penstock.tests.")]
         return sorted(str((each["class"], each.get("version"), each["type"])) for each in own)
 
+    assert len(listed(pair.java)) > 5
     compare(pair, listed)
 
 

@@ -106,6 +106,7 @@ def test_kafkas_connectors_for_files(pair: Pair, kafka: Kafka, tmp_path: Path) -
         )
     become(pair, lambda worker: kafka.values(topics[worker]), [line.encode() for line in lines])
     become(pair, lambda worker: written(tmp_path / worker.name), lines)
+    assert (tmp_path / pair.ours.name).read_bytes() == (tmp_path / pair.java.name).read_bytes()
 
 
 def written(file: Path) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,8 +20,9 @@ from penstock.api.record import Header
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry import otlp
+from penstock.pipeline.telemetry.open_traces import open_traces
 from penstock.pipeline.telemetry.spans import CLOSE_S, parents
-from penstock.pipeline.telemetry.traces import LONGEST, MOST, NO_TRACES, current_ids, open_traces, traceparents
+from penstock.pipeline.telemetry.traces import LONGEST, MOST, NO_TRACES, current_ids, traceparents
 from support.kafka.client import Kafka
 from support.otlp import Collector, attributes
 from support.tasks.recording_sink import recording, values
@@ -255,12 +257,16 @@ def test_traces_of_one_batch_are_bounded() -> None:
 def test_a_collector_that_is_down_does_not_keep_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", str(CLOSE_S + 2))
         traces = measured().traces
         traces.begin()
         traces.end()
         began = time.monotonic()
         traces.close()
         assert time.monotonic() - began < CLOSE_S + 5
+    for thread in threading.enumerate():
+        if thread.name == "traces":  # it draws random pauses, which Hypothesis takes for those of a later test
+            thread.join()
 
 
 def test_an_unknown_protocol_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
