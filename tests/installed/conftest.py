@@ -70,8 +70,8 @@ def installed(dist: Dist, tmp_path_factory: pytest.TempPathFactory) -> Installed
     folder = tmp_path_factory.mktemp("installed")
     run(sys.executable, "-m", "venv", "--without-pip", folder / "env", cwd=folder)
     python = folder / "env" / "bin" / "python"
-    pip = ["uv", "pip"] if shutil.which("uv") else [sys.executable, "-m", "pip"]
-    run(*pip, "install", "--python", python, "--no-deps", "--no-index", dist.wheel, cwd=folder)
+    uv, pip = ("uv", "pip", "install", "--python", python), (sys.executable, "-m", "pip", "--python", python, "install")
+    run(*(uv if shutil.which("uv") else pip), "--no-deps", "--no-index", dist.wheel, cwd=folder)
     # A line of a .pth adds a folder, but not what that folder's own .pth files add: not the checkout.
     (site,) = (folder / "env" / "lib").glob("python*/site-packages")
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
