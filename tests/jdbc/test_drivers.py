@@ -24,17 +24,19 @@ def test_jars_are_found_by_the_drivers_that_they_name(tmp_path: Path) -> None:
     mysql = jar(tmp_path / "drivers" / "connector.jar", "com.mysql.cj.jdbc.Driver")
     (tmp_path / "drivers" / "broken.jar").write_text("no jar")
     plugins = [str(tmp_path / "plugins")]
-    assert driver_jars(Oracle(), "", plugins) == [oracle]
-    assert driver_jars(Oracle(), str(oracle), []) == [oracle]
-    assert driver_jars(MySql(), str(tmp_path / "drivers"), plugins) == [mysql]
-    assert driver_jars(Oracle(), str(tmp_path / "drivers"), []) == []
+    assert driver_jars(Oracle, "", plugins) == [oracle]
+    assert driver_jars(Oracle, str(oracle), []) == [oracle]
+    assert driver_jars(MySql, str(tmp_path / "drivers"), plugins) == [mysql]
+    assert driver_jars(Oracle, str(tmp_path / "drivers"), []) == []
+    assert driver_jars(None, str(tmp_path / "drivers"), plugins) == [mysql, oracle]
 
 
 def test_a_missing_driver_is_named() -> None:
-    text = missing_driver(PostgreSql())
+    text = missing_driver(PostgreSql)
     assert "postgresql-<version>.jar" in text
     assert text.endswith("or run `penstock plugins install jdbc-postgresql`")
-    assert "install" not in missing_driver(Oracle())
+    assert "install" not in missing_driver(Oracle)
+    assert "No JDBC driver accepts connection.url" in missing_driver(None)
 
 
 def test_what_can_be_installed_is_pinned() -> None:

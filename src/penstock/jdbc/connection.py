@@ -9,7 +9,7 @@ from typing import Any, Self
 from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError
 from penstock.api.validators import ValidString, at_least
-from penstock.jdbc.dialects import NAMES, dialect_of
+from penstock.jdbc.dialects import NAMES, dialect_of, dialect_of_url
 from penstock.jdbc.dialects.base import Dialect
 from penstock.jdbc.dialects.sqlserver import SqlServer
 
@@ -85,6 +85,13 @@ class Connection:
     backoff: int
     dialect: Dialect
     zone: str
+
+    @property
+    def driver(self) -> type[Dialect] | None:
+        """Whose driver it needs. With ``dialect.name`` the URL may be of another kind; None if it is of none that is
+        known: then any driver will do that accepts it.
+        """
+        return dialect_of_url(self.url)
 
     @classmethod
     def of(cls, config: Mapping[str, str], values: Mapping[str, Any]) -> Self:

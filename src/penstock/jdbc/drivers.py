@@ -37,11 +37,13 @@ def install(name: str) -> list[Path]:
     return ensure(pinned(name), home() / "jars")
 
 
-def driver_jars(dialect: Dialect, worker: str, plugin_path: Iterable[str]) -> list[Path]:
-    """The jars with a driver for this dialect; ``worker``: the value of ``penstock.jdbc.drivers``.
+def driver_jars(dialect: type[Dialect] | None, worker: str, plugin_path: Iterable[str]) -> list[Path]:
+    """The jars with a driver for this dialect, or with any; ``worker``: the value of ``penstock.jdbc.drivers``.
 
     None if Spark may have it already: Derby's, or one of ``spark.jars``.
     """
+    if dialect is None:
+        return [each for each in _candidates(worker, plugin_path) if _classes(each)]
     wanted = {dialect.driver, *_ALTERNATIVES.get(dialect.driver, ())}
     for each in _candidates(worker, plugin_path):
         if wanted & set(_classes(each)):
@@ -52,8 +54,10 @@ def driver_jars(dialect: Dialect, worker: str, plugin_path: Iterable[str]) -> li
     return []
 
 
-def missing_driver(dialect: Dialect) -> str:
+def missing_driver(dialect: type[Dialect] | None) -> str:
     """What to do, as a sentence."""
+    if dialect is None:
+        return f"No JDBC driver accepts connection.url: put the jar of one into a folder of plugin.path or {DRIVERS}"
     jar = _JARS[dialect.driver]
     text = f"There is no JDBC driver for {dialect.subprotocols[0]}: put {jar} into a folder of plugin.path or {DRIVERS}"
     names = [name for name, driver in INSTALLABLE.items() if driver == dialect.driver]

@@ -37,16 +37,19 @@ def load(jvm: Any) -> Any:
 
 
 class Bench:
-    """One database, and what a session would do with it; ``settings`` are those of a connector."""
+    """One database, and what a session would do with it; ``settings`` are those of a connector. ``driver``: its class,
+    by default the dialect's.
+    """
 
-    def __init__(self, jvm: Any, entry: Any, url: str, safe: Safe, **settings: str) -> None:
+    def __init__(self, jvm: Any, entry: Any, url: str, safe: Safe, driver: str | None = None, **settings: str) -> None:
         self.jvm, self.entry = jvm, entry
         config = {"connection.url": url, "connection.attempts": "1", **settings}
         connection = Connection.of(config, JDBC_SINK_CONFIG.parse(config))
         self.dialect = connection.dialect
         kept = safe.keep(texts([url]))
         place = kept.host, kept.port, kept.fingerprint, kept.key.hex()
-        self.connections = entry.connections(*place, self.dialect.driver, connection.attempts, connection.backoff)
+        driver = self.dialect.driver if driver is None else driver
+        self.connections = entry.connections(*place, driver, connection.attempts, connection.backoff)
         self.database = entry.database(self.connections)
 
     def list(self, values: Sequence[Any]) -> Any:

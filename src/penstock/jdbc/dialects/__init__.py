@@ -22,10 +22,17 @@ def dialect_of(url: str, name: str = "") -> type[Dialect]:
             if each.name == name:
                 return each
         raise ConfigError("dialect.name", name, f"there are {', '.join(NAMES)}")
+    if (found := dialect_of_url(url)) is not None:
+        return found
+    kinds = ", ".join(f"jdbc:{each.subprotocols[0]}:" for each in DIALECTS)
+    # The URL may hold a password.
+    raise ConfigError(f"connection.url is of a kind without a dialect: there are {kinds}; or set dialect.name")
+
+
+def dialect_of_url(url: str) -> type[Dialect] | None:
+    """None if no dialect is for this kind of URL."""
     plain = url.strip().casefold()
     for each in DIALECTS:
         if any(plain.startswith(f"jdbc:{kind}:") for kind in each.subprotocols):
             return each
-    kinds = ", ".join(f"jdbc:{each.subprotocols[0]}:" for each in DIALECTS)
-    # The URL may hold a password.
-    raise ConfigError(f"connection.url is of a kind without a dialect: there are {kinds}; or set dialect.name")
+    return None

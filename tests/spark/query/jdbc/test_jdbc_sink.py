@@ -44,6 +44,26 @@ def test_rows_are_changed_and_deleted_and_columns_added(spark: Hosted, kafka: Ka
         assert rows(file) == [(2, "zwei", None), (3, "three", None), (4, "vier", 1.5)]
 
 
+@pytest.mark.parametrize(
+    ("dialect", "column"), [("", '"name" TEXT NULL'), ("MySqlDatabaseDialect", "`name` TEXT NULL")]
+)
+def test_the_dialect_that_is_named_counts(
+    spark: Hosted, kafka: Kafka, tmp_path: Path, dialect: str, column: str
+) -> None:
+    """SQLite understands MySQL's quotes and types; the driver is still its own."""
+    file = tmp_path / "things.db"
+    with sqlite3.connect(file) as database:
+        database.execute("CREATE TABLE things (id INTEGER NOT NULL)")
+    settings = {"dialect.name": dialect, "auto.evolve": "true"}
+    with JdbcSink(spark, kafka, f"jdbc:sqlite:{file}", **settings) as one:
+        one.add([ID, NAME], {"id": 1, "name": "one"})
+        one.start()
+        one.written(1)
+    assert rows(file) == [(1, "one")]
+    ((made,),) = rows(file, "SELECT sql FROM sqlite_master WHERE name = 'things'")
+    assert column in " ".join(made.split())
+
+
 def test_a_table_that_is_missing_fails_the_task(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
     settings = {**UPSERT, "auto.create": "false"}
     with JdbcSink(spark, kafka, f"jdbc:sqlite:{tmp_path}/things.db", **settings) as one:

@@ -117,6 +117,16 @@ def test_it_waits_between_two_attempts_to_connect(java: Any, entry: Any, tmp_pat
     seconds(missing, attempts="1", **{"backoff.ms": "1000000000"})
 
 
+def test_where_no_driver_is_named_one_that_accepts_the_url_is_taken(java: Any, entry: Any, tmp_path: Path) -> None:
+    with Safe("127.0.0.1") as safe:
+        found = Bench(java, entry, f"jdbc:sqlite:{tmp_path}/db", safe, driver="")
+        found.create(THINGS)
+        assert found.rows() == []
+        dialect = {"dialect.name": "SqliteDatabaseDialect"}
+        with pytest.raises(Py4JJavaError, match="penstock lacks driver"):
+            Bench(java, entry, "jdbc:other:db", safe, driver="", **dialect)
+
+
 def test_columns_are_added(bench: Bench) -> None:
     bench.create(THINGS)
     more = [

@@ -19,7 +19,6 @@ from penstock.api.errors import ConnectError
 from penstock.embedded.home import EmbeddedError
 from penstock.hosts.jvm.build import jar_of
 from penstock.jdbc.connection import Connection
-from penstock.jdbc.dialects.base import Dialect
 from penstock.jdbc.drivers import driver_jars, missing_driver
 from penstock.spark.query.safe import Safe, texts
 
@@ -39,7 +38,7 @@ class Java:
     ) -> None:
         """``drivers``: the worker's setting ``penstock.jdbc.drivers``."""
         self._session, self._connection = session, connection
-        for jar in (our_jar(), *driver_jars(connection.dialect, drivers, plugin_path)):
+        for jar in (our_jar(), *driver_jars(connection.driver, drivers, plugin_path)):
             session.sql(f"ADD JAR '{jar}'")
         gateway: Any = session.sparkContext._gateway
         self._gateway = gateway
@@ -51,9 +50,8 @@ class Java:
         settings = [connection.url, *(text for pair in connection.properties.items() for text in pair)]
         kept = safe.keep(texts(settings))
         place = kept.host, kept.port, kept.fingerprint, kept.key.hex()
-        self.connections = self.entry.connections(
-            *place, connection.dialect.driver, connection.attempts, connection.backoff
-        )
+        driver = "" if connection.driver is None else connection.driver.driver
+        self.connections = self.entry.connections(*place, driver, connection.attempts, connection.backoff)
 
     def list(self, values: Sequence[Any]) -> Any:
         made = self._gateway.jvm.java.util.ArrayList()
@@ -80,9 +78,9 @@ class Java:
         )
 
 
-def lacks_driver(error_text: str, dialect: Dialect) -> ConnectError | None:
+def lacks_driver(error_text: str, connection: Connection) -> ConnectError | None:
     """The error to raise if Java's says that there is no driver."""
-    return ConnectError(missing_driver(dialect)) if _LACKS in error_text else None
+    return ConnectError(missing_driver(connection.driver)) if _LACKS in error_text else None
 
 
 def our_jar() -> Path:

@@ -182,7 +182,7 @@ class JdbcWriter:
         text = full_text(error)
         if trace := reported(text).get("trace"):
             return PipelineError(trace)
-        return lacks_driver(text, self._settings.connection.dialect) or NotWrittenError(error)
+        return lacks_driver(text, self._settings.connection) or NotWrittenError(error)
 
 
 def _add(totals: dict[str, Any], more: Mapping[str, Any]) -> None:

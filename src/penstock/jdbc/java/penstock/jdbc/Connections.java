@@ -60,12 +60,13 @@ public final class Connections implements Serializable {
         }
     }
 
+    /** Of that class, or if it is empty or missing any that accepts the URL, such as MySQL's own. */
     private Driver driver(String url) throws SQLException {
         ClassLoader loader = Connections.class.getClassLoader();
         try {
+            if (driver.isEmpty()) throw new ClassNotFoundException();
             return (Driver) Class.forName(driver, true, loader).getDeclaredConstructor().newInstance();
         } catch (ClassNotFoundException missing) {
-            // Another driver for the same kind of URL, such as MySQL's own.
             for (Driver each : ServiceLoader.load(Driver.class, loader)) if (each.acceptsURL(url)) return each;
             throw new IllegalStateException("penstock lacks driver " + driver);
         } catch (ReflectiveOperationException error) {

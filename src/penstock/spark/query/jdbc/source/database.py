@@ -72,7 +72,7 @@ class Database:
 
     def _raised(self, error: Exception) -> Exception:
         text = root_cause(error)
-        if (lacking := lacks_driver(full_text(error), self._connection.dialect)) is not None:
+        if (lacking := lacks_driver(full_text(error), self._connection)) is not None:
             return lacking
         if self._java.is_missing_table(error):
             return NoTableError(text)
