@@ -80,6 +80,25 @@ def test_rows_are_written_changed_and_deleted_and_refused_ones_are_dead_letters(
         assert [json.loads(value or b"")["payload"]["id"] for value in kafka.values(letters)] == [13]
 
 
+def test_tables_of_a_catalog(spark: Hosted, kafka: Kafka, mariadb: MariaDb) -> None:
+    """MariaDB's catalogs are its databases."""
+    mariadb.execute(
+        "CREATE TABLE twin (id INT PRIMARY KEY); INSERT INTO twin VALUES (1);"
+        "CREATE DATABASE other; CREATE TABLE other.twin (id INT PRIMARY KEY); INSERT INTO other.twin VALUES (2);"
+        "CREATE TABLE other.single (id INT PRIMARY KEY); INSERT INTO other.single VALUES (3)"
+    )
+    settings = {"mode": "bulk", "poll.interval.ms": "1000000", "catalog.pattern": "other"}
+    with JdbcSource(spark, kafka, mariadb.url, **settings) as one:
+        one.start()
+        assert one.wait("twin", 1) == [{"id": 2}]
+        assert one.wait("single", 1) == [{"id": 3}]
+        one.stop()
+        assert {topic.removeprefix(one.prefix) for topic in kafka.topics() if topic.startswith(one.prefix)} == {
+            "twin",
+            "single",
+        }
+
+
 @pytest.mark.parametrize(("mode", "wanted"), [("insert", "INSERT"), ("update", "UPDATE")])
 def test_rows_are_only_added_or_only_changed(
     spark: Hosted, kafka: Kafka, mariadb: MariaDb, mode: str, wanted: str

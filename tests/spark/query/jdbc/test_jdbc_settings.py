@@ -113,6 +113,60 @@ def test_numbers_and_times_as_the_settings_say(
         assert one.wait("orders", 50)[0] == {"id": 1, "customer": 1, **expected}
 
 
+ISOLATION = "SELECT 1 AS n, current_setting('transaction_isolation') AS isolation"
+
+
+@pytest.mark.parametrize(
+    ("mode", "isolation"),
+    [("DEFAULT", "read committed"), ("REPEATABLE_READ", "repeatable read"), ("SERIALIZABLE", "serializable")],
+)
+def test_the_isolation_of_what_is_read(spark: Hosted, kafka: Kafka, shop: Postgres, mode: str, isolation: str) -> None:
+    settings = {"mode": "bulk", "query": ISOLATION, "transaction.isolation.mode": mode}
+    with JdbcSource(spark, kafka, shop.url, **settings) as one:
+        one.start()
+        assert one.wait("", 1)[0] == {"n": 1, "isolation": isolation}
+
+
+PAIRS = """
+CREATE SEQUENCE shop.entered_{name};
+CREATE FUNCTION shop.pair_{name}() RETURNS BOOL VOLATILE LANGUAGE plpgsql AS $$
+DECLARE mine BIGINT; patience TIMESTAMPTZ := clock_timestamp() + INTERVAL '{patience} s';
+BEGIN
+    IF current_query() ILIKE '%max(%' THEN RETURN NULL; END IF;
+    mine := nextval('shop.entered_{name}');
+    LOOP
+        IF (SELECT last_value FROM shop.entered_{name}) >= (mine + 1) / 2 * 2 THEN RETURN TRUE; END IF;
+        IF clock_timestamp() > patience THEN RETURN FALSE; END IF;
+        PERFORM pg_sleep(0.05);
+    END LOOP;
+END $$;
+CREATE VIEW shop.pairs_{name} AS SELECT o.id, p.met FROM shop.orders o, (SELECT shop.pair_{name}() AS met OFFSET 0) p;
+"""
+"""A query of the view waits until another one has come: by a sequence, which is in no transaction."""
+
+
+@pytest.mark.parametrize(("partitions", "patience"), [(1, 2), (2, 300)])
+def test_as_many_read_at_the_same_time_as_there_are_to_be_partitions(
+    spark: Hosted, kafka: Kafka, shop: Postgres, partitions: int, patience: int
+) -> None:
+    name = f"of_{partitions}"
+    shop.execute(PAIRS.format(name=name, patience=patience))
+    settings = {
+        "mode": "incrementing",
+        "incrementing.column.name": "id",
+        "validate.non.null": "false",
+        "table.types": "VIEW",
+        "table.whitelist": f"shop.pairs_{name}",
+        "penstock.read.rows": "25",
+        "penstock.read.partitions": str(partitions),
+    }
+    with JdbcSource(spark, kafka, shop.url, **settings) as one:
+        one.start()
+        found = one.wait(f"pairs_{name}", 50)
+    assert [row["id"] for row in found] == list(range(1, 51))
+    assert found[0]["met"] is (partitions == 2)
+
+
 def test_rows_from_a_time_on_and_not_before_they_are_old_enough(spark: Hosted, kafka: Kafka, shop: Postgres) -> None:
     shop.execute(
         "CREATE TABLE shop.news (id INT, at TIMESTAMPTZ); INSERT INTO shop.news VALUES (1, now() - INTERVAL '1 h')"
