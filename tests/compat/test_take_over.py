@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hosts.plugins import plugin_path
 from support.jars import require
 from support.java_worker import JARS, JavaWorker
 from support.kafka.client import Kafka
@@ -66,3 +67,49 @@ def test_a_cluster_goes_from_java_to_us_and_back(bootstrap: str, kafka: Kafka, t
             places[record.key].add(record.partition)
         assert places
         assert all(len(partitions) == 1 for partitions in places.values()), f"{internal}: {dict(places)}"
+
+
+def test_connectors_from_jars_go_from_java_to_us_and_back(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
+    """Each goes on where the other worker has left it, and what is asked of its offsets is answered alike."""
+    require(JARS)
+    topic, taken, journal = kafka.create_topic(), tmp_path / "out.txt", tmp_path / "journal.txt"
+    plugins = {"plugin.path": plugin_path(tmp_path / "plugins", "conduct")}
+    java = JavaWorker(bootstrap, tmp_path, **plugins, **{"task.shutdown.graceful.timeout.ms": "60000"})
+    source, sink = f"{java.name}-in", f"{java.name}-out"
+    ours = WorkerProcess(bootstrap, tmp_path, **{**java.settings, "listeners": "http://127.0.0.1:0"})
+
+    def goes_on(worker: WorkerProcess, count: int) -> None:
+        """There are so many numbers in all, each once and in order."""
+        worker.put(
+            source,
+            connector__class="ConductSource",
+            topic=topic,
+            records=str(count),
+            tasks__max="1",
+            journal=str(journal),
+        )
+        numbers = list(map(str, range(count)))
+        until(lambda: taken_numbers() == numbers, f"{count} numbers: {taken_numbers()[-3:]}", PATIENCE)
+        assert [value.decode() for value in kafka.values(topic) if value is not None] == numbers
+        at = [{"partition": {"task": "0"}, "offset": {"next": count}}]
+        until(lambda: worker.get(f"/connectors/{source}/offsets")["offsets"] == at, f"next {count}", PATIENCE)
+        until(lambda: committed(worker) > kafka.read_all(topic)[-1].offset, "that the sink has committed", PATIENCE)
+        assert taken_numbers() == numbers
+
+    def taken_numbers() -> list[str]:
+        return [line.split()[1] for line in taken.read_text().splitlines()] if taken.exists() else []
+
+    def committed(worker: WorkerProcess) -> int:
+        shown = worker.get(f"/connectors/{sink}/offsets")["offsets"]
+        return int(shown[0]["offset"]["kafka_offset"]) if shown else -1
+
+    with java:
+        java.put(sink, connector__class="penstock.tests.ConductSink", file=str(taken), topics=topic)
+        goes_on(java, 100)
+    with ours:
+        goes_on(ours, 250)
+    with JavaWorker(bootstrap, tmp_path, **java.settings) as again:
+        goes_on(again, 300)
+    starts = [line.split()[2] for line in journal.read_text().splitlines() if line.startswith("start from")]
+    # Twice where the worker first ran it with the configuration that it found.
+    assert list(dict.fromkeys(starts)) == ["0", "100", "250"]
