@@ -102,12 +102,16 @@ def sinks(
     session_timeout: Session = 6_000,
     heartbeat_interval: Heartbeat = 1_500,
     rebalance_delay: Delay = 1_000,
+    consumer_session_timeout: Annotated[
+        int, typer.Option(help="session.timeout.ms of the sinks' consumers: how long a group waits for a killed one.")
+    ] = 45_000,
     bootstrap: Bootstrap = "",
     logs: Logs = None,
 ) -> None:
     """Send numbers into a file, a Parquet and a Delta table while workers, Sparks, tasks and the broker have faults."""
     plan = _plan(seed, number, kinds, between, freeze, alone)
     settings = _settings(session_timeout, heartbeat_interval, rebalance_delay)
+    settings["consumer__session__timeout__ms"] = str(consumer_session_timeout)
     test = sinking.SinkKillTest(plan=plan, records=records, bound=bound, settings=settings)
     with _faulty_broker(bootstrap, plan) as (running, faulty), _folder(logs) as folder:
         _end("Kill test of sinks", sinking.run(test, running, folder, Clock().say, faulty))

@@ -45,6 +45,15 @@ def test_numbers_arrive_once_and_in_order_whatever_is_killed_frozen_or_cut_off(t
     assert outcome.figures["numbers lost"] == 0
 
 
+def test_numbers_arrive_once_and_in_order_though_the_broker_is_frozen_for_40_seconds(tmp_path: Path) -> None:
+    plan = Plan(seed=1, number=1, kinds=("broker-freeze",), between=2.0, broker=(40.0, 41.0))
+    with FaultyBroker(tmp_path / "broker") as broker:
+        test = killing.KillTest(plan=plan, settings=QUICK, bound=BOUND)
+        outcome = killing.run(test, broker.bootstrap, tmp_path, print, broker)
+    assert outcome.violations == []
+    assert outcome.figures["numbers lost"] == 0
+
+
 def test_numbers_arrive_at_least_once_though_workers_sparks_and_tasks_are_killed(
     bootstrap: str, tmp_path: Path
 ) -> None:
