@@ -83,9 +83,9 @@ def raw_batch(messages: list[Message], only: TopicPartition | None = None) -> Ba
     topics: list[Any] = [only.topic] * n if only else _shared(list(map(Message.topic, messages)))
     partitions: list[Any] = [only.partition] * n if only else list(map(Message.partition, messages))
     headers: list[Any] = list(map(Message.headers, messages))
-    stamps = Late(lambda: list(zip(*map(Message.timestamp, messages), strict=True)) or [(), ()])
-    times = Late(lambda: _times(stamps.get()[1]))
-    types = Late(lambda: [_TYPES[kind] for kind in stamps.get()[0]])
+    stamps = Late(lambda: list(map(Message.timestamp, messages)))
+    times = Late(lambda: _times([time for _, time in stamps.get()]))
+    types = Late(lambda: _types(stamps.get()))
     offsets: list[Any] = list(map(Message.offset, messages))
     return Batch.of(
         topics,
@@ -98,8 +98,16 @@ def raw_batch(messages: list[Message], only: TopicPartition | None = None) -> Ba
     )
 
 
-def _times(read: tuple[int, ...]) -> list[Any]:
-    return list(read) if not read or min(read) >= 0 else [time if time >= 0 else None for time in read]
+def _times(read: list[int]) -> list[Any]:
+    return read if not read or min(read) >= 0 else [time if time >= 0 else None for time in read]
+
+
+def _types(stamps: list[tuple[int, int]]) -> list[str]:
+    """One object if all are equal, as they are in a topic."""
+    kinds = {kind for kind, _ in stamps}
+    if len(kinds) == 1:
+        return [_TYPES[kinds.pop()]] * len(stamps)
+    return [_TYPES[kind] for kind, _ in stamps]
 
 
 def _shared(topics: list[Any]) -> list[Any]:
