@@ -86,7 +86,7 @@ def test_a_task_of_a_spark_worker_that_is_killed_runs_again_on_another(
     one = spec()
     process = run(hosted, one)
     worker = cluster.worker_of(process)
-    worker.kill()
+    cluster.kill(worker)
     lost(hosted, one, process)
     assert cluster.worker_of(run(hosted, replace(one, run=2))) != worker
     stop(hosted, one)
@@ -102,7 +102,7 @@ def test_a_task_of_a_decommissioned_spark_worker_runs_again_on_another(
     cluster.decommission(worker)
     # What it has runs on until it ends.
     assert alive(process)
-    worker.kill()
+    cluster.kill(worker)
     lost(hosted, one, process)
     assert cluster.worker_of(run(hosted, replace(one, run=2))) != worker
     stop(hosted, one)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from confluent_kafka import (
     OFFSET_BEGINNING,
     Consumer,
+    ConsumerGroupState,
     ConsumerGroupTopicPartitions,
     KafkaError,
     KafkaException,
@@ -150,6 +151,12 @@ class Kafka:
     def members(self, group: str) -> int:
         """The number of consumers in a group now, including those that are about to leave."""
         return len(self.admin.describe_consumer_groups([group])[group].result(READ_SECONDS).members)
+
+    def sharing(self, group: str) -> int:
+        """The number of consumers that have partitions in a group that is stable; 0 while it rebalances."""
+        found = self.admin.describe_consumer_groups([group])[group].result(READ_SECONDS)
+        stable = found.state is ConsumerGroupState.STABLE
+        return sum(bool(each.assignment.topic_partitions) for each in found.members) if stable else 0
 
     def values(self, topic: str, isolation: str = "read_committed") -> list[bytes | None]:
         return [record.value for record in self.read_all(topic, isolation)]

@@ -61,6 +61,13 @@ class SparkCluster:
         [worker] = [worker for worker in self._workers if worker.pid in above]
         return psutil.Process(worker.pid)
 
+    def kill(self, worker: psutil.Process) -> None:
+        """Returns when its executors have ended too: until they notice, Spark may start tasks on them."""
+        executors = [each for each in worker.children(recursive=True) if "ExecutorBackend" in command(each)]
+        worker.kill()
+        _, alive = psutil.wait_procs(executors, SECONDS)
+        assert not alive, f"executors of a worker that was killed are alive: {alive}"
+
     def decommission(self, worker: psutil.Process) -> None:
         """Returns when the master has told its applications; needs ``spark.decommission.enabled`` for Java."""
         master = self._log("master").read_text().count(_TOLD)
