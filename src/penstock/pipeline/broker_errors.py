@@ -50,6 +50,14 @@ _SENTENCES = {
 }
 """Java's messages for these codes."""
 _FENCED = (ck.KafkaError.INVALID_PRODUCER_EPOCH, ck.KafkaError._FENCED, ck.KafkaError.PRODUCER_FENCED)
+_AWAY = (
+    ck.KafkaError._TRANSPORT,
+    ck.KafkaError._ALL_BROKERS_DOWN,
+    ck.KafkaError._TIMED_OUT,
+    ck.KafkaError._MSG_TIMED_OUT,
+    ck.KafkaError._RESOLVE,
+    ck.KafkaError._WAIT_COORD,
+)
 
 _OUTSIDE_ERRORS = ("InvalidRecordException",)
 """Errors whose Java class is not in the package ``errors``."""
@@ -83,3 +91,8 @@ def keyless_record(topic: str, partition: int) -> str:
 def is_fenced(error: ck.KafkaError) -> bool:
     """Whether this producer is fenced: by a newer one with its transactional id, or by a transaction's timeout."""
     return error.code() in _FENCED
+
+
+def is_away(error: ck.KafkaError) -> bool:
+    """Whether no broker has answered in time; librdkafka does not call all of these errors retriable."""
+    return error.code() in _AWAY

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from faults.broker import FaultyBroker
+from faults.proxy import Proxy
 from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
 from penstock.kafka.clients import init_transactions, new_producer
 from penstock.kafka.offsets.topic import worker_offsets
+from penstock.pipeline.source import transactions
 from penstock.pipeline.task import FencedError
 from support.kafka.client import Kafka
 from support.tasks.runs import TaskRun, eventually, new_name
@@ -319,3 +322,28 @@ def test_brokers_that_are_away_for_longer_than_a_transaction_lose_the_task_and_n
         with TaskRun(stepping(records(topic, "b", start=1)), broker.proxied, config, connector=connector, **again):
             eventually(lambda: kafka.values(topic) == [b"a", b"b"])
         eventually(lambda: kafka.values(offsets_topic) == [b'{"o":1}', b'{"o":2}'])
+
+
+def test_a_task_that_starts_while_the_brokers_are_away_waits_for_them(
+    kafka: Kafka, topic: str, offsets_topic: str
+) -> None:
+    """librdkafka does not call an error retriable that says that no broker can be reached."""
+    with Proxy(int(kafka.bootstrap.split(":")[1])) as proxy:
+        proxy.cut(6)
+        once = {"exactly_once": True, "offsets_topic": offsets_topic, "group_id": new_name("g")}
+        with TaskRun(stepping(records(topic, "a")), f"127.0.0.1:{proxy.port}", {}, **once):
+            eventually(lambda: kafka.values(topic) == [b"a"])
+
+
+def test_a_task_that_reaches_no_broker_when_it_starts_is_lost(
+    monkeypatch: pytest.MonkeyPatch, offsets_topic: str
+) -> None:
+    monkeypatch.setattr(transactions, "BEGIN_SECONDS", 0)
+    once = {"exactly_once": True, "offsets_topic": offsets_topic, "group_id": new_name("g")}
+    nobody = socket.create_server(("127.0.0.1", 0))
+    port = nobody.getsockname()[1]
+    nobody.close()
+    away = TaskRun(stepping(), f"127.0.0.1:{port}", {}, **once)
+    trace = away.failure()
+    assert isinstance(away.error, FencedError), trace
+    assert "Failed to initialize the transactional producer: the brokers have not answered in time" in trace

@@ -23,7 +23,7 @@ from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
 from penstock.core.model.tasks import TaskId
 from penstock.kafka.clients import init_transactions
-from penstock.pipeline.broker_errors import broker_error, is_fenced
+from penstock.pipeline.broker_errors import broker_error, is_away, is_fenced
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.commit import Part
 from penstock.pipeline.source.delivery_tracking import TrackedBatch, tracked, wants_acknowledgements
@@ -36,10 +36,10 @@ from penstock.pipeline.task import FencedError
 log = logging.getLogger(__name__)
 
 BEGIN_SECONDS = 60
-"""How long to wait at the start for brokers that are slow to answer; Java's default of ``max.block.ms``."""
+"""How long to wait at the start for brokers that don't answer; Java's default of ``max.block.ms``."""
+BEGIN_AGAIN_SECONDS = 0.1
 ABORT_SECONDS = 30.0
 """How long to wait for the records of a transaction before it is aborted, and then for the abort."""
-_NO_ANSWER = (ck.KafkaError._MSG_TIMED_OUT, ck.KafkaError._TIMED_OUT)
 _TIMED_OUT = (
     "The task {} was unable to finish writing records to Kafka before its producer transaction expired, or a newer "
     "run of it has taken its place. If it was too slow: tune the connector's producer configuration for higher "
@@ -85,7 +85,10 @@ class ExactlyOnce:
         self._started = 0.0
 
     def begin(self) -> None:
-        """Called once before the task starts: fences older producers of this task."""
+        """Called once before the task starts: fences older producers of this task.
+
+        Raises FencedError if no broker has answered by the end of ``BEGIN_SECONDS``.
+        """
         give_up = time.monotonic() + BEGIN_SECONDS
         while True:
             try:
@@ -93,8 +96,8 @@ class ExactlyOnce:
                 self._boundaries.restart()
                 return
             except ck.KafkaException as e:
-                late = e.args[0].code() == ck.KafkaError._TIMED_OUT and time.monotonic() < give_up
-                if not (late or e.args[0].retriable()) or self._control.stopping:
+                late = is_away(e.args[0]) and time.monotonic() < give_up
+                if not (late or e.args[0].retriable()) or self._control.halted.wait(BEGIN_AGAIN_SECONDS):
                     otherwise = "Failed to initialize the transactional producer"
                     raise _failure(self._id, e.args[0], otherwise) from broker_error(e.args[0])
 
@@ -341,6 +344,6 @@ def _failure(task: TaskId, error: ck.KafkaError, otherwise: str) -> ConnectError
     """
     if is_fenced(error):
         return FencedError(_TIMED_OUT.format(task))
-    if error.code() in _NO_ANSWER:
+    if is_away(error):
         return FencedError(f"{otherwise}: the brokers have not answered in time")
     return ConnectError(otherwise)

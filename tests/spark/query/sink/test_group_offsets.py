@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
+from faults.broker import FaultyBroker
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.connectors import SparkSink
 from penstock.kafka.client_settings import connector_consumer, transactional_producer
@@ -17,11 +19,13 @@ from penstock.kafka.clients import new_consumer, new_producer
 from penstock.kafka.fencing import query_transactional_id
 from penstock.kafka.offsets.file import OffsetFile
 from penstock.kafka.offsets.groups import committed_offsets
+from penstock.pipeline.task import FencedError
+from penstock.spark.query.sink import offsets as group_offsets
 from penstock.spark.query.sink.offsets import GroupOffsets
 from penstock.spark.query.sink.progress import Partition, Span, requested_root
 from penstock.worker.offsets import Offsets
 from support.kafka.client import Kafka
-from support.tasks.runs import new_name
+from support.tasks.runs import eventually, new_name
 
 Run = Callable[[], GroupOffsets]
 
@@ -39,19 +43,23 @@ def connector() -> dict[str, str]:
 @pytest.fixture
 def run(worker: dict[str, str], connector: dict[str, str]) -> Iterator[Run]:
     """The next run of one connector."""
-    opened = []
+    with ExitStack() as stack:
+        yield runs(worker, connector, stack)
+
+
+def runs(worker: dict[str, str], connector: dict[str, str], stack: ExitStack) -> Run:
+    """Makes runs of one connector; ``stack`` closes their consumers."""
 
     def make() -> GroupOffsets:
         java = connector_consumer(worker, connector, "consumer")
-        opened.append(new_consumer({**java, "isolation.level": "read_committed"}))
+        consumer = new_consumer({**java, "isolation.level": "read_committed"})
+        stack.callback(consumer.close)
         producer = new_producer(
             transactional_producer(worker, connector, "producer", query_transactional_id("queries", connector["name"]))
         )
-        return GroupOffsets(lambda: committed_offsets(java, "lister", java["group.id"], 30), opened[-1], producer)
+        return GroupOffsets(lambda: committed_offsets(java, "lister", java["group.id"], 30), consumer, producer)
 
-    yield make
-    for consumer in opened:
-        consumer.close()
+    return make
 
 
 class Delta:
@@ -128,6 +136,42 @@ def test_a_first_commit_is_read_as_soon_as_it_is_done(run: Run, kafka: Kafka) ->
         span = Span({partition: 0}, {partition: 5})
         group.begin(group.read([partition]).version.next(), span)
         assert group.read([partition]).unfinished is not None
+
+
+@pytest.mark.integration
+def test_brokers_that_are_away_within_a_commit_lose_the_run_and_another_continues(
+    tmp_path: Path, connector: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its producer has a transaction that it can neither commit nor abort."""
+    monkeypatch.setattr(group_offsets, "SECONDS", 2.0)
+    with FaultyBroker(tmp_path) as broker, ExitStack() as stack:
+        partition = (Kafka(broker.bootstrap).create_topic(), 0)
+        run = runs({"bootstrap.servers": broker.proxied, "group.id": "queries"}, connector, stack)
+        group, span = run(), Span({partition: 0}, {partition: 5})
+        eventually(lambda: claims(group))
+        version = group.read([partition]).version.next()
+        group.begin(version, span)
+        asked, tried = list[str](), group_offsets._tried
+
+        def cut_before_the_commit(what: str, ask: Callable[[], Any]) -> Any:
+            asked.append(what)
+            if len(asked) == 2:  # after the offsets have been sent
+                broker.proxy.cut(8)
+            return tried(what, ask)
+
+        monkeypatch.setattr(group_offsets, "_tried", cut_before_the_commit)
+        with pytest.raises(FencedError, match="can't be committed in this run"):
+            group.done(version, span)
+        monkeypatch.setattr(group_offsets, "_tried", tried)
+        again = run()
+        eventually(lambda: claims(again))
+        assert eventually(lambda: again.read([partition])).offsets in ({partition: 0}, {partition: 5})
+
+
+def claims(group: GroupOffsets) -> bool:
+    with suppress(RetriableError):
+        group.claim()
+    return group.claimed
 
 
 class SparkSinks:

@@ -10,7 +10,6 @@ once another run has started.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -24,7 +23,7 @@ from kafka import errors as group_errors
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.kafka.clients import init_transactions
 from penstock.kafka.fencing import FENCING_IMPOSSIBLE
-from penstock.pipeline.broker_errors import broker_error, is_fenced
+from penstock.pipeline.broker_errors import broker_error, is_away, is_fenced
 from penstock.pipeline.task import FencedError
 from penstock.spark.query.sink.progress import Committed, Note, Partition, Progress, Span, Version, progress
 
@@ -33,13 +32,6 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 SECONDS = 30.0
 """How long to retry while no broker answers."""
-_AWAY = (
-    BrokerError._TRANSPORT,
-    BrokerError._ALL_BROKERS_DOWN,
-    BrokerError._TIMED_OUT,
-    BrokerError._RESOLVE,
-    BrokerError._WAIT_COORD,
-)
 _SOON = (
     BrokerError.UNSTABLE_OFFSET_COMMIT,
     BrokerError.COORDINATOR_LOAD_IN_PROGRESS,
@@ -52,7 +44,7 @@ _SOON = (
 
 def failed(what: str, error: BrokerError) -> ConnectError:
     """The error to raise, from ``broker_error``: a RetriableError if the brokers may recover."""
-    return (RetriableError if _retriable(error) or error.code() in _AWAY else ConnectError)(what)
+    return (RetriableError if _retriable(error) or is_away(error) else ConnectError)(what)
 
 
 def _retriable(error: BrokerError) -> bool:
@@ -63,7 +55,7 @@ def _retriable(error: BrokerError) -> bool:
 class GroupOffsets:
     """The offsets of the connector's group: committed by a transactional producer, in the name of a consumer that never
     subscribes. Raises KafkaError, a RetriableError where the brokers may recover, and FencedError when another run has
-    claimed the transactional id.
+    claimed the transactional id, or a transaction could be neither committed nor aborted.
     """
 
     known: Callable[[], Collection[Partition]]
@@ -160,6 +152,8 @@ class GroupOffsets:
         except KafkaException as e:
             if is_fenced(e.args[0]):
                 raise FencedError("Another run of this task has been started, and this one ends") from None
+            if e.args[0].fatal() or e.args[0].code() == BrokerError._STATE:
+                raise _useless(e.args[0]) from None
             raise failed("The offsets of the connector's group can't be committed", e.args[0]) from broker_error(
                 e.args[0]
             )
@@ -171,10 +165,23 @@ class GroupOffsets:
         try:
             _tried("committed", lambda: producer.send_offsets_to_transaction(wanted, group, SECONDS))
             _tried("committed", lambda: producer.commit_transaction(SECONDS))
-        except KafkaException:
-            with contextlib.suppress(KafkaException):
-                producer.abort_transaction(SECONDS)
+        except KafkaException as e:
+            if not is_fenced(e.args[0]):
+                _abort(producer)
             raise
+
+
+def _abort(producer: Producer) -> None:
+    """A producer that can't abort its transaction begins no other. Raises FencedError."""
+    try:
+        producer.abort_transaction(SECONDS)
+    except KafkaException as e:
+        raise _useless(e.args[0]) from None
+
+
+def _useless(error: BrokerError) -> FencedError:
+    """Only a new run may claim the transactional id: it is confirmed before, and this one may have a successor."""
+    return FencedError(f"The offsets of the connector's group can't be committed in this run: {error.str()}")
 
 
 def _tried(what: str, ask: Callable[[], T]) -> T:
