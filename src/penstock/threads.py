@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+_Call = tuple[Future[Any], Callable[[], Any]]
+
 
 class Threads(Executor):
     """One thread for each call."""
@@ -26,38 +28,51 @@ class Threads(Executor):
 
 
 class ConnectorThreads:
-    """At most ``limit`` threads for each connector; its further calls wait, in order, until one has returned."""
+    """At most ``limit`` threads for each connector; its further calls wait, in order, until one has returned or is
+    abandoned.
+    """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._lock = threading.Lock()
-        self._running: dict[str, int] = {}
-        self._waiting: dict[str, deque[Callable[[], None]]] = {}
+        self._running: dict[str, set[Future[Any]]] = {}
+        self._waiting: dict[str, deque[_Call]] = {}
 
     def submit(self, connector: str, call: Callable[[], Any]) -> Future[Any]:
         future: Future[Any] = Future()
         with self._lock:
-            running = self._running.get(connector, 0)
-            if running == self._limit:
-                self._waiting.setdefault(connector, deque()).append(lambda: _run(future, call))
+            running = self._running.setdefault(connector, set())
+            if len(running) == self._limit:
+                self._waiting.setdefault(connector, deque()).append((future, call))
                 return future
-            self._running[connector] = running + 1
-        _start(lambda: self._work(connector, lambda: _run(future, call)))
+            running.add(future)
+        _start(lambda: self._work(connector, (future, call)))
         return future
 
-    def _work(self, connector: str, call: Callable[[], None]) -> None:
-        following: Callable[[], None] | None = call
-        while following is not None:
-            following()
-            following = self._next(connector)
+    def abandon(self, connector: str, future: Future[Any]) -> None:
+        """Nobody waits for this call any more. If it has begun, its thread no longer counts: it may never return."""
+        if not future.cancel() and (following := self._after(connector, future)) is not None:
+            _start(lambda: self._work(connector, following))
 
-    def _next(self, connector: str) -> Callable[[], None] | None:
+    def _work(self, connector: str, call: _Call) -> None:
+        following: _Call | None = call
+        while following is not None:
+            _run(*following)
+            following = self._after(connector, following[0])
+
+    def _after(self, connector: str, future: Future[Any]) -> _Call | None:
+        """The next call for the place of this one; None if there is none, or the place has been given away."""
         with self._lock:
+            running = self._running.get(connector, set())
+            if future not in running:
+                return None
+            running.remove(future)
             if waiting := self._waiting.get(connector):
-                return waiting.popleft()
+                following = waiting.popleft()
+                running.add(following[0])
+                return following
             self._waiting.pop(connector, None)
-            self._running[connector] -= 1
-            if not self._running[connector]:
+            if not running:
                 del self._running[connector]
             return None
 

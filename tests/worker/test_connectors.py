@@ -98,13 +98,19 @@ class Runs:
         self.events: list[Any] = []
         setup = ConnectorSetup(
             new=lambda config: CLASSES[config["connector.class"]](),
-            resolve=lambda config: {k: v.removeprefix("${env:").removesuffix("}") for k, v in config.items()},
+            resolve=self._resolve,
             check=self._check,
             prepare=lambda config: None,
             task_class_name=lambda cls: cls.__name__,
             offsets=lambda name, config: [],
         )
         self.connectors = Connectors(setup, self.events.append, stop_timeout=WAIT_S)
+
+    @staticmethod
+    def _resolve(config: Mapping[str, str]) -> dict[str, str]:
+        if config.get("block") == "resolve":
+            Blocking.go.wait()
+        return {k: v.removeprefix("${env:").removesuffix("}") for k, v in config.items()}
 
     @staticmethod
     def _check(connector: Connector, config: Mapping[str, str]) -> None:
@@ -116,12 +122,12 @@ class Runs:
     def of(self, name: str) -> list[Any]:
         return [event for event in self.events if getattr(event, "name", None) == name]
 
-    def delay(self, name: str, method: str) -> str:
-        """What is logged the first time that this method takes long."""
+    def delay(self, name: str, what: str) -> str:
+        """What is logged the first time that this takes long."""
 
         def told() -> list[str]:
             reasons = [event.reason for event in self.of(name) if isinstance(event, ConnectorDelayed)]
-            return [reason for reason in reasons if reason and reason.startswith(f"{method}() of the connector")]
+            return [reason for reason in reasons if reason and reason.startswith(what)]
 
         return str(until(told, f"the delay of {name}", 120)[0])
 
@@ -137,7 +143,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
 
 def test_a_start_that_blocks_is_logged_and_delays_no_other(runs: Runs) -> None:
     runs.start("a", 1, "start")
-    reason = runs.delay("a", "start")
+    reason = runs.delay("a", "start() of the connector")
     assert re.match(r"start\(\) of the connector has not returned for \d+ s\. It is at\n\tat ", reason)
     assert "\tat _block(" in reason
     runs.start("b", 2)
@@ -148,10 +154,18 @@ def test_a_start_that_blocks_is_logged_and_delays_no_other(runs: Runs) -> None:
     assert runs.of("a")[1:] == [ConnectorDelayed("a", 1, None), ConnectorRunning("a", 1, "unknown")]
 
 
+def test_a_config_provider_that_blocks_is_logged(runs: Runs) -> None:
+    runs.start("a", 1, "resolve")
+    reason = runs.delay("a", "The resolution of the connector's configuration has not returned for")
+    assert "\tat _resolve(" in reason
+    Blocking.go.set()
+    until(lambda: ConnectorRunning("a", 1, "unknown") in runs.of("a"), "a goes on", 120)
+
+
 def test_task_configs_that_block_are_logged(runs: Runs) -> None:
     runs.start("a", 1, "task_configs")
     runs.connectors.make_task_configs(7, 1, 1)
-    assert "has not returned" in runs.delay("a", "task_configs")
+    assert "has not returned" in runs.delay("a", "task_configs() of the connector")
     Blocking.go.set()
     until(lambda: [e for e in runs.events if isinstance(e, Completed)], "the tasks", 120)
     assert runs.events[-1] == Completed(7, [{"of": "1", "task.class": "SourceTask"}])
@@ -160,7 +174,7 @@ def test_task_configs_that_block_are_logged(runs: Runs) -> None:
 def test_a_stop_that_blocks_is_logged(runs: Runs) -> None:
     runs.start("a", 1, "stop")
     runs.connectors.change_state(1, PAUSED)
-    assert "has not returned" in runs.delay("a", "stop")
+    assert "has not returned" in runs.delay("a", "stop() of the connector")
     Blocking.go.set()
     until(lambda: ConnectorPaused("a", 1, "unknown") in runs.events, "a is paused", 120)
 
@@ -169,7 +183,7 @@ def test_a_connector_that_does_not_stop_in_time_leaves_its_thread_behind(
     runs: Runs, caplog: pytest.LogCaptureFixture
 ) -> None:
     runs.start("a", 1, "start")
-    runs.delay("a", "start")
+    runs.delay("a", "start() of the connector")
     runs.connectors.stop(1)
     until(lambda: ConnectorEnded("a", 1) in runs.events, "its end", 120)
     assert "Connector a did not stop in time; its thread is abandoned: start() of the connector" in caplog.text

@@ -68,8 +68,12 @@ class Creation(enum.Enum):
     """The broker does not let us, so the topic may exist or not."""
 
 
-class TopicTimeoutError(ConnectError):
-    """The brokers did not answer in time, or too few of them are up; the same call may succeed later."""
+class NoAnswerError(ConnectError):
+    """The brokers did not answer in time; the same call may succeed later."""
+
+
+class TopicTimeoutError(NoAnswerError):
+    """They did not, or too few of them are up."""
 
 
 def code_of(error: BaseException | None) -> int | None:
@@ -226,11 +230,14 @@ def offsets_at(
 
 
 def cluster_id(admin: AdminClient, timeout: float = TIMEOUT) -> str:
-    """The id of the Kafka cluster. Raises ConnectError with the message with which Java's worker ends."""
+    """The id of the Kafka cluster. Raises ConnectError, NoAnswerError among them, with the message with which Java's
+    worker ends.
+    """
     try:
         found = admin.list_topics(timeout=timeout).cluster_id
     except KafkaException as e:
-        raise ConnectError(
+        kind = NoAnswerError if is_unreached(e) else ConnectError
+        raise kind(
             "Failed to connect to and describe Kafka cluster. Check worker's broker connection and security "
             f"properties. ({sentence(e)})"
         ) from e

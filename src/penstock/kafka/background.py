@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from penstock.api.errors import ConnectError
+from penstock.kafka.admin import NoAnswerError
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ def in_background(name: str, work: Callable[[], T], on_done: OnAnswer[T]) -> Non
 
 
 def await_done(start: Callable[[Callable[[Exception | None], None]], None], what: str, timeout: float = 90.0) -> None:
-    """Start something that calls back and wait for it; raises its error, or ConnectError when time is up (seconds)."""
+    """Start something that calls back and wait for it; raises its error, or NoAnswerError when time is up (seconds)."""
     finished, failures = threading.Event(), list[Exception]()
 
     def done(error: Exception | None) -> None:
@@ -39,6 +39,6 @@ def await_done(start: Callable[[Callable[[Exception | None], None]], None], what
 
     start(done)
     if not finished.wait(timeout):
-        raise ConnectError(f"Timed out while trying to {what}")
+        raise NoAnswerError(f"Timed out while trying to {what}")
     if failures:
         raise failures[0]

@@ -24,7 +24,7 @@ Config = Mapping[str, str]
 
 TIMEOUT_S = 90.0
 """How long code of a plugin may take: as long as a REST request."""
-RUNS_PLUGINS = (a.Validate, a.ReadOffsets, a.WriteOffsets)
+RUNS_PLUGINS = (a.Validate, a.ReadOffsets, a.WriteOffsets, a.FenceProducers)
 """Asks that call plugins: a connector's class, config providers."""
 
 
@@ -72,6 +72,8 @@ class Background:
         match ask:
             case a.ReadOffsets(connector) | a.WriteOffsets(connector):
                 what = f"Access to the offsets of connector {connector}"
+            case a.FenceProducers(connector):
+                what = f"Fencing of the tasks of connector {connector}"
             case _:
                 what = "Validation of the configuration"
         message = f"{what} has not ended within {self._timeout:g} s."

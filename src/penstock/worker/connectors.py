@@ -81,16 +81,16 @@ class TooManyTasks(ConnectError):
 
 @dataclass(slots=True)
 class _Call:
-    """A call of a connector's method that has not returned yet."""
+    """A call of a plugin that has not returned yet."""
 
-    method: str
+    what: str
     since: float
     thread: int
     reported: bool = False
 
     def described(self) -> str:
         seconds = time.monotonic() - self.since
-        return f"{self.method}() of the connector has not returned for {seconds:.0f} s. It is at\n{stack(self.thread)}"
+        return f"{self.what} has not returned for {seconds:.0f} s. It is at\n{stack(self.thread)}"
 
 
 @dataclass(slots=True)
@@ -155,8 +155,17 @@ class _Run:
 
     @contextmanager
     def calling(self, method: str) -> Iterator[None]:
+        with self._within(f"{method}() of the connector"):
+            yield
+
+    def _resolved(self) -> dict[str, str]:
+        with self._within("The resolution of the connector's configuration"):
+            return self.setup.resolve(self.raw)
+
+    @contextmanager
+    def _within(self, what: str) -> Iterator[None]:
         with self.lock:
-            self.call = _Call(method, time.monotonic(), threading.get_ident())
+            self.call = _Call(what, time.monotonic(), threading.get_ident())
         try:
             yield
         finally:
@@ -200,7 +209,7 @@ class _Run:
 
     def _start(self) -> None:
         if not self.started:
-            connector, config = self._instance(), self.setup.resolve(self.raw)
+            connector, config = self._instance(), self._resolved()
             self.setup.check(connector, config)
             self.version = connector.version()
             self.setup.prepare(config)
@@ -259,7 +268,7 @@ class _Run:
         return True
 
     def _task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        connector, config = self._instance(), self.setup.resolve(self.raw)
+        connector, config = self._instance(), self._resolved()
         if "${" in self.raw.get("tasks.max", ""):  # the herder can't resolve references to config providers
             max_tasks = int(config["tasks.max"])
         with self.calling("task_configs"):

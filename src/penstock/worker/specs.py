@@ -53,7 +53,10 @@ class Specs:
     offsets: OffsetsForTasks
 
     def outline(self, start: StartTask) -> TaskSpec:
-        """All but a source's offsets. Called on a thread that may block. Raises whatever must make the task FAILED."""
+        """All but a source's offsets. Called on a thread that may block.
+
+        Raises NoAnswerError while no broker answers, and whatever else must make the task FAILED.
+        """
         connector_config = self.resolve(start.connector_config)
         self.check(self.plugins.catalog, connector_config)
         task_class = self.plugins.connector(connector_config)().task_class()

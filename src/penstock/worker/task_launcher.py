@@ -3,7 +3,7 @@
 Before a task can run, references to config providers are resolved; a task that is stopped during that never starts.
 Then Spark starts its process, and when that is ready the run is confirmed by the herder (``m.ConfirmTask``) and a
 source's committed offsets are read up to the end of their topic. All of it may block, so it is done on threads of the
-connector.
+connector: config providers are plugins, and have threads of their own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import Protocol, TypeVar
 
 from penstock.core.model.actions import StartTask
 from penstock.core.model.messages import ConfirmTask, Elsewhere, Reply, Request
-from penstock.core.model.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, TaskWaiting
+from penstock.core.model.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, TaskLost, TaskWaiting
+from penstock.kafka.admin import NoAnswerError
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.pipeline.trace import stack, trace
 from penstock.spark.run.hosted_run import Gate, NotConfirmedError
@@ -32,7 +33,9 @@ T = TypeVar("T")
 LONG_S, LOOK_S = 10.0, 1.0
 """After so many seconds of preparation the task's status says where it is; and how often that is checked."""
 THREADS = 4
-"""For the preparation of one connector's tasks: one that hangs delays no task of another connector."""
+"""For the preparation of one connector's tasks: one that hangs delays no task of another connector, and no task of its
+own once it is stopped.
+"""
 
 
 class Hosts(Protocol):
@@ -57,7 +60,8 @@ class TaskLauncher:
     ) -> None:
         """``submit`` asks the herder."""
         self._hosts, self._specs, self._submit, self._deliver = hosts, specs, submit, deliver
-        self._threads = ConnectorThreads(THREADS)
+        self._threads, self._confirming = ConnectorThreads(THREADS), ConnectorThreads(THREADS)
+        """For what calls plugins, and for what does not: confirmations and reads of offsets."""
         self._preparing: dict[TaskId, _Start] = {}
         self._lock = threading.Lock()
         self._watched = False
@@ -68,7 +72,7 @@ class TaskLauncher:
             if not self._watched:
                 self._watched = True
                 threading.Thread(target=self._watch, name="preparations", daemon=True).start()
-        self._threads.submit(action.id.connector, lambda: self._prepare(start))
+        start.call = self._threads.submit(action.id.connector, lambda: self._prepare(start))
 
     def _prepare(self, start: _Start) -> None:
         action = start.action
@@ -83,10 +87,7 @@ class TaskLauncher:
                 if wanted:
                     del self._preparing[action.id]
             if wanted:
-                whose = {"connector": action.id.connector, "task": action.id.task}
-                log.error("Task %s could not be started", action.id, exc_info=error, extra=whose)
-                self._deliver(TaskFailed(action.id, action.run, trace(error)))
-                self._deliver(TaskEnded(action.id, action.run))
+                self._not_prepared(action, error)
             return
         with self._lock:
             if self._preparing.get(action.id) is not start:
@@ -97,6 +98,16 @@ class TaskLauncher:
             self._hosts.run(spec, _Gate(self, spec))
         if start.paused is not None and start.paused != spec.paused:
             (self._hosts.pause if start.paused else self._hosts.resume)(action.id)
+
+    def _not_prepared(self, action: StartTask, error: BaseException) -> None:
+        """It is tried again if brokers did not answer."""
+        if isinstance(error, NoAnswerError):
+            self._deliver(TaskLost(action.id, action.run, str(error)))
+        else:
+            whose = {"connector": action.id.connector, "task": action.id.task}
+            log.error("Task %s could not be started", action.id, exc_info=error, extra=whose)
+            self._deliver(TaskFailed(action.id, action.run, trace(error)))
+        self._deliver(TaskEnded(action.id, action.run))
 
     def _watch(self) -> None:
         """Reports preparations that take long; returns when there is none."""
@@ -113,8 +124,8 @@ class TaskLauncher:
                 self._deliver(TaskWaiting(start.action.id, start.action.run, start.described()))
 
     def in_background(self, spec: TaskSpec, call: Callable[[], T]) -> Future[T]:
-        """On a thread of the connector."""
-        return self._threads.submit(spec.connector, call)
+        """On a thread of the connector, where no plugin is called."""
+        return self._confirming.submit(spec.connector, call)
 
     def confirm(self, spec: TaskSpec) -> None:
         """Blocks. Raises NotConfirmedError if this run of the task is not to begin."""
@@ -126,7 +137,7 @@ class TaskLauncher:
         """Blocks. Raises NotConfirmedError if the brokers do not answer: the task is tried again."""
         try:
             return self._specs.committed(spec)
-        except TimeoutError as error:
+        except (NoAnswerError, TimeoutError) as error:
             raise NotConfirmedError(str(error)) from error
 
     def _is_wanted(self, start: _Start) -> bool:
@@ -156,6 +167,8 @@ class TaskLauncher:
         if start is None:
             self._hosts.stop(id)
         else:
+            if start.call is not None:
+                self._threads.abandon(id.connector, start.call)
             self._deliver(TaskEnded(id, start.action.run))
 
     def reset_topics(self, id: TaskId) -> None:
@@ -202,6 +215,7 @@ class _Start:
     def __init__(self, action: StartTask) -> None:
         self.action = action
         self.begun = time.monotonic()
+        self.call: Future[None] | None = None
         self.thread: int | None = None
         """The thread that prepares it, once one does."""
         self.reported = False

@@ -11,13 +11,16 @@ from typing import Any
 
 import pytest
 
-from penstock.core.model.actions import StartTask, Validate, WriteOffsets
+from penstock.core.model.actions import FenceProducers, StartTask, Validate, WriteOffsets
 from penstock.core.model.events import Completed
 from penstock.core.model.messages import OffsetChanges
-from penstock.core.model.tasks import TaskEnded, TaskId, TaskWaiting
+from penstock.core.model.tasks import TaskEnded, TaskId, TaskLost, TaskWaiting
 from penstock.http.access.tls import client_context
 from penstock.java import key_stores
-from penstock.pipeline.task import TaskSpec
+from penstock.kafka.admin import NoAnswerError
+from penstock.kafka.background import await_done
+from penstock.pipeline.task import CommittedOffsets, TaskSpec
+from penstock.spark.run.hosted_run import NotConfirmedError
 from penstock.threads import ConnectorThreads, Threads
 from penstock.worker import offsets as worker_offsets
 from penstock.worker import task_launcher
@@ -93,6 +96,74 @@ def test_a_config_provider_that_hangs_delays_the_tasks_of_no_other_connector(
     assert len(events) == 2
 
 
+class WaitingSpecs(Specs):
+    """Resolves at once what has a task number above those that hang, and otherwise never before ``go``."""
+
+    def outline(self, action: StartTask) -> TaskSpec:
+        if action.id.task < THREADS:
+            self.offsets.wait()  # type: ignore[attr-defined]
+        return TaskSpec(
+            connector=action.id.connector,
+            task=action.id.task,
+            run=action.run,
+            kind="sink",
+            task_class="m:C",
+            config={},
+            connector_config={},
+            worker_config={},
+        )
+
+
+def test_a_new_configuration_does_not_wait_for_providers_that_hang_with_the_old_one(go: threading.Event) -> None:
+    hosts, events, nothing = Hosts(), list[Any](), Any
+    specs = WaitingSpecs(nothing, nothing, nothing, nothing, go)  # type: ignore[arg-type]
+    launcher = TaskLauncher(hosts, specs, nothing, events.append)
+    for task in range(THREADS):
+        launcher.start(start("c", task))
+    launcher.start(start("c", THREADS))
+    spec = specs.outline(start("c", THREADS))
+    assert launcher.in_background(spec, lambda: "confirmed").result(SECONDS) == "confirmed"
+    assert hosts.run_ == []
+    for task in range(THREADS):
+        launcher.stop(TaskId("c", task))
+    until(lambda: hosts.run_ == ["c"], "the task that waited starts", 120)
+
+
+class AwaySpecs(Specs):
+    """No broker answers."""
+
+    def outline(self, action: StartTask) -> TaskSpec:
+        raise NoAnswerError("Failed to connect")
+
+    def committed(self, spec: TaskSpec) -> CommittedOffsets:
+        await_done(lambda done: None, "read to the end of the offsets topic", 0.01)
+        raise AssertionError
+
+
+def test_a_task_whose_start_needs_brokers_that_are_away_is_lost() -> None:
+    events, nothing = list[Any](), Any
+    specs = AwaySpecs(nothing, nothing, nothing, nothing, nothing)  # type: ignore[arg-type]
+    launcher = TaskLauncher(Hosts(), specs, nothing, events.append)
+    launcher.start(start("c", 0))
+    until(lambda: len(events) == 2, "it is lost", 120)
+    assert events == [TaskLost(TaskId("c", 0), 1, "Failed to connect"), TaskEnded(TaskId("c", 0), 1)]
+    with pytest.raises(NotConfirmedError, match="Timed out while trying to read to the end of the offsets topic"):
+        launcher.committed(nothing)
+
+
+def test_a_call_that_is_abandoned_gives_its_place_to_the_next(go: threading.Event) -> None:
+    threads = ConnectorThreads(1)
+    hanging = threads.submit("c", go.wait)
+    waiting = [threads.submit("c", lambda: "first"), threads.submit("c", lambda: "second")]
+    threads.abandon("c", waiting[0])
+    until(hanging.running, "the first call", 120)
+    threads.abandon("c", hanging)
+    assert (waiting[0].cancelled(), waiting[1].result(SECONDS)) == (True, "second")
+    go.set()
+    assert hanging.result(SECONDS)
+    assert threads.submit("c", lambda: "third").result(SECONDS) == "third"
+
+
 def test_calls_of_a_connector_beyond_its_threads_keep_their_order(go: threading.Event) -> None:
     threads, called = ConnectorThreads(1), list[int]()
     threads.submit("c", go.wait)
@@ -122,23 +193,28 @@ def test_a_request_that_a_plugin_does_not_answer_is_given_up(go: threading.Event
     def validate(config: Any) -> None:
         go.wait()
 
+    def fence(name: str, tasks: int, config: Any) -> None:
+        go.wait()
+
     background = Background(
         Threads(),
         outcomes.append,
         validate=validate,
         offsets=HangingOffsets(go),
-        fence=lambda name, tasks, config: None,
+        fence=fence,
         tls=client_context({}, key_stores),
         timeout=0.2,
     )
     background.do(Validate({}, token=1))
     background.do(WriteOffsets("c", {}, None, token=2))
-    until(lambda: len(outcomes) == 2, "both are given up", 120)
+    background.do(FenceProducers("c", 1, {}, token=3))
+    until(lambda: len(outcomes) == 3, "all are given up", 120)
     errors = {outcome.token: str(outcome.error) for outcome in outcomes}
     assert all(isinstance(outcome.error, TimeoutError) for outcome in outcomes)
     assert errors == {
         1: "Validation of the configuration has not ended within 0.2 s.",
         2: "Access to the offsets of connector c has not ended within 0.2 s.",
+        3: "Fencing of the tasks of connector c has not ended within 0.2 s.",
     }
 
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from penstock.core.model import messages as m
 from penstock.http.access.gate import VIEW, Gate
 from penstock.http.router import Ask, Call, Router
+from penstock.threads import in_thread
 
 Metrics = Callable[[], bytes]
 """Returns all metrics in Prometheus' text format; called on a thread."""
@@ -37,8 +38,14 @@ def add_routes(router: Router, ask: Ask, ask_soon: Ask, metrics: Metrics | None,
 
 
 def _add_metrics(router: Router, metrics: Metrics, gate: Gate) -> None:
+    """Plugins say what their metrics are, and may hang: so it has a thread of its own, and never two of them."""
+    rendering: asyncio.Future[bytes] | None = None
+
     async def render(call: Call) -> Response:
+        nonlocal rendering
         gate.check(call.request, VIEW)
-        return Response(await asyncio.to_thread(metrics), headers={"Content-Type": METRICS_TYPE})
+        if rendering is None or rendering.done():
+            rendering = in_thread(metrics)
+        return Response(await asyncio.shield(rendering), headers={"Content-Type": METRICS_TYPE})
 
     router.add("GET", "/metrics", render, consumes=False, produces="text/plain")

@@ -9,7 +9,7 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 
-from penstock.api.errors import ConnectError
+from penstock.kafka.admin import NoAnswerError
 from penstock.kafka.background import OnAnswer, await_done, in_background
 from penstock.kafka.offsets import records
 from penstock.kafka.offsets.entries import Change, StoredOffset
@@ -107,7 +107,7 @@ class SourceConnectorOffsets:
             own.close()
             if failures:
                 raise failures[0]
-            raise ConnectError(f"Timed out while reading offsets topic `{topic}` of connector {connector['name']}")
+            raise NoAnswerError(f"Timed out while reading offsets topic `{topic}` of connector {connector['name']}")
         return own
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from penstock.api.config import ConfigDef, ConfigValue
@@ -17,12 +19,18 @@ from penstock.hosts.jvm.session import Session
 
 
 class _Object:
-    """One configured object; made again in a new JVM if its JVM has ended."""
+    """One configured object; made again in a new JVM if its JVM has ended.
+
+    Calls run side by side, as in Java Connect, each on a lane of its session: one that hangs delays no other.
+    """
 
     def __init__(self, kind: str, plugin: JavaPlugin, jvm: ControlJvm, config: Mapping[str, str]) -> None:
         self._kind, self._plugin, self._jvm, self._config = kind, plugin, jvm, dict(config)
         self._lock = threading.Lock()
         self._session: Session | None = None
+        self._free: list[str] = []
+        """Lanes on which no call runs."""
+        self._lanes = itertools.count(1)
         self._opened()
 
     def _opened(self) -> Session:
@@ -38,11 +46,28 @@ class _Object:
         for _ in range(2):
             try:
                 session = self._opened()
-                return session.call(f"{self._kind}.{method}", args, timeout=CALL_SECONDS).result
+                with self._lane() as lane:
+                    return session.call(f"{self._kind}.{method}", args, lane=lane, timeout=CALL_SECONDS).result
             except HostLost:
                 with self._lock:
                     self._session = None
         raise ConnectError(f"{self._plugin.name} ends its JVM each time it is called")
+
+    @contextmanager
+    def _lane(self) -> Iterator[str]:
+        """A lane for one call. If that does not return in time, nobody else gets the lane."""
+        try:
+            lane = self._free.pop()
+        except IndexError:
+            lane = f"call-{next(self._lanes)}"
+        try:
+            yield lane
+        except TimeoutError:
+            raise
+        except BaseException:
+            self._free.append(lane)
+            raise
+        self._free.append(lane)
 
     def close(self) -> None:
         with self._lock:
