@@ -9,14 +9,19 @@ import time
 import uuid
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import psutil
 import pytest
 
 from penstock.api.errors import KafkaError
 from penstock.hosts.errors import HostLost
+from penstock.hosts.jvm.plugins.catalogue import JavaPlugin
+from penstock.hosts.jvm.plugins.control import ControlJvm
+from penstock.hosts.jvm.plugins.worker import JavaConfigProvider
 from penstock.hosts.jvm.process import JvmSpec, JvmStartError, open_session
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
+from penstock.threads import Threads
 
 from .conftest import OpenSession
 
@@ -101,3 +106,23 @@ def _await_end(pid: int) -> None:
             return
         time.sleep(0.05)
     raise AssertionError(f"process {pid} has not ended")
+
+
+def test_a_config_provider_that_hangs_delays_no_other_of_its_calls(jvm_spec: JvmSpec, tmp_path: Path) -> None:
+    pipe, file = tmp_path / "pipe", tmp_path / "file"
+    os.mkfifo(pipe)
+    file.write_text("user=me\n")
+    jvm = ControlJvm(lambda: jvm_spec)
+    kind = ("configprovider",)
+    name = "org.apache.kafka.common.config.provider.FileConfigProvider"
+    plugin = JavaPlugin(name, "undefined", tmp_path, "classpath", kind, kind, {})
+    provider = type("Provider", (JavaConfigProvider,), {"java_plugin": plugin, "jvm": jvm})()
+    provider.configure({})
+    try:
+        hanging = [Threads().submit(provider.get, str(pipe)) for _ in range(2)]
+        assert [provider.get(str(file)) for _ in range(3)] == [{"user": "me"}] * 3
+        assert not any(each.done() for each in hanging)
+        pipe.write_text("user=late\n")
+    finally:
+        provider.close()
+        jvm.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
@@ -17,7 +18,9 @@ from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.tls import client_context
 from penstock.http.server import ListenError, RestServer
 from penstock.java import key_stores
+from penstock.threads import Threads
 from support.certificates import PASSWORD, Authority, Identity, pkcs12_key_store
+from support.waiting import SECONDS, until
 
 get = partial(httpx.get, timeout=60)
 LOCAL = "http://127.0.0.1:0"
@@ -97,6 +100,26 @@ def test_metrics(serve: Serve) -> None:
     answer = get(f"{url}metrics", headers={"Accept": "text/plain;version=0.0.4"})
     assert (answer.text, answer.headers["content-type"]) == ("up 1\n", "text/plain; version=0.0.4; charset=utf-8")
     assert "/metrics" in get(f"{url}openapi.json").json()["paths"]
+
+
+def test_metrics_that_hang_take_one_thread(serve: Serve) -> None:
+    """Those of plugins are among them, and what else the worker does has threads of its own."""
+    go, asked = threading.Event(), list[str]()
+
+    def metrics() -> bytes:
+        asked.append(threading.current_thread().name)
+        go.wait()
+        return b"up 1\n"
+
+    url = f"{serve({'listeners': LOCAL}, metrics=metrics).advertised_url}metrics"
+    first = Threads().submit(get, url, timeout=SECONDS)
+    until(lambda: asked, "the first request", SECONDS)
+    with pytest.raises(httpx.ReadTimeout):
+        get(url, timeout=0.5)
+    go.set()
+    assert first.result(SECONDS).text == "up 1\n"
+    assert asked == ["background"]
+    assert get(url).text == "up 1\n"
 
 
 def test_a_port_that_is_taken(serve: Serve) -> None:

@@ -123,8 +123,8 @@ class PluginCall:
 class PluginCalls:
     """The methods of its plugin that a task is in, by thread: how a stalled task is seen.
 
-    The loops enter each ``poll``, ``put``, ``start``, ``stop``, commit, or batch of a query: once per batch, never per
-    record.
+    The loops enter each ``poll``, ``put``, ``start``, ``stop``, ``commit``, step of a transform or converter, or batch
+    of a query: once per batch, never per record.
     """
 
     _calls: dict[int, PluginCall] = field(default_factory=dict)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,6 +52,38 @@ def test_source_partitions_do_not_wait_for_another_ones_topic(
         eventually(lambda: kafka.values(topic) == [b"v"] * 4)
     assert stored(run)[-2:] == [("a", 2), ("a", 3)]
     assert {partition for partition, _ in stored(run)} == {"a"}
+
+
+def test_waiting_for_brokers_is_no_call_of_the_task(kafka: Kafka, missing: str) -> None:
+    """Else a task that is well would be stalled while they are away."""
+    seen, waits = list[str](), {"offset.flush.interval.ms": "100", "offset.flush.timeout.ms": "1500"}
+    with TaskRun(scripted([record(missing, "b", 1)]), kafka.bootstrap, {}, worker=waits) as run:
+        run.started()
+        end = time.monotonic() + 4
+        while time.monotonic() < end:
+            run.control.calls.report(1.0, lambda call: seen.append(call.method))
+            time.sleep(0.1)
+    assert seen == []
+
+
+@pytest.mark.parametrize("method", ["commit", "commit_record"])
+@pytest.mark.parametrize("exactly_once", [True, False])
+def test_a_task_that_hangs_when_it_learns_of_a_commit_is_seen(
+    kafka: Kafka, topic: str, method: str, exactly_once: bool
+) -> None:
+    go, seen = threading.Event(), list[str]()
+    task = scripted([record(topic, "a", 1)], **{method: lambda *_: go.wait()})
+    once: dict[str, Any] = {"exactly_once": True, "offsets_topic": kafka.create_topic()} if exactly_once else {}
+    with TaskRun(task, kafka.bootstrap, {}, worker=IMPATIENT, **once) as run:
+
+        def look() -> list[str]:
+            run.control.calls.report(0.3, lambda call: seen.append(call.method))
+            return seen
+
+        try:
+            assert eventually(look) == [method]
+        finally:
+            go.set()
 
 
 def test_nothing_is_committed_beyond_the_first_record_that_was_not_acknowledged(

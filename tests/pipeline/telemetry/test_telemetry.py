@@ -14,7 +14,7 @@ from penstock.pipeline.errors import Stage, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.figures import SourceFigures
 from penstock.pipeline.source.offsets import SourceTaskOffsets
-from penstock.pipeline.task import TaskSpec
+from penstock.pipeline.task import PluginCalls, TaskSpec
 from penstock.pipeline.telemetry.places import MOST, Places, of_source, of_topic
 from penstock.pipeline.telemetry.stages import timed
 
@@ -40,6 +40,19 @@ def test_the_time_of_steps_counts_also_if_they_fail() -> None:
     assert values["penstock-stage-put-seconds-rate"] == 0.2
     counted = {name for name in values if name.startswith("penstock-stage-") and name.endswith("-total")}
     assert counted == {f"penstock-stage-{stage}-seconds-total" for stage in ("transform", "convert", "put")}
+
+
+def test_a_step_that_does_not_return_is_a_call_of_its_plugin() -> None:
+    calls, seen = PluginCalls(), list[str]()
+
+    def look(batch: Batch) -> Batch:
+        calls.report(0.0, lambda call: seen.append(call.method))
+        return batch
+
+    (step,) = timed([Step(Stage.TRANSFORMATION, "Mask", look)], Metrics(lambda values: None, ()), calls)
+    step.apply(Batch.of("t", ["a"]))
+    calls.report(0.0, lambda call: seen.append("nothing is called any more"))
+    assert seen == ["transform by Mask"]
 
 
 def test_rates_and_lag_of_places() -> None:

@@ -100,7 +100,7 @@ def run_sink_task(
         offsets.consumer = consumer.client
         active = ActiveTopics(spec, control, host).step()
         seen = [active, *noting(spec, metrics)]
-        steps = timed([*conversion.to_connect(), *seen, *chain.steps], metrics)
+        steps = timed([*conversion.to_connect(), *seen, *chain.steps], metrics, control.calls)
         puts = None
         if isinstance(task, JavaSinkTask):
             steps.insert(0, Step(Stage.KAFKA_CONSUME, java_class_name(task_class), task.send))

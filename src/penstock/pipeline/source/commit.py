@@ -16,8 +16,7 @@ from penstock.api.errors import ConnectError
 from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
 from penstock.kafka.offsets.records import canonical
-from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.runtime import CommitTiming
+from penstock.pipeline.runtime import CommitTiming, TaskRuntime
 from penstock.pipeline.source.delivery_tracking import TrackedBatch, tracked
 from penstock.pipeline.source.ledger import Ledger
 from penstock.pipeline.source.offset_log import OffsetLog
@@ -75,15 +74,15 @@ class AtLeastOnce:
 
     def __init__(
         self,
+        runtime: TaskRuntime,
         task: SourceTask,
         sender: Sender,
         offsets: SourceTaskOffsets,
         offset_log: OffsetLog,
-        metrics: Metrics,
         timing: CommitTiming,
     ) -> None:
         self._task, self._sender, self._offsets, self._log = task, sender, offsets, offset_log
-        self._metrics, self._timing = metrics, timing
+        self._metrics, self._calls, self._timing = runtime.metrics, runtime.control.calls, timing
         self._next = time.monotonic() + timing.interval
         self._topics: dict[bytes, set[str]] = {}
         """Where each source partition (canonical) has sent records since its last offset was written."""
@@ -175,7 +174,8 @@ class AtLeastOnce:
         self._offsets.committed(taken)
         self._metrics.committed(time.monotonic() - started)
         try:
-            self._task.commit()
+            with self._calls.entered("commit"):
+                self._task.commit()
         except Exception:
             log.exception("Exception thrown while calling task.commit()")
         return True
@@ -204,14 +204,14 @@ class RecordByRecord(AtLeastOnce):
 
     def __init__(
         self,
+        runtime: TaskRuntime,
         task: SourceTask,
         sender: Sender,
         offsets: SourceTaskOffsets,
         offset_log: OffsetLog,
-        metrics: Metrics,
         timing: CommitTiming,
     ) -> None:
-        super().__init__(task, sender, offsets, offset_log, metrics, timing)
+        super().__init__(runtime, task, sender, offsets, offset_log, timing)
         self._ledger = Ledger()
         self._open: list[TrackedBatch] = []
 
@@ -249,6 +249,7 @@ class RecordByRecord(AtLeastOnce):
         return self._offsets.take()
 
     def _notify(self) -> None:
-        for batch in self._open:
-            batch.notify(self._task)
+        with self._calls.entered("commit_record"):
+            for batch in self._open:
+                batch.notify(self._task)
         self._open = [batch for batch in self._open if not batch.complete]

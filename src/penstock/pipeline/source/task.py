@@ -119,7 +119,7 @@ def run_source_task(
         log.info("%s Source task finished initialization and start", id)
         host.running()
         chained = [*chain.steps, *noting(spec, metrics), *conversion.from_java()]
-        steps = SourceSteps(timed(chained, metrics), dead_letters)
+        steps = SourceSteps(timed(chained, metrics, control.calls), dead_letters)
         topics = TargetTopics(ActiveTopics(spec, control, host), creator)
         loop = SourceLoop(runtime, task, commit, sender, steps, topics)
         errors.meanwhile = loop.meanwhile
@@ -169,7 +169,7 @@ def _commit_policy(
         make = _own_producer(spec, runtime.id) if own else _worker_producer(spec, runtime.id)
         offset_log = TopicOffsetLog(make, spec.offsets_topic, copies)
     policy = RecordByRecord if wants_acknowledgements(type(task)) else AtLeastOnce
-    return policy(task, sender, offsets, offset_log, runtime.metrics, timing), sender
+    return policy(runtime, task, sender, offsets, offset_log, timing), sender
 
 
 def _sender(spec: TaskSpec, runtime: TaskRuntime, task: SourceTask, losses: LossPolicy) -> Sender:

@@ -311,10 +311,12 @@ class ExactlyOnce:
         self._copies.copy(offsets)
         self._metrics.committed(time.monotonic() - self._started)
         batches, self._tracked = self._tracked, []
-        for each in batches:
-            each.notify(self._task)
+        with self._control.calls.entered("commit_record"):
+            for each in batches:
+                each.notify(self._task)
         try:
-            self._task.commit()
+            with self._control.calls.entered("commit"):
+                self._task.commit()
         except Exception:
             log.exception("Exception thrown while calling task.commit()")
 

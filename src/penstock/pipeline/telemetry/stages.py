@@ -12,6 +12,7 @@ from dataclasses import replace
 from penstock.api.batch import Batch
 from penstock.pipeline.errors import Stage, Step
 from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.task import PluginCalls
 
 _STAGES = {
     Stage.TRANSFORMATION: "transform",
@@ -21,18 +22,20 @@ _STAGES = {
 }
 
 
-def timed(steps: list[Step], metrics: Metrics) -> list[Step]:
-    """The same steps, their time counted."""
-    return [_timed(step, _STAGES[step.stage], metrics) if step.stage in _STAGES else step for step in steps]
+def timed(steps: list[Step], metrics: Metrics, calls: PluginCalls | None = None) -> list[Step]:
+    """The same steps, their time counted. ``calls``: where each attempt counts as a call of its plugin."""
+    calls = calls or PluginCalls()
+    return [_timed(step, _STAGES[step.stage], metrics, calls) if step.stage in _STAGES else step for step in steps]
 
 
-def _timed(step: Step, stage: str, metrics: Metrics) -> Step:
-    apply, spent, clock = step.apply, metrics.spent, time.monotonic
+def _timed(step: Step, stage: str, metrics: Metrics, calls: PluginCalls) -> Step:
+    apply, spent, clock, name = step.apply, metrics.spent, time.monotonic, f"{stage} by {step.plugin}"
 
     def counted(batch: Batch) -> Batch:
         began = clock()
         try:
-            return apply(batch)
+            with calls.entered(name):
+                return apply(batch)
         finally:
             spent(stage, clock() - began)
 
