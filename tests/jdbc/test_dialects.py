@@ -11,6 +11,7 @@ from penstock.jdbc.columns import Column, Kind, Part, Shape
 from penstock.jdbc.dialects import DIALECTS, dialect_of
 from penstock.jdbc.dialects.base import Dialect
 from penstock.jdbc.dialects.postgres import PostgreSql
+from penstock.jdbc.dialects.sqlite import Sqlite
 from penstock.jdbc.sink_settings import JdbcSinkSettings
 from penstock.jdbc.statements import LedgerStatements, statement_of
 
@@ -118,11 +119,36 @@ def test_rows_are_copied_into_columns_that_take_them_as_an_insert_does() -> None
         "COPY sales.orders (Id,name) FROM STDIN"
     )
     # An INSERT would cast, or refuse.
-    for other in ({"Id": "float8"}, {"Id": "text"}, {"name": "jsonb"}, {"name": "a_domain"}):
+    for other in ({"Id": "float8"}, {"Id": "text"}, {"name": "xml"}, {"name": "a_domain"}):
         assert dialect.copy(table, COPIED, {**TYPES, **other}) is None
     assert dialect.copy(table, COPIED, {"Id": "int4"}) is None
     assert dialect.copy(table, (column("tags", Kind.STRING, array=True),), {"tags": "_text"}) is None
     assert [kind.name for kind in DIALECTS if kind.copied] == [PostgreSql.name]
+
+
+@pytest.mark.parametrize("name", ["uuid", "json", "jsonb"])
+def test_texts_are_cast_to_what_postgresql_does_not_take_them_for(name: str) -> None:
+    shape = Shape("t", (*KEYS, *TWO)).in_table({"id": "uuid", 'na"me': "text", "b": name, "c": "int4"})
+    dialect = PostgreSql()
+    insert, update = (statement_of(dialect, mode, shape).sql for mode in ("insert", "update"))
+    assert insert.endswith(f"VALUES (?::uuid,?,?::{name},?)")
+    assert update == f'UPDATE "t" SET "b" = ?::{name}, "c" = ? WHERE "id" = ?::uuid AND "na""me" = ?'
+    assert f"VALUES (?::uuid,?,?::{name},?) ON CONFLICT" in statement_of(dialect, "upsert", shape).sql
+    deletion = statement_of(dialect, "upsert", Shape("t", shape.keys, delete=True)).sql
+    assert deletion == 'DELETE FROM "t" WHERE "id" = ?::uuid AND "na""me" = ?'
+    assert dialect.copy(dialect.table_name("t"), (TWO[0],), {"b": name}) is not None
+    assert "::" not in statement_of(Sqlite(), "upsert", shape).sql
+
+
+def test_columns_are_named_as_the_table_has_them() -> None:
+    def names(*types: str) -> list[str]:
+        return [each.name for each in Shape("t", COPIED).in_table(dict.fromkeys(types, "text")).columns]
+
+    assert names("ID", "NAME") == ["ID", "NAME"]
+    assert names("id", "Id", "name") == ["Id", "name"]
+    assert names("id") == ["id", "name"]
+    both = Shape("t", (column("id", Kind.INT32), column("ID", Kind.INT32)))
+    assert [each.name for each in both.in_table({"ID": "int4"}).columns] == ["id", "ID"]
 
 
 @pytest.mark.parametrize(

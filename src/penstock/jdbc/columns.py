@@ -9,7 +9,8 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import enum
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import orjson
@@ -70,6 +71,8 @@ class Column:
     default: str | None = None
     scale: int = 0
     array: bool = False
+    type: str = ""
+    """Of the table's column, as the driver names it; empty until the table is known."""
 
     @classmethod
     def of(cls, name: str, schema: s.Schema, part: Part, field: str | None, *, key: bool = False) -> Self:
@@ -106,6 +109,18 @@ class Shape:
     @property
     def others(self) -> tuple[Column, ...]:
         return tuple(column for column in self.columns if not column.key)
+
+    def in_table(self, types: Mapping[str, str]) -> Self:
+        """With the columns of a table instead, named as the table has them: names that differ only in case are the
+        same, unless both are there. ``types``: the table's, by the names of its columns.
+        """
+        free = types.keys() - {column.name for column in self.columns}
+        names = {name.casefold(): name for name in sorted(free)}
+        found = []
+        for column in self.columns:
+            name = column.name if column.name in types else names.get(column.name.casefold(), column.name)
+            found.append(replace(column, name=name, type=types.get(name, "")))
+        return replace(self, columns=tuple(found))
 
     def text(self) -> str:
         return orjson.dumps(asdict(self)).decode()

@@ -58,6 +58,8 @@ class Dialect:
     no_table_codes: ClassVar[frozenset[int]] = frozenset()
     no_table_text: ClassVar[str] = ""
     """What the message contains, for databases that have no code for it."""
+    cast: ClassVar[frozenset[str]] = frozenset()
+    """The types of columns, as the driver names them, to which values have to be cast."""
     single_writer: ClassVar[bool] = False
     """Whether only one connection can write at a time."""
 
@@ -160,7 +162,7 @@ class Dialect:
 
     def mark(self, column: Column) -> str:
         """The parameter of a column."""
-        return "?"
+        return f"?::{column.type}" if column.type in self.cast else "?"
 
     def _where(self, keys: Sequence[Column]) -> str:
         return " AND ".join(f"{self.quoted(column.name)} = {self.mark(column)}" for column in keys)

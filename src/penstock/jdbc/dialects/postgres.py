@@ -8,20 +8,23 @@ from penstock.jdbc.columns import Column, Kind
 from penstock.jdbc.dialects.base import Dialect, Statement, TableName
 
 _WHOLE = frozenset({"int2", "int4", "int8", "numeric"})
+_CAST = frozenset({"json", "jsonb", "uuid"})
+"""Types that take a text only if it is cast."""
 
 
 class PostgreSql(Dialect):
     name = "PostgreSqlDatabaseDialect"
     subprotocols = ("postgresql",)
     driver = "org.postgresql.Driver"
-    texts = frozenset({"json", "jsonb", "uuid"})
+    texts = _CAST
+    cast = _CAST
     insert_properties = {"reWriteBatchedInserts": "true"}
     copied = {
         **dict.fromkeys((Kind.INT8, Kind.INT16, Kind.INT32, Kind.INT64), _WHOLE),
         Kind.FLOAT32: frozenset({"float4"}),
         Kind.FLOAT64: frozenset({"float8"}),
         Kind.BOOLEAN: frozenset({"bool"}),
-        Kind.STRING: frozenset({"text", "varchar", "bpchar"}),
+        Kind.STRING: frozenset({"text", "varchar", "bpchar"}) | _CAST,
         Kind.BYTES: frozenset({"bytea"}),
         Kind.DECIMAL: frozenset({"numeric"}),
         Kind.DATE: frozenset({"date"}),

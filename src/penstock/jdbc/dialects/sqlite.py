@@ -22,6 +22,7 @@ class Sqlite(PostgreSql):
     no_table_text = "no such table"
     now = "SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"
     texts = frozenset()
+    cast = frozenset()
     open_scale = 0
     bit_strings = False
     item_types = {}

@@ -138,6 +138,40 @@ NAMES = {
 }
 
 
+UUIDS = ["b9a1f2c0-0000-4000-8000-00000000000%x" % i for i in range(4)]
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_texts_in_columns_of_uuid_and_json(bench: Bench, postgres: Postgres, copied: bool) -> None:
+    table = f"documents_{copied}".lower()
+    postgres.execute(f"CREATE TABLE {table} (id UUID PRIMARY KEY, plain JSON, binary_ JSONB, {HOW})")
+    id = Column("ID", Kind.STRING, Part.KEY, "id", key=True)
+    docs = Column("plain", Kind.STRING, Part.VALUE, "p"), Column("binary_", Kind.STRING, Part.VALUE, "b", optional=True)
+    shape, types = Shape(table, (id, *docs)), {"id": "uuid", "plain": "json", "binary_": "jsonb"}
+
+    def row(i: int, text: str | None) -> tuple[int, list[Any]]:
+        return 0, [UUIDS[i], '{"a":  "ü\\n"}', text]
+
+    given = [row(0, "[1]"), row(1, None), row(2, "no json"), row(3, '"a"')]
+    *_, refused = bench.write(given, shapes=[shape], types=types if copied else None)
+    assert f"\t{FAR + 2}\t" in refused
+    assert "invalid input syntax for type json" in refused
+    bench.write([row(1, "{}")], "upsert", [shape])
+    bench.write([row(3, "[3]")], "update", [shape])
+    bench.write([(0, [UUIDS[0]])], "upsert", [Shape(table, (id,), delete=True)])
+    found = postgres.rows(f"SELECT id, plain, binary_ FROM {table} ORDER BY id")
+    assert found == [[UUIDS[1], '{"a":  "ü\\n"}', "{}"], [UUIDS[3], '{"a":  "ü\\n"}', "[3]"]]
+
+
+def test_a_text_with_a_zero_is_refused_alone(bench: Bench, postgres: Postgres) -> None:
+    postgres.execute("CREATE TABLE zeros (id INT, name TEXT)")
+    given = [(0, [i, "a\x00b" if i == 1 else "ab"]) for i in range(4)]
+    done, written, refused = bench.write(given, shapes=[Shape("zeros", (ID, NAME))], types=TYPES)
+    assert (done, written) == (f"done\tt\t0\t{FAR + 4}", "rows\t3")
+    assert refused.startswith(f"refused\tt\t0\t{FAR + 1}\t")
+    assert "0x00" in refused
+
+
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
 def test_copied_rows_are_those_that_are_inserted(bench: Bench, postgres: Postgres, zone: str) -> None:
     columns = tuple(Column(kind.lower(), kind, Part.VALUE, kind, optional=True) for kind in EDGES)

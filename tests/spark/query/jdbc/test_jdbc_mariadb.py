@@ -104,7 +104,7 @@ def test_rows_are_only_added_or_only_changed(
     spark: Hosted, kafka: Kafka, mariadb: MariaDb, mode: str, wanted: str
 ) -> None:
     table = f"only_{mode}"
-    mariadb.execute(f"CREATE TABLE {table} (id INT PRIMARY KEY, name TEXT); INSERT INTO {table} VALUES (1, 'old')")
+    mariadb.execute(f"CREATE TABLE {table} (ID INT PRIMARY KEY, Name TEXT); INSERT INTO {table} VALUES (1, 'old')")
     settings = {"insert.mode": mode, "pk.mode": "record_key", "table.name.format": f"app.{table}"}
     with JdbcSink(spark, kafka, mariadb.url, **settings) as one:
         one.add([ID, NAME], {"id": 1 if mode == "update" else 2, "name": "new"}, {"id": 3, "name": "new"})

@@ -50,10 +50,10 @@ def test_rows_are_changed_and_deleted_and_columns_added(spark: Hosted, kafka: Ka
 def test_the_dialect_that_is_named_counts(
     spark: Hosted, kafka: Kafka, tmp_path: Path, dialect: str, column: str
 ) -> None:
-    """SQLite understands MySQL's quotes and types; the driver is still its own."""
+    """SQLite understands MySQL's quotes and types; the driver is still its own. Neither minds the case of names."""
     file = tmp_path / "things.db"
     with sqlite3.connect(file) as database:
-        database.execute("CREATE TABLE things (id INTEGER NOT NULL)")
+        database.execute("CREATE TABLE things (ID INTEGER NOT NULL)")
     settings = {"dialect.name": dialect, "auto.evolve": "true"}
     with JdbcSink(spark, kafka, f"jdbc:sqlite:{file}", **settings) as one:
         one.add([ID, NAME], {"id": 1, "name": "one"})

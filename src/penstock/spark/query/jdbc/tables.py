@@ -20,7 +20,8 @@ class Tables:
     def __init__(self, java: Java, settings: JdbcSinkSettings) -> None:
         self._java, self._settings = java, settings
         self._dialect: Dialect = settings.connection.dialect
-        self._columns: dict[TableName, list[str]] = {}
+        self._columns: dict[TableName, dict[str, str]] = {}
+        """With the names of their types."""
         self._types: dict[TableName, dict[str, str]] = {}
         self._ready: set[Shape] = set()
 
@@ -42,8 +43,12 @@ class Tables:
         self._types.pop(name, None)
         self._ready.add(shape)
 
+    def known(self, shape: Shape) -> Shape:
+        """The shape with the columns of its table, which is prepared."""
+        return shape.in_table(self._columns[self._dialect.table_name(shape.table)])
+
     def copy(self, shape: Shape) -> str | None:
-        """The COPY for rows of a shape whose table is prepared; None if they have to be inserted."""
+        """The COPY for rows of a shape that is ``known``; None if they have to be inserted."""
         if not self._settings.copies or shape.delete:
             return None
         name = self._dialect.table_name(shape.table)
@@ -83,22 +88,23 @@ class Tables:
         finally:
             database.close()
 
-    def _existing(self, database: Any, name: TableName) -> list[str] | None:
+    def _existing(self, database: Any, name: TableName) -> dict[str, str] | None:
         try:
-            return list(database.columns(f"SELECT * FROM {self._dialect.table(name)} WHERE 1=0"))
+            found = list(database.columns(f"SELECT * FROM {self._dialect.table(name)} WHERE 1=0"))
+            return dict(zip(found[::2], found[1::2], strict=True))
         except JavaError as error:
             if self._java.is_missing_table(error):
                 return None
             raise
 
-    def _create(self, database: Any, name: TableName, shape: Shape) -> list[str]:
+    def _create(self, database: Any, name: TableName, shape: Shape) -> dict[str, str]:
         if not self._settings.creates:
             raise ConnectError(f'Table "{name}" is missing and auto-creation is disabled (auto.create=false)')
         if shape.delete:
             raise ConnectError(f'Table "{name}" is missing, and a record without a value does not tell its columns')
         return self._execute_if_new(database, self._dialect.create(name, shape.columns), name)
 
-    def _execute_if_new(self, database: Any, sql: str, name: TableName) -> list[str]:
+    def _execute_if_new(self, database: Any, sql: str, name: TableName) -> dict[str, str]:
         """Another connector may have created the table meanwhile."""
         try:
             database.execute(sql)
@@ -106,14 +112,11 @@ class Tables:
             if (found := self._existing(database, name)) is None:
                 raise
             return found
-        return self._existing(database, name) or []
+        return self._existing(database, name) or {}
 
     def _missing(self, name: TableName, shape: Shape) -> list[Column]:
         known = self._columns[name]
-        if self._dialect.quoting:
-            return [column for column in shape.columns if column.name not in known]
-        folded = {each.casefold() for each in known}
-        return [column for column in shape.columns if column.name.casefold() not in folded]
+        return [column for column in shape.in_table(known).columns if column.name not in known]
 
     def _add(self, database: Any, name: TableName, missing: list[Column]) -> None:
         names = ", ".join(column.name for column in missing)
@@ -133,4 +136,4 @@ class Tables:
             for sql in self._dialect.alter(name, missing):
                 database.execute(sql)
         finally:
-            self._columns[name] = self._existing(database, name) or []
+            self._columns[name] = self._existing(database, name) or {}

@@ -128,7 +128,7 @@ class JdbcWriter:
         java, settings = self._java, self._settings
         dialect, entry = settings.connection.dialect, java.entry
         shapes = []
-        for shape in self._shapes:
+        for shape in map(self._tables.known, self._shapes):
             statement = statement_of(dialect, settings.mode, shape)
             names = [column.name for column in shape.columns]
             fields = [names.index(name) for name in statement.parameters]

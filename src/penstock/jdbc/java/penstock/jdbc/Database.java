@@ -18,12 +18,15 @@ public final class Database implements AutoCloseable {
         connection.setAutoCommit(true);
     }
 
-    /** The names of the columns of a query's result. */
+    /** The names of the columns of a query's result, each followed by the name of its type. */
     public List<String> columns(String query) throws SQLException {
         try (Statement statement = connection.createStatement(); ResultSet rows = statement.executeQuery(query)) {
             ResultSetMetaData found = rows.getMetaData();
             List<String> names = new ArrayList<>();
-            for (int i = 1; i <= found.getColumnCount(); i++) names.add(found.getColumnLabel(i));
+            for (int i = 1; i <= found.getColumnCount(); i++) {
+                names.add(found.getColumnLabel(i));
+                names.add(found.getColumnTypeName(i));
+            }
             return names;
         }
     }
