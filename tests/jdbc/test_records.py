@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.api.errors import DataError
+from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import BOOLEAN, FLOAT64, INT32, INT64, STRING, Schema, SchemaType, array, decimal, struct
 from penstock.jdbc.columns import Kind, Shape
 from penstock.jdbc.dialects import PostgreSql
 from penstock.jdbc.records import shape_of
 from penstock.jdbc.sink_settings import JdbcSinkSettings, jdbc_sink_problems
+from penstock.jdbc.zones import zone
 
 KEY = struct(("id", INT32), ("region", STRING))
 VALUE = struct(("name", STRING.with_(optional=True, default="x")), ("id", INT64), ("amount", decimal(2)))
@@ -119,12 +120,14 @@ def test_the_name_of_the_table() -> None:
         ({"delete.enabled": "true"}, "delete.enabled"),
         ({"insert.mode": "upsert"}, "pk.mode"),
         ({"insert.mode": "update"}, "pk.mode"),
-        ({"pk.fields": "id"}, "pk.fields"),
         ({"pk.mode": "kafka", "pk.fields": "id"}, "pk.fields"),
         ({"timestamp.fields.list": "at"}, "timestamp.fields.list"),
         ({"trim.sensitive.log": "true"}, "trim.sensitive.log"),
         ({"table.types": "VIEW"}, "table.types"),
-        ({"table.types": "TABLE,PARTITIONED TABLE"}, "table.types"),
+        ({"table.types": "TABLE,SYNONYM"}, "table.types"),
+        ({"string.output.value.column.name": "record_value"}, "string.output.value.column.name"),
+        ({"date.calendar.system": "PROLEPTIC_GREGORIAN"}, "date.calendar.system"),
+        ({"timestamp.precision.mode": "nanoseconds"}, "timestamp.precision.mode"),
         ({"jdbc.credentials.provider.class": "org.example.Vault"}, "jdbc.credentials.provider.class"),
     ],
 )
@@ -133,6 +136,40 @@ def test_settings_that_are_refused_by_name(config: dict[str, str], setting: str)
     assert [name for name, _ in found] == [setting]
 
 
-def test_confluents_default_of_what_is_refused_is_taken() -> None:
-    given = {"connection.url": "jdbc:postgresql://db/app", "table.types": "TABLE", "trim.sensitive.log": "false"}
-    assert jdbc_sink_problems(given) == []
+@pytest.mark.parametrize("types", ["TABLE", "table, View", "TABLE,PARTITIONED TABLE,VIEW"])
+def test_what_confluents_has_by_default_or_ignores_is_taken(types: str) -> None:
+    ignored = {"table.types": types, "trim.sensitive.log": "false", "pk.mode": "NONE", "pk.fields": "id"}
+    assert jdbc_sink_problems({"connection.url": "jdbc:postgresql://db/app", **ignored}) == []
+    assert [each.name for each in shape(value=struct(("x", FLOAT64)), pk__fields="id").columns] == ["x"]
+
+
+def test_enumerations_are_taken_in_any_case() -> None:
+    given = {"insert.mode": "UPSERT", "pk.mode": "RECORD_KEY", "delete.enabled": "true", "date.timezone": "utc"}
+    more = {"quote.sql.identifiers": "NEVER", "db.timezone": "+02:00", "batch.size": "0"}
+    settings = JdbcSinkSettings.of({"connection.url": "jdbc:postgresql://db/app", **given, **more})
+    assert (settings.mode, settings.key_mode, settings.date_zone) == ("upsert", "record_key", "UTC")
+    assert settings.connection.dialect.quoting is False
+    assert settings.connection.zone == "GMT+02:00"
+    assert settings.batch_size == 1
+    with pytest.raises(ConfigError, match=r"Invalid value MERGE for configuration insert\.mode"):
+        JdbcSinkSettings.of({"connection.url": "jdbc:postgresql://db/app", "insert.mode": "MERGE"})
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("Europe/Berlin", "Europe/Berlin"),
+        *dict.fromkeys(["Z", "UTC", "GMT", "+0", "UTC+00:00"], "UTC").items(),
+        *dict.fromkeys(["+2", "+02", "+02:00", "+0200", "GMT+2", "UTC+02:00", "UT+02"], "GMT+02:00").items(),
+        ("-09:30", "GMT-09:30"),
+        ("+18:00", "GMT+18:00"),
+    ],
+)
+def test_zones_as_java_names_them(name: str, known: str) -> None:
+    assert zone(name, "db.timezone") == known
+
+
+@pytest.mark.parametrize("name", ["+18:01", "+2:00", "+02:60", "GMT+", "CET+1", "", "Mars/Olympus", "../etc"])
+def test_what_is_no_zone(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"for configuration db\.timezone: there is no such time zone"):
+        zone(name, "db.timezone")

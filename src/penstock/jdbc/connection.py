@@ -12,12 +12,23 @@ from penstock.api.validators import ValidString, at_least
 from penstock.jdbc.dialects import NAMES, dialect_of, dialect_of_url
 from penstock.jdbc.dialects.base import Dialect
 from penstock.jdbc.dialects.sqlserver import SqlServer
+from penstock.jdbc.zones import zone
 
 PREFIX = "connection."
 OWN = frozenset({"connection.url", "connection.user", "connection.password"})
 OWN_NUMBERS = frozenset({"connection.attempts", "connection.backoff.ms"})
+CALENDAR = "date.calendar.system"
 CREDENTIALS = "jdbc.credentials.provider.class"
 HOLDLOCK = "mssql.use.merge.holdlock"
+
+
+class AnyCase(ValidString):
+    """One of these strings, in lower or upper case: Confluent's take both."""
+
+    def __call__(self, name: str, value: Any) -> None:
+        cases = {each.casefold(): each for each in self.allowed if each is not None}
+        super().__call__(name, value if value is None else cases.get(value.casefold(), value))
+
 
 CONNECTION = (
     ConfigDef()
@@ -61,13 +72,14 @@ CONNECTION = (
         "UTC",
         None,
         Importance.MEDIUM,
-        "The zone of times and timestamps in the database, which has them without a zone.",
+        "The zone of times and timestamps in the database, which has them without a zone: a region such as "
+        "Europe/Berlin, or an offset such as +02:00.",
     )
     .define(
         "quote.sql.identifiers",
         ConfigType.STRING,
         "always",
-        ValidString("always", "never"),
+        AnyCase("always", "never"),
         Importance.MEDIUM,
         "Whether the names of tables and columns are quoted in SQL.",
     )
@@ -97,7 +109,7 @@ class Connection:
     def of(cls, config: Mapping[str, str], values: Mapping[str, Any]) -> Self:
         """From a configuration and its typed values. Raises ConfigError."""
         kind = dialect_of(values["connection.url"], values["dialect.name"])
-        quoting = values["quote.sql.identifiers"] == "always"
+        quoting = values["quote.sql.identifiers"].casefold() == "always"
         dialect = SqlServer(quoting, values.get(HOLDLOCK, True)) if kind is SqlServer else kind(quoting)
         properties = driver_properties(config)
         if values["connection.user"]:
@@ -110,7 +122,7 @@ class Connection:
             values["connection.attempts"],
             values["connection.backoff.ms"],
             dialect,
-            zone(values["db.timezone"], "db.timezone"),
+            zone(values["db.timezone"].strip(), "db.timezone"),
         )
 
     def with_defaults(self, properties: Mapping[str, str]) -> Self:
@@ -132,6 +144,8 @@ def connection_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
     found = []
     if config.get(CREDENTIALS):
         found.append((CREDENTIALS, "is not supported: give connection.user and connection.password"))
+    if (config.get(CALENDAR) or "").strip() not in ("", "LEGACY"):
+        found.append((CALENDAR, "has to be LEGACY: dates go through Java's calendar, which is Julian before 1582"))
     if (url := config.get("connection.url")) is not None:
         try:
             dialect_of(url, (config.get("dialect.name") or "").strip())
@@ -144,14 +158,3 @@ def connection_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
         except ConfigError as error:
             found.append(("db.timezone", str(error)))
     return found
-
-
-def zone(name: str, setting: str) -> str:
-    """The name, if there is such a zone. Raises ConfigError."""
-    from zoneinfo import ZoneInfo
-
-    try:
-        ZoneInfo(name)
-    except (ValueError, OSError, LookupError):
-        raise ConfigError(setting, name, "there is no such time zone") from None
-    return name

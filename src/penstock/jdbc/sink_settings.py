@@ -9,13 +9,15 @@ from typing import Self
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError
 from penstock.api.validators import ValidString, at_least, between
-from penstock.jdbc.connection import CONNECTION, HOLDLOCK, Connection, connection_problems
+from penstock.jdbc.connection import CONNECTION, HOLDLOCK, AnyCase, Connection, connection_problems
 
 DELIVERY, LEDGER = "penstock.delivery", "penstock.batches.table"
 EXACTLY_ONCE = "exactly-once"
 COORDINATES = ("__connect_topic", "__connect_partition", "__connect_offset")
+_TYPES = ("TABLE", "PARTITIONED TABLE", "VIEW")
 _UNSUPPORTED = {
     "timestamp.fields.list": "fields of type INT64 are written as numbers: make them timestamps by TimestampConverter",
+    "string.output.value.column.name": "values have to be structs: make them by HoistField",
     "timestamp.precision.mode": "timestamps are written to the millisecond, as Connect has them",
 }
 
@@ -25,7 +27,7 @@ JDBC_SINK_CONFIG = (
         "insert.mode",
         ConfigType.STRING,
         "insert",
-        ValidString("insert", "upsert", "update"),
+        AnyCase("insert", "upsert", "update"),
         Importance.HIGH,
         "insert: add rows. upsert: add rows, or change those with the same primary key. update: change rows only.",
     )
@@ -33,9 +35,9 @@ JDBC_SINK_CONFIG = (
         "batch.size",
         ConfigType.INT,
         3000,
-        at_least(1),
+        at_least(0),
         Importance.MEDIUM,
-        "How many rows are sent to the database at a time.",
+        "How many rows are sent to the database at a time; 0: one.",
     )
     .define(
         "delete.enabled",
@@ -57,7 +59,7 @@ JDBC_SINK_CONFIG = (
         "pk.mode",
         ConfigType.STRING,
         "none",
-        ValidString("none", "kafka", "record_key", "record_value"),
+        AnyCase("none", "kafka", "record_key", "record_value"),
         Importance.HIGH,
         "What the primary key is. kafka: topic, partition and offset. record_key: the key, or fields of it. "
         "record_value: fields of the value.",
@@ -69,7 +71,7 @@ JDBC_SINK_CONFIG = (
         None,
         Importance.MEDIUM,
         "The columns of the primary key: for kafka three names, for record_key and record_value names of fields "
-        "(empty: all), for a key that is no struct the one name of its column.",
+        "(empty: all), for a key that is no struct the one name of its column. Ignored for none.",
     )
     .define(
         "fields.whitelist",
@@ -99,7 +101,7 @@ JDBC_SINK_CONFIG = (
         "date.timezone",
         ConfigType.STRING,
         "DB_TIMEZONE",
-        ValidString("DB_TIMEZONE", "UTC"),
+        AnyCase("DB_TIMEZONE", "UTC"),
         Importance.MEDIUM,
         "The zone in which dates, midnight UTC in Connect, become days: that of db.timezone, or UTC.",
     )
@@ -201,21 +203,21 @@ class JdbcSinkSettings:
         if found := jdbc_sink_problems(config):
             name, sentence = found[0]
             raise ConfigError(name, config.get(name), sentence)
-        connection, mode = Connection.of(config, values), values["insert.mode"]
+        connection, mode = Connection.of(config, values), values["insert.mode"].casefold()
         if mode == "insert":
             connection = connection.with_defaults(connection.dialect.insert_properties)
         return cls(
             connection=connection,
             mode=mode,
-            key_mode=values["pk.mode"],
+            key_mode=values["pk.mode"].casefold(),
             key_fields=tuple(values["pk.fields"]),
             fields=frozenset(values["fields.whitelist"]),
             table_format=values["table.name.format"].strip(),
             deletes=values["delete.enabled"],
             creates=values["auto.create"],
             evolves=values["auto.evolve"],
-            batch_size=values["batch.size"],
-            date_zone="UTC" if values["date.timezone"] == "UTC" else connection.zone,
+            batch_size=max(1, values["batch.size"]),
+            date_zone="UTC" if values["date.timezone"].upper() == "UTC" else connection.zone,
             retries=values["max.retries"],
             backoff=values["retry.backoff.ms"] / 1000,
             defaults=values["replace.null.with.default"],
@@ -239,23 +241,31 @@ class JdbcSinkSettings:
         return self.table_format.replace("${topic}", topic)
 
 
+def _type_problems(types: str) -> list[tuple[str, str]]:
+    """``table.types`` can allow what is written anyway, and forbid nothing."""
+    given = [each.strip().upper() for each in types.split(",") if each.strip()]
+    if unknown := [each for each in given if each not in _TYPES]:
+        return [("table.types", f"{unknown[0]} is no type of tables: there are {', '.join(_TYPES)}")]
+    if given and "TABLE" not in given:
+        sentence = "has to contain TABLE: what has the table's name is written, be it a table or a view"
+        return [("table.types", sentence)]
+    return []
+
+
 def jdbc_sink_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
     """What settings contradict each other or are not supported: the setting to blame, and a sentence."""
     found = connection_problems(config)
     found += [(name, f"is not supported: {why}") for name, why in _UNSUPPORTED.items() if config.get(name)]
     if (config.get("trim.sensitive.log") or "").strip().casefold() not in ("", "false"):
-        found.append(("trim.sensitive.log", "is not supported: leave it out"))
-    if (config.get("table.types") or "").strip().upper() not in ("", "TABLE"):
-        found.append(("table.types", "is not supported: whatever has the table's name is written; leave it out"))
-    mode = (config.get("pk.mode") or "none").strip()
+        found.append(("trim.sensitive.log", "is not supported: errors say what the database says; leave it out"))
+    found += _type_problems(config.get("table.types") or "")
+    mode = (config.get("pk.mode") or "none").strip().casefold()
     fields = [each.strip() for each in (config.get("pk.fields") or "").split(",") if each.strip()]
     if (config.get("delete.enabled") or "").strip().casefold() == "true" and mode != "record_key":
         found.append(("delete.enabled", "Deletes are only supported for pk.mode record_key"))
-    insert = (config.get("insert.mode") or "insert").strip()
+    insert = (config.get("insert.mode") or "insert").strip().casefold()
     if insert in ("upsert", "update") and mode == "none":
         found.append(("pk.mode", f"insert.mode={insert} needs a primary key: kafka, record_key or record_value"))
-    if mode == "none" and fields:
-        found.append(("pk.fields", "pk.mode=none has no primary key: set pk.mode, or leave pk.fields out"))
     if mode == "kafka" and fields and len(fields) != len(COORDINATES):
         found.append(("pk.fields", "pk.mode=kafka needs three names: of the topic, the partition and the offset"))
     if not (config.get("table.name.format") or "${topic}").strip():

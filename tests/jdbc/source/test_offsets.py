@@ -102,11 +102,25 @@ def test_columns_by_table() -> None:
         ),
         ({"transaction.boundary": "interval"}, "transaction.boundary"),
         ({"incrementing.initial": "5"}, "incrementing.initial"),
+        ({"max.buffer.size": "1000"}, "max.buffer.size"),
+        ({"poll.linger.ms": "5000"}, "poll.linger.ms"),
+        ({"table.monitoring.startup.polling.limit.ms": "5000"}, "table.monitoring.startup.polling.limit.ms"),
+        ({"date.calendar.system": "PROLEPTIC_GREGORIAN"}, "date.calendar.system"),
         ({"jdbc.credentials.provider.class": "org.example.Vault"}, "jdbc.credentials.provider.class"),
     ],
 )
 def test_settings_that_are_refused_by_name(config: dict[str, str], setting: str) -> None:
     assert [name for name, _ in jdbc_source_problems({**CONFIG, **config})] == [setting]
+
+
+def test_enumerations_are_taken_in_any_case() -> None:
+    given = {"numeric.mapping": "BEST_FIT", "timestamp.granularity": "NANOS_LONG", "table.types": "table,View"}
+    isolation = {"transaction.isolation.mode": "serializable"}
+    settings = JdbcSourceSettings.of({**CONFIG, **given, **isolation})
+    assert (settings.numbers, settings.granularity, settings.isolation) == ("best_fit", "nanos_long", 8)
+    assert settings.types == ("TABLE", "VIEW")
+    wrong = {"transaction.isolation.mode": "repeatable_read", "connection.url": "jdbc:sqlite:x"}
+    assert [name for name, _ in jdbc_source_problems({**CONFIG, **wrong})] == ["transaction.isolation.mode"]
 
 
 @pytest.mark.parametrize("setting", ["query", "query.masked"])

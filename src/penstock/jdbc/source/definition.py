@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
 from penstock.api.validators import ValidString, at_least, between
-from penstock.jdbc.connection import CONNECTION
+from penstock.jdbc.connection import CONNECTION, AnyCase
 
 BULK, INCREMENTING, TIMESTAMP, BOTH = "bulk", "incrementing", "timestamp", "timestamp+incrementing"
 GRANULARITIES = {
@@ -168,7 +168,7 @@ JDBC_SOURCE_CONFIG = (
         "numeric.mapping",
         _TEXT,
         None,
-        ValidString(None, "none", "precision_only", "best_fit", "best_fit_eager_double"),
+        AnyCase(None, "none", "precision_only", "best_fit", "best_fit_eager_double"),
         _LOW,
         "How columns of type NUMERIC are sent. none: as Decimal. precision_only: as integers, those without digits "
         "after the point. best_fit: as integers or doubles, those with up to 18 digits. best_fit_eager_double: with "
@@ -186,7 +186,7 @@ JDBC_SOURCE_CONFIG = (
         "timestamp.granularity",
         _TEXT,
         "connect_logical",
-        ValidString(*GRANULARITIES),
+        AnyCase(*GRANULARITIES),
         _LOW,
         "How timestamps are sent: as Connect's Timestamp (milliseconds), or as numbers or text of micro- or "
         "nanoseconds.",
@@ -204,7 +204,7 @@ JDBC_SOURCE_CONFIG = (
         "transaction.isolation.mode",
         _TEXT,
         "DEFAULT",
-        ValidString(*ISOLATION),
+        AnyCase(*ISOLATION),
         _LOW,
         "The isolation of the transactions in which rows are read; DEFAULT: the database's.",
     )

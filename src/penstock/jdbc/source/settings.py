@@ -32,6 +32,8 @@ _NAMES = ("table.whitelist", "table.blacklist", "table.include.list", "table.exc
 _ISOLATION = "transaction.isolation.mode"
 _UNSUPPORTED = {
     "table.monitoring.startup.polling.limit.ms": "the task itself looks for tables: leave it out",
+    "max.buffer.size": "what is read ahead waits in at most 64 MB, whatever its rows are: leave it out",
+    "poll.linger.ms": "rows are sent as soon as they are read: leave it out",
     "incrementing.initial": "alter the connector's offsets instead",
 }
 
@@ -90,7 +92,7 @@ class JdbcSourceSettings:
             initial=values["timestamp.initial"],
             not_null=values["validate.non.null"],
             choice=_choice(values),
-            types=tuple(values["table.types"]),
+            types=tuple(map(str.upper, values["table.types"])),
             catalog=values["catalog.pattern"],
             schema=values["schema.pattern"],
             query=query.rstrip(";") or None,
@@ -99,11 +101,11 @@ class JdbcSourceSettings:
             interval=values["poll.interval.ms"] / 1000,
             table_interval=values["table.poll.interval.ms"] / 1000,
             batch_rows=values["batch.max.rows"],
-            numbers=numbers,
+            numbers=numbers.casefold(),
             delay=values["timestamp.delay.interval.ms"],
-            granularity=values["timestamp.granularity"],
+            granularity=values["timestamp.granularity"].casefold(),
             arrays=values["sql.complex.types.enable"],
-            isolation=ISOLATION[values[_ISOLATION]],
+            isolation=ISOLATION[values[_ISOLATION].upper()],
             partitions=values[PARTITIONS],
             rows=values[ROWS],
             horizon=values[HORIZON],
@@ -156,7 +158,7 @@ def jdbc_source_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
     for name in ("table.include.list", "table.exclude.list"):
         for entry in filter(None, map(str.strip, given(name).split(","))):
             found += _problem(name, lambda name=name, entry=entry: expression_of(name, entry))
-    if (name := given(_ISOLATION)) and (sentence := _isolation_problem(config, name)):
+    if (name := given(_ISOLATION)) and (sentence := _isolation_problem(config, name.upper())):
         found.append((_ISOLATION, sentence))
     if given(HORIZON).casefold() == "true":
         found += _horizon_problems(config, mode, query)

@@ -138,7 +138,7 @@ NAMES = {
 }
 
 
-UUIDS = ["b9a1f2c0-0000-4000-8000-00000000000%x" % i for i in range(4)]
+UUIDS = [f"b9a1f2c0-0000-4000-8000-00000000000{i}" for i in range(4)]
 
 
 @pytest.mark.parametrize("copied", [True, False])
