@@ -5,6 +5,8 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from penstock.embedded.jars import pinned
 from penstock.jdbc.dialects.mysql import MySql
 from penstock.jdbc.dialects.oracle import Oracle
@@ -19,7 +21,8 @@ def jar(path: Path, driver: str) -> Path:
     return path
 
 
-def test_jars_are_found_by_the_drivers_that_they_name(tmp_path: Path) -> None:
+def test_jars_are_found_by_the_drivers_that_they_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "nothing"))
     oracle = jar(tmp_path / "plugins" / "oracle" / "any-name.jar", "oracle.jdbc.OracleDriver")
     mysql = jar(tmp_path / "drivers" / "connector.jar", "com.mysql.cj.jdbc.Driver")
     (tmp_path / "drivers" / "broken.jar").write_text("no jar")
@@ -27,6 +30,10 @@ def test_jars_are_found_by_the_drivers_that_they_name(tmp_path: Path) -> None:
     assert driver_jars(Oracle, "", plugins) == [oracle]
     assert driver_jars(Oracle, str(oracle), []) == [oracle]
     assert driver_jars(MySql, str(tmp_path / "drivers"), plugins) == [mysql]
+    # With both, the URL decides.
+    mariadb = jar(tmp_path / "both" / "a.jar", "org.mariadb.jdbc.Driver")
+    jar(tmp_path / "both" / "another.jar", "org.mariadb.jdbc.Driver")
+    assert driver_jars(MySql, f"{tmp_path / 'both'},{mysql}", []) == [mariadb, mysql]
     assert driver_jars(Oracle, str(tmp_path / "drivers"), []) == []
     assert driver_jars(None, str(tmp_path / "drivers"), plugins) == [mysql, oracle]
 

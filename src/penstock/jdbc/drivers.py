@@ -38,20 +38,23 @@ def install(name: str) -> list[Path]:
 
 
 def driver_jars(dialect: type[Dialect] | None, worker: str, plugin_path: Iterable[str]) -> list[Path]:
-    """The jars with a driver for this dialect, or with any; ``worker``: the value of ``penstock.jdbc.drivers``.
+    """The jars with drivers for this dialect, or with any; ``worker``: the value of ``penstock.jdbc.drivers``.
 
-    None if Spark may have it already: Derby's, or one of ``spark.jars``.
+    One for each driver: MariaDB's does not take every URL that MySQL's does, nor the other way round. None if Spark may
+    have it already: Derby's, or one of ``spark.jars``.
     """
     if dialect is None:
         return [each for each in _candidates(worker, plugin_path) if _classes(each)]
     wanted = {dialect.driver, *_ALTERNATIVES.get(dialect.driver, ())}
+    found = []
     for each in _candidates(worker, plugin_path):
-        if wanted & set(_classes(each)):
-            return [each]
+        if its := wanted & set(_classes(each)):
+            found.append(each)
+            wanted -= its
     for name, driver in INSTALLABLE.items():
         if driver in wanted and all(_is_there(jar) for jar in pinned(name)):
-            return [home() / "jars" / jar.name for jar in pinned(name)]
-    return []
+            found += [home() / "jars" / jar.name for jar in pinned(name)]
+    return found
 
 
 def missing_driver(dialect: type[Dialect] | None) -> str:

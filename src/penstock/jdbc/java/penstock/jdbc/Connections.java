@@ -12,6 +12,9 @@ import java.util.ServiceLoader;
 /** Opens connections, in Spark's driver and in its executors: by the driver's class, not by the DriverManager, which
     sees no class of a jar that was added later. */
 public final class Connections implements Serializable {
+    /** MariaDB's driver takes URLs of MySQL that have this; MySQL's own takes them before. */
+    private static final String MYSQL = "permitMysqlScheme";
+
     private final Reference reference;
     private final String driver;
     private final int attempts;
@@ -32,7 +35,8 @@ public final class Connections implements Serializable {
                 String url = found.get(0);
                 Properties given = new Properties();
                 for (int i = 1; i < found.size(); i += 2) given.put(found.get(i), found.get(i + 1));
-                Connection connection = driver(url).connect(url, given);
+                Chosen chosen = driver(url);
+                Connection connection = chosen.driver.connect(chosen.url, given);
                 if (connection == null) throw new SQLException("The driver does not take this kind of URL", "08001");
                 return connection;
             } catch (SQLException error) {
@@ -60,15 +64,27 @@ public final class Connections implements Serializable {
         }
     }
 
-    /** Of that class, or if it is empty or missing any that accepts the URL, such as MySQL's own. */
-    private Driver driver(String url) throws SQLException {
+    /** A driver, and the URL as it takes it. */
+    private record Chosen(Driver driver, String url) {}
+
+    /** Of that class if it accepts the URL, otherwise any that does, such as MySQL's own. */
+    private Chosen driver(String url) throws SQLException {
         ClassLoader loader = Connections.class.getClassLoader();
+        Driver named = named(loader);
+        if (named != null && named.acceptsURL(url)) return new Chosen(named, url);
+        for (Driver each : ServiceLoader.load(Driver.class, loader))
+            if (each.acceptsURL(url)) return new Chosen(each, url);
+        if (named == null) throw new IllegalStateException("penstock lacks driver " + driver);
+        return new Chosen(named, url.startsWith("jdbc:mysql:") ? url + (url.indexOf('?') < 0 ? '?' : '&') + MYSQL : url);
+    }
+
+    /** Null if it is not there. */
+    private Driver named(ClassLoader loader) throws SQLException {
+        if (driver.isEmpty()) return null;
         try {
-            if (driver.isEmpty()) throw new ClassNotFoundException();
             return (Driver) Class.forName(driver, true, loader).getDeclaredConstructor().newInstance();
         } catch (ClassNotFoundException missing) {
-            for (Driver each : ServiceLoader.load(Driver.class, loader)) if (each.acceptsURL(url)) return each;
-            throw new IllegalStateException("penstock lacks driver " + driver);
+            return null;
         } catch (ReflectiveOperationException error) {
             throw new SQLException("The driver " + driver + " can't be loaded: " + error, "08001", error);
         }
