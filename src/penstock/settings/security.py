@@ -91,6 +91,14 @@ def define_permissions(config: ConfigDef) -> None:
         ),
     ):
         config.define(f"penstock.{name}", ConfigType.LIST, default, importance=Importance.LOW, documentation=meaning)
+    config.define(
+        "penstock.jdbc.derby.queries",
+        ConfigType.BOOLEAN,
+        False,
+        importance=Importance.LOW,
+        documentation="Whether JdbcSource may have a `query` or `query.suffix` for Derby, whose SQL can call Java code "
+        "in Spark's own process.",
+    )
 
 
 def define_access(config: ConfigDef) -> None:

@@ -12,6 +12,7 @@ from penstock.core.config.connector import CONNECTOR_CLASS
 from penstock.core.config.permissions.programs import RULES
 from penstock.core.config.permissions.rules import (
     DEFAULT_FORMATS,
+    DERBY_QUERIES,
     FORMATS_ALLOWED,
     FUNCTIONS_ALLOWED,
     PATHS_ALLOWED,
@@ -48,6 +49,7 @@ class WorkerPermissions:
                 None if paths is None else partial(path_problem, allowed=tuple(paths)),
                 plugins.override_policy(settings.override_policy, settings.config),
                 {rule.allowing: tuple(values[rule.allowing]) for rule in RULES},
+                values[DERBY_QUERIES],
             )
         )
 

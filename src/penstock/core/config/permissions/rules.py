@@ -19,6 +19,7 @@ from penstock.core.config.overrides import ALL, CONSUMER, OverridePolicy
 from penstock.core.config.permissions.clients import java_problems, override_problems
 from penstock.core.config.permissions.jdbc import database_file, database_kind, jdbc_problem, statement_problems
 from penstock.core.config.permissions.programs import program_problems
+from penstock.core.config.permissions.statements import sqlite_problem, sqlite_suffix_problem
 
 Props = Mapping[str, str | None]
 Problem = tuple[str, str]
@@ -27,6 +28,7 @@ Problem = tuple[str, str]
 PLUGINS_ALLOWED, PLUGINS_DENIED = "penstock.plugins.allowed", "penstock.plugins.denied"
 FUNCTIONS_ALLOWED, FORMATS_ALLOWED = "penstock.functions.allowed", "penstock.spark.formats.allowed"
 PATHS_ALLOWED = "penstock.paths.allowed"
+DERBY_QUERIES = "penstock.jdbc.derby.queries"
 DEFAULT_FORMATS = (
     *("parquet", "orc", "json", "csv", "text", "xml", "avro", "binaryfile", "delta", "iceberg", "hudi", "jdbc"),
     *("kafka", "rate", "rate-micro-batch"),
@@ -55,8 +57,8 @@ MIRROR_CLASSES = (
     "config.property.filter.class",
     "forwarding.admin.class",
 )
-QUERIES_OF_JDBC = ("query", "query.masked", "query.suffix")
-"""The settings of the JDBC source that have SQL."""
+QUERIES_OF_JDBC = {"query": sqlite_problem, "query.masked": sqlite_problem, "query.suffix": sqlite_suffix_problem}
+"""The settings of the JDBC source that have SQL, and what is wrong with it for SQLite."""
 _KAFKA = "org.apache.kafka."
 _OPTION, _KAFKA_OPTION = "option.", "kafka."
 _CONNECTION = "connection."
@@ -75,6 +77,8 @@ class Permissions:
     policy: OverridePolicy = ALL
     programs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What connectors may run, by the settings of the worker that say so."""
+    derby_queries: bool = False
+    """Whether a JDBC source may have SQL for Derby, which can call Java code."""
 
     def problems(self, catalog: Catalog, props: Props) -> list[Problem]:
         """What in a configuration, its references resolved, is not allowed."""
@@ -164,9 +168,12 @@ class Permissions:
             yield f"{_CONNECTION}{key}", problem
         if connector == JDBC_SOURCE:
             kind = database_kind(props.get(f"{_CONNECTION}url") or "")
-            for key in QUERIES_OF_JDBC:
-                if kind in ("derby", "sqlite") and props.get(key):
-                    yield key, f"statements can name code or files to databases of kind {kind}: read tables, or a view"
+            for key, problem_of in QUERIES_OF_JDBC.items():
+                sql = props.get(key)
+                if sql and kind == "derby" and not self.derby_queries:
+                    yield key, f"Derby's SQL can call Java code; `{DERBY_QUERIES}` of the worker allows it"
+                elif sql and kind == "sqlite" and (problem := problem_of(sql)):
+                    yield key, f"SQLite's SQL can open other files, or load code: {problem}"
 
     def _of_jdbc(self, options: Props) -> Iterator[Problem]:
         if found := jdbc_problem(options):
