@@ -8,7 +8,7 @@ CREATE TABLE "sales"."orders" (
 "float32" BINARY_FLOAT NULL,
 "float64" BINARY_DOUBLE NULL,
 "boolean" NUMBER(1,0) NULL,
-"string" CLOB NULL,
+"string" VARCHAR2(4000) NULL,
 "bytes" BLOB NULL,
 "decimal" NUMBER(*,2) NULL,
 "date" DATE NULL,
@@ -21,7 +21,7 @@ CREATE TABLE "sales"."orders" (
 "float32_d" BINARY_FLOAT DEFAULT 7,
 "float64_d" BINARY_DOUBLE DEFAULT 7,
 "boolean_d" NUMBER(1,0) DEFAULT 1,
-"string_d" CLOB DEFAULT 'it''s',
+"string_d" VARCHAR2(4000) DEFAULT 'it''s',
 "bytes_d" BLOB DEFAULT HEXTORAW('00ff'),
 "decimal_d" NUMBER(*,2) DEFAULT -1.50,
 "date_d" DATE DEFAULT DATE '2026-11-22',
@@ -30,11 +30,11 @@ CREATE TABLE "sales"."orders" (
 PRIMARY KEY("id","na""me"))
 
 CREATE TABLE "sales"."orders" (
-"b" CLOB NULL,
+"b" VARCHAR2(4000) NULL,
 "c" NUMBER(10,0) NOT NULL)
 
 ALTER TABLE "sales"."orders" ADD (
-"b" CLOB NULL,
+"b" VARCHAR2(4000) NULL,
 "int8_d" NUMBER(3,0) DEFAULT 7)
 
 -- insert: id, na"me, b, c
@@ -55,7 +55,7 @@ CREATE TABLE "penstock_batches" (
 "sink" NVARCHAR2(255) NOT NULL,
 "topic" NVARCHAR2(255) NOT NULL,
 "part" NUMBER(10,0) NOT NULL,
-"epoch" CLOB NOT NULL,
+"epoch" VARCHAR2(4000) NOT NULL,
 "batch" NUMBER(19,0) NOT NULL,
 "next_offset" NUMBER(19,0) NOT NULL,
 PRIMARY KEY("sink","topic","part"))

@@ -1,26 +1,26 @@
 CREATE TABLE "sales"."orders" (
-"id" NUMERIC NOT NULL,
+"id" INTEGER NOT NULL,
 "na""me" TEXT NOT NULL,
-"int8" NUMERIC NULL,
-"int16" NUMERIC NULL,
-"int32" NUMERIC NULL,
-"int64" NUMERIC NULL,
+"int8" INTEGER NULL,
+"int16" INTEGER NULL,
+"int32" INTEGER NULL,
+"int64" INTEGER NULL,
 "float32" REAL NULL,
 "float64" REAL NULL,
-"boolean" NUMERIC NULL,
+"boolean" INTEGER NULL,
 "string" TEXT NULL,
 "bytes" BLOB NULL,
 "decimal" NUMERIC NULL,
 "date" NUMERIC NULL,
 "time" NUMERIC NULL,
 "timestamp" NUMERIC NULL,
-"int8_d" NUMERIC DEFAULT 7,
-"int16_d" NUMERIC DEFAULT 7,
-"int32_d" NUMERIC DEFAULT 7,
-"int64_d" NUMERIC DEFAULT 7,
+"int8_d" INTEGER DEFAULT 7,
+"int16_d" INTEGER DEFAULT 7,
+"int32_d" INTEGER DEFAULT 7,
+"int64_d" INTEGER DEFAULT 7,
 "float32_d" REAL DEFAULT 7,
 "float64_d" REAL DEFAULT 7,
-"boolean_d" NUMERIC DEFAULT 1,
+"boolean_d" INTEGER DEFAULT 1,
 "string_d" TEXT DEFAULT 'it''s',
 "bytes_d" BLOB DEFAULT X'00ff',
 "decimal_d" NUMERIC DEFAULT -1.50,
@@ -31,13 +31,13 @@ PRIMARY KEY("id","na""me"))
 
 CREATE TABLE "sales"."orders" (
 "b" TEXT NULL,
-"c" NUMERIC NOT NULL)
+"c" INTEGER NOT NULL)
 
 ALTER TABLE "sales"."orders"
 ADD "b" TEXT NULL
 
 ALTER TABLE "sales"."orders"
-ADD "int8_d" NUMERIC DEFAULT 7
+ADD "int8_d" INTEGER DEFAULT 7
 
 -- insert: id, na"me, b, c
 INSERT INTO "sales"."orders" ("id","na""me","b","c") VALUES (?,?,?,?)
@@ -56,10 +56,10 @@ DELETE FROM "sales"."orders" WHERE "id" = ? AND "na""me" = ?
 CREATE TABLE "penstock_batches" (
 "sink" TEXT NOT NULL,
 "topic" TEXT NOT NULL,
-"part" NUMERIC NOT NULL,
+"part" INTEGER NOT NULL,
 "epoch" TEXT NOT NULL,
-"batch" NUMERIC NOT NULL,
-"next_offset" NUMERIC NOT NULL,
+"batch" INTEGER NOT NULL,
+"next_offset" INTEGER NOT NULL,
 PRIMARY KEY("sink","topic","part"))
 
 SELECT "epoch", "batch", "next_offset" FROM "penstock_batches" WHERE "sink" = ? AND "topic" = ? AND "part" = ?

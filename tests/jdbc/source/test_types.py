@@ -6,7 +6,7 @@ import pytest
 
 from penstock.api import schema as s
 from penstock.api.errors import DataError
-from penstock.jdbc.dialects import MySql, Oracle, PostgreSql, Sqlite
+from penstock.jdbc.dialects import MySql, Oracle, PostgreSql, Sqlite, SqlServer
 from penstock.jdbc.dialects.base import Dialect
 from penstock.jdbc.source.settings import JdbcSourceSettings
 from penstock.jdbc.source.types import SourceColumn, fields_of, left_out
@@ -28,6 +28,18 @@ def test_numbers_without_a_sign_have_the_next_type(type: int, signed: str, unsig
     assert found(type)[1] == signed
     assert found(type, signed=False)[1] == unsigned
     assert found(-5, signed=False)[1] == "INT64"
+
+
+def test_times_of_sql_server_with_a_zone() -> None:
+    column = SourceColumn("at", -155, "datetimeoffset")
+    (field,) = fields_of([column], SqlServer(), "none", "connect_logical")
+    assert field.schema == s.TIMESTAMP.with_(optional=True)
+    assert left_out([column], fields_of([column, SourceColumn("i", 4)], MySql(), "none", "connect_logical")) != []
+
+
+def test_numbers_of_sqlite_have_64_bits() -> None:
+    fields = fields_of([SourceColumn("i", 4), SourceColumn("r", 7)], Sqlite(), "none", "connect_logical")
+    assert [field.schema.type.name for field in fields] == ["INT64", "FLOAT64"]
 
 
 @pytest.mark.parametrize(

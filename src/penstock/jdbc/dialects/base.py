@@ -76,10 +76,12 @@ class Dialect:
 
     now: ClassVar[str] = "SELECT CURRENT_TIMESTAMP"
     """A query for the database's time."""
+    times: ClassVar[frozenset[int]] = frozenset()
+    """Numbers of types, beside those of JDBC, that are read as timestamps."""
     texts: ClassVar[frozenset[str]] = frozenset()
     """Names of types that are read as text, though JDBC has no type for them."""
-    wide_reals: ClassVar[bool] = False
-    """Whether REAL has 64 bits."""
+    wide: ClassVar[bool] = False
+    """Whether INTEGER and REAL have 64 bits."""
     open_scale: ClassVar[int] = 0
     """The digits after the point with which a NUMERIC is read whose type says nothing of digits."""
     bit_strings: ClassVar[bool] = False

@@ -19,7 +19,7 @@ class Derby(Dialect):
         Kind.INT16: "SMALLINT",
         Kind.INT32: "INTEGER",
         Kind.INT64: "BIGINT",
-        Kind.FLOAT32: "REAL",
+        Kind.FLOAT32: "FLOAT",
         Kind.FLOAT64: "DOUBLE",
         Kind.BOOLEAN: "SMALLINT",
         Kind.STRING: "VARCHAR(32672)",

@@ -24,7 +24,7 @@ class Oracle(Dialect):
         Kind.FLOAT32: "BINARY_FLOAT",
         Kind.FLOAT64: "BINARY_DOUBLE",
         Kind.BOOLEAN: "NUMBER(1,0)",
-        Kind.STRING: "CLOB",
+        Kind.STRING: "VARCHAR2(4000)",
         Kind.BYTES: "BLOB",
         Kind.DECIMAL: "NUMBER(*,{scale})",
         Kind.DATE: "DATE",

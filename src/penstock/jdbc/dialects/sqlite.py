@@ -26,11 +26,12 @@ class Sqlite(PostgreSql):
     open_scale = 0
     bit_strings = False
     item_types = {}
-    wide_reals = True
+    wide = True
     has_booleans = False
     single_writer = True
     types = {
-        **dict.fromkeys(Kind, "NUMERIC"),
+        **dict.fromkeys((Kind.INT8, Kind.INT16, Kind.INT32, Kind.INT64, Kind.BOOLEAN), "INTEGER"),
+        **dict.fromkeys((Kind.DECIMAL, Kind.DATE, Kind.TIME, Kind.TIMESTAMP), "NUMERIC"),
         Kind.FLOAT32: "REAL",
         Kind.FLOAT64: "REAL",
         Kind.STRING: "TEXT",

@@ -15,6 +15,7 @@ class SqlServer(Dialect):
     subprotocols = ("sqlserver", "microsoft:sqlserver", "jtds:sqlserver")
     driver = "com.microsoft.sqlserver.jdbc.SQLServerDriver"
     has_booleans = True
+    times = frozenset({-155})  # DATETIMEOFFSET
     quotes = ("[", "]")
     # Null, constraints, conversions, arithmetic, truncation.
     refused_codes = frozenset({220, 241, 242, 245, 515, 547, 2601, 2627, 2628, 8114, 8115, 8152})

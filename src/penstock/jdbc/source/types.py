@@ -128,18 +128,20 @@ def _named(column: SourceColumn) -> str:
 
 def _mapped(column: SourceColumn, dialect: Dialect, mapping: str, granularity: str) -> tuple[str, s.Schema] | None:
     kind = column.type
+    if kind == INTEGER and dialect.wide:
+        return _SIGNED[BIGINT]
     if kind in WHOLE:
         return (_SIGNED if column.signed else _UNSIGNED)[kind]
     if kind in (NUMERIC, DECIMAL):
         narrow = _narrowed(column, mapping) if kind == NUMERIC else None
         return narrow or ("DECIMAL", s.decimal(_scale(column, dialect)))
-    if kind in TIMES:
+    if kind in TIMES or kind in dialect.times:
         return GRANULARITIES[granularity], _time_schema(granularity)
     if kind == BIT and dialect.bit_strings:
         if column.precision <= 1:
             return _FIXED[BOOLEAN]
         return ("BITS", s.INT8) if column.precision <= 8 else ("BYTES", s.BYTES)
-    if kind == REAL and dialect.wide_reals:
+    if kind == REAL and dialect.wide:
         return "FLOAT64", s.FLOAT64
     if kind == OTHER and column.type_name.casefold() in dialect.texts:
         return "STRING", s.STRING

@@ -72,13 +72,14 @@ SAME: Change = {"f32": lambda value: float(str(np.float32(value)))}
 """JSON has the fewest digits that tell a number of 32 bits from others."""
 FLAGS: Change = {**SAME, "flag": int}
 """Databases without booleans."""
-SECONDS: Change = {**FLAGS, "clock": lambda clock: clock // 1000 * 1000}
-"""Derby's times have no fractions of seconds."""
+SECONDS: Change = {"flag": int, "clock": lambda clock: clock // 1000 * 1000}
+"""Derby's times have no fractions of seconds, and its FLOAT has 64 bits."""
 NUMBERS: Change = {
-    **dict.fromkeys(("id", "i8", "i16", "i32", "i64", "flag", "clock", "at"), unscaled),
+    "flag": int,
+    **dict.fromkeys(("clock", "at"), unscaled),
     "day": lambda day: unscaled(day * DAY),
 }
-"""SQLite has decimals alone, and dates and times in milliseconds."""
+"""SQLite has dates and times as numbers of milliseconds."""
 LONG: Change = {
     **SAME,
     "price": lambda price: unscaled(int.from_bytes(base64.b64decode(price), "big", signed=True) * 10**124),
