@@ -31,6 +31,8 @@ DEFAULTS = {
     Kind.DATE: "2026-11-22",
     Kind.TIME: "13:14:15.678",
     Kind.TIMESTAMP: "2026-11-22 13:14:15.678",
+    Kind.MICROS: "2026-11-22 13:14:15.678901",
+    Kind.NANOS: "2026-11-22 13:14:15.678901",
 }
 OPTIONAL = tuple(column(kind.lower(), kind, optional=True, scale=2) for kind in Kind)
 DEFAULTED = tuple(column(f"{kind.lower()}_d", kind, scale=2, default=DEFAULTS.get(kind, "7")) for kind in Kind)
@@ -64,6 +66,13 @@ def test_statements(kind: type[Dialect]) -> None:
 def test_names_without_quotes() -> None:
     dialect = PostgreSql(quoting=False)
     assert statement_of(dialect, "insert", Shape("t", TWO)).sql == "INSERT INTO t (b,c) VALUES (?,?)"
+
+
+@pytest.mark.parametrize("name", ["a b", "a)--", "t;DROP TABLE t", '"t"', "", "t-1"])
+def test_what_could_be_more_than_a_name_is_quoted(name: str) -> None:
+    with pytest.raises(ConnectError, match=r"has to be quoted: set quote\.sql\.identifiers=always"):
+        PostgreSql(quoting=False).quoted(name)
+    assert PostgreSql(quoting=False).quoted("größe_1$") == "größe_1$"
 
 
 def test_sql_server_without_holdlock() -> None:
@@ -183,8 +192,9 @@ def test_dialects_by_url_and_by_name() -> None:
     assert dialect_of("jdbc:MySQL://db/app").name == "MySqlDatabaseDialect"
     assert dialect_of("jdbc:mariadb://db/app").name == "MySqlDatabaseDialect"
     assert dialect_of("jdbc:other:x", "SqliteDatabaseDialect").name == "SqliteDatabaseDialect"
-    with pytest.raises(ConfigError, match="of a kind without a dialect: there are jdbc:postgresql:"):
-        dialect_of("jdbc:other:x")
+    assert dialect_of("jdbc:other:x").name == dialect_of("jdbc:sqlite:x", "GenericDatabaseDialect").name
+    with pytest.raises(ConfigError, match=r"connection\.url has to begin with jdbc:"):
+        dialect_of("postgresql://db")
     with pytest.raises(ConfigError, match=r"Db2DatabaseDialect for configuration dialect\.name: there are Postgre"):
         dialect_of("jdbc:db2:x", "Db2DatabaseDialect")
 

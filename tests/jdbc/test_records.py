@@ -6,7 +6,7 @@ import pytest
 
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import BOOLEAN, FLOAT64, INT32, INT64, STRING, Schema, SchemaType, array, decimal, struct
-from penstock.jdbc.columns import Kind, Shape
+from penstock.jdbc.columns import Kind, Shape, moment_of
 from penstock.jdbc.dialects import PostgreSql
 from penstock.jdbc.records import shape_of
 from penstock.jdbc.sink_settings import JdbcSinkSettings, jdbc_sink_problems
@@ -14,6 +14,9 @@ from penstock.jdbc.zones import zone
 
 KEY = struct(("id", INT32), ("region", STRING))
 VALUE = struct(("name", STRING.with_(optional=True, default="x")), ("id", INT64), ("amount", decimal(2)))
+
+
+GENERIC = {"connection.url": "jdbc:other:x"}
 
 
 def settings(**config: str) -> JdbcSinkSettings:
@@ -115,19 +118,21 @@ def test_the_name_of_the_table() -> None:
 @pytest.mark.parametrize(
     ("config", "setting"),
     [
-        ({"connection.url": "jdbc:other:x"}, "connection.url"),
+        ({"connection.url": "other:x"}, "connection.url"),
+        *(({**GENERIC, name: "true"}, name) for name in ("auto.create", "auto.evolve")),
+        ({**GENERIC, "penstock.delivery": "exactly-once"}, "penstock.delivery"),
+        ({**GENERIC, "insert.mode": "UPSERT", "pk.mode": "kafka"}, "insert.mode"),
+        ({"dialect.name": "GenericDatabaseDialect", "auto.create": "true"}, "auto.create"),
         ({"db.timezone": "Mars/Olympus"}, "db.timezone"),
         ({"delete.enabled": "true"}, "delete.enabled"),
         ({"insert.mode": "upsert"}, "pk.mode"),
         ({"insert.mode": "update"}, "pk.mode"),
         ({"pk.mode": "kafka", "pk.fields": "id"}, "pk.fields"),
-        ({"timestamp.fields.list": "at"}, "timestamp.fields.list"),
         ({"trim.sensitive.log": "true"}, "trim.sensitive.log"),
         ({"table.types": "VIEW"}, "table.types"),
         ({"table.types": "TABLE,SYNONYM"}, "table.types"),
         ({"string.output.value.column.name": "record_value"}, "string.output.value.column.name"),
         ({"date.calendar.system": "PROLEPTIC_GREGORIAN"}, "date.calendar.system"),
-        ({"timestamp.precision.mode": "nanoseconds"}, "timestamp.precision.mode"),
         ({"jdbc.credentials.provider.class": "org.example.Vault"}, "jdbc.credentials.provider.class"),
     ],
 )
@@ -141,6 +146,24 @@ def test_what_confluents_has_by_default_or_ignores_is_taken(types: str) -> None:
     ignored = {"table.types": types, "trim.sensitive.log": "false", "pk.mode": "NONE", "pk.fields": "id"}
     assert jdbc_sink_problems({"connection.url": "jdbc:postgresql://db/app", **ignored}) == []
     assert [each.name for each in shape(value=struct(("x", FLOAT64)), pk__fields="id").columns] == ["x"]
+
+
+def test_fields_that_are_times() -> None:
+    value = struct(
+        ("a", INT64.with_(default=1_500_000)), ("b", STRING), ("c", INT64), ("d", INT32), ("id", INT64.with_(default=0))
+    )
+    given = {"timestamp__fields__list": "a, b, d, id", "pk__mode": "record_value", "pk__fields": "id"}
+    columns = {each.name: each for each in shape(value=value, **given).columns}
+    wanted = {"a": Kind.MICROS, "b": Kind.MICROS, "c": Kind.INT64, "d": Kind.INT32, "id": Kind.MICROS}
+    assert {name: each.kind for name, each in columns.items()} == wanted
+    assert columns["a"].default == "1970-01-01 00:00:01.500000"
+    nanos = shape(value=value, **given, timestamp__precision__mode="NANOSECONDS")
+    assert {each.kind for each in nanos.columns if each.name in "ab"} == {Kind.NANOS}
+    assert Shape.from_text(nanos.text()) == nanos
+    with pytest.raises(DataError, match=r"'soon' of timestamp\.fields\.list is no whole number"):
+        moment_of("soon", Kind.MICROS)
+    with pytest.raises(DataError, match="is no time"):
+        moment_of(10**22, Kind.NANOS)
 
 
 def test_enumerations_are_taken_in_any_case() -> None:

@@ -11,7 +11,8 @@ from penstock.api.connector import SinkConnector
 from penstock.api.sink import SinkTask
 from penstock.connectors.spark_query import Query, QueryConnector
 from penstock.jdbc.connection import PREFIX
-from penstock.jdbc.sink_settings import JDBC_SINK_CONFIG, jdbc_sink_problems
+from penstock.jdbc.sink_definition import JDBC_SINK_CONFIG
+from penstock.jdbc.sink_settings import jdbc_sink_problems
 
 
 class JdbcSinkTask(Query, SinkTask):

@@ -36,6 +36,9 @@ class Kind(enum.StrEnum):
     DATE = "DATE"
     TIME = "TIME"
     TIMESTAMP = "TIMESTAMP"
+    MICROS = "MICROS"
+    NANOS = "NANOS"
+    """Timestamps, as whole numbers or texts of so many micro- or nanoseconds since 1970."""
 
 
 _LOGICAL = {
@@ -44,6 +47,11 @@ _LOGICAL = {
     s.TIME_NAME: Kind.TIME,
     s.TIMESTAMP_NAME: Kind.TIMESTAMP,
 }
+
+
+PER_SECOND = {Kind.MICROS: 10**6, Kind.NANOS: 10**9}
+_NUMBERS = (SchemaType.INT64, SchemaType.STRING)
+"""What MICROS and NANOS can be of."""
 
 
 class Part(enum.StrEnum):
@@ -75,9 +83,21 @@ class Column:
     """Of the table's column, as the driver names it; empty until the table is known."""
 
     @classmethod
-    def of(cls, name: str, schema: s.Schema, part: Part, field: str | None, *, key: bool = False) -> Self:
-        """Raises DataError for types that a column can't have."""
-        kind = _LOGICAL.get(schema.name or "")
+    def of(
+        cls,
+        name: str,
+        schema: s.Schema,
+        part: Part,
+        field: str | None,
+        *,
+        key: bool = False,
+        moment: Kind | None = None,
+    ) -> Self:
+        """``moment``: MICROS or NANOS if numbers and texts are to be timestamps. Raises DataError for types that a
+        column can't have.
+        """
+        moment = moment if schema.type in _NUMBERS else None
+        kind = _LOGICAL.get(schema.name or "") or moment
         items = None if key or schema.type is not SchemaType.ARRAY else _items(schema.value_schema)
         if kind is None and items is None and not schema.type.primitive:
             raise no_column(name, schema.name or schema.type.name)
@@ -88,7 +108,7 @@ class Column:
             field,
             key,
             schema.optional and not key,
-            None if schema.default is None or items is not None else default_text(schema.default),
+            None if schema.default is None or items is not None else default_text(schema.default, moment),
             int(schema.parameters["scale"]) if kind is Kind.DECIMAL else 0,
             items is not None,
         )
@@ -145,8 +165,29 @@ def _items(schema: s.Schema | None) -> Kind | None:
     return Kind(schema.type.name)
 
 
-def default_text(value: Any) -> str:
-    """A default value as text: dates and times in ISO 8601, UTC; bytes in hexadecimal digits."""
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_MOST_SECONDS = 10**13
+"""Java has no longer ones."""
+
+
+def moment_of(value: Any, kind: Kind) -> int:
+    """The number of micro- or nanoseconds. Raises DataError for what is no number of them."""
+    try:
+        number = int(value)
+    except ValueError:
+        raise DataError(f"{value!r} of timestamp.fields.list is no whole number") from None
+    if abs(number) >= _MOST_SECONDS * PER_SECOND[kind]:
+        raise DataError(f"{value!r} of timestamp.fields.list is no time")
+    return number
+
+
+def default_text(value: Any, unit: Kind | None = None) -> str:
+    """A default value as text: dates and times in ISO 8601, UTC; bytes in hexadecimal digits. ``unit``: MICROS or NANOS
+    of a number that is a time.
+    """
+    if unit is not None:
+        at = _EPOCH + dt.timedelta(microseconds=moment_of(value, unit) * 10**6 // PER_SECOND[unit])
+        return at.replace(tzinfo=None).isoformat(" ", "microseconds")
     match value:
         case bool():
             return "true" if value else "false"

@@ -33,7 +33,7 @@ def shape_of(
     keys = _keys(settings, table, key, struct, keyed=keyed)
     names = {column.name for column in keys}
     others = [
-        Column.of(field.name, field.schema, Part.VALUE, field.name)
+        Column.of(field.name, field.schema, Part.VALUE, field.name, moment=settings.moment(field.name))
         for field in struct.fields
         if field.name not in names and (not settings.fields or field.name in settings.fields)
     ]
@@ -62,13 +62,13 @@ def _keys(
             return _of_key(settings, table, key)
         case "record_value":
             assert value is not None
-            return _of_fields(settings.key_fields, value, Part.VALUE, f"table '{table}': pk.mode is record_value")
+            return _of_fields(settings, value, Part.VALUE, f"table '{table}': pk.mode is record_value")
     return []
 
 
 def _of_key(settings: JdbcSinkSettings, table: str, key: Schema) -> list[Column]:
     if key.type is SchemaType.STRUCT:
-        return _of_fields(settings.key_fields, key, Part.KEY, f"table '{table}': pk.mode is record_key")
+        return _of_fields(settings, key, Part.KEY, f"table '{table}': pk.mode is record_key")
     if not key.type.primitive:
         raise DataError(f"The key is of type {key.type.name}; pk.mode=record_key needs a struct or a primitive type")
     if len(settings.key_fields) != 1:
@@ -77,17 +77,17 @@ def _of_key(settings: JdbcSinkSettings, table: str, key: Schema) -> list[Column]
             f"it is '{','.join(settings.key_fields)}'"
         )
     (name,) = settings.key_fields
-    return [Column.of(name, key, Part.KEY, None, key=True)]
+    return [Column.of(name, key, Part.KEY, None, key=True, moment=settings.moment(name))]
 
 
-def _of_fields(names: tuple[str, ...], schema: Schema, part: Part, where: str) -> list[Column]:
-    wanted = names or tuple(field.name for field in schema.fields)
+def _of_fields(settings: JdbcSinkSettings, schema: Schema, part: Part, where: str) -> list[Column]:
+    wanted = settings.key_fields or tuple(field.name for field in schema.fields)
     found = []
     for name in wanted:
         field = schema.field(name)
         if field is None:
             raise DataError(f"{where}, and its schema does not contain field {name} of pk.fields")
-        found.append(Column.of(name, field.schema, part, name, key=True))
+        found.append(Column.of(name, field.schema, part, name, key=True, moment=settings.moment(name)))
     return found
 
 

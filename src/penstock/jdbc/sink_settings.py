@@ -1,4 +1,4 @@
-"""Settings of the JDBC sink: Confluent's names, defaults and meanings; ours begin with ``penstock.``."""
+"""The settings of one JDBC sink, and what contradicts each other in them."""
 
 from __future__ import annotations
 
@@ -6,171 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError
-from penstock.api.validators import ValidString, at_least, between
-from penstock.jdbc.connection import CONNECTION, HOLDLOCK, AnyCase, Connection, connection_problems
+from penstock.jdbc.columns import Kind
+from penstock.jdbc.connection import Connection, connection_problems
+from penstock.jdbc.dialects import dialect_of
+from penstock.jdbc.dialects.generic import Generic
+from penstock.jdbc.sink_definition import DELIVERY, EXACTLY_ONCE, JDBC_SINK_CONFIG, LEDGER
 
-DELIVERY, LEDGER = "penstock.delivery", "penstock.batches.table"
-EXACTLY_ONCE = "exactly-once"
 COORDINATES = ("__connect_topic", "__connect_partition", "__connect_offset")
 _TYPES = ("TABLE", "PARTITIONED TABLE", "VIEW")
 _UNSUPPORTED = {
-    "timestamp.fields.list": "fields of type INT64 are written as numbers: make them timestamps by TimestampConverter",
     "string.output.value.column.name": "values have to be structs: make them by HoistField",
-    "timestamp.precision.mode": "timestamps are written to the millisecond, as Connect has them",
 }
-
-JDBC_SINK_CONFIG = (
-    ConfigDef(CONNECTION)
-    .define(
-        "insert.mode",
-        ConfigType.STRING,
-        "insert",
-        AnyCase("insert", "upsert", "update"),
-        Importance.HIGH,
-        "insert: add rows. upsert: add rows, or change those with the same primary key. update: change rows only.",
-    )
-    .define(
-        "batch.size",
-        ConfigType.INT,
-        3000,
-        at_least(0),
-        Importance.MEDIUM,
-        "How many rows are sent to the database at a time; 0: one.",
-    )
-    .define(
-        "delete.enabled",
-        ConfigType.BOOLEAN,
-        False,
-        None,
-        Importance.MEDIUM,
-        "Whether a record without a value deletes the row of its key; needs pk.mode=record_key.",
-    )
-    .define(
-        "table.name.format",
-        ConfigType.STRING,
-        "${topic}",
-        None,
-        Importance.MEDIUM,
-        "The table of a record, in which ${topic} stands for its topic; may begin with a schema and a dot.",
-    )
-    .define(
-        "pk.mode",
-        ConfigType.STRING,
-        "none",
-        AnyCase("none", "kafka", "record_key", "record_value"),
-        Importance.HIGH,
-        "What the primary key is. kafka: topic, partition and offset. record_key: the key, or fields of it. "
-        "record_value: fields of the value.",
-    )
-    .define(
-        "pk.fields",
-        ConfigType.LIST,
-        [],
-        None,
-        Importance.MEDIUM,
-        "The columns of the primary key: for kafka three names, for record_key and record_value names of fields "
-        "(empty: all), for a key that is no struct the one name of its column. Ignored for none.",
-    )
-    .define(
-        "fields.whitelist",
-        ConfigType.LIST,
-        [],
-        None,
-        Importance.MEDIUM,
-        "The fields of values that are written, beside the primary key; empty: all.",
-    )
-    .define(
-        "auto.create",
-        ConfigType.BOOLEAN,
-        False,
-        None,
-        Importance.MEDIUM,
-        "Whether a table that does not exist is created, by the schema of the first record.",
-    )
-    .define(
-        "auto.evolve",
-        ConfigType.BOOLEAN,
-        False,
-        None,
-        Importance.MEDIUM,
-        "Whether columns that a table lacks are added to it.",
-    )
-    .define(
-        "date.timezone",
-        ConfigType.STRING,
-        "DB_TIMEZONE",
-        AnyCase("DB_TIMEZONE", "UTC"),
-        Importance.MEDIUM,
-        "The zone in which dates, midnight UTC in Connect, become days: that of db.timezone, or UTC.",
-    )
-    .define(
-        "max.retries",
-        ConfigType.INT,
-        10,
-        at_least(0),
-        Importance.MEDIUM,
-        "How often a batch that can't be written is tried again before the task fails.",
-    )
-    .define(
-        "retry.backoff.ms",
-        ConfigType.INT,
-        3000,
-        at_least(0),
-        Importance.MEDIUM,
-        "How long to wait before a batch is tried again, in milliseconds.",
-    )
-    .define(
-        "replace.null.with.default",
-        ConfigType.BOOLEAN,
-        True,
-        None,
-        Importance.LOW,
-        "Whether a field that is null is written as the default value of its schema.",
-    )
-    .define(
-        HOLDLOCK,
-        ConfigType.BOOLEAN,
-        True,
-        None,
-        Importance.LOW,
-        "Whether an upsert into SQL Server uses HOLDLOCK.",
-    )
-    .define(
-        DELIVERY,
-        ConfigType.STRING,
-        "at-least-once",
-        ValidString("at-least-once", EXACTLY_ONCE),
-        Importance.MEDIUM,
-        "exactly-once: a table of the database keeps the number of the last batch, in the transaction of its rows, so "
-        "that a batch that is repeated after a crash is not written again.",
-    )
-    .define(
-        LEDGER,
-        ConfigType.STRING,
-        "penstock_batches",
-        None,
-        Importance.LOW,
-        f"The table for {DELIVERY}=exactly-once; created if it does not exist.",
-    )
-    .define(
-        "penstock.batch.max.records",
-        ConfigType.LONG,
-        1_000_000,
-        between(1, 100_000_000),
-        Importance.LOW,
-        "How many records are written at most before offsets are committed.",
-    )
-    .define(
-        "penstock.batch.interval.ms",
-        ConfigType.LONG,
-        0,
-        at_least(0),
-        Importance.LOW,
-        "How often a batch is written, in milliseconds; 0: as soon as there are records and the previous one is done.",
-    )
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +35,9 @@ class JdbcSinkSettings:
     evolves: bool
     batch_size: int
     date_zone: str
+    moments: frozenset[str]
+    """The fields that are times in the ``unit``, MICROS or NANOS."""
+    unit: Kind
     retries: int
     backoff: float
     defaults: bool
@@ -218,6 +68,8 @@ class JdbcSinkSettings:
             evolves=values["auto.evolve"],
             batch_size=max(1, values["batch.size"]),
             date_zone="UTC" if values["date.timezone"].upper() == "UTC" else connection.zone,
+            moments=frozenset(values["timestamp.fields.list"]),
+            unit=Kind.MICROS if values["timestamp.precision.mode"].casefold() == "microseconds" else Kind.NANOS,
             retries=values["max.retries"],
             backoff=values["retry.backoff.ms"] / 1000,
             defaults=values["replace.null.with.default"],
@@ -237,8 +89,27 @@ class JdbcSinkSettings:
         )
         return self.mode == "insert" and bool(dialect.copied) and together
 
+    def moment(self, name: str) -> Kind | None:
+        return self.unit if name in self.moments else None
+
     def table(self, topic: str) -> str:
         return self.table_format.replace("${topic}", topic)
+
+
+def _generic_problems(config: Mapping[str, str], insert: str) -> list[tuple[str, str]]:
+    """What a database whose SQL is not known can't do."""
+    try:
+        kind = dialect_of(config.get("connection.url") or "", (config.get("dialect.name") or "").strip())
+    except ConfigError:
+        return []
+    if kind is not Generic:
+        return []
+    why = f"can't be had with {Generic.name}, which knows no types of columns: create the tables, or set dialect.name"
+    given = {name: (config.get(name) or "").strip() for name in ("auto.create", "auto.evolve", DELIVERY)}
+    found = [(name, why) for name, value in given.items() if value.casefold() in ("true", EXACTLY_ONCE)]
+    if insert == "upsert":
+        found.append(("insert.mode", f"upsert needs another dialect than {Generic.name}: set dialect.name"))
+    return found
 
 
 def _type_problems(types: str) -> list[tuple[str, str]]:
@@ -264,6 +135,7 @@ def jdbc_sink_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
     if (config.get("delete.enabled") or "").strip().casefold() == "true" and mode != "record_key":
         found.append(("delete.enabled", "Deletes are only supported for pk.mode record_key"))
     insert = (config.get("insert.mode") or "insert").strip().casefold()
+    found += _generic_problems(config, insert)
     if insert in ("upsert", "update") and mode == "none":
         found.append(("pk.mode", f"insert.mode={insert} needs a primary key: kafka, record_key or record_value"))
     if mode == "kafka" and fields and len(fields) != len(COORDINATES):

@@ -14,6 +14,8 @@ CREATE TABLE `sales`.`orders` (
 `date` DATE NULL,
 `time` TIME(3) NULL,
 `timestamp` DATETIME(3) NULL,
+`micros` DATETIME(6) NULL,
+`nanos` DATETIME(6) NULL,
 `int8_d` TINYINT DEFAULT 7,
 `int16_d` SMALLINT DEFAULT 7,
 `int32_d` INT DEFAULT 7,
@@ -27,6 +29,8 @@ CREATE TABLE `sales`.`orders` (
 `date_d` DATE DEFAULT '2026-11-22',
 `time_d` TIME(3) DEFAULT '13:14:15.678',
 `timestamp_d` DATETIME(3) DEFAULT '2026-11-22 13:14:15.678',
+`micros_d` DATETIME(6) DEFAULT '2026-11-22 13:14:15.678901',
+`nanos_d` DATETIME(6) DEFAULT '2026-11-22 13:14:15.678901',
 PRIMARY KEY(`id`,`na"me`))
 
 CREATE TABLE `sales`.`orders` (

@@ -14,6 +14,8 @@ CREATE TABLE "sales"."orders" (
 "date" NUMERIC NULL,
 "time" NUMERIC NULL,
 "timestamp" NUMERIC NULL,
+"micros" NUMERIC NULL,
+"nanos" NUMERIC NULL,
 "int8_d" INTEGER DEFAULT 7,
 "int16_d" INTEGER DEFAULT 7,
 "int32_d" INTEGER DEFAULT 7,
@@ -27,6 +29,8 @@ CREATE TABLE "sales"."orders" (
 "date_d" NUMERIC DEFAULT '2026-11-22',
 "time_d" NUMERIC DEFAULT '13:14:15.678',
 "timestamp_d" NUMERIC DEFAULT '2026-11-22 13:14:15.678',
+"micros_d" NUMERIC DEFAULT '2026-11-22 13:14:15.678901',
+"nanos_d" NUMERIC DEFAULT '2026-11-22 13:14:15.678901',
 PRIMARY KEY("id","na""me"))
 
 CREATE TABLE "sales"."orders" (

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.api.errors import ConnectError
 from penstock.jdbc.dialects import DIALECTS
 from penstock.jdbc.dialects.base import Dialect
 from penstock.jdbc.dialects.postgres import PostgreSql
@@ -18,8 +19,8 @@ GOLDEN = Path(__file__).parent / "golden" / "selects.sql"
 TABLE = Table("", "sales", 'or"ders')
 
 
-def windows(dialect: Dialect) -> dict[str, Window]:
-    source = f"SELECT * FROM {TABLE.sql(dialect)}"
+def windows(dialect: Dialect, table: Table = TABLE) -> dict[str, Window]:
+    source = f"SELECT * FROM {table.sql(dialect)}"
     number, first, second = map(dialect.quoted, ("id", "changed", "created"))
     both = Position(7, 5 * NANOS + 1)
     return {
@@ -33,11 +34,11 @@ def windows(dialect: Dialect) -> dict[str, Window]:
     }
 
 
-def text_of_all(dialect: Dialect) -> str:
+def text_of_all(dialect: Dialect, table: Table = TABLE) -> str:
     parts = [f"-- {dialect.name}"]
-    for name, window in windows(dialect).items():
+    for name, window in windows(dialect, table).items():
         cuts = [] if window.axis is None else [6 * NANOS] if window.times else [200]
-        asked = [window.extent(TABLE.sql(dialect))] if window.axis is not None else []
+        asked = [window.extent(table.sql(dialect))] if window.axis is not None else []
         parts += [f"-- {name}: {', '.join(each.parameters)}\n{each.sql}" for each in [*asked, *window.selects(cuts)]]
     return "\n".join(parts) + "\n\n"
 
@@ -51,8 +52,11 @@ def test_selects() -> None:
 
 
 def test_names_are_not_quoted_if_they_are_not_to_be() -> None:
-    assert "sales.or" in text_of_all(PostgreSql(False))
-    assert "id <= ?" in text_of_all(PostgreSql(False))
+    plain = text_of_all(PostgreSql(False), Table("", "sales", "orders"))
+    assert "FROM sales.orders WHERE" in plain
+    assert "id <= ?" in plain
+    with pytest.raises(ConnectError, match="has to be quoted"):
+        text_of_all(PostgreSql(False))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 from penstock.jdbc.columns import Column, Kind, Part, Shape
 from penstock.jdbc.connection import Connection
 from penstock.jdbc.drivers import install
-from penstock.jdbc.sink_settings import JDBC_SINK_CONFIG
+from penstock.jdbc.sink_definition import JDBC_SINK_CONFIG
 from penstock.jdbc.statements import LedgerStatements, statement_of
 from penstock.spark.query.jdbc.java import our_jar
 from penstock.spark.query.safe import Safe, texts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.api.errors import ConfigError
 from penstock.jdbc.dialects.base import Dialect
 from penstock.jdbc.dialects.derby import Derby
+from penstock.jdbc.dialects.generic import Generic
 from penstock.jdbc.dialects.mysql import MySql
 from penstock.jdbc.dialects.oracle import Oracle
 from penstock.jdbc.dialects.postgres import PostgreSql
@@ -12,21 +13,24 @@ from penstock.jdbc.dialects.sqlite import Sqlite
 from penstock.jdbc.dialects.sqlserver import SqlServer
 
 DIALECTS: tuple[type[Dialect], ...] = (PostgreSql, MySql, Sqlite, Derby, SqlServer, Oracle)
-NAMES = tuple(each.name for each in DIALECTS)
+"""Those of one kind of database each."""
+_ALL: tuple[type[Dialect], ...] = (*DIALECTS, Generic)
+NAMES = tuple(each.name for each in _ALL)
 
 
 def dialect_of(url: str, name: str = "") -> type[Dialect]:
-    """By ``dialect.name`` if it is given, otherwise by the URL. Raises ConfigError."""
+    """By ``dialect.name`` if it is given, otherwise by the URL; Generic for other databases. Raises ConfigError."""
     if name:
-        for each in DIALECTS:
+        for each in _ALL:
             if each.name == name:
                 return each
         raise ConfigError("dialect.name", name, f"there are {', '.join(NAMES)}")
     if (found := dialect_of_url(url)) is not None:
         return found
-    kinds = ", ".join(f"jdbc:{each.subprotocols[0]}:" for each in DIALECTS)
+    if url.strip().casefold().startswith("jdbc:"):
+        return Generic
     # The URL may hold a password.
-    raise ConfigError(f"connection.url is of a kind without a dialect: there are {kinds}; or set dialect.name")
+    raise ConfigError("connection.url has to begin with jdbc: and the kind of database, such as jdbc:postgresql:")
 
 
 def dialect_of_url(url: str) -> type[Dialect] | None:

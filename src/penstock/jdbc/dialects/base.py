@@ -6,13 +6,15 @@ be bound more than once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from penstock.api.errors import ConnectError
-from penstock.jdbc.columns import Column, Kind
+from penstock.jdbc.columns import PER_SECOND, Column, Kind
 
+_PLAIN = re.compile(r"\w[\w$#@]*")
 NUMBERS = frozenset(
     {Kind.INT8, Kind.INT16, Kind.INT32, Kind.INT64, Kind.FLOAT32, Kind.FLOAT64, Kind.DECIMAL, Kind.BOOLEAN}
 )
@@ -98,7 +100,10 @@ class Dialect:
     # -- names
 
     def quoted(self, name: str) -> str:
+        """As SQL has it. Raises ConnectError for a name that could be more than a name, but must not be quoted."""
         if not self.quoting:
+            if _PLAIN.fullmatch(name) is None:
+                raise ConnectError(f"`{name}` has to be quoted: set quote.sql.identifiers=always")
             return name
         begin, end = self.quotes
         return f"{begin}{name.replace(end, end * 2)}{end}"
@@ -193,7 +198,8 @@ class Dialect:
 
     def type_of(self, column: Column) -> str:
         types = {**self.types, **self.key_types} if column.key else self.types
-        return types[column.kind].format(scale=column.scale) + ("[]" if column.array else "")
+        kind = column.kind if column.kind in types or column.kind not in PER_SECOND else Kind.TIMESTAMP
+        return types[kind].format(scale=column.scale) + ("[]" if column.array else "")
 
     def literal(self, column: Column, text: str) -> str:
         """A default as text, see ``columns.default_text``."""

@@ -32,6 +32,8 @@ class MySql(Dialect):
         Kind.DATE: "DATE",
         Kind.TIME: "TIME(3)",
         Kind.TIMESTAMP: "DATETIME(3)",
+        Kind.MICROS: "DATETIME(6)",
+        Kind.NANOS: "DATETIME(6)",
     }
     key_types = {Kind.STRING: "VARCHAR(256)"}
 

@@ -30,6 +30,8 @@ class Oracle(Dialect):
         Kind.DATE: "DATE",
         Kind.TIME: "DATE",
         Kind.TIMESTAMP: "TIMESTAMP",
+        Kind.MICROS: "TIMESTAMP(6)",
+        Kind.NANOS: "TIMESTAMP(9)",
     }
     key_types = {Kind.STRING: "NVARCHAR2(255)", Kind.BYTES: "RAW(255)"}
 
@@ -47,7 +49,7 @@ class Oracle(Dialect):
         match column.kind:
             case Kind.DATE:
                 return f"DATE '{text}'"
-            case Kind.TIMESTAMP:
+            case Kind.TIMESTAMP | Kind.MICROS | Kind.NANOS:
                 return f"TIMESTAMP '{text}'"
             case Kind.TIME:
                 return f"TO_DATE('1970-01-01 {text[:8]}', 'YYYY-MM-DD HH24:MI:SS')"

@@ -163,6 +163,21 @@ def test_texts_in_columns_of_uuid_and_json(bench: Bench, postgres: Postgres, cop
     assert found == [[UUIDS[1], '{"a":  "ü\\n"}', "{}"], [UUIDS[3], '{"a":  "ü\\n"}', "[3]"]]
 
 
+def test_times_in_micros_and_nanoseconds(bench: Bench, postgres: Postgres) -> None:
+    columns = Column("a", Kind.MICROS, Part.VALUE, "a", optional=True), Column("b", Kind.NANOS, Part.VALUE, "b")
+    shape = Shape("moments", columns)
+    bench.create(shape)
+    rows = [["-1", "1700000000123456789"], ["1700000000123456", "-1000"], [None, "20000000000000000000"]]
+    bench.write(
+        [(0, row) for row in rows], shapes=[shape], types={"a": "timestamp", "b": "timestamp"}, zone="GMT+01:00"
+    )
+    assert postgres.rows("SELECT a, b FROM moments ORDER BY a") == [
+        ["1970-01-01 00:59:59.999999", "2023-11-14 23:13:20.123457"],
+        ["2023-11-14 23:13:20.123456", "1970-01-01 00:59:59.999999"],
+        ["", "2603-10-11 12:33:20"],
+    ]
+
+
 def test_a_text_with_a_zero_is_refused_alone(bench: Bench, postgres: Postgres) -> None:
     postgres.execute("CREATE TABLE zeros (id INT, name TEXT)")
     given = [(0, [i, "a\x00b" if i == 1 else "ab"]) for i in range(4)]

@@ -116,6 +116,19 @@ def test_records_without_a_place_are_errors_of_these_records_alone() -> None:
         RowMaker(SETTINGS, Plan((shape(ONE),))).rows(batch(*bad), errors()[0])
 
 
+def test_times_in_units_of_the_settings() -> None:
+    config = {"connection.url": "jdbc:postgresql://db/app", "timestamp.fields.list": "a,b"}
+    settings = JdbcSinkSettings.of({**config, "timestamp.precision.mode": "nanoseconds"})
+    value = struct(("a", INT64), ("b", STRING.with_(optional=True)))
+    plan = Plan((shape_of(settings, "t", None, value, keyed=False, valued=True),))
+    rows = [{"a": -1, "b": "18446744073709551616"}, {"a": 5, "b": None}, {"a": 5, "b": "now"}]
+    handler, failures = errors(tolerate=True)
+    made = RowMaker(settings, plan).rows(batch(*((None, row, value) for row in rows)), handler)
+    assert made is not None
+    assert made["s0"].to_pylist() == [{"c0": "-1", "c1": "18446744073709551616"}, {"c0": "5", "c1": None}]
+    assert [failure.record.origin.offsets for failure in failures] == [[12]]
+
+
 def test_logical_types() -> None:
     value = struct(("d", DATE), ("t", TIME), ("ts", TIMESTAMP), ("n", decimal(2)))
     row = {

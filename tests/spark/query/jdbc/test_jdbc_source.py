@@ -50,12 +50,45 @@ def test_new_rows_and_tables_are_read_in_order_and_restarts_continue(
         assert one.wait("things", 25_001)[-1] == {"id": 25_001, "name": "n25001"}
         execute(file, "INSERT INTO more VALUES (7)")
         assert one.wait("more", 1) == [{"no": 7}]
+        # What is dropped is not missed, and is found when it is there again.
+        execute(file, "DROP TABLE more", things(25_002, 25_002))
+        assert one.wait("things", 25_002)[-1] == {"id": 25_002, "name": "n25002"}
+        execute(
+            file, "CREATE TABLE more (no INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL)", "INSERT INTO more VALUES (8)"
+        )
+        assert one.wait("more", 2)[-1] == {"no": 8}
         one.stop()
         offsets = {partition["table"]: offset for partition, offset in one.committed()}
-        assert offsets == {"things": {"incrementing": 25_001}, "more": {"incrementing": 7}}
-        execute(file, "ALTER TABLE things ADD price REAL", "INSERT INTO things VALUES (25002, 'last', 1.5)")
+        assert offsets == {"things": {"incrementing": 25_002}, "more": {"incrementing": 8}}
+        execute(file, "ALTER TABLE things ADD price REAL", "INSERT INTO things VALUES (25003, 'last', 1.5)")
         one.start()
-        assert one.wait("things", 25_002)[-1] == {"id": 25_002, "name": "last", "price": 1.5}
+        assert one.wait("things", 25_003)[-1] == {"id": 25_003, "name": "last", "price": 1.5}
+
+
+def test_a_missing_driver_is_named(spark: Hosted, kafka: Kafka) -> None:
+    with JdbcSource(spark, kafka, "jdbc:sqlserver://127.0.0.1:1", mode="bulk") as source:
+        source.start()
+        assert "There is no JDBC driver for sqlserver: put mssql-jdbc-<version>.jar into a folder" in source.failure()
+    with JdbcSink(spark, kafka, "jdbc:other:x", **{"auto.create": "false"}) as sink:
+        sink.add([ID, NAME], {"id": 1, "name": "one"})
+        sink.start()
+        assert "No JDBC driver accepts connection.url: put the jar of one into a folder" in sink.failure()
+
+
+@pytest.mark.parametrize("dialect", ["", "GenericDatabaseDialect"])
+def test_a_query_of_sqlite(spark: Hosted, kafka: Kafka, tmp_path: Path, dialect: str) -> None:
+    file = tmp_path / "app.db"
+    execute(file, THINGS, things(1, 20))
+    settings = {
+        "mode": "incrementing",
+        "incrementing.column.name": "id",
+        "query": "WITH odd AS (SELECT * FROM things WHERE id % 2) SELECT id, name AS text FROM odd",
+        "query.suffix": "LIMIT 7",
+        "dialect.name": dialect,
+    }
+    with JdbcSource(spark, kafka, f"jdbc:sqlite:{file}", **settings) as one:
+        one.start()
+        assert one.wait("", 10) == [{"id": i, "text": f"n{i}"} for i in range(1, 20, 2)]
 
 
 def test_a_few_rows_are_read_for_a_preview(spark: Hosted, tmp_path: Path) -> None:

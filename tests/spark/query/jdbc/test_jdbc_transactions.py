@@ -80,6 +80,8 @@ VALUES: dict[Kind, Any] = {
     Kind.DATE: 20000,
     Kind.TIME: 3_723_000,
     Kind.TIMESTAMP: 1_700_000_000_123,
+    Kind.MICROS: "1700000000123456",
+    Kind.NANOS: "1700000000123456789",
     Kind.FLOAT32: 1.5,
     Kind.FLOAT64: 0.1,
 }
@@ -125,6 +127,20 @@ def test_where_no_driver_is_named_one_that_accepts_the_url_is_taken(java: Any, e
         dialect = {"dialect.name": "SqliteDatabaseDialect"}
         with pytest.raises(Py4JJavaError, match="penstock lacks driver"):
             Bench(java, entry, "jdbc:other:db", safe, driver="", **dialect)
+
+
+def test_rows_of_a_database_whose_dialect_is_not_known(java: Any, entry: Any, tmp_path: Path) -> None:
+    """The driver is any that accepts the URL."""
+    with Safe("127.0.0.1") as safe:
+        generic = {"dialect.name": "GenericDatabaseDialect"}
+        bench = Bench(java, entry, f"jdbc:sqlite:{tmp_path}/db", safe, driver="", **generic)
+        flag = Column("flag", Kind.BOOLEAN, Part.VALUE, "flag", optional=True)
+        shape = Shape("things", (ID, NAME, flag))
+        bench.database.execute("CREATE TABLE things (id INTEGER PRIMARY KEY, name TEXT, flag BOOLEAN)")
+        bench.write([(0, [1, "a", True]), (0, [2, "b", None]), (0, [3, "c", False])], shapes=[shape])
+        bench.write([(0, [2, "z", True])], "update", [shape])
+        bench.write([(0, [1])], "insert", [Shape("things", (ID,), delete=True)])
+        assert bench.rows() == [("2", "z", "1"), ("3", "c", "0")]
 
 
 def test_columns_are_added(bench: Bench) -> None:

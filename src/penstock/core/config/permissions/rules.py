@@ -172,8 +172,8 @@ class Permissions:
                 sql = props.get(key)
                 if sql and kind == "derby" and not self.derby_queries:
                     yield key, f"Derby's SQL can call Java code; `{DERBY_QUERIES}` of the worker allows it"
-                elif sql and kind == "sqlite" and (problem := problem_of(sql)):
-                    yield key, f"SQLite's SQL can open other files, or load code: {problem}"
+                elif sql and kind == "sqlite" and (why := problem_of(sql)):
+                    yield key, f"SQLite's SQL can open other files, or load code: {why}"
 
     def _of_jdbc(self, options: Props) -> Iterator[Problem]:
         if found := jdbc_problem(options):

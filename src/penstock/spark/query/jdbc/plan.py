@@ -32,6 +32,8 @@ TYPES: dict[Kind, t.DataType] = {
     Kind.DATE: t.IntegerType(),  # days since 1970
     Kind.TIME: t.IntegerType(),  # milliseconds since midnight
     Kind.TIMESTAMP: t.LongType(),  # milliseconds since 1970
+    Kind.MICROS: t.StringType(),  # of any number of digits
+    Kind.NANOS: t.StringType(),
 }
 HEAD = t.StructType(
     [

@@ -13,7 +13,7 @@ from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import Schema
-from penstock.jdbc.columns import Column, Kind, Part, Shape
+from penstock.jdbc.columns import Column, Kind, Part, Shape, moment_of
 from penstock.jdbc.records import shape_of
 from penstock.jdbc.sink_settings import COORDINATES, JdbcSinkSettings
 from penstock.pipeline.errors import ErrorHandler, Stage, Step
@@ -149,6 +149,9 @@ class RowMaker:
                 return pa.array(values, pa.time32("ms")).cast(pa.int32())
             case Kind.TIMESTAMP:
                 return pa.array(list(map(_milliseconds, values)), pa.int64())
+            case Kind.MICROS | Kind.NANOS:
+                texts = [None if value is None else str(moment_of(value, column.kind)) for value in values]
+                return pa.array(texts, pa.string())
         return pa.array(values, kind)
 
     def _values(self, batch: Batch, column: Column) -> Sequence[Any]:

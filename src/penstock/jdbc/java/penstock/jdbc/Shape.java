@@ -2,6 +2,7 @@ package penstock.jdbc;
 
 import java.io.Serializable;
 import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.sql.Date;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
@@ -84,6 +85,8 @@ public final class Shape implements Serializable {
             case "DATE" -> statement.setDate(index, new Date((Integer) value * DAY), dateCalendar);
             case "TIME" -> statement.setTime(index, new Time((Integer) value), calendar);
             case "TIMESTAMP" -> statement.setTimestamp(index, new Timestamp((Long) value), calendar);
+            case "MICROS" -> statement.setTimestamp(index, moment((String) value, 1_000_000), calendar);
+            case "NANOS" -> statement.setTimestamp(index, moment((String) value, 1_000_000_000), calendar);
             default -> throw new IllegalArgumentException(kind);
         }
     }
@@ -124,6 +127,16 @@ public final class Shape implements Serializable {
         }
     }
 
+    /** {@code text}: so many parts of a second since 1970. */
+    private static Timestamp moment(String text, int perSecond) {
+        BigInteger unit = BigInteger.valueOf(perSecond);
+        BigInteger all = new BigInteger(text);
+        BigInteger rest = all.mod(unit);
+        Timestamp made = new Timestamp(all.subtract(rest).divide(unit).longValueExact() * 1000);
+        made.setNanos(rest.intValueExact() * (1_000_000_000 / perSecond));
+        return made;
+    }
+
     private static int type(String kind) {
         if (kind.startsWith(ARRAY)) return Types.ARRAY;
         return switch (kind) {
@@ -138,7 +151,7 @@ public final class Shape implements Serializable {
             case "DECIMAL" -> Types.DECIMAL;
             case "DATE" -> Types.DATE;
             case "TIME" -> Types.TIME;
-            case "TIMESTAMP" -> Types.TIMESTAMP;
+            case "TIMESTAMP", "MICROS", "NANOS" -> Types.TIMESTAMP;
             default -> Types.VARCHAR;
         };
     }
