@@ -20,8 +20,9 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from bench import comparing, database, doubling, jars, profiling, report
-from bench.cases import CASES
+from bench.cases import BESIDE, CASES, PROGRAMS
 from bench.connect import CaseError, Connect
+from bench.javas import described
 from bench.setting import Setting
 from penstock.embedded import Broker
 from support.postgres import binaries
@@ -68,15 +69,18 @@ def _measure(names: list[str], java_url: str, bootstrap: str, records: int, roun
     with _stage(bootstrap) as stage:
         bootstrap, folder = stage.bootstrap, stage.folder
         java = Connect("java", java_url) if java_url else None
+        compared = (described(java),) if java else ()
         with Setting(bootstrap, folder, records) as setting:
             for case in names:
                 if case in CASES and case not in jars.CASES:
-                    found["figures"] += comparing.run(case, setting, stage.ours, java, rounds, _about(so_many, times))
+                    about = _about(so_many, times, *(() if case in (*PROGRAMS, *BESIDE) else compared))
+                    found["figures"] += comparing.run(case, setting, stage.ours, java, rounds, about)
             with jars.Workers(bootstrap, folder) as workers:
                 for case in names:
                     if case in jars.CASES:
                         pair = workers.of(case)
-                        found["figures"] += comparing.run(case, setting, *pair, rounds, _about(so_many, times))
+                        about = _about(so_many, times, described(pair[1]))
+                        found["figures"] += comparing.run(case, setting, *pair, rounds, about)
             about = _about(so_many, times)
             found["processors"] = [replace(use, about=about) for use in setting.uses.values()]
             if "profile" in names:

@@ -5,9 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bench import control, copying, database, formats, jars, mirroring, query, spark_source
+from bench import (
+    ceiling,
+    control,
+    copying,
+    database,
+    formats,
+    jars,
+    many,
+    mirroring,
+    query,
+    query_latency,
+    spark_source,
+)
 from bench.connect import Connect
 from bench.density import density
+from bench.first_record import first_record
 from bench.setting import Setting
 
 Figures = dict[str, float]
@@ -33,10 +46,6 @@ class Goal:
         return f"{'≥' if self.at_least else '≤'} {self.number:g}{'' if self.by_itself else ' ×'}"
 
 
-def _records(least: int) -> dict[str, Goal]:
-    return {"records/s": Goal(least, at_least=True, by_itself=True)}
-
-
 def _rate(least: float) -> dict[str, Goal]:
     return {"records/s": Goal(least, at_least=True)}
 
@@ -49,6 +58,7 @@ CASES: dict[str, Run] = {
     "sink-string": copying.sink_string,
     "sink-json": copying.sink_json,
     "sink-wide": copying.sink_wide,
+    "ceiling": copying.source_string,
     **formats.SOURCES,
     **formats.SINKS,
     "mirror-latency": mirroring.latency,
@@ -56,7 +66,10 @@ CASES: dict[str, Run] = {
     "lifecycle": control.lifecycle,
     "rest": control.rest,
     "density": density,
+    **many.CASES,
+    "first-record": first_record,
     "query": query.by_connector,
+    "query-latency": query_latency.by_connector,
     "spark-source": spark_source.by_connector,
     **database.CASES,
     **jars.CASES,
@@ -70,13 +83,10 @@ GOALS: dict[str, dict[str, Goal]] = {
     "sink-string": _rate(1.8),
     "sink-json": _rate(2.0),
     "sink-wide": _rate(2.0),
-    # Twice what Java Connect did with Confluent's own converters when they were measured once.
-    "source-avro": _records(132_000),
-    "source-json-schema": _records(232_000),
-    "source-protobuf": _records(258_000),
-    "sink-avro": _records(232_000),
-    "sink-json-schema": _records(586_000),
-    "sink-protobuf": _records(370_000),
+    "source-avro": _rate(2.0),
+    "sink-avro": _rate(2.0),
+    # Of our Avro.
+    **{case: _rate(0.5) for side in ("source", "sink") for case in (f"{side}-json-schema", f"{side}-protobuf")},
     "mirror-latency": {"p50 ms": Goal(0.8), "p99 ms": Goal(0.8)},
     "mirror-throughput": _rate(1.3),
     "lifecycle": {"create ms": Goal(0.8), "restart ms": Goal(0.8)},
@@ -86,7 +96,10 @@ GOALS: dict[str, dict[str, Goal]] = {
         "MB a task": Goal(30, by_itself=True),
         "idle CPU %": Goal(5, by_itself=True),
     },
-    "query": _rate(0.9),
+    "many-200": {"running s": Goal(0.3), "MB a task": Goal(6, by_itself=True), "idle CPU %": Goal(1)},
+    "first-record": {"s": Goal(5, by_itself=True)},
+    "query": _rate(1.0),
+    "query-latency": {"p50 ms": Goal(1)},
     "spark-source": _rate(0.9),
     "jdbc-source": _rate(0.9),
     "jdbc-sink": _rate(0.9),
@@ -96,10 +109,12 @@ GOALS: dict[str, dict[str, Goal]] = {
 }
 
 PROGRAMS: dict[str, Callable[[Setting], Figures]] = {
+    "ceiling": ceiling.by_program,
     "query": query.by_program,
+    "query-latency": query_latency.by_program,
     "spark-source": spark_source.by_program,
     **database.PROGRAMS,
 }
 """Cases that Java has not are compared with a program of our own."""
-NOT_IN_JAVA = frozenset(f"{side}-{format}" for side in ("source", "sink") for format in formats.WITHOUT_JAVA)
-"""Compared with nothing: Java's converters for them can't be had."""
+BESIDE = {f"{side}-{format}": f"{side}-avro" for side in ("source", "sink") for format in formats.WITHOUT_JAVA}
+"""Compared with another case of ours: Java's converters for them can't be had."""

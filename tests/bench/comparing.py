@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from bench.cases import CASES, GOALS, NOT_IN_JAVA, PROGRAMS, Figures, Goal
+from bench.cases import BESIDE, CASES, GOALS, PROGRAMS, Figures, Goal
 from bench.connect import Connect
 from bench.setting import Setting
 from bench.tables import Table
@@ -16,7 +16,7 @@ OURS = "penstock"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One figure of one case: what each round gave. ``reference`` is empty if there was none."""
+    """One figure of one case: what each round gave. ``ours`` or ``reference`` is empty if only the other has it."""
 
     case: str
     about: str
@@ -28,7 +28,7 @@ class Row:
     @property
     def ratio(self) -> float | None:
         """Of the medians."""
-        if not self.reference or not statistics.median(self.reference):
+        if not self.ours or not self.reference or not statistics.median(self.reference):
             return None
         return statistics.median(self.ours) / statistics.median(self.reference)
 
@@ -38,7 +38,7 @@ class Row:
 
     @property
     def holds(self) -> bool | None:
-        return None if self.goal is None else self.goal.holds(statistics.median(self.ours), self.ratio)
+        return None if self.goal is None or not self.ours else self.goal.holds(statistics.median(self.ours), self.ratio)
 
 
 def run(case: str, setting: Setting, ours: Connect, java: Connect | None, rounds: int, about: str) -> Iterator[Row]:
@@ -48,7 +48,10 @@ def run(case: str, setting: Setting, ours: Connect, java: Connect | None, rounds
     if case in PROGRAMS:
         reference = "a plain program"
         runs[reference] = lambda: PROGRAMS[case](setting)
-    elif java is not None and case not in NOT_IN_JAVA and not (case == "density" and java.pid is None):
+    elif case in BESIDE:
+        reference = BESIDE[case]
+        runs[reference] = lambda: CASES[reference](ours, setting)
+    elif java is not None and not (case == "density" and java.pid is None):
         reference = java.name
         runs[reference] = lambda: CASES[case](java, setting)
     runs[OURS] = lambda: CASES[case](ours, setting)
@@ -59,8 +62,8 @@ def run(case: str, setting: Setting, ours: Connect, java: Connect | None, rounds
             print(f"{case:18} {name:16} " + ", ".join(f"{k}: {v:,.1f}" for k, v in figures.items()), flush=True)
             if round:
                 found[name].append(figures)
-    for figure in found[OURS][0]:
-        values = {name: [each[figure] for each in figures] for name, figures in found.items()}
+    for figure in dict.fromkeys(figure for rounds in reversed(found.values()) for figure in rounds[0]):
+        values = {name: [each[figure] for each in rounds if figure in each] for name, rounds in found.items()}
         yield Row(case, about, figure, values[OURS], values.get(reference, []), reference)
 
 
@@ -70,7 +73,7 @@ def table(rows: list[Row]) -> Table:
 
 
 def _cells(row: Row) -> list[str]:
-    reference = _shown(row.reference) + (f", {row.reference_name}" if row.case in PROGRAMS else "")
+    reference = _shown(row.reference) + (f", {row.reference_name}" if row.case in {**PROGRAMS, **BESIDE} else "")
     ratio = "" if row.ratio is None else f"{row.ratio:.2f} ×"
     verdict = {None: "", True: "yes", False: "no"}[row.holds]
     return [row.case, row.figure, reference, _shown(row.ours), ratio, str(row.goal or ""), verdict]

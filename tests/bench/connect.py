@@ -57,6 +57,11 @@ class Connect:
     def delete(self, name: str) -> None:
         self._unless_rebalancing("DELETE", f"/connectors/{name}").raise_for_status()
 
+    def restart(self, name: str) -> None:
+        """The connector and its tasks, by one call."""
+        path = f"/connectors/{name}/restart?includeTasks=true"
+        self._unless_rebalancing("POST", path).raise_for_status()
+
     def _unless_rebalancing(self, method: str, path: str, **request: Any) -> httpx.Response:
         end = time.monotonic() + PATIENCE
         while (answer := self.http.request(method, path, **request)).status_code == 409 and time.monotonic() < end:

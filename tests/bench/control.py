@@ -18,7 +18,7 @@ def lifecycle(cluster: Connect, setting: Setting) -> dict[str, float]:
     created = cluster.running(name, started)
     time.sleep(2)
     started = time.perf_counter()
-    cluster.http.post(f"/connectors/{name}/restart", params={"includeTasks": "true"}).raise_for_status()
+    cluster.restart(name)
     time.sleep(0.05)
     restarted = cluster.running(name, started)
     cluster.delete(name)

@@ -67,20 +67,20 @@ def _batch(setting: Setting) -> int:
 def _wait(folder: Path, watch: Watch) -> None:
     counts: dict[Path, int] = {}
     while not watch.sees(sum(counts.values())):
-        for file in _files(folder):
-            if file not in counts and (count := _rows(file)) is not None:
+        for file in files(folder):
+            if file not in counts and (count := rows(file)) is not None:
                 counts[file] = count
         time.sleep(0.05)
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def files(folder: Path) -> Iterator[Path]:
     """What is there for readers: nothing whose folder or name is hidden. Folders may vanish meanwhile."""
     for here, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if name[0] not in "._"]
         yield from (Path(here, name) for name in files if name.endswith(".parquet") and name[0] not in "._")
 
 
-def _rows(file: Path) -> int | None:
+def rows(file: Path) -> int | None:
     """None for one that is still being written."""
     import pyarrow.parquet as parquet
     from pyarrow import ArrowInvalid
@@ -94,7 +94,7 @@ def _rows(file: Path) -> int | None:
 def _values(folder: Path) -> Iterator[bytes]:
     import pyarrow.parquet as parquet
 
-    for file in _files(folder):
+    for file in files(folder):
         table = parquet.read_table(file, partitioning=None)
         if "value" not in table.column_names:
             raise CaseError(f"{file} has no column `value`, but {table.column_names}")
