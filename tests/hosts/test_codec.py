@@ -226,3 +226,8 @@ def test_a_sinks_batch_keeps_where_it_is_from(jvm: TaskJvm) -> None:
     assert back.values == [b"raw"]
     assert back.headers == [(Header("h", None, b"1"),)]
     assert back.origin == origin
+
+
+def test_offsets_without_a_gap_cross_as_the_first_of_them(jvm: TaskJvm) -> None:
+    numbers: Any = range(2**40, 2**40 + 4)
+    assert there_and_back(jvm, Batch.of("t", numbers)).values == list(numbers)

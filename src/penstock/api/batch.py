@@ -45,12 +45,12 @@ class SourceOrigin:
 class SinkOrigin:
     """Per record, the topic, partition and offset it was read from, and the type of its timestamp.
 
-    ``timestamp_types`` holds ``CreateTime``, ``LogAppendTime`` or ``NoTimestampType``.
+    ``offsets`` may be a ``range``. ``timestamp_types`` holds ``CreateTime``, ``LogAppendTime`` or ``NoTimestampType``.
     """
 
     topics: list[str]
     partitions: list[int]
-    offsets: list[int]
+    offsets: Sequence[int]
     timestamp_type_column: list[str] | Late
 
     @property

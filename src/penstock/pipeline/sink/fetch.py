@@ -7,6 +7,8 @@ would wait for the whole timeout.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import confluent_kafka as ck
@@ -83,10 +85,9 @@ def raw_batch(messages: list[Message], only: TopicPartition | None = None) -> Ba
     topics: list[Any] = [only.topic] * n if only else _shared(list(map(Message.topic, messages)))
     partitions: list[Any] = [only.partition] * n if only else list(map(Message.partition, messages))
     headers: list[Any] = list(map(Message.headers, messages))
-    stamps = Late(lambda: list(map(Message.timestamp, messages)))
-    times = Late(lambda: _times([time for _, time in stamps.get()]))
-    types = Late(lambda: _types(stamps.get()))
-    offsets: list[Any] = list(map(Message.offset, messages))
+    stamps = Late(lambda: list(chain.from_iterable(map(Message.timestamp, messages))))
+    times = Late(lambda: _times(stamps.get()[1::2]))
+    types = Late(lambda: _types(stamps.get()[::2]))
     return Batch.of(
         topics,
         list(map(Message.value, messages)),
@@ -94,7 +95,7 @@ def raw_batch(messages: list[Message], only: TopicPartition | None = None) -> Ba
         partitions=partitions,
         timestamps=times,
         headers=[tuple(row) if row else NO_HEADERS for row in headers] if any(headers) else None,
-        origin=SinkOrigin(topics, partitions, offsets, types),
+        origin=SinkOrigin(topics, partitions, _offsets(messages, only), types),
     )
 
 
@@ -102,12 +103,20 @@ def _times(read: list[int]) -> list[Any]:
     return read if not read or min(read) >= 0 else [time if time >= 0 else None for time in read]
 
 
-def _types(stamps: list[tuple[int, int]]) -> list[str]:
+def _types(kinds: list[int]) -> list[str]:
     """One object if all are equal, as they are in a topic."""
-    kinds = {kind for kind, _ in stamps}
-    if len(kinds) == 1:
-        return [_TYPES[kinds.pop()]] * len(stamps)
-    return [_TYPES[kind] for kind, _ in stamps]
+    if kinds and kinds.count(kinds[0]) == len(kinds):
+        return [_TYPES[kinds[0]]] * len(kinds)
+    return [_TYPES[kind] for kind in kinds]
+
+
+def _offsets(messages: list[Message], only: TopicPartition | None) -> Sequence[Any]:
+    """Those of one partition rise: if the last is as far from the first as there are messages, they have no gap."""
+    if only and messages:
+        first, last = messages[0].offset(), messages[-1].offset()
+        if first is not None and last is not None and last - first == len(messages) - 1:
+            return range(first, last + 1)
+    return list(map(Message.offset, messages))
 
 
 def _shared(topics: list[Any]) -> list[Any]:

@@ -7,6 +7,7 @@ crosses as what it is, so that Java's own checks refuse it in Java's words; so d
 from __future__ import annotations
 
 import datetime as dt
+import struct
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -87,6 +88,9 @@ class Encoder:
                 return
             values = values.rows()
         n = len(values)
+        if schema is None and n and isinstance(values, range) and values.step == 1:
+            self.parts.append(bytes((tags.SEQUENCE,)) + _i32(n) + struct.pack("<q", values[0]))
+            return
         if n > 1 and type(values[0]) in (str, int) and self._repeated(schema, values):
             return
         present: Sequence[Any] = values
@@ -197,7 +201,7 @@ class Encoder:
         self.parts.append(b"".join(values))
 
     def _lengths(self, values: Sequence[Any]) -> None:
-        self.parts.append(array("i", map(len, values)).tobytes())
+        self.parts.append(struct.pack(f"<{len(values)}i", *map(len, values)))
 
 
 def _one(schemas: Sequence[Schema | None]) -> bool:

@@ -16,6 +16,8 @@ DATE = 14
 MIXED = 20
 REPEATED = 21
 """One text or integer for all rows: a column of one row follows."""
+SEQUENCE = 22
+"""INT64, each one more than the one before: the first follows. Written here only."""
 
 NUMBERS = {INT8: "b", INT16: "h", INT32: "i", INT64: "q", FLOAT32: "f", FLOAT64: "d", DATE: "q"}
 """The formats of ``struct`` and ``array``."""

@@ -47,6 +47,13 @@ public final class ColumnReader {
             Arrays.fill(values, column()[0]);
             return values;
         }
+        if (tag == Tag.SEQUENCE) {
+            long first = in.getLong();
+            for (int i = 0; i < values.length; i++) {
+                values[i] = first + i;
+            }
+            return values;
+        }
         if (tag == Tag.MIXED) {
             mixed(values);
             return values;

@@ -19,6 +19,7 @@ final class Tag {
     static final int DATE = 14;
     static final int MIXED = 20;
     static final int REPEATED = 21;
+    static final int SEQUENCE = 22;
 
     private Tag() {}
 }
