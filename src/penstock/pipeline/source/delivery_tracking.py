@@ -1,6 +1,9 @@
 """Passes acknowledgements of records on to the source task, for tasks that override ``commit_record(s)`` only.
 
 The producer calls back for each record then, which notes the record's row; the task is called once for many rows.
+
+In transactions a task can do with fewer (``samples_acknowledgements = True`` in its class): the offsets of records
+between two others follow from theirs, where nobody else has written there; of the rest it is not notified.
 """
 
 from __future__ import annotations
@@ -8,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import repeat
+from itertools import pairwise, repeat
 from typing import Any
 
 import confluent_kafka as ck
@@ -21,10 +24,17 @@ from penstock.pipeline.source.sender import Delivered, Sender
 
 log = logging.getLogger(__name__)
 
+SAMPLE = 100
+"""Records of a partition of which one is asked for; as many as may by default be between two offset syncs."""
+
 
 def wants_acknowledgements(task: type[SourceTask]) -> bool:
     """Whether this class overrides ``commit_record`` or ``commit_records``."""
     return task.commit_record is not SourceTask.commit_record or task.commit_records is not SourceTask.commit_records
+
+
+def samples_acknowledgements(task: type[SourceTask]) -> bool:
+    return getattr(task, "samples_acknowledgements", False)
 
 
 def tracked(batch: Batch) -> Batch:
@@ -54,8 +64,8 @@ class TrackedBatch(Submitted):
             for row in sorted(set(range(len(before))).difference(self._kept)):
                 self._lose(row)
 
-    def callbacks(self) -> list[Delivered]:
-        """One callback for each record of ``ready``, in order."""
+    def callbacks(self) -> Sequence[Delivered | None]:
+        """The callback of each record of ``ready``, in order; None for one of which the task need not know."""
         return list(map(partial, repeat(self._delivered), self._kept))
 
     def _delivered(self, row: int, error: ck.KafkaError | None, message: Any) -> None:
@@ -97,6 +107,65 @@ class TrackedBatch(Submitted):
 
     def _select(self, rows: list[int]) -> Batch:
         return self.batch if rows == list(range(len(self.batch))) else self.batch.select(rows)
+
+
+class SampledBatch(TrackedBatch):
+    """A tracked batch in a transaction, which asks for the first and the last record of each partition, and for some
+    between. ``notify`` is called when the transaction is committed.
+    """
+
+    def __init__(self, before: Batch, ready: Batch, sender: Sender) -> None:
+        super().__init__(before, ready, sender)
+        self._places = _by_place(ready)
+
+    def callbacks(self) -> Sequence[Delivered | None]:
+        if any(partition is None for _, partition in self._places):
+            return super().callbacks()
+        found: list[Delivered | None] = [None] * len(self._kept)
+        for places in self._places.values():
+            for at in _sample(places):
+                found[places[at]] = partial(self._delivered, self._kept[places[at]])
+        return found
+
+    def notify(self, task: SourceTask) -> None:
+        if any(partition is None for _, partition in self._places):
+            super().notify(task)
+            return
+        known: dict[int, int | None] = dict(zip(self._rows, map(ck.Message.offset, self._messages), strict=True))
+        self._rows, self._messages = [], []
+        super().notify(task)  # of those that are lost
+        rows: list[int] = []
+        topics: list[str] = []
+        partitions: list[int] = []
+        offsets: list[int] = []
+        for (topic, partition), places in self._places.items():
+            found = [(at, known.get(self._kept[places[at]])) for at in _sample(places)]
+            for (at, first), (next_at, last) in pairwise([*found, (len(places), None)]):
+                if first is not None:
+                    gapless = last is not None and last - first == next_at - at
+                    count = next_at - at if gapless else 1
+                    rows += [self._kept[place] for place in places[at : at + count]]
+                    offsets += range(first, first + count)
+            topics += [topic] * (len(rows) - len(topics))
+            partitions += [partition or 0] * (len(rows) - len(partitions))
+        if rows:
+            _notify(task, self._select(rows), topics, partitions, offsets)
+
+
+def _by_place(ready: Batch) -> dict[tuple[str, int | None], Sequence[int]]:
+    """Of each partition the places of its records."""
+    n, topics, partitions = len(ready), ready.topics, ready.partitions
+    if n and topics.count(topics[0]) == n == partitions.count(partitions[0]):
+        return {(topics[0], partitions[0]): range(n)}
+    found: dict[tuple[str, int | None], list[int]] = {}
+    for place, topic_partition in enumerate(zip(topics, partitions, strict=True)):
+        found.setdefault(topic_partition, []).append(place)
+    return {**found}
+
+
+def _sample(places: Sequence[int]) -> list[int]:
+    """Every so many, and the last."""
+    return [*range(0, len(places) - 1, SAMPLE), len(places) - 1]
 
 
 def _rows(before: Batch, ready: Batch) -> list[int]:

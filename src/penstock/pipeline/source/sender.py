@@ -134,12 +134,14 @@ class Sender:
         if self._control.aborted:
             raise ContactLostError("Contact with the worker is lost")
 
-    def send(self, batch: Batch, delivered: Sequence[Delivered] | None = None, ahead: Sequence[Put] = ()) -> None:
+    def send(
+        self, batch: Batch, delivered: Sequence[Delivered | None] | None = None, ahead: Sequence[Put] = ()
+    ) -> None:
         """Hand all records of a converted batch to the producer, waiting while it is full; just before them those of
         ``ahead``, as ``put`` does.
 
         Raises ConnectError if a record of this or an earlier batch can't be sent, and that is not tolerated. The
-        callback of each record in ``delivered`` is called exactly once, during this call or later.
+        callback of each record in ``delivered`` that has one is called exactly once, during this call or later.
         """
         began = time.monotonic()
         try:
@@ -147,7 +149,7 @@ class Sender:
         finally:
             self._errors.metrics.spent("send", time.monotonic() - began)
 
-    def _send_all(self, batch: Batch, delivered: Sequence[Delivered] | None, ahead: Sequence[Put]) -> None:
+    def _send_all(self, batch: Batch, delivered: Sequence[Delivered | None] | None, ahead: Sequence[Put]) -> None:
         self.taken = 0
         if self._max_request_size < LEAST_LIMIT:
             batch, delivered = self._small_enough(batch, delivered)
@@ -176,7 +178,7 @@ class Sender:
                     self._unusable(e.args[0])
                 raise
 
-    def _send_in_parts(self, batch: Batch, delivered: Sequence[Delivered] | None) -> None:
+    def _send_in_parts(self, batch: Batch, delivered: Sequence[Delivered | None] | None) -> None:
         """Each part arrives before the next is sent, so that no two parts share a record batch."""
         start = 0
         for end in self.limits.ends(batch):
@@ -187,7 +189,7 @@ class Sender:
             self.check()
             start = end
 
-    def _send(self, batch: Batch, delivered: Sequence[Delivered] | None, ahead: Sequence[Put] = ()) -> None:
+    def _send(self, batch: Batch, delivered: Sequence[Delivered | None] | None, ahead: Sequence[Put] = ()) -> None:
         first, rows = self.taken, iter(batch.topics)
         columns = _arguments(batch, delivered)
         calls = map(self.producer.produce, rows, *columns)
@@ -209,7 +211,7 @@ class Sender:
         self.check()
 
     def _retry(
-        self, batch: Batch, columns: Sequence[Sequence[Any]], row: int, delivered: Sequence[Delivered] | None
+        self, batch: Batch, columns: Sequence[Sequence[Any]], row: int, delivered: Sequence[Delivered | None] | None
     ) -> None:
         """Wait until the producer has room for this record."""
         while True:
@@ -225,8 +227,8 @@ class Sender:
                 return
 
     def _small_enough(
-        self, batch: Batch, delivered: Sequence[Delivered] | None
-    ) -> tuple[Batch, Sequence[Delivered] | None]:
+        self, batch: Batch, delivered: Sequence[Delivered | None] | None
+    ) -> tuple[Batch, Sequence[Delivered | None] | None]:
         """Refuse records above a ``max.request.size`` that librdkafka does not accept as a setting."""
         rows = []
         for i, size in enumerate(serialized_sizes(batch)):
@@ -238,7 +240,7 @@ class Sender:
         return batch.select(rows), None if delivered is None else [delivered[i] for i in rows]
 
     def _refuse(
-        self, refusal: ck.KafkaException, batch: Batch, row: int, delivered: Sequence[Delivered] | None
+        self, refusal: ck.KafkaException, batch: Batch, row: int, delivered: Sequence[Delivered | None] | None
     ) -> None:
         """Fail, or skip, a record that the producer did not take."""
         error: ck.KafkaError = refusal.args[0]
@@ -258,8 +260,8 @@ class Sender:
             refused.add_note(f"In {failure.place()}")
             raise refused from failure.error
         self._errors.failed(failure)
-        if delivered is not None:
-            delivered[row](error, None)
+        if delivered is not None and (refused_one := delivered[row]) is not None:
+            refused_one(error, None)
 
     def _unusable(self, error: ck.KafkaError) -> None:
         """Raises why the producer takes no record any more: it has told so of an earlier one, or is about to."""
@@ -317,7 +319,7 @@ def _place(message: ck.Message) -> str:
     return f"{place}, partition {partition}" if partition is not None and partition >= 0 else place
 
 
-def _arguments(batch: Batch, delivered: Sequence[Delivered] | None) -> list[list[Any]]:
+def _arguments(batch: Batch, delivered: Sequence[Delivered | None] | None) -> list[list[Any]]:
     """The columns of arguments of ``Producer.produce`` after the topic, in its order and no more than needed."""
     n = len(batch)
     arguments: list[list[Any]] = [batch.values, batch.keys]

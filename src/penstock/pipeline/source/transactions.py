@@ -26,7 +26,13 @@ from penstock.kafka.clients import init_transactions
 from penstock.pipeline.broker_errors import broker_error, is_away, is_fenced
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.commit import Part
-from penstock.pipeline.source.delivery_tracking import TrackedBatch, tracked, wants_acknowledgements
+from penstock.pipeline.source.delivery_tracking import (
+    SampledBatch,
+    TrackedBatch,
+    samples_acknowledgements,
+    tracked,
+    wants_acknowledgements,
+)
 from penstock.pipeline.source.offset_log import OffsetCopies
 from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
 from penstock.pipeline.source.sender import ContactLostError, Delivered, Put, Sender
@@ -72,6 +78,7 @@ class ExactlyOnce:
         self._task, self._sender, self._boundaries = task, sender, boundaries
         self._offsets, self._topic, self._copies = stored.offsets, stored.topic, stored.copies
         self._acknowledges = wants_acknowledgements(type(task))
+        self._tracks = SampledBatch if samples_acknowledgements(type(task)) else TrackedBatch
         self._overlaps = type(task).commit is SourceTask.commit and not self._acknowledges
         """Whether the task polls on while a transaction is being committed."""
         self._open = False
@@ -124,9 +131,9 @@ class ExactlyOnce:
             raise ConnectError(
                 "Source tasks may not produce to their own offsets topics when exactly-once support is enabled"
             )
-        callbacks: list[Delivered] | None = None
+        callbacks: Sequence[Delivered | None] | None = None
         if self._acknowledges:
-            tracked_batch = TrackedBatch(before, ready, self._sender)
+            tracked_batch = self._tracks(before, ready, self._sender)
             self._tracked.append(tracked_batch)
             callbacks = tracked_batch.callbacks()
         if not len(ready):

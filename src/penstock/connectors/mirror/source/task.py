@@ -51,6 +51,7 @@ class MirrorSourceTask(SourceTask):
     """Mirrors the partitions of ``task.assigned.partitions``."""
 
     java_name = "org.apache.kafka.connect.mirror.MirrorSourceTask"
+    samples_acknowledgements = True
 
     _consumer: Consumer | None = None
     _syncs: OffsetSyncs | None = None
