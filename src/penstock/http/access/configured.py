@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 
 from penstock.http.access.authentication.basic_auth import BasicAuth
 from penstock.http.access.authentication.htpasswd import Htpasswd
-from penstock.http.access.authentication.principals import Authentication, Forwarded
-from penstock.http.access.authentication.tokens import PREFIX, OidcTokens
+from penstock.http.access.authentication.principals import Authentication, Forwarded, Tokens
 from penstock.http.access.files import ReloadedFile
 from penstock.http.access.gate import Gate
 from penstock.http.access.listeners import RestSettingError
@@ -17,6 +16,7 @@ from penstock.http.access.shown import Passwords
 AUTHORIZATION = "penstock.authorization.file"
 HTPASSWD = "penstock.authentication.htpasswd"
 CERTIFICATES = "penstock.authentication.certificates"
+JWKS = "penstock.authentication.oidc.jwks"
 
 
 def authentication(
@@ -27,10 +27,16 @@ def authentication(
     return Authentication(
         BasicAuth.of(config, environment),
         Htpasswd(passwords) if passwords else None,
-        OidcTokens(config) if config.get(f"{PREFIX}jwks", "").strip() else None,
+        _tokens(config) if config.get(JWKS, "").strip() else None,
         config.get(CERTIFICATES, "false").strip().lower() == "true",
         Forwarded(key),
     )
+
+
+def _tokens(config: Mapping[str, str]) -> Tokens:
+    from penstock.http.access.authentication.tokens import OidcTokens  # loads much, and most workers need none of it
+
+    return OidcTokens(config)
 
 
 def gate(config: Mapping[str, str], guard: Authentication, passwords: Passwords = lambda config: ()) -> Gate:
@@ -41,6 +47,6 @@ def gate(config: Mapping[str, str], guard: Authentication, passwords: Passwords 
     if not guard.is_required:
         raise RestSettingError(
             f"`{AUTHORIZATION}={path}` needs a way to know who asks: `rest.extension.classes`, `{HTPASSWD}`, "
-            f"`{CERTIFICATES}` or `{PREFIX}jwks`"
+            f"`{CERTIFICATES}` or `{JWKS}`"
         )
     return Gate(ReloadedFile(AUTHORIZATION, path, Roles.parse), passwords)

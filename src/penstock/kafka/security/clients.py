@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock.api.errors import ConfigError
-from penstock.kafka.security.oauth import Tokens
 from penstock.kafka.security.settings import Login, Security, Tls
 
 # -- librdkafka
@@ -90,6 +89,8 @@ def for_kafka_python(java: Mapping[str, Any]) -> dict[str, Any]:
         if login.kerberos is not None:
             arguments["sasl_kerberos_service_name"] = login.kerberos.service
         elif login.mechanism == "OAUTHBEARER":
+            from penstock.kafka.security.oauth import Tokens  # loads all of kafka-python, which tasks do without
+
             arguments["sasl_oauth_token_provider"] = Tokens(java, login)
         else:
             arguments |= {"sasl_plain_username": login.username, "sasl_plain_password": login.password}
