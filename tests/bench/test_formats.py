@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.cases import CASES, GOALS, NOT_IN_JAVA
+from bench.cases import BESIDE, CASES, GOALS
 from bench.connect import CaseError
 from bench.formats import CONVERTERS, SINKS, SOURCES, _converter
 from bench.setting import Setting
@@ -27,6 +27,6 @@ def test_java_runs_the_formats_whose_converters_can_be_had(tmp_path: Path, monke
     monkeypatch.setattr(Setting, "registry", "http://127.0.0.1:8081/apis/ccompat/v7")
     config = _converter("avro", Java(), setting)  # type: ignore[arg-type]
     assert config["value.converter.apicurio.registry.url"] == "http://127.0.0.1:8081/apis/registry/v2"
-    assert {"source-json-schema", "source-protobuf", "sink-json-schema", "sink-protobuf"} == NOT_IN_JAVA
+    assert {"source-json-schema", "source-protobuf", "sink-json-schema", "sink-protobuf"} == BESIDE.keys()
     with pytest.raises(CaseError, match="protobuf"):
         _converter("protobuf", Java(), setting)  # type: ignore[arg-type]

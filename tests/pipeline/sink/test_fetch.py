@@ -12,7 +12,8 @@ ONLY = TopicPartition("t", 0)
 
 
 def messages(*offsets: int, kinds: tuple[int, ...] = ()) -> list[ck.Message]:
-    stamps = [(kind, 100 + offset if kind else -1) for kind, offset in zip(kinds or (1,) * len(offsets), offsets)]
+    all_kinds = kinds or (1,) * len(offsets)
+    stamps = [(kind, 100 + offset if kind else -1) for kind, offset in zip(all_kinds, offsets, strict=True)]
     return [
         ck.Message(topic="t", partition=0, offset=offset, value=b"v", timestamp=stamp)
         for offset, stamp in zip(offsets, stamps, strict=True)
