@@ -157,14 +157,18 @@ class MirrorSourceTask(SourceTask):
         if self._stopping or self._syncs is None:
             return
         assert isinstance(batch.origin, SourceOrigin)
+        places, ups = batch.origin.partitions, batch.origin.offsets
+        if places and places.count(places[0]) == len(places) and min(offsets) >= 0:
+            self._syncs.mirrored(_topic_partition(places[0]), [up[OFFSET] for up in ups], offsets)
+            return
         mirrored: dict[int, tuple[dict[str, Any], list[int], list[int]]] = {}
-        for partition, upstream, downstream in zip(batch.origin.partitions, batch.origin.offsets, offsets, strict=True):
+        for partition, upstream, downstream in zip(places, ups, offsets, strict=True):
             if downstream >= 0:
                 found = mirrored.get(id(partition)) or mirrored.setdefault(id(partition), (partition, [], []))
                 found[1].append(upstream[OFFSET])
                 found[2].append(downstream)
-        for partition, ups, downs in mirrored.values():
-            self._syncs.mirrored(TopicPartition(partition["topic"], partition["partition"]), ups, downs)
+        for partition, upstreams, downstreams in mirrored.values():
+            self._syncs.mirrored(_topic_partition(partition), upstreams, downstreams)
 
     def commit(self) -> None:
         if self._syncs is not None:
@@ -180,6 +184,10 @@ class MirrorSourceTask(SourceTask):
                 self._consumer = None
             if self._syncs is not None:
                 self._syncs.flush()
+
+
+def _topic_partition(partition: dict[str, Any]) -> TopicPartition:
+    return TopicPartition(partition["topic"], partition["partition"])
 
 
 def _headers(pairs: list[tuple[str, bytes | None]] | None) -> tuple[Header, ...]:
