@@ -18,7 +18,7 @@ from bench.query import files, rows
 from bench.setting import Setting
 from bench.watch import Watch
 
-_SENT, _UNCOUNTED, _EVERY = 300, 100, 0.05
+_SENT, _UNCOUNTED, _EVERY = 900, 600, 0.05
 _MOST = 10_000
 
 

@@ -151,7 +151,7 @@ class InsertField(ColumnTransform):
                 return batch.partitions
             case "offset":
                 if isinstance(batch.origin, SinkOrigin):
-                    return batch.origin.offsets
+                    return list(batch.origin.offsets)
                 raise DataError(
                     f"Only SinkRecord supported for [{PURPOSE}], found: org.apache.kafka.connect.source.SourceRecord"
                 )
