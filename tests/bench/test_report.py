@@ -35,6 +35,12 @@ def test_ratios_are_of_medians_and_judged_by_the_goals() -> None:
     assert table(ROWS).rows[0][2:] == ["1,000 (900 to 1,100)", "2,100 (900 to 2,200)", "2.10 ×", "≥ 2 ×", "yes"]
 
 
+def test_a_figure_that_only_the_reference_has_is_shown_and_not_judged() -> None:
+    row = Row("ceiling", "today", "records/s without transactions", [], [500.0], "a plain program")
+    assert (row.ratio, row.holds) == (None, None)
+    assert table([row]).rows == [["ceiling", row.figure, "500, a plain program", "", "", "", ""]]
+
+
 def test_a_case_that_is_measured_again_takes_the_place_of_what_there_was(tmp_path: Path) -> None:
     page = document(tmp_path)
     report.write(tmp_path, {"figures": ROWS, "profile": [ProfiledPath("sink-json", "today", 3.0, {"put": 0.25})]})
