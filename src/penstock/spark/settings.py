@@ -185,8 +185,7 @@ class HostSettings:
             )
         if self.query_slots:
             conf |= limit(conf, total - self.query_slots)
-        if self.files:
-            conf["spark.files"] = ",".join(filter(None, (conf.get("spark.files"), *map(str, self.files))))
+        self._add_files(conf)
         return conf
 
     def hosted_slots(self, conf: Mapping[str, str]) -> int:
@@ -203,9 +202,14 @@ class HostSettings:
         conf = self._completed(conf | {"spark.app.name": name} | dict(self.query_spark))
         if self.query_slots:
             conf |= limit(conf, self.query_slots) | dict(self.query_spark)
+        self._add_files(conf)
         slots(conf)
         conf["spark.master"] = with_retries(conf["spark.master"], conf.get("spark.task.maxFailures", _FAILURES))
         return conf
+
+    def _add_files(self, conf: dict[str, str]) -> None:
+        if self.files:
+            conf["spark.files"] = ",".join(filter(None, (conf.get("spark.files"), *map(str, self.files))))
 
     def _completed(self, conf: dict[str, str]) -> dict[str, str]:
         """With what depends on the master and on this worker."""

@@ -59,6 +59,7 @@ class Query:
         self.config = {"name": self.name, **PLAIN_JSON} | {k.replace("_", "."): v for k, v in config.items()}
         self.worker: dict[str, str] = {}
         """More of the worker's configuration."""
+        self.plugin_path: tuple[str, ...] = ()
         self.number = 0
         self.running = False
 
@@ -77,6 +78,7 @@ class Query:
             worker_config={"bootstrap.servers": self.kafka.bootstrap, **self.worker},
             paused=paused,
             group_id="query-tests",
+            plugin_path=self.plugin_path,
             **self.more(),
         )
         self.running = True

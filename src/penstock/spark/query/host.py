@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.api.errors import ConfigError
 from penstock.api.source import SourceTask
+from penstock.hosts.errors import HostLost
+from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 from penstock.pipeline.task import FencedError, TaskSpec
 from penstock.pipeline.trace import causes, headline, trace
 from penstock.spark.channel import Message, RefusedError, TaskChannel
 from penstock.spark.query.progress_report import KEPT
 from penstock.spark.query.source.pausing import BetweenBatches
-from penstock.spark.task import ChannelHost, LogRelay, Steering, named, plugins, watch_stalls
+from penstock.spark.task import ChannelHost, LogRelay, Steering, named, plugins, resolver, watch_stalls
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -139,14 +141,19 @@ class Queries:
         ended = watch_stalls(spec, control, channel)
         try:
             session = self._new_session(jars)
-            resolve = plugins(spec.plugin_path).resolve
+            resolve = resolver(spec, plugins(spec.plugin_path))
             task = named(spec.task_class)
             sources = {"spark": run_source_query, "jdbc": run_jdbc_source}
             run = sources[task.reads] if issubclass(task, SourceTask) else run_sink_query
-            run(spec, session, control, ChannelHost(channel, self._steers[group]), resolve, lambda: self._enter(group))
+            to_worker = ChannelHost(channel, self._steers[group])
+            with task_jvm(spec):
+                run(spec, session, control, to_worker, resolve, lambda: self._enter(group))
         except FencedError as error:
             if not control.aborted:
                 channel.send({"say": "lost", "reason": str(error)})
+        except HostLost as lost:
+            if not control.aborted:
+                channel.send({"say": "lost", "reason": str(lost), "died": lost.by_itself})
         except BaseException as error:
             if not control.aborted:
                 if _lost_connection(error) and (reason := self._java_ended()) is not None:

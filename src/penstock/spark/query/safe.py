@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import orjson
 
+from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.parent import ends_with
 from penstock.spark.tls import identity, wrapped
@@ -75,6 +76,8 @@ class SafeSpec:
     """A TaskSpec in closures: the reference to it."""
 
     reference: Reference
+    jars: bool = False
+    """Whether converters or transforms of the connector come from jars; without them no partition looks at any."""
 
     def spec(self) -> TaskSpec:
         return _spec(self.reference)
@@ -133,7 +136,9 @@ class Safe:
         return Reference(self._host, self._listening.getsockname()[1], self._identity.fingerprint, key)
 
     def keep_spec(self, spec: TaskSpec) -> SafeSpec:
-        return SafeSpec(self.keep(orjson.dumps(spec.to_json())))
+        """Called in the task's thread, when its converters and transforms have been made."""
+        jvm = TaskJvm.present()
+        return SafeSpec(self.keep(orjson.dumps(spec.to_json())), jars=jvm is not None and jvm.opened)
 
     def _accept(self) -> None:
         while not self._closed:

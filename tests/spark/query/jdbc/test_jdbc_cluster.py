@@ -1,15 +1,18 @@
-"""The JDBC connectors on executors that are processes of their own: these get the driver's jar and our classes, and one
-of them may be killed.
+"""The JDBC connectors on executors that are processes of their own: these get the driver's jar, our classes and jars of
+plugins, and one of them may be killed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import psutil
 import pytest
 
+from hosts.plugins import plugin_path
 from penstock.core.model.tasks import TaskEnded, TaskLost
+from penstock.hosts.jvm.shipped import pack
 from penstock.jdbc.drivers import install
 from penstock.spark.settings import HostSettings
 from support.kafka.client import Kafka
@@ -18,16 +21,29 @@ from support.process_tree import command, descendants
 from support.spark.host import Hosted, started
 from support.spark.queries import ID, NAME, SECONDS, JdbcSink, JdbcSource
 from support.tasks.runs import eventually
+from support.worker_process import QUICK_JAVA
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosted]:
+def there(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of the executors."""
+    return tmp_path_factory.mktemp("there")
+
+
+@pytest.fixture(scope="module")
+def jars(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return plugin_path(tmp_path_factory.mktemp("plugins"), "chain")
+
+
+@pytest.fixture(scope="module")
+def far(tmp_path_factory: pytest.TempPathFactory, there: Path, jars: str) -> Iterator[Hosted]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("far"))  # Spark's workers have a folder `work` where they are
         install("jdbc-postgresql")
-        with started(HostSettings(query_spark={"spark.master": "local-cluster[2,1,1024]"})) as hosted:
+        queries = {"spark.master": "local-cluster[2,1,1024]", "spark.executorEnv.PENSTOCK_HOME": str(there)}
+        with started(HostSettings(query_spark=queries, files=tuple(pack([jars])))) as hosted:
             yield hosted
 
 
@@ -41,6 +57,20 @@ def test_rows_are_written_and_read_by_executors(far: Hosted, kafka: Kafka, postg
     with JdbcSource(far, kafka, postgres.url, **settings, **{"penstock.read.rows": "30"}) as source:
         source.start()
         assert source.wait("far", 100) == rows
+
+
+def test_jars_of_transforms_reach_the_executors(
+    far: Hosted, kafka: Kafka, postgres: Postgres, there: Path, jars: str
+) -> None:
+    mark = {"transforms": "mark", "transforms.mark.type": "penstock.tests.chain.Mark", "transforms.mark.text": "seen"}
+    with JdbcSink(far, kafka, postgres.url, **{"table.name.format": "marked", **mark}) as sink:
+        sink.plugin_path = (jars,)
+        sink.worker = {"penstock.java.ship": "true", "penstock.java.opts": f"{QUICK_JAVA} -Xmx256m"}
+        sink.add([ID, NAME], {"id": 1, "name": "one"})
+        sink.start()
+        sink.written(1)
+    assert postgres.rows("SELECT id, name, mark FROM marked") == [["1", "one", "seen"]]
+    assert list(there.rglob("test-chain*.jar"))
 
 
 def test_an_executor_that_is_killed_costs_a_retry_of_spark_and_not_the_task(

@@ -48,6 +48,8 @@ class TaskJvm:
     before_close: list[Callable[[], None]] = field(default_factory=list)
     lane: str = "task"
     """Where records are processed: a source that is polled meanwhile needs another lane than its own."""
+    partition: bool = False
+    """Whether it is one of many that work for the task at the same time; a run of a task waits for the one before."""
     _session: Session | None = None
     _free: list[int] = field(default_factory=list)
     _asked: Pending | None = None
@@ -72,7 +74,8 @@ class TaskJvm:
         if self._session is None:
             name = f"{self.connector}|task-{self.task}"
             thread = f"task-thread-{self.connector}-{self.task}"
-            about = {"name": name, "only": name, "thread": thread, "connector": self.connector, "task": self.task}
+            only = None if self.partition else name
+            about = {"name": name, "only": only, "thread": thread, "connector": self.connector, "task": self.task}
             self._session = open_session(self._spec(), about)
             follow(self._session)
         return self._session
@@ -145,10 +148,15 @@ class Run(Protocol):
 
 
 @contextmanager
-def task_jvm(run: Run) -> Iterator[TaskJvm]:
+def task_jvm(run: Run, partition: bool = False) -> Iterator[TaskJvm]:
     """Inside, plugins find the run's JVM by ``TaskJvm.current``; it starts when one needs it, and is closed in the
-    end.
+    end. Within another it is that one.
+
+    ``partition``: this is one of Spark's partitions of the run.
     """
+    if (outer := TaskJvm.present()) is not None:
+        yield outer
+        return
 
     def catalogue() -> Path | None:
         found = find(run.plugin_path, run.worker_config.get(HOME))
@@ -159,7 +167,8 @@ def task_jvm(run: Run) -> Iterator[TaskJvm]:
             )
         return None if found is None else found.file
 
-    jvm = TaskJvm(run.connector, run.task, run.config, run.connector_config, run.worker_config, catalogue)
+    configurations = run.config, run.connector_config, run.worker_config
+    jvm = TaskJvm(run.connector, run.task, *configurations, catalogue, partition=partition)
     token = _current.set(jvm)
     try:
         yield jvm

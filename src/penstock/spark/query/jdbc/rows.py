@@ -13,13 +13,14 @@ from pyspark import Accumulator
 
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.errors import ConnectError, DataError
+from penstock.hosts.errors import HostLost
 from penstock.jdbc.sink_settings import JdbcSinkSettings
 from penstock.pipeline.errors import Stage, Step
 from penstock.pipeline.trace import trace
 from penstock.spark.query.jdbc.plan import Plan, stop_totals
 from penstock.spark.query.jdbc.row_maker import SINK_CLASS, RowMaker
 from penstock.spark.query.safe import SafeSpec
-from penstock.spark.query.sink.plan import RowsError, Totals
+from penstock.spark.query.sink.plan import RowsError, Totals, lost_host
 from penstock.spark.query.sink.progress import Partition
 from penstock.spark.query.sink.row_maker import raw_batch
 from penstock.spark.query.sink.rows import Pipeline, is_first_try
@@ -36,10 +37,11 @@ class TableRows:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with ExitStack() as stack:
             try:
-                spec = self.spec.spec()
-                pipeline = Pipeline.start(spec, stack, report=True)
+                pipeline, spec = Pipeline.start(self.spec, stack, report=True), self.spec.spec()
                 settings = JdbcSinkSettings.of({**spec.connector_config, "name": spec.connector})
                 yield from self._rows(pipeline, RowMaker(settings, self.plan), batches)
+            except HostLost as lost:
+                raise lost_host(lost) from lost
             except Exception as error:
                 raise RowsError(trace=trace(error)) from error
 
@@ -90,13 +92,15 @@ class RefusedRows:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with ExitStack() as stack:
             try:
-                pipeline = Pipeline.start(self.spec.spec(), stack, report=True)
+                pipeline = Pipeline.start(self.spec, stack, report=True)
                 step = Step(Stage.TASK_PUT, SINK_CLASS, self._refuse)
                 for arrow in batches:
                     raw = raw_batch(arrow)
                     if kept := self._refused(raw):
                         pipeline.errors.run([step], pipeline.process(raw.select(kept)))
                 pipeline.finish()
+            except HostLost as lost:
+                raise lost_host(lost) from lost
             except Exception as error:
                 raise RowsError(trace=trace(error)) from error
             found = pipeline.totals()

@@ -13,6 +13,8 @@ from typing import Any
 from pyspark import AccumulatorParam
 from pyspark.sql import types as t
 
+from penstock.hosts.errors import HostLost
+
 EXTRAS = t.StructType(
     [
         t.StructField("_topic", t.StringType()),
@@ -57,10 +59,18 @@ class RowsError(Exception):
         super().__init__(f"penstock reports {json.dumps(report)}")
 
 
+def lost_host(lost: HostLost) -> RowsError:
+    """The report that a process of plugins is gone."""
+    return RowsError(lost=str(lost), died="yes" if lost.by_itself else "")
+
+
 def reported(message: str) -> dict[str, str]:
-    """What a RowsError in Spark's long message reports; empty if there is none."""
+    """What a RowsError in Spark's long message reports; empty if there is none. Raises HostLost if it reports that."""
     found = _REPORT.search(message)
-    return json.loads(found[1]) if found else {}
+    report: dict[str, str] = json.loads(found[1]) if found else {}
+    if "lost" in report:
+        raise HostLost(report["lost"], by_itself=bool(report["died"]))
+    return report
 
 
 Totals = dict[str, Any]

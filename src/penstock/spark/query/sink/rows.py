@@ -19,6 +19,7 @@ from pyspark import Accumulator, TaskContext
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError
 from penstock.core.model.tasks import TaskId
+from penstock.hosts.errors import HostLost
 from penstock.kafka.client_settings import connector_producer
 from penstock.kafka.clients import new_producer
 from penstock.pipeline.chain import Chain
@@ -30,11 +31,12 @@ from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry.stages import timed
 from penstock.pipeline.telemetry.traces import MOST, TRACES, is_on, traceparents
 from penstock.pipeline.trace import trace
+from penstock.spark.query.plugins import plugins_for
 from penstock.spark.query.progress_report import BUSY
 from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.sink.held_letters import HeldProducer
 from penstock.spark.query.sink.keys import Keying, Keys
-from penstock.spark.query.sink.plan import RECORD_TIME, SCHEMA_COLUMN, TOPIC, TRACE, Plan, RowsError, Totals
+from penstock.spark.query.sink.plan import RECORD_TIME, SCHEMA_COLUMN, TOPIC, TRACE, Plan, RowsError, Totals, lost_host
 from penstock.spark.query.sink.row_maker import SINK_CLASS, RowMaker, columns_in, raw_batch
 
 
@@ -51,7 +53,7 @@ class Rows:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with ExitStack() as stack:
             try:
-                pipeline = Pipeline.start(self.spec.spec(), stack, report=self.plan is not None)
+                pipeline = Pipeline.start(self.spec, stack, report=self.plan is not None)
                 if self.keys is not None:
                     pipeline.transforms.append(Keying(self.keys, SINK_CLASS).step)
                 if self.plan is None:
@@ -60,6 +62,8 @@ class Rows:
                     yield from self._rows(pipeline, RowMaker(self.plan), batches)
             except RowsError:
                 raise
+            except HostLost as lost:
+                raise lost_host(lost) from lost
             except Exception as error:
                 raise RowsError(trace=trace(error)) from error
 
@@ -110,11 +114,9 @@ class Pipeline:
     began: float = field(default_factory=time.monotonic)
 
     @classmethod
-    def start(cls, spec: TaskSpec, stack: ExitStack, report: bool) -> Pipeline:
+    def start(cls, safe: SafeSpec, stack: ExitStack, report: bool) -> Pipeline:
         """``report``: whether failures are counted and reported and can fail the task; otherwise they are ignored."""
-        from penstock.spark.task import plugins
-
-        resolve = plugins(spec.plugin_path).resolve
+        spec, resolve = stack.enter_context(plugins_for(safe, safe.spec()))
         connector = {**spec.connector_config, "name": spec.connector}
         id = TaskId(spec.connector, spec.task)
         metrics = Metrics(lambda _: None, ())

@@ -22,6 +22,7 @@ from pyspark import Accumulator, AccumulatorParam
 
 from penstock.api.batch import Batch
 from penstock.api.source import SourceTask
+from penstock.hosts.errors import HostLost
 from penstock.kafka.client_settings import idempotence
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.runtime import CommitTiming
@@ -30,7 +31,9 @@ from penstock.pipeline.task import CommittedOffsets, TaskControl, TaskSpec
 from penstock.pipeline.telemetry.topic_schemas import REPORTED
 from penstock.pipeline.trace import trace
 from penstock.spark.parent import end_when_given_up
+from penstock.spark.query.plugins import plugins_for
 from penstock.spark.query.safe import SafeSpec
+from penstock.spark.query.sink.plan import lost_host
 
 Records = Callable[[pa.RecordBatch], Batch]
 """Makes records of one row at least; can be pickled."""
@@ -88,13 +91,15 @@ class SendPartition:
     reports: Accumulator[Reports]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from penstock.spark.task import plugins
-
         end_when_given_up()
         with self.spec.during_the_run() as spec:
             for name, value in spec.variables.items():
                 os.environ.setdefault(name, value)
-            report = send(spec, self.records, batches, plugins(spec.plugin_path).resolve)
+            try:
+                with plugins_for(self.spec, spec) as (here, resolve):
+                    report = send(here, self.records, batches, resolve)
+            except HostLost as lost:
+                raise lost_host(lost) from lost
         self.reports.add(deque([report]))
         yield pa.record_batch({FAILURE: pa.array([report.failure], pa.string())})
 

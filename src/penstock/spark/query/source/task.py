@@ -22,15 +22,17 @@ from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError
 from penstock.api.source import SourceProgress, SourceTask
 from penstock.core.model.tasks import TaskId
+from penstock.hosts.errors import HostLost
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.task import SourceContext, run_source_task
 from penstock.pipeline.task import TaskHost, TaskSpec
 from penstock.pipeline.topics import ActiveTopics
-from penstock.spark.query.dataframes import VIEW, declared, root_cause
+from penstock.spark.query.dataframes import VIEW, declared, full_text, root_cause
 from penstock.spark.query.progress_report import source_progress
 from penstock.spark.query.safe import Safe
 from penstock.spark.query.select import check_select
+from penstock.spark.query.sink.plan import reported
 from penstock.spark.query.source.checkpoint import Checkpoint, owner_of
 from penstock.spark.query.source.executors import Counts, InExecutors
 from penstock.spark.query.source.partitions import BatchLostError
@@ -228,5 +230,9 @@ class QuerySource(SourceTask):
                 raise _OverError
 
 
-def _unsent(number: int, error: Exception) -> ConnectError:
+def _unsent(number: int, error: Exception) -> BaseException:
+    try:
+        reported(full_text(error))
+    except HostLost as lost:
+        return lost
     return ConnectError(f"Batch {number} of the query could not be read or sent: {root_cause(error)}")
