@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from penstock.api.batch import Batch
-from penstock.api.errors import DataError
+from penstock.api.errors import ConnectError, DataError
 from penstock.api.record import Header
 from penstock.api.schema import FLOAT64, INT32, INT64, STRING, TIMESTAMP, array, struct
 from penstock.hosts.jvm.tasks.converters import JavaConverter, JavaHeaderConverter
@@ -25,6 +26,8 @@ from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, Stage
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.trace import trace
+from penstock.plugins import Plugins
+from penstock.plugins.jars import JavaSettings, task_classes
 from penstock.values.logical import moment_of
 from support.tasks.runs import JSON, resolve
 from support.waiting import until
@@ -227,6 +230,29 @@ def test_json_written_without_a_tree_is_kafkas(
     kafkas = written("penstock.tests.chain.KafkasJson")
     event(kafkas if isinstance(kafkas, str) else "bytes")
     assert written(JSON) == kafkas
+
+
+def test_versions_of_a_library_and_of_a_transform_are_apart_in_one_jvm(tmp_path: Path) -> None:
+    """Each jar sees its own library, and nothing of Spark; of a transform in two versions the newest is the default."""
+    library = "penstock.tests.library."
+    run = Run((plugin_path(tmp_path, "library1", "library2"),), worker_config={"penstock.java.opts": QUICK_JAVA})
+    config = {
+        "transforms": "old,new,any,other",
+        "transforms.old.type": f"{library}UsesLibrary",
+        "transforms.old.plugin.version": "1.0",
+        "transforms.new.type": f"{library}UsesLibrary",
+        "transforms.new.plugin.version": "[2.0,3.0)",
+        "transforms.any.type": f"{library}UsesLibrary",
+        "transforms.other.type": f"{library}UsesTwo",
+    }
+    found = Plugins().plus(task_classes(JavaSettings.of(run.worker_config, run.plugin_path)))
+    with task_jvm(run):
+        chain = Chain.build(config, found.resolver(config))
+        after, failures, _ = handled(chain.steps, Batch.of("t", ["a", "b"], value_schema=STRING))
+        assert after.values == ["a 1.0 2.0 2.0 2.0", "b 1.0 2.0 2.0 2.0"]
+        assert failures == []
+    with pytest.raises(ConnectError, match=r"not found that matches the version range \[3\.0,3\.0\]"):
+        Chain.build({**config, "transforms.old.plugin.version": "3.0"}, found.resolver(config))
 
 
 def test_neighbours_whose_headers_are_converted_at_once_share_them(jvm: TaskJvm) -> None:

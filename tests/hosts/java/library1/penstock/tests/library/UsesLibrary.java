@@ -1,13 +1,19 @@
 package penstock.tests.library;
 
 import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.connect.components.Versioned;
 import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.transforms.Transformation;
 
 import java.util.Map;
 
-/** Appends the version of the library that it sees to values that are strings. */
-public final class UsesOne<R extends ConnectRecord<R>> implements Transformation<R> {
+/** Appends the version of the library that it sees to values that are strings; it is there in both versions. */
+public final class UsesLibrary<R extends ConnectRecord<R>> implements Transformation<R>, Versioned {
+    @Override
+    public String version() {
+        return Library.version();
+    }
+
     @Override
     public R apply(R each) {
         String value = each.value() + " " + Library.version() + sees("org.apache.spark.SparkContext");
