@@ -235,7 +235,8 @@ def test_json_written_without_a_tree_is_kafkas(
 def test_versions_of_a_library_and_of_a_transform_are_apart_in_one_jvm(tmp_path: Path) -> None:
     """Each jar sees its own library, and nothing of Spark; of a transform in two versions the newest is the default."""
     library = "penstock.tests.library."
-    run = Run((plugin_path(tmp_path, "library1", "library2"),), worker_config={"penstock.java.opts": QUICK_JAVA})
+    path = plugin_path(tmp_path, "library1", "library2")
+    run = Run((path,), "libraries", worker_config={"penstock.java.opts": f"{QUICK_JAVA} -Xmx256m"})
     config = {
         "transforms": "old,new,any,other",
         "transforms.old.type": f"{library}UsesLibrary",

@@ -150,11 +150,12 @@ class Run(Protocol):
 @contextmanager
 def task_jvm(run: Run, partition: bool = False) -> Iterator[TaskJvm]:
     """Inside, plugins find the run's JVM by ``TaskJvm.current``; it starts when one needs it, and is closed in the
-    end. Within another it is that one.
+    end. Within that of the same task it is that one.
 
     ``partition``: this is one of Spark's partitions of the run.
     """
-    if (outer := TaskJvm.present()) is not None:
+    outer = TaskJvm.present()
+    if outer is not None and (outer.connector, outer.task) == (run.connector, run.task):
         yield outer
         return
 
