@@ -9,12 +9,12 @@ from __future__ import annotations
 import pkgutil
 import sys
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from penstock import commands
+from penstock import __version__, commands
 from penstock.api.errors import ConfigError
 from penstock.embedded.home import EmbeddedError
 
@@ -60,8 +60,18 @@ app = typer.Typer(
 )
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"penstock {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _penstock() -> None:
+def _penstock(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
     pass
 
 

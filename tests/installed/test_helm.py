@@ -44,8 +44,12 @@ EVERYTHING = {
         {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
     ],
     "serviceAccount": {"create": True, "annotations": {"role": "x"}},
+    "podMonitor": {"enabled": True, "interval": "15s", "labels": {"release": "prometheus"}},
     "service": {"type": "LoadBalancer", "annotations": {"a": "b"}},
 }
+
+OF_OPERATORS = {"PodMonitor"}
+"""Kinds that are not Kubernetes' own, so its schemas don't describe them."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -75,14 +79,26 @@ def test_kubernetes_accepts_what_it_renders(values: dict[str, Any], tmp_path: Pa
     resources = template(CHART, values, tmp_path)
     kinds = {"ConfigMap", "Deployment", "PodDisruptionBudget", "Service", "ServiceAccount"}
     assert {each["kind"] for each in resources} == kinds | (
-        {"HorizontalPodAutoscaler", "Role", "RoleBinding"} if values else set()
+        {"HorizontalPodAutoscaler", "Role", "RoleBinding", "PodMonitor"} if values else set()
     )
     for each in resources:
+        if each["kind"] in OF_OPERATORS:
+            continue
         kubernetes_validate.validate(each, "1.30", strict=True)
     pod = of(resources, "Deployment")["spec"]["template"]["spec"]
     [container] = pod["containers"]
     assert {each["name"] for each in container["volumeMounts"]} == {each["name"] for each in pod["volumes"]}
     assert {"config", "state", "tmp"} <= {each["name"] for each in pod["volumes"]}
+
+
+def test_the_monitor_finds_the_port_of_the_pods(tmp_path: Path) -> None:
+    resources = template(CHART, EVERYTHING, tmp_path)
+    monitor, pod = of(resources, "PodMonitor"), of(resources, "Deployment")["spec"]["template"]
+    assert monitor["metadata"]["labels"]["release"] == "prometheus"
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    [endpoint] = monitor["spec"]["podMetricsEndpoints"]
+    assert (endpoint["path"], endpoint["interval"]) == ("/metrics", "15s")
+    assert endpoint["port"] in {port["name"] for port in pod["spec"]["containers"][0]["ports"]}
 
 
 def test_the_worker_accepts_its_properties(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
