@@ -17,7 +17,7 @@ import pytest
 from penstock.embedded import EmbeddedError
 from penstock.scaffold.package import NewPlugin
 from penstock.trial.log import WorkerLog
-from penstock.trial.plugin import Changes, plugin_path
+from penstock.trial.plugin import Changes, config_file, plugin_path
 from penstock.trial.topics import text
 from support.waiting import until
 
@@ -27,11 +27,11 @@ SECONDS = 240
 class Running:
     """``penstock run`` with what it has printed so far."""
 
-    def __init__(self, folder: Path, plugin: str, config: str) -> None:
+    def __init__(self, folder: Path, *arguments: str) -> None:
         scratch = folder / "tmp"
         scratch.mkdir()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "penstock.cli", "run", plugin, config],
+            [sys.executable, "-m", "penstock.cli", "run", *arguments],
             cwd=folder,
             env={**os.environ, "TMPDIR": str(scratch)},
             stdin=subprocess.PIPE,
@@ -52,8 +52,8 @@ class Running:
 
 
 @contextmanager
-def running(folder: Path, plugin: str, config: str) -> Iterator[Running]:
-    one = Running(folder, plugin, config)
+def running(folder: Path, *arguments: str) -> Iterator[Running]:
+    one = Running(folder, *arguments)
     try:
         yield one
     finally:
@@ -97,7 +97,7 @@ def test_what_an_author_changes_takes_effect_at_the_offsets_reached(tmp_path: Pa
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_lines_that_are_typed_go_to_a_sink(tmp_path: Path) -> None:
+def test_lines_go_to_a_sink_and_it_ends_with_them(tmp_path: Path) -> None:
     NewPlugin.of("sink", "my-sink").write(tmp_path)
     config = {
         "connector.class": "FileStreamSink",
@@ -113,6 +113,10 @@ def test_lines_that_are_typed_go_to_a_sink(tmp_path: Path) -> None:
         one.process.stdin.flush()
         out = tmp_path / "out.txt"
         until(lambda: out.exists() and out.read_text() == "one\nzwei ☃\n", "the lines in the file", SECONDS)
+        one.process.stdin.write("3\n")
+        one.process.stdin.close()
+        assert one.process.wait(SECONDS) == 0
+        assert out.read_text() == "one\nzwei ☃\n3\n"
 
 
 def test_a_plugin_that_does_not_exist_is_named(tmp_path: Path) -> None:
@@ -120,6 +124,18 @@ def test_a_plugin_that_does_not_exist_is_named(tmp_path: Path) -> None:
         plugin_path(tmp_path / "nothing")
     (tmp_path / "one.py").touch()
     assert plugin_path(tmp_path / "one.py") == tmp_path / "one.py"
+
+
+def test_the_configuration_may_lie_in_the_plugins_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plugin = NewPlugin.of("sink", "my-sink").write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for given in (None, Path("config.json")):
+        assert config_file(plugin, given) == plugin / "config.json"
+    (tmp_path / "config.json").write_text("{}")
+    assert config_file(plugin, Path("config.json")) == Path("config.json")
+    assert config_file(plugin, None) == plugin / "config.json"
+    with pytest.raises(EmbeddedError, match=r"There is no other.json: name the file of a connector's configuration"):
+        config_file(plugin, Path("other.json"))
 
 
 def test_changes_are_those_of_sources(tmp_path: Path) -> None:

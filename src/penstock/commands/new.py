@@ -28,4 +28,4 @@ def new(
     from penstock.scaffold.package import NewPlugin
 
     made = NewPlugin.of(kind.value, name).write(folder)
-    print(f"Made {made}. Go there, and run `make install test check`; README.md says how a worker finds the plugin.")
+    print(f"Made {made}. Try it: `penstock run {made}`; README.md says how to test it, and how a worker finds it.")

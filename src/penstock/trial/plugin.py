@@ -23,6 +23,17 @@ def plugin_path(given: Path) -> Path:
     return (sources if sources.is_dir() else given).absolute()
 
 
+def config_file(plugin: Path, given: Path | None) -> Path:
+    """The file of the connector's configuration: the one given, as it is or in the plugin's folder, or the
+    ``config.json`` there. Raises EmbeddedError.
+    """
+    wanted = given or Path("config.json")
+    for path in (wanted, plugin / wanted) if given else (plugin / wanted,):
+        if path.is_file():
+            return path
+    raise EmbeddedError(f"There is no {given or plugin / wanted}: name the file of a connector's configuration.")
+
+
 class Changes:
     """Of the files at ``paths``, and in and below those that are folders."""
 

@@ -19,8 +19,8 @@ from penstock.embedded.ports import free_port
 from penstock.http.client import Client, ClientError, UnreachableError
 from penstock.scratch import Scratch
 from penstock.trial.log import WorkerLog
-from penstock.trial.plugin import Changes, plugin_path
-from penstock.trial.topics import Shown, send_lines
+from penstock.trial.plugin import Changes, config_file, plugin_path
+from penstock.trial.topics import Lines, Shown
 from penstock.trial.worker import LocalWorker
 from penstock.worker.connector_file import read_connector
 
@@ -45,7 +45,9 @@ penstock.log.format=json
 
 @dataclass
 class Session:
-    """``records``: after so many it ends; 0 for never. Raises EmbeddedError."""
+    """``records``: after so many it ends; 0 for never. With a sink it ends also when all lines of the input are behind
+    its committed offsets. Raises EmbeddedError.
+    """
 
     config: Path
     bootstrap: str
@@ -56,15 +58,19 @@ class Session:
     records: int = 0
     _name: str | None = None
     _failures: dict[str, str] = field(default_factory=dict)
-    _reads_lines: bool = False
+    _lines: Lines | None = None
 
     def run(self) -> None:
-        """Returns when so many records have been shown; ends otherwise by KeyboardInterrupt."""
+        """Returns when so many records have been shown, or a sink has done all it was given; ends otherwise by
+        KeyboardInterrupt.
+        """
         self._start()
         shown, seen = Shown(self.bootstrap), 0
         try:
             while True:
                 self._look(shown)
+                if self._name is not None and self._lines is not None and self._has_put(self._name, self._lines):
+                    return
                 until = time.monotonic() + LOOK_SECONDS
                 while (left := until - time.monotonic()) > 0:
                     most = min(500, self.records - seen) if self.records else 500
@@ -98,7 +104,7 @@ class Session:
             status = self.client.status(name)
             if status["type"] == "source":
                 shown.follow(self.client.topics(name))
-            elif not self._reads_lines:
+            elif self._lines is None:
                 self._read_lines(name)
         except ClientError:
             return  # not started yet, or a rebalance: it is asked again soon
@@ -109,15 +115,29 @@ class Session:
             if self._failures.get(what) != trace:
                 say(f"{what} has failed:\n{trace.rstrip()}")
         self._failures = failures
-        if failures and self.records:
+        if failures and (self.records or (self._lines is not None and self._lines.ended)):
             raise EmbeddedError(f"{next(iter(failures))} has failed.")
 
     def _read_lines(self, name: str) -> None:
         """What is typed goes to a sink's first topic."""
-        self._reads_lines = True
         if topic := self.client.config(name).get("topics", "").split(",")[0].strip():
             say(f"Each line that is typed becomes a record of topic {topic}.")
-            send_lines(self.bootstrap, topic, sys.stdin)
+            self._lines = Lines(self.bootstrap, topic, sys.stdin)
+
+    def _has_put(self, name: str, lines: Lines) -> bool:
+        """Whether the sink has committed the offsets of all that was typed, or of as many records as it is to end
+        after.
+        """
+        if lines.failure is not None:
+            raise EmbeddedError(lines.failure)
+        if not (self.records or lines.ended):
+            return False
+        wanted = min(self.records or lines.sent, lines.sent) if lines.ended else self.records
+        try:
+            committed = self.client.committed(name)
+        except ClientError:  # asked again soon
+            return False
+        return sum(offset for (topic, _), offset in committed.items() if topic == lines.topic) >= wanted
 
     def _start(self) -> None:
         self._failures = {}
@@ -158,11 +178,10 @@ class Session:
 
 
 @contextmanager
-def session(plugin: Path, config: Path, records: int = 0) -> Iterator[Session]:
+def session(plugin: Path, config: Path | None = None, records: int = 0) -> Iterator[Session]:
     """With a broker and a worker that end with the block. Raises EmbeddedError."""
-    if not config.is_file():
-        raise EmbeddedError(f"There is no {config}: name the file of a connector's configuration.")
     path = plugin_path(plugin)
+    config = config_file(plugin, config)
     with ExitStack() as ending:
         folder = ending.enter_context(Scratch("run")).resolve()
         bootstrap = ending.enter_context(Broker(folder / "kafka")).bootstrap

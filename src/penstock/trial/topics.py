@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from typing import IO, cast
 
-from confluent_kafka import OFFSET_BEGINNING, KafkaException, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, Message, TopicPartition
 
 from penstock.kafka.clients import new_consumer, new_producer
 
@@ -63,13 +63,27 @@ def text(value: str | bytes | None) -> str:
         return f"0x{value.hex()}"
 
 
-def send_lines(bootstrap: str, topic: str, lines: IO[str]) -> None:
-    """Start a thread that sends each line as the value of a record; it ends with its input or this process."""
-    producer = new_producer({"bootstrap.servers": bootstrap})
+class Lines:
+    """Sends each line as the value of a record, in a thread that ends with its input or with this process."""
 
-    def send() -> None:
+    def __init__(self, bootstrap: str, topic: str, lines: IO[str]) -> None:
+        self.topic = topic
+        self.sent = 0
+        self.ended = False
+        """There are no more lines, and all are sent."""
+        self.failure: str | None = None
+        """Why a line was not sent."""
+        self._producer = new_producer({"bootstrap.servers": bootstrap})
+        threading.Thread(target=self._send, args=(lines,), name="lines", daemon=True).start()
+
+    def _send(self, lines: IO[str]) -> None:
         for each in lines:
-            producer.produce(topic, each.rstrip("\n").encode())
-            producer.flush()
+            self._producer.produce(self.topic, each.rstrip("\n").encode(), on_delivery=self._delivered)
+            self._producer.flush()
+        self.ended = True
 
-    threading.Thread(target=send, name="lines", daemon=True).start()
+    def _delivered(self, error: KafkaError | None, _: Message) -> None:
+        if error is None:
+            self.sent += 1
+        else:
+            self.failure = f"A line can't be sent to topic {self.topic}: {error.str()}."
