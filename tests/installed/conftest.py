@@ -5,13 +5,14 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tarfile
 from dataclasses import dataclass
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
 
+from installed.declared import closure, link
 from penstock.embedded.home import home
 
 ROOT = Path(__file__).parents[2]
@@ -33,8 +34,8 @@ class Dist:
 
 @dataclass(frozen=True)
 class Installed:
-    """An environment with the wheel; it has the dependencies of the one that runs the tests, and a home of its own, for
-    which nothing that is there need be downloaded again.
+    """An environment with the wheel and what it declares with its extra ``test``, no more, in the versions of the
+    environment that runs the tests; and a home of its own, for which nothing that is there need be downloaded again.
     """
 
     folder: Path
@@ -72,9 +73,9 @@ def installed(dist: Dist, tmp_path_factory: pytest.TempPathFactory) -> Installed
     python = folder / "env" / "bin" / "python"
     uv, pip = ("uv", "pip", "install", "--python", python), (sys.executable, "-m", "pip", "--python", python, "install")
     run(*(uv if shutil.which("uv") else pip), "--no-deps", "--no-index", dist.wheel, cwd=folder)
-    # A line of a .pth adds a folder, but not what that folder's own .pth files add: not the checkout.
     (site,) = (folder / "env" / "lib").glob("python*/site-packages")
-    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    (penstock,) = distributions(name="penstock", path=[str(site)])
+    link(closure(penstock, {"test"}), site)
     own_home = folder / "home"
     own_home.mkdir()
     for name in ("jars", "java"):

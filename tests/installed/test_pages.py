@@ -13,17 +13,23 @@ from pathlib import Path
 import pytest
 
 from installed.conftest import ROOT, Installed
+from penstock.embedded.ports import free_port
 
 pytestmark = pytest.mark.slow
 
 PAGES = ["README.md", "docs/tutorials/source.md", "docs/tutorials/sink.md", "docs/tutorials/transform.md"]
-FILE = re.compile(r"`([\w./-]+\.(?:py|json))`[^`]*:$")
+SECTIONS = ("Quick start", "Run a worker with your properties file")
+"""Of the README; what comes after them needs a cluster."""
+FILE = re.compile(r"`([\w./-]+\.(?:py|json|properties))`[^`]*:$")
+KAFKA, REST = free_port(), free_port()
+OUTPUT = re.compile(r"print[^.]*:$")
 
 
 @dataclass
 class Page:
-    """Blocks that are indented by four: a file after a paragraph that ends with its name, or commands with their
-    output. In output ``…`` stands for anything, and lines may be left out.
+    """Blocks that are indented by four: a file after a paragraph that ends with its name; commands, which begin with
+    ``$ ``, each with its output; or commands alone, whose output may be the next block, after a paragraph that ends
+    with what they print. In output ``…`` stands for anything, and lines may be left out.
     """
 
     steps: list[tuple[str, list[str]]] = field(default_factory=list)
@@ -37,10 +43,12 @@ class Page:
                 before = text
             elif text.startswith("$ "):
                 page._commands(text)
+            elif OUTPUT.search(before):
+                page.steps[-1][1].extend(text.splitlines())
             elif named := FILE.search(before):
                 page.steps.append((_writing(named[1], text), []))
             else:
-                raise AssertionError(f"{path}: neither a file nor commands:\n{text}")
+                page.steps.append((text, []))
         return page
 
     def _commands(self, text: str) -> None:
@@ -62,9 +70,11 @@ class _Indented:
 
 
 def _first_steps(path: Path) -> str:
-    """Of the README the quick start alone."""
+    """Of the README what a beginner does after the installation."""
     text = path.read_text("utf-8")
-    return text.split("\n## Quick start\n")[1].split("\n## ")[0] if path.name == "README.md" else text
+    if path.name != "README.md":
+        return text
+    return "\n".join(re.split(r"^##+ ", text.split(f"\n## {title}\n")[1], flags=re.MULTILINE)[0] for title in SECTIONS)
 
 
 def _writing(name: str, text: str) -> str:
@@ -76,13 +86,21 @@ def shown(expected: str, output: str) -> bool:
     return any(re.fullmatch(pattern, line) for line in output.splitlines())
 
 
+def _elsewhere(command: str) -> str:
+    """With free ports in place of those that others may use on this machine."""
+    return (
+        command.replace("kafka up", f"kafka up --port {KAFKA}").replace("9092", str(KAFKA)).replace("8083", str(REST))
+    )
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_what_a_page_says(installed: Installed, tmp_path: Path, name: str) -> None:
     steps = Page.read(ROOT / name).steps
     assert len(steps) > 1
-    script = ["trap 'kill $(jobs -p) 2>/dev/null || true' EXIT", "set -e"]
+    down = "penstock kafka down" if any("kafka up" in command for command, _ in steps) else "true"
+    script = [f"trap 'kill $(jobs -p) 2>/dev/null || true; {down}' EXIT", "set -e"]
     for number, (command, _) in enumerate(steps):
-        script += [f"echo '@@ {number}'", command]
+        script += [f"printf '\\n@@ {number}\\n'", _elsewhere(command)]
     done = subprocess.run(
         ["bash", "-c", "\n".join(script)],
         cwd=tmp_path,

