@@ -7,7 +7,7 @@ import pytest
 from penstock.api.config import ConfigDef, ConfigType
 from penstock.core.config.catalog import Catalog
 from penstock.core.config.infos import ConfigInfos
-from penstock.core.config.unknown_keys import Defined, unknown_keys
+from penstock.core.config.unknown.keys import Defined, unknown_keys
 from penstock.core.config.validation import WorkerRules
 from penstock.plugins import Plugins
 
@@ -34,7 +34,48 @@ def checked(plugins: Plugins, strict: bool = False, **more: str) -> ConfigInfos:
 CASES = {
     "misspelt": (
         {"fiel": "/tmp/x"},
-        "'fiel' is no setting of this connector and has no effect",
+        "'fiel' is no setting of this connector and has no effect. Did you mean 'file'?",
+    ),
+    "like no other": (
+        {"colour": "red"},
+        "'colour' is no setting of this connector and has no effect",
+    ),
+    "in another case": (
+        {"File": "/tmp/x"},
+        "'File' is no setting of this connector and has no effect. Did you mean 'file'?",
+    ),
+    "of the runtime, which is defined only if it is given": (
+        {"penstock__restart__polcy": "never"},
+        "'penstock.restart.polcy' is no setting of this connector and has no effect. "
+        "Did you mean 'penstock.restart.policy'?",
+    ),
+    "a prefix": (
+        {"penstock__lables__team": "a"},
+        "'penstock.lables.team' is no setting of this connector and has no effect. "
+        "Did you mean 'penstock.labels.team'?",
+    ),
+    "groups of topics": (
+        {"topic__creation__groops": "a"},
+        "'topic.creation.groops' is no setting of this connector and has no effect. "
+        "Did you mean 'topic.creation.groups'?",
+    ),
+    "a group of topics": (
+        {"topic__creation__defualt__partitions": "1"},
+        "'topic.creation.defualt.partitions' has no effect: 'topic.creation.groups' does not name 'defualt'. "
+        "Did you mean 'topic.creation.default.partitions'?",
+    ),
+    "a setting of a group of topics": (
+        {"topic__creation__default__partitons": "1"},
+        "'topic.creation.default.partitons' is no setting of topics. "
+        "Did you mean 'topic.creation.default.partitions'?",
+    ),
+    "a setting of the worker": (
+        {"topic__creation__enable": "true"},
+        "'topic.creation.enable' is a setting of the worker and has no effect on a connector",
+    ),
+    "creation of topics by a sink": (
+        {"topics": "lines", "topic__creation__default__partitions": "1"},
+        "'topic.creation.default.partitions' has no effect: only for source connectors topics are created by rules",
     ),
     "misspelt, with a proposal": (
         {"errors__tolerence": "all"},
@@ -138,6 +179,49 @@ def test_what_exactly_once_overrides(plugins: Plugins) -> None:
     assert plugins.validate({**FILE, **right}, once).warnings == ()
 
 
+OWN = ConfigDef().define("connection.url", ConfigType.STRING).define("database.names", ConfigType.STRING)
+RUNTIME = ConfigDef().define("name", ConfigType.STRING).define("errors.tolerance", ConfigType.STRING)
+
+
+def judged(name: str, own: ConfigDef, *prefixes: str) -> tuple[str, bool] | None:
+    """What the sentence says after the name, and whether the setting can be refused."""
+    found = unknown_keys({"name": "x", name: "1"}, Defined(RUNTIME, own, prefixes, ()), Catalog([]))
+    return next(((each.sentence.partition("' ")[2], each.certain) for each in found.values()), None)
+
+
 def test_a_connector_that_defines_no_settings_may_read_any() -> None:
-    defined = Defined(ConfigDef().define("name", ConfigType.STRING), ConfigDef(), (), ())
-    assert unknown_keys({"name": "x", "anything": "1"}, defined, Catalog([])) == {}
+    nothing = "is no setting of this connector and has no effect. Did you mean "
+    assert judged("anything", ConfigDef()) is None
+    assert judged("errors.tolerence", ConfigDef()) == (f"{nothing}'errors.tolerance'?", False)
+    assert judged("penstock.lables.team", ConfigDef()) == (f"{nothing}'penstock.labels.team'?", False)
+
+
+def test_a_misspelt_setting_below_a_prefix_that_the_connector_reads() -> None:
+    nothing = "is no setting of this connector and has no effect. Did you mean "
+    assert judged("connection.ulr", OWN, "connection.") == (f"{nothing}'connection.url'?", True)
+    assert judged("connection.ssl", OWN, "connection.") is None
+    assert judged("conection.ssl", OWN, "connection.") == (f"{nothing}'connection.ssl'?", True)
+
+
+def test_a_connector_of_a_jar_may_read_what_it_does_not_define() -> None:
+    maybe = "is no setting that this connector defines; it may read it"
+    assert judged("driver.encrypt", OWN, "") == (maybe, False)
+    assert judged("connection.urls.more", OWN, "") == (f"{maybe}. Did you mean 'connection.url'?", False)
+    assert judged("penstock.lables.team", OWN, "") == (f"{maybe}. Did you mean 'penstock.labels.team'?", False)
+    nothing = "is no setting of this connector and has no effect. Did you mean "
+    assert judged("database.name", OWN, "") == (f"{nothing}'database.names'?", True)
+
+
+def test_the_example_of_jdbc(plugins: Plugins) -> None:
+    config = {"name": "x", "connector.class": "JdbcSink", "topics": "t", "connection.url": "jdbc:postgresql://h/d",
+              "connection.ulr": "jdbc:postgresql://h/d", "connection.sslmode": "require"}  # fmt: skip
+    (sentence,) = plugins.validate(config, WORKER).warnings
+    assert sentence.endswith("Did you mean 'connection.url'?")
+    strict = WorkerRules(WORKER.group_id, converters=WORKER.converters, strict=True)
+    assert plugins.validate(config, strict).errors == [sentence]
+
+
+def test_a_misspelt_option_of_spark(plugins: Plugins) -> None:
+    config = {"name": "x", "connector.class": "SparkSource", "format": "rate", "topic": "t", "opton.rowsPerSecond": "5"}
+    (sentence,) = plugins.validate(config, WORKER).warnings
+    assert sentence.endswith("Did you mean 'option.rowsPerSecond'?")

@@ -39,7 +39,9 @@ class Connector:
     setting_prefixes: ClassVar[tuple[str, ...]] = ()
     """Prefixes of settings that it reads beside those of ``config_def``, such as options it passes on to a library.
 
-    Other settings that nothing defines are warned about when a configuration is validated.
+    Other settings that nothing defines are warned about when a configuration is validated, and so are names with these
+    prefixes that are defined but for one character. With ``""``, for any names, the others are warned about, too, but
+    never refused.
     """
     context: ConnectorContext
 

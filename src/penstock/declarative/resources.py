@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from penstock.api.errors import ConfigError
-from penstock.core.config.unknown_keys import LABELS
+from penstock.core.config.unknown.keys import LABELS
 from penstock.core.model import messages as m
 from penstock.declarative.variables import substituted
 from penstock.http.routes.connectors import INITIAL_STATES, creation

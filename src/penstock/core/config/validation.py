@@ -21,8 +21,10 @@ from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PROD
 from penstock.core.config.connector import (
     CONNECTOR_CLASS,
     CONNECTOR_VERSION,
+    JAVA_OPTIONS,
     NAME,
     RESTART_POLICY,
+    TASKS_PER_PROCESS,
     check_restart_policy,
     common_config,
     define_java_options,
@@ -41,9 +43,10 @@ from penstock.core.config.overrides import (
     is_built_in,
     validate_overrides,
 )
-from penstock.core.config.permissions.plugin_limits import check_limits, define_limits
+from penstock.core.config.permissions.plugin_limits import LIMITS, check_limits, define_limits
 from penstock.core.config.sink import DLQ_TOPIC, check_topics, sink_config
 from penstock.core.config.source import (
+    DEAD_LETTERS,
     OFFSETS_TOPIC,
     check_source,
     check_source_dead_letters,
@@ -51,7 +54,7 @@ from penstock.core.config.source import (
     has_dead_letters,
     source_config,
 )
-from penstock.core.config.unknown_keys import Defined, unknown_keys
+from penstock.core.config.unknown.keys import Defined, unknown_keys
 from penstock.core.config.versions import VersionRange
 from penstock.core.model.messages import PluginFailed, Refused
 from penstock.core.topic_creation.groups import uses_topic_creation
@@ -187,11 +190,13 @@ def validate_connector(
         own = found.config_def()
     clients = _clients(props, source, worker)
     transactional = source and worker.exactly_once
-    defined = Defined(config, own, connector.setting_prefixes, [prefix for prefix, _ in clients], transactional)
+    defined = Defined(
+        config, own, connector.setting_prefixes, [prefix for prefix, _ in clients], transactional, _optional(source)
+    )
     unknown = unknown_keys(raw or props, defined, catalog)
-    if worker.strict:
-        for key, problem in unknown.items():
-            values.setdefault(key, ConfigValue(key, props[key])).add_error(problem)
+    refused = {key: each.sentence for key, each in unknown.items() if worker.strict and each.certain}
+    for key, problem in refused.items():
+        values.setdefault(key, ConfigValue(key, props[key])).add_error(problem)
     with _asking():
         by_connector = connector.validate(cast(Mapping[str, str], props))  # nulls included, as in Java
     infos = connector_infos(
@@ -201,7 +206,8 @@ def validate_connector(
         dict.fromkeys([*config.groups, *own.groups]),
     )
     overrides = [validate_overrides(worker.policy, props, prefix, settings, source) for prefix, settings in clients]
-    infos = replace(infos.plus([*overrides, *converters]), warnings=() if worker.strict else tuple(unknown.values()))
+    warnings = tuple(each.sentence for key, each in unknown.items() if key not in refused)
+    infos = replace(infos.plus([*overrides, *converters]), warnings=warnings)
     return infos if raw is None else infos.as_given(props, raw)
 
 
@@ -243,6 +249,11 @@ def _converter_infos(
     prefix = f"{key}."
     own = {name.removeprefix(prefix): value for name, value in props.items() if name.startswith(prefix)}
     return prefixed_infos(config.keys, config.validate({"converter.type": use, **own}, catalog.load), prefix)
+
+
+def _optional(source: bool) -> tuple[str, ...]:
+    """The runtime's settings that are defined only if they are given, so that without them the list is Java's."""
+    return (RESTART_POLICY, JAVA_OPTIONS, TASKS_PER_PROCESS, *LIMITS, *(DEAD_LETTERS if source else ()))
 
 
 def _clients(props: Props, source: bool, worker: WorkerRules) -> list[tuple[str, ConfigDef]]:

@@ -47,6 +47,7 @@ _UNSUPPORTED = "java.lang.UnsupportedOperationException"
 class JavaConnector(Connector):
     """What is the same for sources and sinks."""
 
+    setting_prefixes = ("",)
     java_plugin: ClassVar[JavaPlugin]
     jvm: ClassVar[ControlJvm]
 

@@ -1,12 +1,11 @@
 """Settings of a connector that nothing reads: misspelt, for another plugin, or hidden by another setting.
 
 Java ignores them silently. Here validation has a sentence for each, with the settings that may be meant; with
-``penstock.config.strict=true`` the sentences are errors.
+``penstock.config.strict=true`` the sentences are errors, except where a setting may have an effect after all.
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -16,12 +15,15 @@ from penstock.core.config.catalog import Catalog, PluginClass
 from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.overrides import ADMIN, CONSUMER, PRODUCER
+from penstock.core.config.unknown.similar_names import misspelt_prefix, near_misses, question, similar
+from penstock.core.config.unknown.topic_settings import unknown_setting
+from penstock.core.topic_creation.rules import GROUPS
+from penstock.core.topic_creation.rules import PREFIX as TOPIC_CREATION
 
 Props = Mapping[str, str | None]
 
 STRICT = "penstock.config.strict"
 CLIENTS = {PRODUCER: PRODUCER_SETTINGS, CONSUMER: CONSUMER_SETTINGS, ADMIN: ADMIN_SETTINGS}
-TOPIC_CREATION = "topic.creation."
 LABELS = "penstock.labels."
 """Labels of a connector, by which commands select it; any name may follow."""
 _DEPRECATED = {"tasks.max.enforce": "Kafka Connect has announced its removal"}
@@ -34,8 +36,8 @@ _BYTES = {
 """Settings of clients whose records are bytes, and the end of the only value that is true."""
 _MOST = 500
 """Names that are judged; finding out what may be meant takes a millisecond for each."""
-_CLOSE = 0.8
-"""How similar a name must be to be proposed; of ``difflib``, 1.0 for equal ones."""
+_CONVERTERS = tuple(f"{use}." for use in CONVERTERS)
+_ALIASES = ("transforms.", "predicates.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +54,19 @@ class Defined:
     """The prefixes of the clients that the connector has, such as ``producer.override.``."""
     exactly_once: bool = False
     """Whether it is a source of a worker with exactly once."""
+    optional: Collection[str] = ()
+    """Settings of the runtime that are not in ``config`` unless they are given."""
 
 
-def unknown_keys(props: Props, defined: Defined, catalog: Catalog) -> dict[str, str]:
-    """A sentence for each setting that has no effect or is deprecated, by its name, in the order given."""
+@dataclass(frozen=True, slots=True)
+class UnknownKey:
+    sentence: str
+    certain: bool = True
+    """Whether it can be refused; False if the connector may read such settings without defining them."""
+
+
+def unknown_keys(props: Props, defined: Defined, catalog: Catalog) -> dict[str, UnknownKey]:
+    """What to say of each setting that has no effect or is deprecated, by its name, in the order given."""
     return dict(_Look(props, defined, catalog).sentences())
 
 
@@ -65,29 +76,50 @@ class _Look:
     defined: Defined
     catalog: Catalog
 
-    def sentences(self) -> Iterator[tuple[str, str]]:
+    def sentences(self) -> Iterator[tuple[str, UnknownKey]]:
         known = self.defined.config.keys.keys() | self.defined.own.keys.keys()
         names = (name for name in self.props if name not in known or name in _DEPRECATED)
         for name in islice(names, _MOST):
             if name in _DEPRECATED:
-                yield name, f"'{name}' is deprecated: {_DEPRECATED[name]}"
-            elif sentence := self._judge(name, known):
-                yield name, sentence
+                yield name, UnknownKey(f"'{name}' is deprecated: {_DEPRECATED[name]}")
+            elif found := self._judge(name, known | set(self.defined.optional)):
+                yield name, found
 
-    def _judge(self, name: str, known: Collection[str]) -> str | None:
+    def _judge(self, name: str, known: Collection[str]) -> UnknownKey | None:
         """None for a setting that something may read."""
         families: list[tuple[tuple[str, ...], Callable[[str], str | None]]] = [
-            (tuple(f"{use}." for use in CONVERTERS), self._of_converter),
+            (_CONVERTERS, self._of_converter),
             (tuple(CLIENTS), self._of_client),
-            (("transforms.", "predicates."), self._of_alias),
-            ((TOPIC_CREATION, LABELS, *self.defined.prefixes), lambda _: None),
+            (_ALIASES, self._of_alias),
+            ((TOPIC_CREATION,), self._of_topic_creation),
+            ((LABELS,), lambda _: None),
         ]
         for prefixes, judge in families:
             if name.startswith(prefixes):
-                return judge(name)
-        if not self.defined.own.keys:
+                sentence = judge(name)
+                return UnknownKey(sentence) if sentence else None
+        return self._of_connector(name, known)
+
+    def _of_connector(self, name: str, known: Collection[str]) -> UnknownKey | None:
+        """A near miss of a defined name is misspelt, even if the connector reads names that it does not define."""
+        nothing = f"'{name}' is no setting of this connector and has no effect"
+        if near := near_misses(name, known):
+            return UnknownKey(nothing + question(near), certain=bool(self.defined.own.keys))
+        named = tuple(filter(None, self.defined.prefixes))
+        if name.startswith(named):
             return None
-        return f"'{name}' is no setting of this connector and has no effect{_meant(name, known)}"
+        near = misspelt_prefix(name, (*named, *_CONVERTERS, *CLIENTS, *_ALIASES, TOPIC_CREATION, LABELS))
+        if not self.defined.own.keys:
+            return UnknownKey(nothing + question(near), certain=False) if near else None
+        meant = question(near or similar(name, known))
+        if "" in self.defined.prefixes:
+            return UnknownKey(f"'{name}' is no setting that this connector defines; it may read it{meant}", False)
+        return UnknownKey(nothing + meant)
+
+    def _of_topic_creation(self, name: str) -> str | None:
+        if GROUPS not in self.defined.config.keys:
+            return f"'{name}' has no effect: only for source connectors topics are created by rules"
+        return unknown_setting(name, self.props)
 
     def _of_converter(self, name: str) -> str | None:
         use = next(use for use in CONVERTERS if name.startswith(f"{use}."))
@@ -150,10 +182,8 @@ def _settings(found: PluginClass) -> Collection[str] | None:
 
 def _meant(name: str, known: Collection[str], prefix: str = "") -> str:
     """The names most like this one; they all begin with the prefix, which is not compared."""
-    rest = {each.removeprefix(prefix) for each in known}
-    close = difflib.get_close_matches(name.removeprefix(prefix), sorted(rest), 2, _CLOSE)
-    joined = "' or '".join(prefix + each for each in close)
-    return f". Did you mean '{joined}'?" if close else ""
+    close = similar(name.removeprefix(prefix), {each.removeprefix(prefix) for each in known})
+    return question(prefix + each for each in close)
 
 
 def _short(found: PluginClass) -> str:

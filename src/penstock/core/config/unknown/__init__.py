@@ -1,0 +1,1 @@
+"""Settings that nothing reads, and what may be meant by them."""
