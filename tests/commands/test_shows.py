@@ -61,18 +61,36 @@ def test_the_workers(penstock: Any, cluster: RestCluster) -> None:
 def test_the_status_of_all(penstock: Any, cluster: RestCluster) -> None:
     cluster.fail(TaskId("orders", 0), "the disk is full")
     assert penstock("status").stdout.splitlines() == [
-        "NAME       TYPE    STATE    WORKER  TASKS",
-        "lines out  sink    RUNNING  one     1 running",
+        "NAME       TYPE    STATE    WORKER  TASKS      BEHIND",
         "orders     source  RUNNING  one     1 failed",
+        "lines out  sink    RUNNING  one     1 running",
     ]
     for chosen in (("ord*",), ("--state", "failed"), ("orders", "--state", "FAILED")):
         assert penstock("status", *chosen).stdout.splitlines() == [
-            "NAME    TYPE    STATE    WORKER  TASKS",
+            "NAME    TYPE    STATE    WORKER  TASKS     BEHIND",
             "orders  source  RUNNING  one     1 failed",
         ]
     assert list(json.loads(penstock("status", "--state", "failed", "-o", "json").stdout)) == ["orders"]
     nobody = penstock("status", "-l", "team=x")
     assert (nobody.exit_code, nobody.stdout, nobody.stderr) == (0, "", "penstock: No connector is meant by that.\n")
+
+
+def test_what_is_stalled_or_retries_stands_before_what_is_well(
+    penstock: Any, cluster: RestCluster, worker: Client
+) -> None:
+    for name in ("a", "b", "stuck"):
+        worker.create(name, {**CONFIG, "penstock.labels.team": "x"})
+    statuses = cluster.workers["one"].herder.statuses
+    statuses.replay(replace(statuses.tasks["stuck"][0], trace="The task is stalled: poll has not returned"))
+    cluster.figures["one"] = {0: {"records_behind": 70, "seconds_behind": 1.5, "retrying": False}}
+    rows = [line.split(maxsplit=4) for line in penstock("status", "-l", "team=x").stdout.splitlines()]
+    assert [(row[0], row[4].split()) for row in rows[1:]] == [
+        ("stuck", ["1", "stalled", "70"]),
+        ("a", ["1", "running", "70"]),
+        ("b", ["1", "running", "70"]),
+    ]
+    cluster.figures["one"] = {0: {"records_behind": None, "seconds_behind": 1.5, "retrying": True}}
+    assert "1 retrying, 1 running  2 s" in penstock("status").stdout.splitlines()[1]
 
 
 @pytest.mark.usefixtures("source")

@@ -16,6 +16,7 @@ import uvicorn
 from playwright.sync_api import Browser, expect
 
 from penstock.core.model import messages as m
+from penstock.core.model.tasks import TaskId
 from penstock.http.access.configured import authentication, gate
 from penstock.http.app import make_router
 from penstock.http.routes.workers import Workers
@@ -99,7 +100,9 @@ def test_many_connectors_come_with_one_request(url: str, open_page: Open, capsys
     page.goto(url)
     expect(page.locator("tbody tr")).to_have_count(MANY + 1)
     seconds = time.monotonic() - begun
-    assert [path for path in asked if path.startswith("/connectors")] == ["/connectors?expand=status&expand=info"]
+    assert [path for path in asked if path.startswith("/connectors")] == [
+        "/connectors?expand=status&expand=info&penstock=true"
+    ]
     with capsys.disabled():
         print(f"\n{MANY + 1} connectors are shown after {seconds:.2f} s")
     page.get_by_label("Filter").press_sequentially("orders-49")
@@ -107,6 +110,34 @@ def test_many_connectors_come_with_one_request(url: str, open_page: Open, capsys
     page.get_by_label("Group by label").select_option("team")
     expect(page.get_by_role("heading", level=2)).to_have_count(5)
     looks_right(page)
+
+
+def test_what_is_stalled_or_retries_is_not_said_to_have_failed(cluster: RestCluster, url: str, open_page: Open) -> None:
+    stalled, retrying = TaskId("orders-300", 0), TaskId("orders-200", 0)
+    cluster.stall(stalled, "The task is stalled: poll has not returned since 2026. It is at\n  line 7")
+    cluster.degrade(retrying, "java.io.IOException: no disk")
+    cluster.fail(TaskId("orders-400", 0), "java.io.IOException: the disk is full")
+    cluster.figures["one"] = {0: {"records_behind": 1200, "retrying": False}}
+    page = open_page(url)
+    first = page.locator("tbody tr")
+    for i, (name, trouble) in enumerate(
+        (("orders-400", ""), ("orders-200", "1 retrying"), ("orders-300", "1 stalled"))
+    ):
+        expect(first.nth(i)).to_contain_text(f"{name}")
+        expect(first.nth(i)).to_contain_text(trouble)
+    expect(first.nth(3).locator("td").nth(3)).to_have_text("1,200")
+    page.get_by_label("Filter").fill("stalled")
+    expect(first).to_have_count(1)
+    looks_right(page)
+    page.get_by_role("link", name="orders-300").click()
+    expect(page.locator(".failure h2")).to_have_text(["Task 0 is stalled"])
+    expect(page.locator(".root")).to_contain_text("poll has not returned")
+    page.goto(f"{url}#/connector/orders-200")
+    expect(page.locator(".failure h2")).to_have_text(["Task 0 retries"])
+    cluster.figures.clear()
+    cluster.stall(stalled, None)
+    cluster.degrade(retrying, None)
+    cluster.submit("one", m.RestartConnector("orders-400", True, False))
 
 
 def test_by_keyboard_alone(url: str, open_page: Open) -> None:

@@ -66,6 +66,7 @@ def test_from_a_failure_to_running_in_six_clicks(
     picture(page, "connectors", request)
     click(first.get_by_role("link", name="payroll-out"))
     expect(page.locator(".root")).to_contain_text("NoSuchFileException")
+    expect(page.locator(".failure h2")).to_have_text(["Task 0 failed"])
     expect(page.locator("details pre")).to_be_hidden()
     looks_right(page)
     picture(page, "failure", request)

@@ -22,6 +22,8 @@ FIGURES = {
     "RESTARTS": "restarts",
 }
 """Of the health of a task."""
+STALLED = "The task is stalled: "
+"""How the trace of a stalled task begins."""
 
 Connector = Annotated[
     str | None,
@@ -38,8 +40,8 @@ def status(
     user: User = None,
     output: As = Output.TABLE,
 ) -> None:
-    """Show the state of all connectors, of those chosen, or of one and its tasks (`penstock logs` shows why something
-    has failed).
+    """Show the state of all connectors, what is wrong first, of those chosen, or of one and its tasks (`penstock logs`
+    shows why something has failed).
     """
     from penstock.declarative.selection import is_pattern
 
@@ -49,25 +51,59 @@ def status(
             found = worker.status(connector or "", penstock=True)
         elif connector or selector or state:
             names = Chosen([connector] if connector else None, selector, state).of(worker)
-            shown = worker.expanded("status")
+            shown = worker.expanded("status", penstock=True)
             found = {name: shown[name]["status"] for name in names if name in shown}
         else:
-            found = {name: shown["status"] for name, shown in worker.expanded("status").items()}
+            found = {name: shown["status"] for name, shown in worker.expanded("status", penstock=True).items()}
     if output is Output.JSON:
         print_json(found)
     elif one:
         _print_one(found)
     elif found:
-        rows = [_row(shown) for _, shown in sorted(found.items())]
-        print_table(("NAME", "TYPE", "STATE", "WORKER", "TASKS"), rows)
+        rows = [_row(shown) for _, shown in sorted(found.items(), key=_trouble)]
+        print_table(("NAME", "TYPE", "STATE", "WORKER", "TASKS", "BEHIND"), rows)
     elif not (connector or selector or state):
         print("There are no connectors.")
 
 
 def _row(shown: dict[str, Any]) -> tuple[str, ...]:
-    states = Counter(task["state"] for task in shown["tasks"])
-    tasks = ", ".join(f"{count} {state.lower()}" for state, count in sorted(states.items())) or "none"
-    return shown["name"], shown["type"], shown["connector"]["state"], shown["connector"]["worker_id"], tasks
+    connector, states = shown["connector"], Counter(map(_state, shown["tasks"]))
+    states["retrying"] += _retrying(shown)
+    tasks = ", ".join(f"{count} {state}" for state, count in sorted(states.items()) if count) or "none"
+    return shown["name"], shown["type"], connector["state"], connector["worker_id"], tasks, _behind(shown)
+
+
+def _state(task: dict[str, Any]) -> str:
+    """As the task's, or ``stalled``."""
+    return "stalled" if task.get("trace", "").startswith(STALLED) else task["state"].lower()
+
+
+def _retrying(shown: dict[str, Any]) -> int:
+    """The number of tasks that retry: a sink's says so in its figures, a query's in its trace."""
+    retrying = {task["id"] for task in _figures(shown) if task.get("retrying")}
+    retrying |= {task["id"] for task in shown["tasks"] if task.get("trace") and _state(task) == "running"}
+    return len(retrying)
+
+
+def _figures(shown: dict[str, Any]) -> list[dict[str, Any]]:
+    return shown.get("penstock", {}).get("tasks", [])
+
+
+def _behind(shown: dict[str, Any]) -> str:
+    """In records if that is known of any task, else the seconds of the one that is furthest behind."""
+    records = [task["records_behind"] for task in _figures(shown) if task.get("records_behind") is not None]
+    seconds = [task["seconds_behind"] for task in _figures(shown) if task.get("seconds_behind") is not None]
+    return str(sum(records)) if records else f"{max(seconds):.0f} s" if seconds else ""
+
+
+def _trouble(named: tuple[str, dict[str, Any]]) -> tuple[int, str]:
+    """What has failed first, then what is stalled or retries, then what does not run; by name."""
+    name, shown = named
+    states = {shown["connector"]["state"].lower(), *map(_state, shown["tasks"])}
+    if _retrying(shown):
+        states.add("retrying")
+    groups = ({"failed"}, {"stalled", "retrying"}, {"restarting", "unassigned"}, {"paused", "stopped"})
+    return next((place for place, group in enumerate(groups) if group & states), len(groups)), name
 
 
 def _print_health(tasks: list[dict[str, Any]]) -> None:

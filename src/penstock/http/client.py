@@ -154,9 +154,11 @@ class Client:
     def connectors(self) -> list[str]:
         return self.request("GET", "connectors")
 
-    def expanded(self, *expand: str) -> dict[str, dict[str, Any]]:
-        """Every connector with its ``status`` or its ``info``, or both."""
-        return self.request("GET", "connectors", query={"expand": expand})
+    def expanded(self, *expand: str, penstock: bool = False) -> dict[str, dict[str, Any]]:
+        """Every connector with its ``status`` or its ``info``, or both. With ``penstock`` the status has lag and
+        retries of tasks in the field of that name, if it is a worker of Penstock.
+        """
+        return self.request("GET", "connectors", query={"expand": expand, **({"penstock": "true"} if penstock else {})})
 
     def connector(self, name: str) -> dict[str, Any]:
         """``name``, ``config``, ``tasks``, ``type``."""

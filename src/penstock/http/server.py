@@ -59,6 +59,7 @@ class RestServer:
         metrics: Metrics | None = None,
         about: About | None = None,
         figures: Callable[[str], Figures] | None = None,
+        in_short: Callable[[], Mapping[str, Figures]] = dict,
         restarts: Restarts = lambda name, task: None,
         timeouts: Timeouts | None = None,
         session_key: Callable[[], bytes | None] = lambda: None,
@@ -70,7 +71,7 @@ class RestServer:
         Raises RestSettingError, ListenError.
         """
         self._submit, self._metrics, self._timeouts = submit, metrics, timeouts
-        self._figures, self._restarts, self._about = figures, restarts, about
+        self._figures, self._in_short, self._restarts, self._about = figures, in_short, restarts, about
         self._guard = authentication(config, environment, session_key)
         self._gate = gate(config, self._guard, passwords)
         self._limits = Limits.of(config)
@@ -173,7 +174,7 @@ class RestServer:
     def _health(self, client: httpx.AsyncClient) -> ConnectorHealth | None:
         if self._figures is None:
             return None
-        return ConnectorHealth(self._figures, self.advertised_url, client, self._restarts)
+        return ConnectorHealth(self._figures, self.advertised_url, client, self._restarts, self._in_short)
 
 
 def _server(app: ASGIApp, context: ssl.SSLContext | None, limits: Limits) -> uvicorn.Server:

@@ -100,6 +100,7 @@ class Worker:
                 metrics=lambda: self._prometheus.render(),
                 about=lambda: self._metrics.about(),
                 figures=lambda connector: self._health.of(connector),
+                in_short=lambda: self._health.in_short(),
                 restarts=lambda name, task: described(self._herder.restart_policy, name, task),
                 passwords=lambda config: self._permissions.passwords(self._plugins.catalog, config),
                 session_key=lambda: None if (key := self._herder.state.session_key) is None else key.key,

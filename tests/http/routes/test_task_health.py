@@ -42,6 +42,22 @@ def test_tasks_of_all_workers_are_reported(api: Any, other: Any, cluster: Any, c
     assert [task["from"] for task in here] == ["one"]
 
 
+def test_a_list_shows_the_tasks_of_all_workers_too(api: Any, other: Any, cluster: Any, connector: None) -> None:
+    path = "/connectors?expand=status"
+    plain = api.get(path).json()
+    cluster.figures = {worker: {0: {"from": worker}, 1: {"from": worker}} for worker in ("one", "two")}
+    assert api.get(path).json() == plain
+    tasks = [{"id": task["id"], "from": task["worker_id"]} for task in plain["lines"]["status"]["tasks"]]
+    assert {task["from"] for task in tasks} == {"one", "two"}
+    told = {**plain["lines"]["status"], "penstock": {"tasks": tasks, "unreachable": []}}
+    for each in (api, other):
+        assert each.get(f"{path}&expand=info&penstock=true").json()["lines"]["status"] == told
+    assert api.get("/connectors?penstock=true").json() == ["lines"]
+    cluster.workers["one"].herder.statuses.tasks["lines"][0] = TaskStatus(TaskId("lines", 0), "RUNNING", "nobody")
+    shown = api.get(f"{path}&penstock=true").json()["lines"]["status"]["penstock"]
+    assert (shown["unreachable"], [task["id"] for task in shown["tasks"]]) == (["nobody"], [1])
+
+
 def test_the_restart_policy_is_known_to_every_worker(api: Any, other: Any, cluster: Any) -> None:
     policy = {"penstock.restart.policy": "on-failure"}
     config = {"name": "lines", "connector.class": "FileStreamSink", "topics": "t", "tasks.max": "2", **policy}

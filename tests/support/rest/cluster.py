@@ -110,6 +110,7 @@ class RestCluster(Cluster):
             f"http://{worker}",
             client,
             lambda name, task: described(policy, name, task),
+            lambda: {name: self.figures.get(worker, {}) for name in self.workers[worker].herder.statuses.connectors},
         )
         workers = Workers(self.metrics(worker).about, client)
         return make_router(lambda request: self.submit(worker, request), client, health=health, workers=workers)

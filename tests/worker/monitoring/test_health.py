@@ -44,6 +44,7 @@ def test_what_is_not_known_yet(health: TaskHealth) -> None:
     health.observe("something else")
     assert health.of("c") == {1: NOTHING}
     assert health.of("d") == {}
+    assert health.in_short() == {"c": {1: {"records_behind": None, "seconds_behind": None, "retrying": False}}}
 
 
 def test_figures_of_sinks_and_sources(health: TaskHealth) -> None:

@@ -101,7 +101,11 @@ OPERATIONS: Json = {
         "summary": "Metrics in Prometheus' text format",
         "responses": {"200": {"description": OK, "content": {"text/plain": {"schema": {"type": "string"}}}}},
     },
-    "GET /connectors": operation("All connectors", answer(200, OK, ref("Connectors")), query=(EXPAND,)),
+    "GET /connectors": operation(
+        "All connectors",
+        answer(200, OK, ref("Connectors")),
+        query=(EXPAND, flag("penstock", "With `expand=status`: also lag and retries of tasks; not in Java")),
+    ),
     "POST /connectors": operation(
         "Create a connector",
         created(201, "Created", ref("Connector")),

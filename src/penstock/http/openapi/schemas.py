@@ -213,7 +213,10 @@ SCHEMAS: dict[str, Json] = {
         tasks=_list(ref("TaskStatus")),
         type=_KIND,
         penstock=_object(
-            connector=_object(restart_policy=_RESTARTS), tasks=_list(ref("TaskHealth")), unreachable=_list(TEXT)
+            "connector",
+            connector=_object(restart_policy=_RESTARTS),
+            tasks=_list(ref("TaskHealth")),
+            unreachable=_list(TEXT),
         ),
     ),
     "TaskHealth": _object(

@@ -31,6 +31,15 @@ def add_routes(router: Router, ask: Ask, health: ConnectorHealth | None = None) 
         figures = await health.of(answer.body, call.request, here=wanted == "here")
         return m.Reply(200, {**answer.body, "penstock": figures})
 
+    async def listed(call: Call) -> m.Reply | Response:
+        answer = await ask(call, m.ListConnectors(tuple(call.request.query_params.getlist("expand"))))
+        wanted = call.query("penstock").lower()
+        if health is None or wanted not in ("true", "here") or not isinstance(answer, m.Reply):
+            return answer
+        if not isinstance(answer.body, dict) or answer.status != 200:
+            return answer
+        return m.Reply(200, await health.listed(answer.body, call.request, here=wanted == "here"))
+
     def route(method: str, path: str, make: Callable[[Call], m.Request]) -> None:
         async def handler(call: Call) -> m.Reply | Response:
             return await ask(call, make(call))
@@ -50,7 +59,7 @@ def add_routes(router: Router, ask: Ask, health: ConnectorHealth | None = None) 
         router.add(method, path, handler)
 
     one = "/connectors/{name}"
-    route("GET", "/connectors", lambda c: m.ListConnectors(tuple(c.request.query_params.getlist("expand"))))
+    router.add("GET", "/connectors", listed)
     route("GET", one, lambda c: m.GetConnector(c.name))
     route("DELETE", one, lambda c: m.DeleteConnector(c.name))
     route("GET", f"{one}/config", lambda c: m.GetConfig(c.name))

@@ -1,4 +1,5 @@
-"""``?penstock=true`` with a connector's status: the health of its tasks, on all workers that run them.
+"""``?penstock=true`` with a connector's status: the health of its tasks, on all workers that run them; with the list of
+connectors the few figures that show which are in trouble.
 
 Each worker knows the figures of its own tasks. The worker that gets the request asks the others (``?penstock=here``),
 and lists those that don't answer in time as unreachable.
@@ -33,6 +34,8 @@ class ConnectorHealth:
     url: str
     client: httpx.AsyncClient
     restarts: Restarts
+    in_short: Callable[[], Mapping[str, Figures]] = dict
+    """What a list shows of this worker's tasks, by connector."""
 
     async def of(self, status: Mapping[str, Any], request: Request, here: bool) -> dict[str, Any]:
         """The field for a connector with this status; ``here`` for the tasks on this worker only."""
@@ -50,6 +53,27 @@ class ConnectorHealth:
         silent = [worker for worker, answer in figures_of.items() if answer is None]
         return self._with_restarts(status["name"], where, {"tasks": tasks, "unreachable": silent})
 
+    async def listed(self, shown: Mapping[str, Any], request: Request, here: bool) -> dict[str, Any]:
+        """Connectors with their statuses, as a list shows them; ``here`` for those with tasks on this worker only."""
+        scheme, _, me = self.url.rstrip("/").partition("://")
+        own, known = self.in_short(), {name: each["status"] for name, each in shown.items() if "status" in each}
+        if here:
+            known = {name: status for name, status in known.items() if name in own}
+        workers = {task["worker_id"] for status in known.values() for task in status["tasks"]}
+        others = [] if here else sorted(worker for worker in workers if worker and worker != me)
+        answers = await asyncio.gather(*(self._ask_all(f"{scheme}://{worker}", request) for worker in others))
+        found: dict[str, Mapping[str, Figures] | None] = {me: own, **dict(zip(others, answers, strict=True))}
+
+        def health(status: Mapping[str, Any]) -> dict[str, Any]:
+            where = {task["id"]: task["worker_id"] for task in status["tasks"]}
+            figures = {id: (found.get(worker) or {}).get(status["name"], {}) for id, worker in where.items()}
+            silent = sorted({worker for worker in where.values() if found.get(worker, {}) is None})
+            tasks = [{"id": id, **figures[id][id]} for id in where if id in figures[id]]
+            return {"tasks": tasks, "unreachable": silent}
+
+        with_health = {name: {"status": {**status, "penstock": health(status)}} for name, status in known.items()}
+        return with_health if here else {name: each | with_health.get(name, {}) for name, each in shown.items()}
+
     def _with_restarts(self, name: str, tasks: Iterable[int], health: dict[str, Any]) -> dict[str, Any]:
         """With the field ``restart_policy`` for the connector and its tasks, also those without figures."""
         figures = {task["id"]: task for task in health["tasks"]}
@@ -61,9 +85,24 @@ class ConnectorHealth:
         ]
         return {"connector": {POLICY: self.restarts(name, None)}, **health, "tasks": shown}
 
+    async def _ask_all(self, url: str, request: Request) -> Mapping[str, Figures] | None:
+        params = {"expand": "status", "penstock": "here"}
+        answer = await answer_of(self.client, f"{url}/connectors", params, request)
+        return _by_connector(answer) if isinstance(answer, dict) else None
+
     async def _ask(self, url: str, request: Request) -> Figures | None:
         target = url + request.scope["raw_path"].decode("latin-1")
         match await answer_of(self.client, target, {"penstock": "here"}, request):
             case {"penstock": {"tasks": list(tasks)}}:
-                return {task["id"]: {key: value for key, value in task.items() if key != "id"} for task in tasks}
+                return _by_id(tasks)
         return None
+
+
+def _by_connector(answer: Mapping[str, Any]) -> dict[str, Figures]:
+    """Nothing of a worker that does not know such figures, as Java's."""
+    statuses = {name: shown.get("status", {}) for name, shown in answer.items()}
+    return {name: _by_id(status["penstock"]["tasks"]) for name, status in statuses.items() if "penstock" in status}
+
+
+def _by_id(tasks: Iterable[Mapping[str, Any]]) -> Figures:
+    return {task["id"]: {key: value for key, value in task.items() if key != "id"} for task in tasks}

@@ -1,8 +1,8 @@
-// All connectors, those that have failed first.
+// All connectors, those that have failed or are in trouble first.
 
 import { h, state } from "./dom.js";
 import { every, get } from "./rest.js";
-import { STATES, byTrouble, shortCause, traces, worst } from "./status.js";
+import { STATES, byTrouble, shortCause, traces, troubles, worst } from "./status.js";
 
 const LABEL = "penstock.labels.";
 const POLL_MS = 5000;
@@ -46,10 +46,10 @@ export async function connectors(main, parts, signal) {
 /** With configurations if there is a connector whose configuration is not known yet. */
 async function answer(known, signal) {
   if (known.size) {
-    const found = await get("/connectors?expand=status", signal);
+    const found = await get("/connectors?expand=status&penstock=true", signal);
     if (Object.keys(found).every((name) => known.has(name))) return found;
   }
-  return get("/connectors?expand=status&expand=info", signal);
+  return get("/connectors?expand=status&expand=info&penstock=true", signal);
 }
 
 function merged(known, found) {
@@ -69,10 +69,20 @@ function described(name, status, config) {
     type: status.type,
     class: (config["connector.class"] ?? "").split(".").at(-1),
     tasks: `${running} of ${status.tasks.length}`,
+    troubles: troubles(status),
+    behind: behind(status.penstock?.tasks ?? []),
     cause: first ? shortCause(first.trace) : "",
   };
-  const words = [name, each.class, each.state, each.type, ...labels.map(([key, value]) => `${key}=${value}`)];
+  const words = [name, each.class, each.state, each.type, ...each.troubles, ...labels.map(([key, value]) => `${key}=${value}`)];
   return { ...each, text: words.join(" ").toLowerCase() };
+}
+
+/** In records if that is known of any task, else the seconds of the one that is furthest behind. */
+function behind(tasks) {
+  const known = (figure) => tasks.map((task) => task[figure]).filter((value) => typeof value === "number");
+  const records = known("records_behind"), seconds = known("seconds_behind");
+  if (records.length) return records.reduce((a, b) => a + b).toLocaleString("en");
+  return seconds.length ? `${Math.round(Math.max(...seconds)).toLocaleString("en")} s` : "";
 }
 
 function offer(groups, known) {
@@ -102,12 +112,13 @@ function grouped(seen, label) {
 }
 
 function rows(seen, caption) {
-  const heads = ["State", "Name", "Tasks running", "Type", "Class", "Labels"];
+  const heads = ["State", "Name", "Tasks running", "Behind", "Type", "Class", "Labels"];
   const row = (each) => h("tr", {},
-    h("td", {}, state(each.state)),
+    h("td", {}, state(each.state), each.troubles.map((text) => h("div", { class: "warning" }, text))),
     h("td", {}, h("a", { href: `#/connector/${encodeURIComponent(each.name)}` }, each.name),
       each.cause && h("div", { class: "cause" }, each.cause)),
     h("td", { class: "number" }, each.tasks),
+    h("td", { class: "number" }, each.behind),
     h("td", {}, each.type),
     h("td", {}, each.class),
     h("td", {}, each.labels.map(([key, value]) => h("span", { class: "label" }, `${key}=${value}`))));

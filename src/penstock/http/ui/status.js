@@ -11,7 +11,27 @@ export function worst(status) {
   return states.reduce((a, b) => (rank(b) < rank(a) ? b : a));
 }
 
-export const byTrouble = (a, b) => rank(a.state) - rank(b.state) || a.name.localeCompare(b.name);
+/** What the state does not say: tasks that are stalled, or that retry. */
+export function troubles(status) {
+  const health = new Map((status.penstock?.tasks ?? []).map((task) => [task.id, task]));
+  const stalled = status.tasks.filter(isStalled).length;
+  const retrying = status.tasks.filter((task) => health.get(task.id)?.retrying || happened(task) === "retries").length;
+  return [stalled && `${stalled} stalled`, retrying && `${retrying} retrying`].filter(Boolean);
+}
+
+const isStalled = ({ trace }) => Boolean(trace?.startsWith("The task is stalled: "));
+
+/** FAILED first, then what is in trouble though its state does not say so, then by state and name. */
+export const byTrouble = (a, b) => place(a) - place(b) || a.name.localeCompare(b.name);
+
+const place = ({ state, troubles: found = [] }) => (found.length && state !== "FAILED" ? 0.5 : rank(state));
+
+/** What a trace is of: a failure, a call that does not return, what is tried again, or what is waited for. */
+function happened(part) {
+  if (!part.trace) return "";
+  if (isStalled(part)) return "is stalled";
+  return { FAILED: "failed", RUNNING: "id" in part ? "retries" : "is RUNNING" }[part.state] ?? `is ${part.state}`;
+}
 
 /** The last `Caused by` of a trace, or its first line. */
 export function rootCause(trace) {
@@ -23,8 +43,9 @@ export function rootCause(trace) {
 /** The root cause without the package of its class, for a row of a list. */
 export const shortCause = (trace) => rootCause(trace).replace(/^(?:[a-z]\w*\.)+(?=[A-Z])/, "");
 
-/** The first trace of a connector or its tasks, with where it comes from. */
+/** The traces of a connector and its tasks, failures first, with whose they are and what happened. */
 export function traces(status) {
-  const of = (who, part) => (part.trace ? [{ who, trace: part.trace }] : []);
-  return [...of("Connector", status.connector), ...status.tasks.flatMap((task) => of(`Task ${task.id}`, task))];
+  const of = (who, part) => (part.trace ? [{ who, happened: happened(part), trace: part.trace, state: part.state }] : []);
+  const found = [...of("Connector", status.connector), ...status.tasks.flatMap((task) => of(`Task ${task.id}`, task))];
+  return found.sort((a, b) => (b.state === "FAILED") - (a.state === "FAILED"));
 }

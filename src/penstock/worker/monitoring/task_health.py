@@ -26,7 +26,7 @@ class _Task:
 
 
 class TaskHealth:
-    """``observe`` is called by the worker's loop with every event; ``of`` from any thread.
+    """``observe`` is called by the worker's loop with every event; the others from any thread.
 
     Restarts and errors are counted since the start of the worker.
     """
@@ -56,6 +56,13 @@ class TaskHealth:
         tasks, now = dict(self._tasks), self._clock()
         return {id.task: _figures(task, now) for id, task in sorted(tasks.items()) if id.connector == connector}
 
+    def in_short(self) -> dict[str, dict[int, dict[str, Any]]]:
+        """What a list of connectors shows, of every task that ran here; by connector and number."""
+        found: dict[str, dict[int, dict[str, Any]]] = {}
+        for id, task in sorted(dict(self._tasks).items()):
+            found.setdefault(id.connector, {})[id.task] = _in_short(task)
+        return found
+
 
 def _figures(task: _Task, now: float) -> dict[str, Any]:
     values = task.values
@@ -67,8 +74,7 @@ def _figures(task: _Task, now: float) -> dict[str, Any]:
         "records": _whole(first(RECORDS, "-total")),
         "records_per_second": _rounded(first(RECORDS, "-rate")),
         "records_waiting": _whole(first(("source-record-active", "sink-record-active"), "-count")),
-        "records_behind": _whole(values.get("penstock-records-behind")),
-        "seconds_behind": _rounded(values.get("penstock-seconds-behind")),
+        **_in_short(task),
         "newest_record_age_seconds": _age(values.get("penstock-newest-record-timestamp"), now),
         "stages": (stages := _stages(values)),
         "slowest_stage": max(stages, key=stages.__getitem__) if any(stages.values()) else None,
@@ -76,9 +82,16 @@ def _figures(task: _Task, now: float) -> dict[str, Any]:
         "sent_by": values.get("penstock-sent-by"),
         "batch_ms_avg": _rounded(first(BATCH, "-avg-time-ms")),
         "batch_ms_max": _rounded(first(BATCH, "-max-time-ms")),
-        "retrying": bool(values.get("penstock-retrying", 0)),
         "last_error": _last_error(task),
         "restarts": max(len(task.runs) - 1, 0),
+    }
+
+
+def _in_short(task: _Task) -> dict[str, Any]:
+    return {
+        "records_behind": _whole(task.values.get("penstock-records-behind")),
+        "seconds_behind": _rounded(task.values.get("penstock-seconds-behind")),
+        "retrying": bool(task.values.get("penstock-retrying", 0)),
     }
 
 

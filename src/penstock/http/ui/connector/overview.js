@@ -1,4 +1,4 @@
-// The first sight of a connector: why it failed, its tasks, figures over time, the topics it has used.
+// The first sight of a connector: what is wrong and why, its tasks, figures over time, the topics it has used.
 
 import { button, h, notice, state, table } from "../dom.js";
 import { ask, connectorPath, get } from "../rest.js";
@@ -44,8 +44,8 @@ function drawCauses(root, status) {
   if (root.dataset.drawn === key) return;
   root.dataset.drawn = key;
   const name = encodeURIComponent(status.name);
-  root.replaceChildren(...found.map(({ who, trace }) => h("article", { class: "failure" },
-    h("h2", {}, `${who} failed`),
+  root.replaceChildren(...found.map(({ who, happened, trace }) => h("article", { class: "failure" },
+    h("h2", {}, `${who} ${happened}`),
     h("p", { class: "root" }, rootCause(trace)),
     h("details", {}, h("summary", {}, "Stack trace"), h("pre", { tabindex: "0" }, trace)),
     h("p", {}, h("a", { href: `#/connector/${name}/configuration` }, "Change the configuration"), " · ",
