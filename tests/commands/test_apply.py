@@ -67,11 +67,12 @@ def test_a_dry_run_has_the_worker_look_for_mistakes(penstock: Any, file: Path) -
     assert "Connector orders: Invalid value many for configuration tasks.max" in said.stderr
 
 
-def test_a_dry_run_warns_of_settings_without_effect(penstock: Any, file: Path) -> None:
+@pytest.mark.parametrize(("options", "status"), [(("--dry-run",), WOULD_CHANGE), ((), 0)])
+def test_settings_without_effect_are_warned_of(penstock: Any, file: Path, options: Any, status: int) -> None:
     file.write_text(json.dumps({**ORDERS, "value.converter.schemas.enable": "false"}))
-    said = penstock("apply", "-f", str(file), "--dry-run")
-    assert said.exit_code == WOULD_CHANGE
-    assert "Connector orders: warning: 'value.converter.schemas.enable' has no effect: " in said.stderr
+    said = penstock("apply", "-f", str(file), *options)
+    assert said.exit_code == status
+    assert said.stderr.count("Connector orders: warning: 'value.converter.schemas.enable' has no effect: ") == 1
 
 
 def test_a_folder_is_all_of_its_files_and_one_that_is_refused_stops_none(penstock: Any, tmp_path: Path) -> None:

@@ -124,21 +124,26 @@ def _step(run: Rollout, step: Step, dry_run: bool, output: Output) -> int:
     if step.change is Change.NONE:
         return 0
     try:
+        errors = _check(run.worker, step)
+        _warn(step)
         if not dry_run:
             run.carry_out(step)
             return 0
-        _check(run.worker, step)
+        step.errors += errors
     except WorkerError as error:
         step.errors.append(str(error))
     except ClientError as error:
         if error.exit_status != 1:
             raise
         step.errors.append(str(error))
-    for warning in step.warnings:
-        complain(f"Connector {step.name}: warning: {warning}")
     for problem in step.errors:
         complain(f"Connector {step.name}: {problem}")
     return 1 if step.errors else WOULD_CHANGE
+
+
+def _warn(step: Step) -> None:
+    for warning in step.warnings:
+        complain(f"Connector {step.name}: warning: {warning}")
 
 
 def _show(step: Step) -> None:
@@ -166,12 +171,12 @@ def difference(step: Step) -> Iterable[str]:
             yield f"  + {key}={'null' if after is None else after}"
 
 
-def _check(worker: Client, step: Step) -> None:
-    """Have the worker validate what is wanted."""
+def _check(worker: Client, step: Step) -> list[str]:
+    """Have the worker validate what is wanted; adds its warnings to the step, and returns what it would refuse."""
     from penstock.declarative.plan import Change
 
     if step.change not in (Change.CREATE, Change.UPDATE):
-        return
+        return []
     validated = worker.validate(step.wanted or {})
-    step.errors += [error for config in validated["configs"] for error in config["value"]["errors"]]
     step.warnings += validated.get("penstock", {}).get("warnings", ())
+    return [error for config in validated["configs"] for error in config["value"]["errors"]]
