@@ -58,6 +58,47 @@ def test_what_no_file_describes_is_deleted(penstock: Any, url: str, tmp_path: Pa
         assert sorted(worker.connectors()) == ["orders", "others"]
 
 
+def test_a_connector_whose_file_has_other_labels_now_is_not_deleted(penstock: Any, url: str, tmp_path: Path) -> None:
+    write(tmp_path)
+    penstock("apply", "-f", str(tmp_path))
+    (tmp_path / "orders.yaml").write_text((tmp_path / "orders.yaml").read_text().replace("billing", "web"))
+    said = penstock("apply", "-f", str(tmp_path), "--prune", "-l", "team=billing")
+    assert (said.exit_code, said.stdout) == (0, "")
+    with Client(url) as worker:
+        assert worker.connectors() == ["orders"]
+
+
+def test_what_annotations_say(penstock: Any, url: str, tmp_path: Path) -> None:
+    write(tmp_path)
+    penstock("apply", "-f", str(tmp_path))
+    text, arguments = (tmp_path / "orders.yaml").read_text(), ("apply", "-f", str(tmp_path), "--prune")
+
+    def annotate(annotation: str) -> None:
+        (tmp_path / "orders.yaml").write_text(text.replace("{name", f"{{annotations: {{{annotation}: true}}, name"))
+
+    annotate("jikkou.io/ignore")
+    said = penstock(*arguments)
+    assert (said.exit_code, said.stdout) == (0, "")
+    annotate("jikkou.io/delete")
+    says = f"Connector orders is to be deleted, says {tmp_path / 'orders.yaml'}.\n"
+    assert penstock(*arguments).stdout == f"{says}Deleted connector orders.\n"
+    assert penstock(*arguments).stdout == ""
+    with Client(url) as worker:
+        assert worker.connectors() == []
+
+
+def test_two_clusters_at_one_url(penstock: Any, url: str, tmp_path: Path) -> None:
+    for cluster in ("east", "west"):
+        text = ORDERS.replace("team: billing", f"strimzi.io/cluster: {cluster}").replace("STATE", "running")
+        (tmp_path / f"{cluster}.yaml").write_text(text)
+    for options in ((), ("--cluster", f"east={url}", "--cluster", f"west={url}")):
+        said = penstock("apply", "-f", str(tmp_path), *options)
+        assert (said.exit_code, said.stdout) == (2, "")
+        assert "for the clusters east and west" in " ".join(said.stderr.replace("│", " ").split())
+    with Client(url) as worker:
+        assert worker.connectors() == []
+
+
 def test_states(penstock: Any, url: str, tmp_path: Path) -> None:
     write(tmp_path, "stopped")
     penstock("apply", "-f", str(tmp_path))

@@ -371,6 +371,19 @@ def test_a_wrong_restart_policy() -> None:
     )
 
 
+def test_how_often_it_restarts_is_a_number() -> None:
+    given = {**SINK, POLICY: "on-failure", "penstock.restart.max": "-1"}
+    found = {i.value.name: i.value.errors for i in validate(given).configs if i.value}
+    assert found["penstock.restart.max"] == (
+        "Invalid value -1 for configuration penstock.restart.max: Value must be at least 0",
+    )
+    assert validate({**given, "penstock.restart.max": "7"}).error_count == 0
+    check_restart_policy(value := ConfigValue("penstock.restart.max", 1), "${env:MOST}")
+    assert value.errors == [
+        "'penstock.restart.max' can't be a reference to a config provider (${env:MOST}); it is a number"
+    ]
+
+
 def test_a_restart_policy_is_no_reference() -> None:
     check_restart_policy(value := ConfigValue(POLICY, "never"), "${file:/secrets:policy}")
     assert value.errors == [

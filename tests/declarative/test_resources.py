@@ -24,6 +24,9 @@ spec:
   state: paused
   autoRestart:
     enabled: true
+    maxRestarts: 10
+  listOffsets:
+    toConfigMap: {name: orders-offsets}
   config:
     topic: orders
     file: /tmp/{{ file }}
@@ -72,7 +75,11 @@ def test_a_resource_of_strimzi(tmp_path: Path) -> None:
         "transforms": "one,two",
         "penstock.labels.team": "billing",
         "penstock.restart.policy": "on-failure",
+        "penstock.restart.max": "10",
     }
+    assert resource.warnings == (
+        f"`spec.listOffsets` in {tmp_path / 'orders.yaml'} has no effect here: see `penstock offsets orders`",
+    )
 
 
 def test_a_resource_of_jikkou(tmp_path: Path) -> None:
@@ -80,6 +87,22 @@ def test_a_resource_of_jikkou(tmp_path: Path) -> None:
     assert (resource.name, resource.cluster, resource.state) == ("orders", "west", "STARTED")
     expected = {"connector.class": "FileStreamSink", "tasks.max": "1", "topics": "orders", "file": "/tmp/orders"}
     assert resource.wanted.config == {"name": "orders", **expected}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "ignored", "deleted"),
+    [
+        ('jikkou.io/ignore: "true"', True, False),
+        ("jikkou.io/delete: true", False, True),
+        ('jikkou.io/delete: "false"', False, False),
+        ('strimzi.io/pause-reconciliation: "true"', True, False),
+        ("jikkou.io/resource-location: file", False, False),
+    ],
+)
+def test_annotations(tmp_path: Path, annotation: str, ignored: bool, deleted: bool) -> None:
+    text = JIKKOU.replace("metadata:", f"metadata:\n  annotations: {{{annotation}}}")
+    (resource,) = read(tmp_path, "orders.yml", text)
+    assert (resource.ignored, resource.deleted) == (ignored, deleted)
 
 
 def test_a_list_of_resources(tmp_path: Path) -> None:
@@ -125,8 +148,8 @@ def test_properties_in_latin_1(tmp_path: Path) -> None:
         ("name: [", "is not YAML: "),
         ("- 1", "must describe a connector"),
         (
-            STRIMZI.replace("{{ file }}", "f").replace("enabled: true", "maxRestarts: 4"),
-            "`spec.autoRestart.maxRestarts`",
+            STRIMZI.replace("{{ file }}", "f").replace("maxRestarts", "maxRetries"),
+            "`spec.autoRestart.maxRetries` of connector orders is not supported; there are enabled, maxRestarts",
         ),
         (f"{JIKKOU}---\n{JIKKOU}", None),
     ],

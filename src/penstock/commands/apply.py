@@ -105,7 +105,21 @@ def _by_cluster(resources: Iterable[Resource], clusters: dict[str, str], url: st
         if named is not None and named not in clusters:
             raise typer.BadParameter(f"{resource.path} is for the cluster {named}: add --cluster {named}=URL.")
         found.setdefault(url if named is None else clusters[named], []).append(resource)
+    for own in found.values():
+        _check_names(own)
     return found
+
+
+def _check_names(resources: list[Resource]) -> None:
+    """Two files may describe connectors of one name only for clusters of their own."""
+    seen: dict[str, Resource] = {}
+    for each in resources:
+        other = seen.setdefault(each.name, each)
+        if other is not each:
+            raise typer.BadParameter(
+                f"{other.path} and {each.path} describe connector {each.name}, for the clusters {other.cluster} and "
+                f"{each.cluster}: say where each is by --cluster NAME=URL."
+            )
 
 
 def _plan(worker: Client, resources: list[Resource], selector: Selector | None, prune: bool) -> Iterable[Step]:
@@ -122,6 +136,7 @@ def _step(run: Rollout, step: Step, dry_run: bool, output: Output) -> int:
     if output is Output.TABLE:
         _show(step)
     if step.change is Change.NONE:
+        _warn(step)
         return 0
     try:
         errors = _check(run.worker, step)
@@ -153,7 +168,9 @@ def _show(step: Step) -> None:
         Change.CREATE: "Connector {} does not exist yet:",
         Change.UPDATE: "Connector {} differs:",
         Change.STATE: "Connector {} is in another state.",
-        Change.DELETE: "Connector {} is described by no file.",
+        Change.DELETE: "Connector {} is described by no file."
+        if step.resource is None
+        else f"Connector {{}} is to be deleted, says {step.resource.path}.",
         Change.NONE: "Connector {} is unchanged.",
     }
     print(heads[step.change].format(step.name))

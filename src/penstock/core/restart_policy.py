@@ -3,7 +3,7 @@
 The leader decides and writes a ``PolicyRestart`` to the config topic, and every worker restarts those of its failed
 instances that the record names (``core.restart``). The schedule is Strimzi's: the first restart follows the failure at
 once, the others 2, 6, 12, 20, ... and at most 60 minutes after it. Ten minutes of health, or a new configuration of the
-connector, begin it again.
+connector, begin it again. ``penstock.restart.max`` of the connector limits how many there are.
 
 Nothing is kept but what the topics hold, so a new leader decides as the old one would have: when something failed is
 the timestamp of its FAILED status; how often it was restarted, and after which failure last, is in the connector's
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from penstock.core.config.connector import RESTART_POLICIES, RESTART_POLICY
+from penstock.core.config.connector import RESTART_MAX, RESTART_POLICIES, RESTART_POLICY
 from penstock.core.group.leadership import Leadership
 from penstock.core.model.flow import FOREVER, Flow
 from penstock.core.model.records import ConnectorStatus, PolicyRestart, RestartCount, StatusTopicRecord, TopicStatus
@@ -169,6 +169,12 @@ class RestartPolicy:
         own = None if known is None else known.config.get(RESTART_POLICY)
         return next((each for each in RESTART_POLICIES if each == own), self.settings.restart_policy)
 
+    def most_of(self, connector: str) -> int | None:
+        """How many restarts in a row there may be; None for any number."""
+        known = self.leadership.state.connectors.get(connector)
+        own = "" if known is None else known.config.get(RESTART_MAX) or ""
+        return int(own) if own.strip().isdecimal() else None  # what Java's workers wrote has not been validated
+
     def outlook(self, connector: str, task: int | None) -> Outlook | None:
         """None where the policy is ``never``. May be called from any thread."""
         if self.policy_of(connector) == "never":
@@ -182,6 +188,9 @@ class RestartPolicy:
                 restarts, None, f"It is not restarted, because this error lasts until somebody acts: {error}"
             )
         if due is None:
+            most = self.most_of(connector)
+            if most is not None and restarts >= most:
+                return Outlook(restarts, None, f"It is not restarted any more: {RESTART_MAX} is {most}")
             target = self.leadership.state.target_state(connector)
             return Outlook(restarts, None, f"It is not restarted while the connector is {target}")
         return Outlook(restarts, due, next(iter((failure.trace or "").splitlines()), None))
@@ -240,7 +249,10 @@ class RestartPolicy:
         answered = self._answer_to(name, task, failure)
         if answered is not None:
             return answered.requested_ms + REPEAT_MS
-        due = failure.failed_ms + delay_ms(self._restarts(name, task, failure))
+        restarts, most = self._restarts(name, task, failure), self.most_of(name)
+        if most is not None and restarts >= most:
+            return None
+        due = failure.failed_ms + delay_ms(restarts)
         return max(due, self._by_clients[name] + REPEAT_MS) if name in self._by_clients else due
 
     def _restarts(self, name: str, task: int | None, failure: Failure) -> int:

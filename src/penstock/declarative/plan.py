@@ -59,27 +59,37 @@ def plan(
 ) -> Iterator[Step]:
     """A step for each connector, deletions last. ``present``: connectors with their ``info`` and ``status``.
 
-    ``selector`` leaves out what it does not match, of the files and of the cluster.
+    ``selector`` leaves out what it does not match, of the files and of the cluster: a connector whose file it does not
+    match is described all the same, and stays.
     """
-    wanted = {each.name: each for each in resources if selector is None or selector.matches(each.wanted.config)}
-    for name, resource in wanted.items():
-        yield _step(resource, present.get(name))
+    described = {each.name: each for each in resources}
+    deleted = []
+    for name, resource in described.items():
+        if resource.ignored or not (selector is None or selector.matches(resource.wanted.config)):
+            continue
+        if not resource.deleted:
+            yield _step(resource, present.get(name))
+        elif name in present:
+            deleted.append(Step(name, Change.DELETE, present[name]["info"]["config"], resource=resource))
+    yield from deleted
     if prune:
         for name, shown in sorted(present.items()):
             config = shown["info"]["config"]
-            if name not in wanted and (selector is None or selector.matches(config)):
+            if name not in described and (selector is None or selector.matches(config)):
                 yield Step(name, Change.DELETE, config)
 
 
 def _step(resource: Resource, shown: Mapping[str, Any] | None) -> Step:
     config = resource.wanted.config
     if shown is None:
-        return Step(resource.name, Change.CREATE, None, config, resource, resource.state)
+        return Step(
+            resource.name, Change.CREATE, None, config, resource, resource.state, warnings=list(resource.warnings)
+        )
     present: Config = shown["info"]["config"]
     target = {"PAUSED": "PAUSED", "STOPPED": "STOPPED"}.get(shown["status"]["connector"]["state"], "STARTED")
     state = resource.state if resource.state not in (None, target) else None
     change = Change.UPDATE if present != config else Change.NONE if state is None else Change.STATE
-    return Step(resource.name, change, present, config, resource, state)
+    return Step(resource.name, change, present, config, resource, state, warnings=list(resource.warnings))
 
 
 def _differs(key: str, present: Config, wanted: Config) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from penstock.api.errors import ConfigError
+from penstock.core.config.connector import RESTART_MAX, RESTART_POLICY
 from penstock.core.config.unknown.keys import LABELS
 from penstock.core.model import messages as m
 from penstock.declarative.variables import substituted
@@ -25,7 +26,11 @@ KIND = "KafkaConnector"
 _OTHERS_LABELS = ("strimzi.io/", "kafka.jikkou.io/", "app.kubernetes.io/", "kubernetes.io/")
 _CLUSTER_LABELS = ("strimzi.io/cluster", "kafka.jikkou.io/connect-cluster")
 _STATES = {"running": "STARTED", "paused": "PAUSED", "stopped": "STOPPED"}
-_SPEC = ("class", "connectorClass", "tasksMax", "config", "pause", "state", "version", "autoRestart")
+IGNORED, DELETED = ("jikkou.io/ignore", "strimzi.io/pause-reconciliation"), "jikkou.io/delete"
+"""Annotations that, when ``true``, leave the connector alone, or have it deleted."""
+_OFFSETS = ("listOffsets", "alterOffsets")
+"""Where Strimzi writes offsets to, or reads them from, when an annotation asks it to: nothing of what is wanted."""
+_SPEC = ("class", "connectorClass", "tasksMax", "config", "pause", "state", "version", "autoRestart", *_OFFSETS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,11 @@ class Resource:
     """The target state: ``STARTED``, ``PAUSED``, ``STOPPED``; None leaves it as it is."""
     cluster: str | None = None
     """The name of the Connect cluster it is for, if the file says so."""
+    ignored: bool = False
+    """It is to stay as it is, whatever that is."""
+    deleted: bool = False
+    """There is to be no such connector."""
+    warnings: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -111,6 +121,7 @@ def _resource(path: Path, document: Any) -> Resource | None:
 def _of_kubernetes(path: Path, document: dict[str, Any]) -> Resource:
     metadata, spec = document.get("metadata") or {}, document.get("spec") or {}
     labels: dict[str, Any] = metadata.get("labels") or {}
+    annotations: dict[str, Any] = metadata.get("annotations") or {}
     name = str(metadata.get("name") or "")
     for key in spec:
         if key not in _SPEC:
@@ -124,13 +135,34 @@ def _of_kubernetes(path: Path, document: dict[str, Any]) -> Resource:
     config |= {LABELS + key: str(value) for key, value in labels.items() if not key.startswith(_OTHERS_LABELS)}
     config |= _restart_policy(path, name, spec.get("autoRestart") or {})
     cluster = next((str(labels[key]) for key in _CLUSTER_LABELS if key in labels), None)
-    return Resource(path, _creation(path, {"name": name, "config": config}), _state(path, name, spec), cluster)
+    return Resource(
+        path,
+        _creation(path, {"name": name, "config": config}),
+        _state(path, name, spec),
+        cluster,
+        ignored=any(_is_true(annotations.get(key)) for key in IGNORED),
+        deleted=_is_true(annotations.get(DELETED)),
+        warnings=tuple(
+            f"`spec.{key}` in {path} has no effect here: see `penstock offsets {name}`"
+            for key in _OFFSETS
+            if key in spec
+        ),
+    )
+
+
+def _is_true(value: Any) -> bool:
+    return str(value).lower() == "true"
 
 
 def _restart_policy(path: Path, name: str, given: Mapping[str, Any]) -> dict[str, str]:
-    if "maxRestarts" in given:
-        raise ConfigError(f"{path}: `spec.autoRestart.maxRestarts` of connector {name} is not supported; leave it out")
-    return {} if not given.get("enabled") else {"penstock.restart.policy": "on-failure"}
+    for key in given:
+        if key not in ("enabled", "maxRestarts"):
+            right = "there are enabled, maxRestarts"
+            raise ConfigError(f"{path}: `spec.autoRestart.{key}` of connector {name} is not supported; {right}")
+    if not given.get("enabled"):
+        return {}
+    most = given.get("maxRestarts")
+    return {RESTART_POLICY: "on-failure", **({} if most is None else {RESTART_MAX: str(most)})}
 
 
 def _state(path: Path, name: str, spec: Mapping[str, Any]) -> str:

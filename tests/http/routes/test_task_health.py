@@ -86,6 +86,16 @@ def test_the_restart_policy_is_known_to_every_worker(api: Any, other: Any, clust
     assert permanent["reason"].endswith("until somebody acts: org.apache.kafka.common.config.ConfigException: no topic")
 
 
+def test_how_often_it_is_restarted_is_limited(api: Any, cluster: Any) -> None:
+    policy = {"penstock.restart.policy": "on-failure", "penstock.restart.max": "0"}
+    config = {"name": "lines", "connector.class": "FileStreamSink", "topics": "t", **policy}
+    cluster.submit("one", m.CreateConnector("lines", config))
+    cluster.fail(TaskId("lines", 0), "Exception: broken")
+    told = api.get(f"{STATUS}?penstock=true").json()["penstock"]["tasks"][0]["restart_policy"]
+    reason = "It is not restarted any more: penstock.restart.max is 0"
+    assert told == {"restarts": 0, "next_restart": None, "reason": reason}
+
+
 def test_workers_that_do_not_answer_are_named(api: Any, cluster: Any, connector: None) -> None:
     herder = cluster.workers["one"].herder
     herder.statuses.tasks["lines"][0] = TaskStatus(TaskId("lines", 0), "RUNNING", "nobody")

@@ -41,6 +41,7 @@ CONNECTOR_CLASS = "connector.class"
 CONNECTOR_VERSION = "connector.plugin.version"
 TASKS_MAX = "tasks.max"
 RESTART_POLICY = "penstock.restart.policy"
+RESTART_MAX = "penstock.restart.max"
 JAVA_OPTIONS = "penstock.java.opts"
 TASKS_PER_PROCESS = "penstock.tasks.per.process"
 TASKS_PER_PROCESS_MEANING = (
@@ -135,7 +136,7 @@ def common_config(
 
 
 def define_restart_policy(config: ConfigDef, props: Mapping[str, str | None]) -> None:
-    """Add the definition if the setting is given: without it the list of settings is Java's."""
+    """Add the definitions of what is given: without them the list of settings is Java's."""
     if RESTART_POLICY in props:
         config.define(
             RESTART_POLICY,
@@ -148,6 +149,19 @@ def define_restart_policy(config: ConfigDef, props: Mapping[str, str | None]) ->
             order_in_group=20,
             width=Width.SHORT,
             display_name="Restart Policy",
+        )
+    if RESTART_MAX in props:
+        config.define(
+            RESTART_MAX,
+            ConfigType.INT,
+            validator=at_least(0),
+            importance=Importance.LOW,
+            documentation=f"How often `{RESTART_POLICY}` restarts the connector, or one of its tasks, in a row; after "
+            "that it stays FAILED. By default there is no limit.",
+            group=ERRORS,
+            order_in_group=21,
+            width=Width.SHORT,
+            display_name="Restarts at most",
         )
 
 
@@ -201,8 +215,8 @@ def _memory_options(name: str, value: Any) -> None:
 def check_restart_policy(value: ConfigValue, given: str | None) -> None:
     """Add what is wrong with the setting as the user gave it: the leader reads it without config providers."""
     if given is not None and "${" in given:
-        right = " or ".join(RESTART_POLICIES)
-        value.add_error(f"'{RESTART_POLICY}' can't be a reference to a config provider ({given}); it is {right}")
+        right = "a number" if value.name == RESTART_MAX else " or ".join(RESTART_POLICIES)
+        value.add_error(f"'{value.name}' can't be a reference to a config provider ({given}); it is {right}")
 
 
 def _define_chain(config: ConfigDef) -> None:

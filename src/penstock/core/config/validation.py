@@ -23,6 +23,7 @@ from penstock.core.config.connector import (
     CONNECTOR_VERSION,
     JAVA_OPTIONS,
     NAME,
+    RESTART_MAX,
     RESTART_POLICY,
     TASKS_PER_PROCESS,
     check_restart_policy,
@@ -181,8 +182,9 @@ def validate_connector(
         check_topics(props, values, worker.compile)
         _check_group(props, values, worker)
     check_source_dead_letters(props, values, source)
-    if RESTART_POLICY in props:
-        check_restart_policy(values[RESTART_POLICY], (raw or props).get(RESTART_POLICY))
+    for setting in (RESTART_POLICY, RESTART_MAX):
+        if setting in props:
+            check_restart_policy(values[setting], (raw or props).get(setting))
     check_limits(props, values, connector)
     _check_nulls(props, values)
     converters = [_converter_infos(catalog, props, values, key, near) for key in ("header", "key", "value")]
