@@ -324,7 +324,7 @@ def test_logs_are_followed_until_the_connector_is_deleted(penstock: Any, worker:
 def write(cluster: RestCluster, level: int, text: str, task: int | None) -> None:
     record = logging.LogRecord("penstock.x", level, "x.py", 1, text, (), None)
     record.created, record.connector, record.task = 1767323045.0, "orders", task
-    cluster.log_lines.handle(record)
+    cluster.log_lines["one"].handle(record)
 
 
 @pytest.mark.usefixtures("source")

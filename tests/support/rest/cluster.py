@@ -62,7 +62,7 @@ class RestCluster(Cluster):
             },
         }
         """Answers by the kind of the request; queues are topics, which there are none of."""
-        self.log_lines = LogLines("one", 100)
+        self.log_lines = {name: LogLines(name, 100) for name in ("one", "two")}
         self.history = History(90 * 24 * 3_600_000)
         self._local = LocalAnswers(
             pool,
@@ -73,7 +73,6 @@ class RestCluster(Cluster):
             validate=self._judge,
             set_level=levels.set,
             history=self.history,
-            log_lines=self.log_lines,
             preview=lambda request: self.previewed,
             dead_letters=lambda request: self.dead_letters[type(request).__name__],
         )
@@ -84,6 +83,9 @@ class RestCluster(Cluster):
     def _submit(self, worker: str, request: m.Request) -> Submitted:
         """As a worker's loop does it, but at once."""
         answer: Submitted = Future()
+        if isinstance(request, m.GetLogs):
+            answer.set_result(m.Reply(200, self.log_lines[worker].answer(request)))
+            return answer
         if isinstance(request, m.LocalRequest):
             self._local.answer(request, answer)
             return answer

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from penstock.http.openapi.parts import Json, answer, body, content, flag, operation
 from penstock.http.openapi.schemas import EXAMPLE_CONFIG, ref
+from penstock.http.routes.logs import AFTER_DIGITS
 
 ONE = "/penstock/v1/connectors/{name}"
 
 
-def _number(name: str, description: str) -> Json:
+def _number(name: str, description: str, digits: int = 9) -> Json:
     """Not negative; the schema is a text, as an empty one counts as none."""
     return {
         "name": name,
         "in": "query",
         "description": description,
-        "schema": {"type": "string", "pattern": "^[0-9]{0,9}$"},
+        "schema": {"type": "string", "pattern": f"^[0-9]{{0,{digits}}}$"},
         "example": "1",
     }
 
@@ -39,7 +40,7 @@ _LINES = (
     _LEVEL,
     _number("task", "Only lines of this task"),
     _number("limit", "How many at most; 200 if it is not given, no more than 2000"),
-    _number("after", "Only lines of a greater number"),
+    _number("after", "Only lines of a greater number; each worker has numbers of its own", AFTER_DIGITS),
     flag("here", "Only lines of the worker that answers"),
 )
 

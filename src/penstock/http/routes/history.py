@@ -37,11 +37,11 @@ def add_routes(router: Router, ask: Ask) -> None:
     router.add("POST", f"{ONE}/rollback", roll_back)
 
 
-def number_in_query(call: Call, key: str) -> int | None:
+def number_in_query(call: Call, key: str, digits: int = 9) -> int | None:
     """None if it is not given. Raises Refused (400) for what is no number from 0 on."""
     text = call.query(key)
     if not text:
         return None
-    if not text.isascii() or not text.isdecimal() or len(text) > 9:
+    if not text.isascii() or not text.isdecimal() or len(text) > digits:
         raise m.Refused(400, f"The query parameter {key} must be a number, not {text}")
     return int(text)

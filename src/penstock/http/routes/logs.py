@@ -25,6 +25,7 @@ from penstock.observe import NUMBERS
 MOST_LINES, LINES = 2000, 200
 PAUSE_S, SILENCE_S = 1.0, 15.0
 MOST_FOLLOWERS = 20
+AFTER_DIGITS = 15
 EVENTS = "text/event-stream"
 
 
@@ -157,7 +158,7 @@ def _wanted(call: Call) -> m.GetLogs:
         NUMBERS[level],
         number_in_query(call, "task"),
         LINES if limit is None else min(limit, MOST_LINES),
-        number_in_query(call, "after") or 0,
+        number_in_query(call, "after", AFTER_DIGITS) or 0,
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,13 +19,16 @@ LONGEST = 4000
 
 
 class LogLines(logging.Handler):
-    """Keeps the last ``lines`` of every connector; of connectors without end, those that logged last."""
+    """Keeps the last ``lines`` of every connector; of connectors without end, those that logged last.
 
-    def __init__(self, worker: str, lines: int) -> None:
+    Numbers begin with the time in milliseconds, so those after a restart of the worker are greater than those before.
+    """
+
+    def __init__(self, worker: str, lines: int, clock: Callable[[], float] = time.time) -> None:
         super().__init__()
         self._worker, self._lines = worker, lines
         self._kept: dict[str, deque[dict[str, Any]]] = {}
-        self._number = 0
+        self._number = int(clock() * 1000)
         self._reading = threading.Lock()
         self.addFilter(add_context)
 

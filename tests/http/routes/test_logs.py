@@ -1,0 +1,101 @@
+"""Log lines of a connector whose tasks run on two workers, at once and followed."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from penstock.core.model import messages as m
+from penstock.core.model.records import TaskStatus
+from penstock.core.model.tasks import TaskId
+from penstock.http.client import Client, WorkerError
+from penstock.http.routes import logs
+from penstock.worker.monitoring.log_lines import LogLines
+from support.rest.cluster import RestCluster
+from support.rest.server import serve
+from support.waiting import until
+
+LOGS = "/penstock/v1/connectors/lines/logs"
+
+
+@pytest.fixture(autouse=True)
+def connector(cluster: RestCluster) -> None:
+    """With a task on each of two workers."""
+    config = {"name": "lines", "connector.class": "FileStreamSink", "topics": "t", "tasks.max": "2"}
+    cluster.submit("one", m.CreateConnector("lines", config))
+    tasks = cluster.workers["one"].herder.statuses.tasks_of("lines")
+    assert sorted(task.worker_id for task in tasks) == ["one", "two"]
+
+
+@pytest.fixture
+def client(cluster: RestCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+    """Of worker ``one`` at a port, as answers that have no end need one."""
+    monkeypatch.setattr(logs, "PAUSE_S", 0.01)
+    with serve(cluster.app("one")) as url, Client(url) as client:
+        yield client
+
+
+def write(cluster: RestCluster, worker: str, text: str, after_s: float = 0) -> None:
+    record = logging.LogRecord("penstock.x", logging.INFO, "x.py", 1, text, (), None)
+    record.created, record.connector, record.task = 1767323045.0 + after_s, "lines", 0
+    cluster.log_lines[worker].handle(record)
+
+
+def test_lines_of_all_workers_in_the_order_of_time(api: Any, other: Any, cluster: RestCluster) -> None:
+    for i, worker in enumerate(("two", "one", "two")):
+        write(cluster, worker, str(i), i)
+    for each in (api, other):
+        found = each.get(LOGS).json()
+        assert [(line["message"], line["worker"]) for line in found["lines"]] == [
+            ("0", "two"),
+            ("1", "one"),
+            ("2", "two"),
+        ]
+        assert found["unreachable"] == []
+    assert [line["message"] for line in api.get(f"{LOGS}?limit=2").json()["lines"]] == ["1", "2"]
+    assert [line["message"] for line in api.get(f"{LOGS}?here=true").json()["lines"]] == ["1"]
+
+
+def test_workers_that_do_not_answer_are_named(api: Any, cluster: RestCluster) -> None:
+    write(cluster, "one", "here")
+    cluster.workers["one"].herder.statuses.tasks["lines"][0] = TaskStatus(TaskId("lines", 0), "RUNNING", "nobody")
+    found = api.get(LOGS).json()
+    assert ([line["message"] for line in found["lines"]], found["unreachable"]) == (["here"], ["nobody"])
+
+
+def test_lines_of_all_workers_are_followed_also_after_a_restart(client: Client, cluster: RestCluster) -> None:
+    write(cluster, "two", "first")
+    lines = client.follow_logs("lines", {})
+    assert next(lines)["message"] == "first"
+    for i in range(5):
+        write(cluster, "two", f"there {i}", i)
+        assert next(lines)["message"] == f"there {i}"
+    write(cluster, "one", "here")
+    assert next(lines)["worker"] == "one"
+    cluster.log_lines["two"] = LogLines("two", 100, lambda: time.time() + 1)
+    write(cluster, "two", "restarted")
+    assert next(lines)["message"] == "restarted"
+    cluster.submit("one", m.DeleteConnector("lines"))
+    assert list(lines) == []
+
+
+def test_so_many_follow_and_no_more(client: Client, cluster: RestCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "MOST_FOLLOWERS", 1)
+    write(cluster, "one", "a line")
+    first = client.follow_logs("lines", {})
+    assert next(first)["message"] == "a line"
+    with pytest.raises(WorkerError, match="1 clients follow logs here already, which is the most"):
+        next(client.follow_logs("lines", {}))
+    first.close()  # type: ignore[attr-defined]
+
+    def followed() -> bool:
+        try:
+            return next(client.follow_logs("lines", {}))["message"] == "a line"
+        except WorkerError:
+            return False
+
+    until(followed, "that there is room again", 60)
