@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import httpx
@@ -38,6 +39,29 @@ def test_a_listener_lists_only_its_own_paths() -> None:
         "/openapi.json",
     }
     assert not any(path.startswith("/admin") for path in document(router(admin=False).paths())["paths"])
+
+
+def test_operations_have_names_and_tags() -> None:
+    made = document(router(metrics=lambda: b"").paths())
+    operations = [each for path in made["paths"].values() for verb, each in path.items() if verb != "parameters"]
+    names = [each["operationId"] for each in operations]
+    assert len(set(names)) == len(names)
+    for name in ("getRoot", "getConnectors", "postConnectors", "getConnectorsByNameStatus", "getOpenapiJson"):
+        assert name in names
+    assert all(re.fullmatch("[a-z]+(?:[A-Z][a-z0-9]*)+", name) for name in names)
+    assert {tag for each in operations for tag in each["tags"]} == {tag["name"] for tag in made["tags"]}
+    status = made["paths"]["/connectors/{name}/status"]["get"]
+    assert (status["operationId"], status["tags"]) == ("getConnectorsByNameStatus", ["Connectors"])
+    assert "Penstock" in made["info"]["title"]
+
+
+def test_who_asks_may_have_to_say_so() -> None:
+    made = document(router().paths())
+    schemes = made["components"]["securitySchemes"]
+    assert {name: (each["type"], each["scheme"]) for name, each in schemes.items()} == {
+        "basic": ("http", "basic"), "bearer": ("http", "bearer")
+    }  # fmt: skip
+    assert made["security"] == [{}, {"basic": []}, {"bearer": []}]
 
 
 NOT_HERE = ("GET /metrics", "GET /penstock/v1/connectors/{name}/logs/stream")

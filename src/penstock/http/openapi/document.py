@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from starlette.responses import Response
 
 from penstock import KAFKA_VERSION
@@ -32,23 +34,58 @@ def document(paths: list[tuple[str, list[str]]]) -> Json:
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": "Kafka Connect REST interface",
+            "title": "Penstock: Kafka Connect's REST interface",
             "version": KAFKA_VERSION,
-            "description": "Connectors, their tasks, offsets and topics, as in Kafka Connect.",
+            "description": "Connectors, their tasks, offsets and topics, as in Kafka Connect of this version, and "
+            "below `/penstock/v1` what only Penstock has.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "paths": {path: _path(path, methods) for path, methods in paths if path not in INTERNAL},
-        "components": {"schemas": SCHEMAS},
+        "tags": [{"name": name, "description": description} for name, description in TAGS.items()],
+        "security": [{}, *({scheme: []} for scheme in SECURITY)],
+        "components": {"schemas": SCHEMAS, "securitySchemes": SECURITY},
     }
 
 
 def _path(path: str, methods: list[str]) -> Json:
     item: Json = {
-        method.lower(): OPERATIONS[f"{method} {path}"] for method in methods if f"{method} {path}" in OPERATIONS
+        method.lower(): {"operationId": operation_id(method, path), "tags": [_tag(path)], **OPERATIONS[known]}
+        for method in methods
+        if (known := f"{method} {path}") in OPERATIONS
     }
     names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
     return {"parameters": [PARAMETERS[name] for name in names], **item} if names else item
 
+
+def operation_id(method: str, path: str) -> str:
+    """As ``getConnectorsByNameStatus``: clients that are generated call their methods so."""
+    words = re.sub(r"\{(\w+)\}", r"by-\1", path.removeprefix("/penstock/v1")) if path != "/" else "root"
+    return method.lower() + "".join(word.capitalize() for word in re.split(r"\W", words))
+
+
+def _tag(path: str) -> str:
+    first = path.split("/")[1]
+    tags = {"connectors": CONNECTORS, "connector-plugins": PLUGINS, "admin": LOGGERS, "penstock": OURS}
+    return tags.get(first, WORKER)
+
+
+CONNECTORS, PLUGINS, LOGGERS, WORKER, OURS = "Connectors", "Plugins", "Loggers", "Worker", "Penstock"
+TAGS = {
+    CONNECTORS: "Connectors, their tasks, offsets and topics",
+    PLUGINS: "The classes that connectors are made of",
+    LOGGERS: "Levels of loggers",
+    WORKER: "The worker that answers",
+    OURS: "What Java's Kafka Connect does not have",
+}
+SECURITY = {
+    "basic": {"type": "http", "scheme": "basic", "description": "A user and a password"},
+    "bearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A token of the OpenID Connect provider that the worker trusts",
+    },
+}
+"""Which of them a worker accepts, if any, is its configuration's."""
 
 NAME: Json = {"type": "string", "minLength": 1}
 PARAMETERS = {
