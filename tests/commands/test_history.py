@@ -78,3 +78,37 @@ def test_a_preview_is_printed_record_by_record(penstock: Any, cluster: RestClust
         'Record 2: t value="one"\n'
         '  result: u value="\\"one\\"" headers=[["from", "f"]] (value 5 bytes)\n',
     )
+
+
+TWO = """\
+name: a
+connector.class: FileStreamSource
+batch.size: {{ size }}
+---
+apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaConnector
+metadata: {name: b}
+spec: {class: FileStreamSink, tasksMax: 2, config: {topics: [t, u]}}
+"""
+
+
+def test_files_of_apply_are_previewed(penstock: Any, cluster: RestCluster, tmp_path: Path) -> None:
+    file = tmp_path / "two.yaml"
+    file.write_text(TWO)
+    assert penstock("preview", str(file), "--connector", "b", "--var", "size=7").exit_code == 0
+    assert penstock("preview", str(file), "--connector", "a", "--var", "size=7").exit_code == 0
+    sink = {"name": "b", "connector.class": "FileStreamSink", "tasks.max": "2", "topics": "t,u"}
+    source = {"name": "a", "connector.class": "FileStreamSource", "batch.size": "7"}
+    assert [(each.patch, each.config) for each in cluster.previews] == [(False, sink), (False, source)]
+    both = penstock("preview", str(file), "--var", "size=7")
+    assert (both.exit_code, "it has a, b." in " ".join(both.stderr.replace("│", " ").split())) == (2, True)
+
+
+def test_a_patch_is_previewed(penstock: Any, cluster: RestCluster, tmp_path: Path) -> None:
+    file = tmp_path / "patch.json"
+    file.write_text(json.dumps({"batch.size": 7, "file": None}))
+    assert penstock("preview", str(file), "--patch", "--connector", "lines").exit_code == 0
+    (asked,) = cluster.previews
+    assert (asked.name, asked.patch) == ("lines", True)
+    assert asked.config == {"name": "lines", "batch.size": "7", "file": None}
+    assert "missing the mandatory 'name'" in penstock("preview", str(file), "--patch").stderr

@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from penstock.commands._output import As, Output, print_json
 from penstock.commands._rest import URL, Url, User, client
 
+if TYPE_CHECKING:
+    from penstock.core.model.messages import CreateConnector
+    from penstock.declarative.resources import Resource
+
 app = typer.Typer()
 
 
 @app.command()
 def preview(
-    file: Annotated[Path, typer.Argument(help="A connector's configuration, as properties or JSON.", exists=True)],
+    file: Annotated[
+        Path,
+        typer.Argument(help="A connector's configuration, as a file of `penstock apply`.", exists=True, dir_okay=False),
+    ],
+    patch: Annotated[
+        bool, typer.Option("--patch", help="The file has changes of the connector's present configuration only.")
+    ] = False,
+    connector: Annotated[
+        str | None,
+        typer.Option("--connector", help="Which connector, if the file has several or does not name it."),
+    ] = None,
+    var: Annotated[
+        list[str] | None, typer.Option("--var", help="A value, `name=value`, for `{{ name }}` in the file.")
+    ] = None,
+    var_file: Annotated[list[Path] | None, typer.Option(help="YAML or JSON files of such names and values.")] = None,
     limit: Annotated[int, typer.Option("--limit", help="How many records to try.", min=1, max=100)] = 5,
     partition: Annotated[int | None, typer.Option("--partition", help="A sink: this partition only.", min=0)] = None,
     offset: Annotated[
@@ -29,11 +47,16 @@ def preview(
     user: User = None,
     output: As = Output.TABLE,
 ) -> None:
-    """Show what a configuration would do to real records: after each transform, and what would be written."""
-    from penstock.worker.connector_file import read_connector
+    """Show what a configuration would do to real records: after each transform, and what would be written.
 
-    wanted = read_connector(file)
-    body: dict[str, Any] = {"name": wanted.name, "config": wanted.config, "limit": limit, "poll": poll}
+    With --patch the file has only the settings that are to change; null, in JSON or YAML, removes one.
+    """
+    from penstock.declarative.resources import read_resources
+    from penstock.declarative.variables import variables
+
+    wanted = _chosen(read_resources([file], variables(var or [], var_file or []), connector), connector, file)
+    given = "patch" if patch else "config"
+    body: dict[str, Any] = {"name": wanted.name, given: wanted.config, "limit": limit, "poll": poll}
     body |= {} if partition is None else {"partition": partition}
     body |= {} if offset is None else {"offset": offset}
     with client(url, user) as worker:
@@ -44,6 +67,14 @@ def preview(
         _print(found)
     if found["error"] is not None or any(record["error"] is not None for record in found["records"]):
         raise typer.Exit(1)
+
+
+def _chosen(resources: list[Resource], name: str | None, file: Path) -> CreateConnector:
+    found = [each.wanted for each in resources if name in (None, each.name)]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(sorted({each.name for each in resources})) or "none"
+    raise typer.BadParameter(f"{file} must have one connector, or the one that --connector names; it has {names}.")
 
 
 def _print(found: dict[str, Any]) -> None:

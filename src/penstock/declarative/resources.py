@@ -54,9 +54,13 @@ class Resource:
         return self.wanted.name
 
 
-def read_resources(given: Iterable[Path], variables: Mapping[str, str]) -> list[Resource]:
-    """All connectors of these files and of the files in these folders. Raises ConfigError."""
-    found = [resource for path in _files(given) for resource in _resources(path, variables)]
+def read_resources(
+    given: Iterable[Path], variables: Mapping[str, str], default_name: str | None = None
+) -> list[Resource]:
+    """All connectors of these files and of the files in these folders; settings without a name get ``default_name``.
+    Raises ConfigError.
+    """
+    found = [resource for path in _files(given) for resource in _resources(path, variables, default_name)]
     seen: dict[tuple[str | None, str], Path] = {}
     for resource in found:
         other = seen.setdefault((resource.cluster, resource.name), resource.path)
@@ -76,17 +80,17 @@ def _files(given: Iterable[Path]) -> Iterator[Path]:
         yield from found
 
 
-def _resources(path: Path, variables: Mapping[str, str]) -> Iterator[Resource]:
+def _resources(path: Path, variables: Mapping[str, str], default_name: str | None) -> Iterator[Resource]:
     try:
         content = path.read_bytes()
         text = substituted(content.decode("utf-8"), variables, path)
     except OSError as error:
         raise ConfigError(f"The connector's file {path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError:
-        yield _named(Resource(path, parse_connector(path, content)))  # properties in Latin-1
+        yield _named(Resource(path, parse_connector(path, content, default_name)))  # properties in Latin-1
         return
     if path.suffix not in (".yaml", ".yml"):
-        yield _named(Resource(path, parse_connector(path, text.encode())))
+        yield _named(Resource(path, parse_connector(path, text.encode(), default_name)))
         return
     try:
         documents = [each for each in yaml.safe_load_all(text) if each is not None]
@@ -94,7 +98,7 @@ def _resources(path: Path, variables: Mapping[str, str]) -> Iterator[Resource]:
         raise ConfigError(f"The connector's file {path} is not YAML: {' '.join(str(error).split())}") from error
     for document in documents:
         for each in _items(document):
-            resource = _resource(path, each)
+            resource = _resource(path, each, default_name)
             if resource is not None:
                 yield _named(resource)
 
@@ -106,7 +110,7 @@ def _items(document: Any) -> list[Any]:
     return [document]
 
 
-def _resource(path: Path, document: Any) -> Resource | None:
+def _resource(path: Path, document: Any, default_name: str | None) -> Resource | None:
     """None for a resource that is no connector."""
     if not isinstance(document, dict):
         raise ConfigError(f"{path} must describe a connector: an object of settings, or a resource of kind {KIND}")
@@ -114,7 +118,7 @@ def _resource(path: Path, document: Any) -> Resource | None:
         return _of_kubernetes(path, document) if document["kind"] == KIND else None
     document = {key: _plain(value) for key, value in document.items()}
     if "config" not in document:
-        document = {"name": document.get("name"), "config": document}
+        document = {"name": document.get("name", default_name), "config": document}
     return Resource(path, _creation(path, document))
 
 

@@ -41,6 +41,8 @@ class RestCluster(Cluster):
         self._answers: dict[int, Submitted] = {}
         self._metrics: dict[str, WorkerMetrics] = {}
         self.previewed: dict[str, Any] = {"kind": "source", "records": [], "error": None}
+        self.previews: list[m.Preview] = []
+        """What has been asked for; ``previewed`` is the answer."""
         self.dead_letters: dict[str, Any] = {
             "ListDeadLetters": {
                 "connector": "c",
@@ -73,7 +75,7 @@ class RestCluster(Cluster):
             validate=self._judge,
             set_level=levels.set,
             history=self.history,
-            preview=lambda request: self.previewed,
+            preview=self._preview,
             dead_letters=lambda request: self.dead_letters[type(request).__name__],
         )
 
@@ -143,6 +145,10 @@ class RestCluster(Cluster):
                 self.post(worker, f"ask {token}", _completed(token, lambda: self._write(connector, offsets)))
             case _:
                 super()._carry_out(worker, action)
+
+    def _preview(self, request: m.Preview) -> dict[str, Any]:
+        self.previews.append(request)
+        return self.previewed
 
     def _write(self, connector: str, offsets: Any) -> str:
         if offsets is None:
