@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install browser databases demo test unit soak kill-test kill-test-sinks kill-test-changes kill-test-tables fuzz scale bench conformance docs dist release check audit lock clean
+.PHONY: help install browser databases demo test unit soak kill-test kill-test-sinks kill-test-changes kill-test-tables fuzz scale page bench conformance docs dist release check audit lock clean
 
 PYTHON ?= python3
 JOBS ?= 2
@@ -59,6 +59,9 @@ fuzz: $(STAMP)  ## 10,000 random requests by three roles and a stranger, with se
 
 scale: $(STAMP)  ## measure the load of 10,000 connectors on 500 workers on the leader and the internal topics
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m scale $(ARGS)
+
+page: $(STAMP)  ## measure 500 connectors on one worker against the goals of page, list and status; ARGS="--connectors 50" sets another number
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m scale.page $(ARGS)
 
 bench: $(STAMP)  ## measure performance, compared with Java's Connect if one is given; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m bench $(ARGS)
