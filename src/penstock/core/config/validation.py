@@ -255,7 +255,7 @@ def _converter_infos(
 
 def _optional(source: bool) -> tuple[str, ...]:
     """The runtime's settings that are defined only if they are given, so that without them the list is Java's."""
-    return (RESTART_POLICY, JAVA_OPTIONS, TASKS_PER_PROCESS, *LIMITS, *(DEAD_LETTERS if source else ()))
+    return (RESTART_POLICY, RESTART_MAX, JAVA_OPTIONS, TASKS_PER_PROCESS, *LIMITS, *(DEAD_LETTERS if source else ()))
 
 
 def _clients(props: Props, source: bool, worker: WorkerRules) -> list[tuple[str, ConfigDef]]:

@@ -34,7 +34,7 @@ _OF_TOPICS = (
     "min.compaction.lag.ms",
     "min.insync.replicas",
     "preallocate",
-    "remote.copy.disable",
+    "remote.log.copy.disable",
     "remote.log.delete.on.disable",
     "remote.storage.enable",
     "retention.bytes",
