@@ -112,6 +112,26 @@ def test_every_counterpart_is_that_of_a_declared_setting(table: dict[str, Counte
     assert (table.keys() | SECURITY.keys()) - definition.keys.keys() == set()
 
 
+def test_assertions_are_ignored_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    """Tokens are requested by another kind of grant, for which librdkafka reads none of their settings."""
+    login = (
+        'org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required clientId="a" clientSecret="b";'
+    )
+    given = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.jaas.config": login,
+        "sasl.oauthbearer.token.endpoint.url": "http://localhost:1/token",
+    }
+    with caplog.at_level(logging.WARNING):
+        native = producer_config({**given, "sasl.oauthbearer.assertion.private.key.file": "/key.pem"})
+    assert native == producer_config(given)
+    assert caplog.messages == [
+        "The setting `sasl.oauthbearer.assertion.private.key.file` has no effect here: "
+        "tokens are requested with the client's name and secret, not by assertions"
+    ]
+
+
 def test_a_setting_of_java_without_a_counterpart_is_ignored_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         native = producer_config({"transaction.two.phase.commit.enable": "true"})

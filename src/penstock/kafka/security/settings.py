@@ -29,7 +29,7 @@ from penstock.core.config.cloud_logins import (
 from penstock.java import key_stores
 from penstock.java.errors import JaasError, KeyStoreError
 from penstock.java.jaas import login_module
-from penstock.kafka.librdkafka_config import IGNORED, NO_EFFECT, Counterpart, number, refused, same
+from penstock.kafka.librdkafka_config import IGNORED, NO_EFFECT, Counterpart, refused, same
 from penstock.kafka.security.clouds import CloudLogin
 from penstock.kafka.security.kerberos import Kerberos
 
@@ -57,13 +57,6 @@ _SAME_TEXT = (
     "sasl.oauthbearer.sub.claim.name",
     "sasl.oauthbearer.client.credentials.client.id",
     "sasl.oauthbearer.client.credentials.client.secret",
-    "sasl.oauthbearer.assertion.algorithm",
-    "sasl.oauthbearer.assertion.claim.aud",
-    "sasl.oauthbearer.assertion.claim.iss",
-    "sasl.oauthbearer.assertion.claim.sub",
-    "sasl.oauthbearer.assertion.file",
-    "sasl.oauthbearer.assertion.private.key.file",
-    "sasl.oauthbearer.assertion.private.key.passphrase",
 )
 # Each client library decides itself when it renews tokens and logins, and how it checks them.
 _UNUSED = (
@@ -89,6 +82,19 @@ _OF_TICKETS = (
     "sasl.kerberos.min.time.before.relogin",
     "sasl.kerberos.ticket.renew.jitter",
     "sasl.kerberos.ticket.renew.window.factor",
+)
+_OF_ASSERTIONS = (
+    "sasl.oauthbearer.assertion.algorithm",
+    "sasl.oauthbearer.assertion.claim.aud",
+    "sasl.oauthbearer.assertion.claim.exp.seconds",
+    "sasl.oauthbearer.assertion.claim.iss",
+    "sasl.oauthbearer.assertion.claim.jti.include",
+    "sasl.oauthbearer.assertion.claim.nbf.seconds",
+    "sasl.oauthbearer.assertion.claim.sub",
+    "sasl.oauthbearer.assertion.file",
+    "sasl.oauthbearer.assertion.private.key.file",
+    "sasl.oauthbearer.assertion.private.key.passphrase",
+    "sasl.oauthbearer.assertion.template.file",
 )
 # A user who sets these wants something that does not happen.
 _IGNORED = (
@@ -127,6 +133,9 @@ SECURITY: dict[str, Counterpart] = {
     **dict.fromkeys((*_STORES_AND_LOGINS, *_UNUSED), NO_EFFECT),
     **dict.fromkeys(_IGNORED, IGNORED),
     **dict.fromkeys(_OF_TICKETS, Counterpart(ignored="libkrb5 renews tickets by itself")),
+    **dict.fromkeys(
+        _OF_ASSERTIONS, Counterpart(ignored="tokens are requested with the client's name and secret, not by assertions")
+    ),
     **{name: same(name, convert=lambda value: value or None) for name in _SAME_TEXT},
     "security.protocol": same("security.protocol", check=_PROTOCOL, convert=str.lower),
     "security.providers": refused("security.providers", _NO_CLASSES),
@@ -136,9 +145,6 @@ SECURITY: dict[str, Counterpart] = {
     "ssl.endpoint.identification.algorithm": same(
         "ssl.endpoint.identification.algorithm", convert=lambda value: value.lower() or "none"
     ),
-    "sasl.oauthbearer.assertion.claim.exp.seconds": number("sasl.oauthbearer.assertion.claim.exp.seconds"),
-    "sasl.oauthbearer.assertion.claim.nbf.seconds": number("sasl.oauthbearer.assertion.claim.nbf.seconds"),
-    "sasl.oauthbearer.assertion.claim.jti.include": same("sasl.oauthbearer.assertion.claim.jti.include"),
 }
 
 MECHANISMS = {
