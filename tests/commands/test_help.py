@@ -23,6 +23,16 @@ def test_no_setting_is_without_documentation(reference: Reference) -> None:
     assert [(owner, key.name) for owner, key in settings if not key.documentation.strip()] == []
 
 
+def test_a_setting_of_clients_has_documentation_of_its_own(reference: Reference) -> None:
+    """Not Kafka's by reference, nor one text for several settings with their names filled in."""
+    for owner in reference.owners:
+        texts = {name: key.documentation for name, key in owner.settings.items()}
+        assert [name for name, text in texts.items() if "see Kafka's" in text] == []
+        if owner.name.endswith("of a connector") or ".mirror." in owner.name:
+            bare = [text.replace(name, "") for name, text in texts.items()]
+            assert [name for name, text in texts.items() if bare.count(text.replace(name, "")) > 1] == []
+
+
 def test_every_setting_is_found_by_the_name_it_has_in_a_configuration(reference: Reference) -> None:
     for owner in reference.owners:
         for name, key in owner.settings.items():

@@ -8,7 +8,7 @@ from penstock.api.config import ConfigDef
 from penstock.api.errors import ConfigError, KafkaError
 from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from penstock.kafka.clients import admin_config, consumer_config, new_producer, producer_config
-from penstock.kafka.librdkafka_config import ADMIN, CONSUMER, PRODUCER, Counterpart
+from penstock.kafka.librdkafka_config import ADMIN, CONSUMER, IGNORED, PRODUCER, Counterpart
 from penstock.kafka.security.settings import SECURITY
 
 
@@ -105,9 +105,31 @@ def test_an_address_without_a_port_is_refused_as_in_java():
     assert str(caught.value.__cause__) == "Invalid url in bootstrap.servers: nowhere"
 
 
-@pytest.mark.parametrize(
+of_each_client = pytest.mark.parametrize(
     ("table", "definition"), [(PRODUCER, PRODUCER_SETTINGS), (CONSUMER, CONSUMER_SETTINGS), (ADMIN, ADMIN_SETTINGS)]
 )
+READ_ELSEWHERE = (
+    "max.poll.records",
+    "sasl.jaas.config",
+    "sasl.kerberos.service.name",
+    "ssl.key.password",
+    "ssl.keystore.",
+    "ssl.truststore.",
+)
+"""Names, and what they begin with, of settings that have an effect without a counterpart."""
+
+
+@of_each_client
+def test_the_documentation_says_which_settings_have_no_effect(
+    table: dict[str, Counterpart], definition: ConfigDef
+) -> None:
+    counterparts = {name: (table | SECURITY).get(name, IGNORED) for name in definition.keys}
+    without = {name for name, counterpart in counterparts.items() if counterpart.ignored or not counterpart.to}
+    without -= {name for name in without if name.startswith(READ_ELSEWHERE)}
+    assert {name for name, key in definition.keys.items() if "No effect" in key.documentation} == without
+
+
+@of_each_client
 def test_every_counterpart_is_that_of_a_declared_setting(table: dict[str, Counterpart], definition: ConfigDef) -> None:
     assert (table.keys() | SECURITY.keys()) - definition.keys.keys() == set()
 

@@ -1,11 +1,12 @@
 """The settings of a worker: Java's names, types and defaults, and Penstock's own.
 
 Java: ``WorkerConfig``, ``DistributedConfig``, ``StandaloneConfig`` and ``RestServerConfig`` of 4.3.1. The tables are
-lines of name, type, importance and default, as in ``core/config/clients.py``.
+lines of name, type, importance and default, as in ``core/config/clients``.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from penstock.api.config import ConfigDef, ConfigType, Importance
@@ -18,7 +19,8 @@ from penstock.api.validators import (
     at_least,
     between,
 )
-from penstock.core.config.clients import SECURITY, define_table
+from penstock.core.config.clients.security import SECURITY_SETTINGS
+from penstock.core.config.clients.tables import define_table
 from penstock.core.config.connector import (
     RESTART_POLICIES,
     RESTART_POLICY,
@@ -28,7 +30,7 @@ from penstock.core.config.connector import (
 )
 from penstock.core.config.permissions.plugin_limits import define_worker_limits
 from penstock.core.session_keys import DEFAULT_KEY_SIZES, DIGESTS
-from penstock.settings.documentation import documented
+from penstock.settings.documentation import documented, of_https
 from penstock.settings.security import define_access, define_permissions, define_rest_limits
 from penstock.settings.telemetry import define_telemetry
 
@@ -105,7 +107,7 @@ def distributed_config() -> ConfigDef:
         config.define(name, ConfigType.STRING, validator=NonEmptyString(), importance=Importance.HIGH)
     for name in ("send.buffer.bytes", "receive.buffer.bytes"):
         config.define(name, ConfigType.INT, 131072 if name.startswith("send") else 32768, at_least(-1))
-    config.define("security.protocol", ConfigType.STRING, "PLAINTEXT", CaseInsensitiveValidString(*_PROTOCOLS))
+    config.add(replace(SECURITY_SETTINGS.keys[_PROTOCOL], validator=CaseInsensitiveValidString(*_PROTOCOLS)))
     support = CaseInsensitiveValidString("disabled", "preparing", "enabled")
     config.define("exactly.once.source.support", ConfigType.STRING, "disabled", support, Importance.HIGH)
     config.define("exactly.once.source.enabled", ConfigType.BOOLEAN, False, importance=Importance.HIGH)
@@ -141,8 +143,9 @@ def _worker_config() -> ConfigDef:
     config.define(
         "ssl.client.auth", ConfigType.STRING, "none", ValidString("required", "requested", "none"), Importance.LOW
     )
-    without_own_check = "\n".join(line for line in SECURITY.splitlines() if not line.startswith("security.protocol "))
-    define_table(config, without_own_check)
+    for name, key in SECURITY_SETTINGS.keys.items():
+        if name != _PROTOCOL:  # which only workers of a group have, with a check of their own
+            config.add(replace(key, documentation=key.documentation + of_https(name)))
     _define_history(config)
     _define_logs(config)
     _define_page(config)
@@ -249,6 +252,7 @@ def _define_logs(config: ConfigDef) -> None:
     )
 
 
+_PROTOCOL = "security.protocol"
 _PROTOCOLS = ("SASL_SSL", "PLAINTEXT", "SSL", "SASL_PLAINTEXT")
 
 

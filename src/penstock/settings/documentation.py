@@ -130,9 +130,22 @@ DOCUMENTATION = {
 
 
 def documented(config: ConfigDef) -> ConfigDef:
-    """The same definitions; those without documentation get theirs, or the one of Kafka's clients is named."""
+    """The same definitions; those without documentation get theirs."""
     complete = ConfigDef()
     for key in config.keys.values():
-        text = key.documentation or DOCUMENTATION.get(key.name, "")
-        complete.add(replace(key, documentation=text or f"`{key.name}` of Kafka's clients; see Kafka's documentation."))
+        complete.add(replace(key, documentation=key.documentation or DOCUMENTATION[key.name]))
     return complete
+
+
+def of_https(name: str) -> str:
+    """What the documentation of a security setting of Kafka's clients lacks, if it is the worker's."""
+    used = name in _OF_HTTPS or name.startswith(("ssl.keystore.", "ssl.truststore."))
+    return " HTTPS of the REST API uses it too, unless a setting begins with `listeners.https.`." if used else ""
+
+
+_OF_HTTPS = (
+    "ssl.cipher.suites",
+    "ssl.enabled.protocols",
+    "ssl.endpoint.identification.algorithm",
+    "ssl.key.password",
+)

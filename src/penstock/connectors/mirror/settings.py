@@ -14,7 +14,8 @@ from typing import Any
 from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, ConfigValue, Importance, to_text
 from penstock.api.validators import Validator, ValidList, ValidString
 from penstock.connectors.mirror.classes import load
-from penstock.core.config.clients import SECURITY, SECURITY_CHECKS, define_table
+from penstock.core.config.clients import PRODUCER_SETTINGS
+from penstock.core.config.clients.security import SECURITY_CHECKS, SECURITY_SETTINGS
 from penstock.core.config.connector import common_config
 
 # A definition a line, with its documentation below: name, type, importance, default; `!` is required, nothing is null.
@@ -180,10 +181,14 @@ def _define(config: ConfigDef, table: str) -> ConfigDef:
 
 
 def _security(config: ConfigDef) -> ConfigDef:
-    table = SECURITY.replace("\nsecurity.providers STRING LOW\n", '\nconfig.providers LIST LOW ""\n')
-    added = define_table(ConfigDef(), table, "`{name}` of Kafka's clients; see Kafka's own documentation of it.")
-    for key in added.keys.values():
-        config.add(replace(key, validator=_CHECKS.get(key.name)))
+    for name, key in SECURITY_SETTINGS.keys.items():
+        if name == "security.providers":  # which these connectors do not have, but this one, in its place
+            config.add(replace(PRODUCER_SETTINGS.keys["config.providers"], validator=_LIST))
+        else:
+            text = (
+                f"For clients of a cluster as `source.cluster.{name}` or `target.cluster.{name}`. {key.documentation}"
+            )
+            config.add(replace(key, validator=_CHECKS.get(name), documentation=text))
     return config
 
 

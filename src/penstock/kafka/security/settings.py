@@ -15,7 +15,7 @@ from cryptography.x509 import load_pem_x509_certificate
 
 from penstock.api.config_types import Password
 from penstock.api.errors import ConfigError
-from penstock.core.config.clients import SECURITY_CHECKS
+from penstock.core.config.clients.security import SECURITY_CHECKS
 from penstock.core.config.cloud_logins import (
     AWS,
     CLIENT_HANDLER,
