@@ -53,7 +53,7 @@ SHARED: Mapping[str, str] = {
     "bootstrap.servers": "Addresses of brokers, `host:port`, separated by commas; a client finds the others from "
     "these. Without this setting, those of the worker.",
     "client.id": "The name by which brokers' logs, metrics and quotas know the client. Without this setting, "
-    "Connect makes one of the names of connector and task.",
+    "Connect makes one from the names of connector and task.",
     "connections.max.idle.ms": "Milliseconds after which a connection that is not used is closed.",
     "default.api.timeout.ms": "Milliseconds that a call of the client may take in Java, where no other limit is given. "
     "No effect here: the worker gives each of its calls a limit of its own.",

@@ -48,7 +48,8 @@ metadata.max.idle.ms LONG LOW 300000
     Milliseconds after which Java's producers forget a topic that gets no records. No effect here.
 max.in.flight.requests.per.connection INT LOW 5
     Requests that a broker may have without having answered; more than 1 may change the order of records when one is
-    sent again, unless `enable.idempotence` is on, which allows 5 at most.
+    sent again, unless `enable.idempotence` is on, which allows 5 at most. Connect's default is 1, but 5 with exactly
+    once.
 key.serializer CLASS HIGH !
     A Java class that makes bytes of keys. No effect: the connector's `key.converter` does that.
 value.serializer CLASS HIGH !

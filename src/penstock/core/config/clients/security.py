@@ -36,4 +36,4 @@ def _security() -> ConfigDef:
 
 
 SECURITY_SETTINGS = _security()
-"""Without these checks, which Java's workers and clients do not have all of."""
+"""Without ``SECURITY_CHECKS``, which are added where values are validated."""

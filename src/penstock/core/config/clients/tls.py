@@ -16,7 +16,7 @@ ssl.provider STRING MEDIUM
     configuration of a worker.
 ssl.cipher.suites LIST LOW ""
     The cipher suites that may be used, separated by commas. No effect on Kafka clients here, which offer those that
-    OpenSSL takes for safe.
+    OpenSSL considers safe.
 ssl.enabled.protocols LIST MEDIUM TLSv1.2,TLSv1.3
     The versions of TLS that may be used, separated by commas. No effect on Kafka clients here: OpenSSL's own limits
     apply.
