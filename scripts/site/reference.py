@@ -28,10 +28,10 @@ _PLUGIN_PAGES = {
 def pages(note: Note, **more: str) -> dict[str, str]:
     """Markdown, by the name of the page. ``note`` is what differs from Java Connect of an owner's setting."""
     reference = Reference(Plugins.discover().catalog)
-    runtime = {owner.name: owner for owner in reference.owners if owner.plugin is None}
+    runtime = [owner for owner in reference.owners if owner.plugin is None]
     made = {
         "worker": _page("Settings of a worker", _of(runtime, "worker"), note),
-        "connector": _page("Settings of every connector", _of(runtime, "connector", "transform"), note),
+        "connector": _page("Settings of every connector", _of(runtime, "connector", "transform", "predicate"), note),
         "clients": _page("Settings of a connector's clients", _of(runtime, "of a connector"), note),
         "rest": _rest(),
         "commands": _commands(),
@@ -45,10 +45,10 @@ def pages(note: Note, **more: str) -> dict[str, str]:
     return {**made, "index": f"# Reference\n\nMade from the code; `penstock help` prints the same.\n\n{links}\n"}
 
 
-def _of(runtime: dict[str, Owner], *words: str) -> list[Owner]:
-    clients = [name for name in runtime if name.endswith("of a connector")]
-    chosen = clients if words == ("of a connector",) else [n for n in runtime if n not in clients]
-    return [runtime[name] for name in chosen if any(word in name for word in words)]
+def _of(runtime: list[Owner], *words: str) -> list[Owner]:
+    clients = words == ("of a connector",)
+    chosen = [owner for owner in runtime if owner.name.endswith("of a connector") is clients]
+    return [owner for owner in chosen if any(word in owner.name for word in words)]
 
 
 def _page(title: str, owners: Iterable[Owner], note: Note) -> str:
@@ -57,7 +57,7 @@ def _page(title: str, owners: Iterable[Owner], note: Note) -> str:
         seen.setdefault(owner.name, []).append(owner)
     parts = [f"# {title}"]
     for name, same in seen.items():
-        prefixes = " or ".join(f"`{owner.prefix}`" for owner in same if owner.prefix)
+        prefixes = " or ".join(f"`{owner.prefix}` {owner.place}".rstrip() for owner in same if owner.prefix)
         parts.append(f"## {_heading(name)}")
         if same[0].plugin is not None:
             kinds = ", ".join(kind.interface for kind in same[0].plugin.kinds)

@@ -48,13 +48,60 @@ def test_every_setting_is_found_by_the_name_it_has_in_a_configuration(reference:
         ("transforms.one.negate", "a setting of every transform"),
         ("consumer.override.max.poll.records", "a setting of the consumer of a connector"),
         ("topic.creation.big.partitions", "a setting of a topic creation group of a source connector"),
-        ("linger.ms", "a setting of the producer of a connector, with the prefix producer.override."),
+        ("producer.linger.ms", "a setting of the producer of a connector, in a worker's properties"),
+        (
+            "linger.ms",
+            "a setting of the producer of a connector, with the prefix producer.override.; "
+            "the producer of a connector, with the prefix producer., in a worker's properties",
+        ),
     ],
 )
 def test_a_setting(penstock: Any, name: str, expected: str) -> None:
     said = penstock("help", name)
     assert said.exit_code == 0
     assert said.stdout.startswith(f"{name}\n  {expected}\n")
+
+
+FAMILIES = {
+    "producer.linger.ms": "linger.ms",
+    "consumer.max.poll.records": "max.poll.records",
+    "admin.request.timeout.ms": "request.timeout.ms",
+    "producer.override.linger.ms": "linger.ms",
+    "admin.override.request.timeout.ms": "request.timeout.ms",
+    "spark.master": "spark.master",
+    "spark.cores.max": "spark.cores.max",
+    "spark.executor.memory": "spark.<setting>",
+    "penstock.query.spark.executor.memory": "penstock.query.spark.<setting>",
+    "penstock.labels.team": "penstock.labels.<label>",
+    "transforms.a.type": "type",
+    "transforms.a.plugin.version": "plugin.version",
+    "transforms.a.predicate": "predicate",
+    "predicates.p.type": "type",
+    "config.providers.vault.class": "config.providers.<provider>.class",
+    "config.providers.vault.param.token.file": "config.providers.<provider>.param.<parameter>",
+    "listeners.https.ssl.keystore.location": "listeners.https.<setting>",
+    "topic.creation": "topic.creation",
+    "topic.creation.logs.regex": "regex",
+    "topic.creation.default.retention.ms": "<setting>",
+    "topic.creation.default.partitions": "partitions",
+    "config.storage.segment.bytes": "config.storage.<setting>",
+    "config.storage.topic": "config.storage.topic",
+    "option.mergeSchema": "option.<option>",
+    "source.cluster.bootstrap.servers": "source.cluster.<setting>",
+    "source.cluster.alias": "source.cluster.alias",
+    "source.consumer.fetch.max.bytes": "source.consumer.<setting>",
+}
+"""Settings as they are in configurations, and the names of their definitions."""
+
+
+@pytest.mark.parametrize(("name", "definition"), FAMILIES.items())
+def test_a_setting_with_a_part_of_the_users(reference: Reference, name: str, definition: str) -> None:
+    assert {key.name for _, key in reference.settings(name)} == {definition}
+
+
+@pytest.mark.parametrize("name", ["option", "option.", "config.providers.a.b.class", "spark", "penstock.labels."])
+def test_what_is_of_no_family(reference: Reference, name: str) -> None:
+    assert reference.settings(name) == []
 
 
 @pytest.mark.parametrize("name", ["HoistField", "HoistField$Value", "org.apache.kafka.connect.transforms.HoistField"])

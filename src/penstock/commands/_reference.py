@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.api.config import ConfigDef, ConfigKey, ConfigType
+from penstock.commands import _families as families
 from penstock.core.config.catalog import CONNECTORS, Catalog, Kind, PluginClass
 from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from penstock.core.config.connector import common_config
@@ -30,6 +31,8 @@ class Owner:
     settings: Mapping[str, ConfigKey]
     prefix: str = ""
     plugin: PluginClass | None = None
+    place: str = ""
+    """Where the settings are, if not in the configuration of what has them."""
 
     def key(self, name: str) -> ConfigKey | None:
         """The definition of the setting of this name, as a configuration has it."""
@@ -37,7 +40,7 @@ class Owner:
         if not name.startswith(head):
             return None
         own = name.removeprefix(head)
-        return self.settings.get(own.partition(".")[2] if named else own)
+        return families.matching(self.settings, own.partition(".")[2] if named else own)
 
 
 class Reference:
@@ -46,10 +49,11 @@ class Reference:
         self.owners = [*_runtime(), *(owner for found in catalog.of_kind(*Kind) for owner in _of_plugin(found))]
 
     def settings(self, name: str) -> list[tuple[Owner, ConfigKey]]:
-        """All definitions of the setting that a configuration calls so."""
+        """All definitions of the setting that a configuration calls so; those of families if it has none of its own."""
         found = [(owner, key) for owner in self.owners if (key := owner.key(name)) is not None]
+        defined = [(owner, key) for owner, key in found if "<" not in key.name]
         own = [(owner, key) for owner in self.owners if (key := owner.settings.get(name)) is not None]
-        return found or own
+        return defined or found or own
 
     def plugins(self, name: str) -> list[Owner]:
         """The plugins of this name, once for each way to use them. `HoistField` is both of its classes."""
@@ -76,18 +80,24 @@ def _short(plugin: PluginClass) -> str:
 
 def _runtime() -> Iterator[Owner]:
     distributed, standalone = distributed_config().keys, standalone_config().keys
-    yield Owner("a worker", distributed)
+    yield Owner("a worker", {**distributed, **families.OF_WORKERS, **families.OF_DISTRIBUTED_WORKERS})
     yield Owner("a standalone worker", {name: key for name, key in standalone.items() if name not in distributed})
     common = common_config().keys
-    yield Owner("every connector", common)
+    yield Owner("every connector", {**common, **families.OF_CONNECTORS})
     source = source_config(common_config())
     define_source_dead_letters(source, dict.fromkeys(DEAD_LETTERS, ""))
-    for name, config in (("a source connector", source), ("a sink connector", sink_config(common_config()))):
-        yield Owner(name, {key: value for key, value in config.keys.items() if key not in common})
+    sources = {**source.keys, **families.OF_SOURCES}
+    for name, keys in (("a source connector", sources), ("a sink connector", sink_config(common_config()).keys)):
+        yield Owner(name, {key: value for key, value in keys.items() if key not in common})
     for prefix, client in CLIENTS.items():
-        yield Owner(f"the {prefix.partition('.')[0]} of a connector", client.keys, prefix)
-    yield Owner("a topic creation group of a source connector", _topic_group().keys, "topic.creation.<alias>.")
-    yield Owner("every transform", implicit().keys, "transforms.<alias>.")
+        kind = prefix.partition(".")[0]
+        yield Owner(f"the {kind} of a connector", client.keys, prefix)
+        yield Owner(f"the {kind} of a connector", client.keys, f"{kind}.", place="in a worker's properties")
+    groups = {**_topic_group().keys, **families.OF_TOPIC_GROUPS}
+    yield Owner("a topic creation group of a source connector", groups, "topic.creation.<alias>.")
+    transforms = {**families.of_alias("transform", "transforms"), **implicit().keys}
+    yield Owner("every transform", transforms, "transforms.<alias>.")
+    yield Owner("every predicate", families.of_alias("predicate", "predicates"), "predicates.<alias>.")
 
 
 def _topic_group() -> ConfigDef:
@@ -108,7 +118,7 @@ def _of_plugin(found: PluginClass) -> Iterator[Owner]:
     except Exception:
         config = ConfigDef()
     if any(kind in found.kinds for kind in CONNECTORS):
-        yield Owner(found.java_name, config.keys, plugin=found)
+        yield Owner(found.java_name, {**config.keys, **families.of_plugin(found.java_name)}, plugin=found)
     for kind, family in ((Kind.TRANSFORMATION, "transforms"), (Kind.PREDICATE, "predicates")):
         if kind in found.kinds:
             yield Owner(found.java_name, config.keys, f"{family}.<alias>.", found)

@@ -58,9 +58,10 @@ def _grouped(name: str, settings: list[tuple[Owner, ConfigKey]]) -> dict[str, li
     found: dict[str, list[str]] = {}
     for owner, key in settings:
         prefix = f", with the prefix {owner.prefix}" if owner.prefix and owner.key(name) is None else ""
+        place = f", {owner.place}" if owner.place else ""
         of = found.setdefault(_definition(key), [])
         if "every connector" not in of:
-            of.append(owner.name + prefix)
+            of.append(owner.name + prefix + place)
     return found
 
 

@@ -1,0 +1,116 @@
+"""Settings with a part that the user chooses, which no definition lists: ``<...>`` stands for that part."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigKey, ConfigType
+from penstock.spark.settings import SLOTS
+
+_PART = re.compile("<[a-z ]+>")
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    """A part in the middle is one word; the last one may have dots, as names of Spark's settings have."""
+    inner = _PART.sub("<>", name).removesuffix("<>")
+    end = ".+" if name.endswith(">") else ""
+    return re.compile("[^.]+".join(map(re.escape, inner.split("<>"))) + end)
+
+
+def matching(settings: Mapping[str, ConfigKey], name: str) -> ConfigKey | None:
+    """The definition of this name, or else that of its family."""
+    if name in settings:
+        return settings[name]
+    return next((key for own, key in settings.items() if "<" in own and _pattern(own).fullmatch(name)), None)
+
+
+_REQUIRED = ("type", "config.providers.<provider>.class")
+_DEFAULTS = {"spark.master": f"local[{SLOTS}]", **dict.fromkeys(_REQUIRED, NO_DEFAULT)}
+
+
+def _keys(documented: Mapping[str, str]) -> Mapping[str, ConfigKey]:
+    config = ConfigDef()
+    for name, documentation in documented.items():
+        config.define(name, ConfigType.STRING, _DEFAULTS.get(name), documentation=documentation)
+    return config.keys
+
+
+def _internal_topic(kind: str) -> dict[str, str]:
+    text = f"A setting of the {kind} topic, such as `segment.bytes`, given to the broker when the worker creates it."
+    return {f"{kind}.storage.<setting>": text}
+
+
+_TLS = "A setting `ssl.*` of {} alone; if one is given, none is taken from the worker's own `ssl.*`."
+
+OF_WORKERS = _keys(
+    {
+        "spark.master": "Where tasks run: the address of a Spark cluster, or a local Spark with so many slots.",
+        "spark.cores.max": "The cores that Penstock takes of a cluster at `spark://`, where it is required.",
+        "spark.<setting>": "A setting of Spark, for the application of hosted tasks and for that of queries.",
+        "penstock.query.spark.<setting>": "A setting of Spark for the application of queries alone; it goes before "
+        "`spark.*` of the same name.",
+        "config.providers.<provider>.class": "The class of the config provider of this name, which `config.providers` "
+        "lists.",
+        "config.providers.<provider>.param.<parameter>": "A parameter of the config provider of this name.",
+        "listeners.https.<setting>": _TLS.format("the listeners at https and of requests to other workers"),
+        "admin.listeners.https.<setting>": _TLS.format("the listeners of `admin.listeners` at https"),
+    }
+)
+OF_DISTRIBUTED_WORKERS = _keys(
+    {name: text for kind in ("config", "offset", "status") for name, text in _internal_topic(kind).items()}
+)
+OF_CONNECTORS = _keys(
+    {"penstock.labels.<label>": "A label of the connector, by which commands and the page select it."}
+)
+OF_SOURCES = _keys(
+    {
+        "topic.creation": "Names of rules, separated by commas, for topics that are missing; the spelling of KIP-158's "
+        "draft. The first that matches applies. Not together with `topic.creation.groups`.",
+    }
+)
+OF_TOPIC_GROUPS = _keys(
+    {"<setting>": "A setting of the topics that are created, such as `retention.ms`; the broker checks its value."}
+)
+
+
+def of_alias(what: str, listed: str) -> Mapping[str, ConfigKey]:
+    """What every transform, or every predicate, has besides its own settings."""
+    return _keys(
+        {
+            "type": f"The class of the {what} of this name, which `{listed}` lists.",
+            "plugin.version": f"The version, or range of versions, that the class of the {what} must have.",
+        }
+    )
+
+
+def _mirror() -> dict[str, str]:
+    found = {}
+    for cluster in ("source", "target"):
+        found[f"{cluster}.cluster.<setting>"] = (
+            f"Addresses and security of all clients of the {cluster} cluster: `bootstrap.servers`, `ssl.*`, `sasl.*`, "
+            "`security.protocol`."
+        )
+        for client in ("consumer", "producer", "admin"):
+            found[f"{cluster}.{client}.<setting>"] = (
+                f"A setting of the connector's {client} clients of the {cluster} cluster; it goes before "
+                f"`{client}.*` and `{cluster}.cluster.*`."
+            )
+    return found
+
+
+_OPTION = "An option of Spark's {} for the format, passed on as it is."
+_OF_PLUGINS = {
+    "penstock.connectors.SparkSink": _keys({"option.<option>": _OPTION.format("writer")}),
+    "penstock.connectors.SparkSource": _keys({"option.<option>": _OPTION.format("reader")}),
+    **dict.fromkeys(
+        (f"org.apache.kafka.connect.mirror.Mirror{each}Connector" for each in ("Source", "Checkpoint", "Heartbeat")),
+        _keys(_mirror()),
+    ),
+}
+
+
+def of_plugin(java_name: str) -> Mapping[str, ConfigKey]:
+    return _OF_PLUGINS.get(java_name, {})
