@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -111,6 +112,24 @@ def test_a_plugin(penstock: Any, name: str) -> None:
     assert (
         "  its settings begin with transforms.<alias>.\n\nfield\n  string, required, importance medium\n" in said.stdout
     )
+
+
+def test_without_an_argument_it_says_what_it_explains(penstock: Any) -> None:
+    said = penstock("help")
+    assert said.exit_code == 0
+    for example in re.findall("penstock help ([a-zJ].*)", said.stdout):
+        assert penstock("help", example).exit_code == 0
+
+
+def test_a_command(penstock: Any) -> None:
+    assert penstock("help", "apply").stdout == penstock("apply", "--help").stdout
+    assert penstock("help", "apply", "-o", "json").exit_code == 1
+
+
+def test_a_command_that_is_a_setting_too(penstock: Any) -> None:
+    said = penstock("help", "topics").stdout
+    assert " topics [OPTIONS] COMMAND" in said
+    assert "\ntopics\n  a setting of a sink connector" in said
 
 
 def test_json(penstock: Any) -> None:

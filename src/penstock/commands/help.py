@@ -19,28 +19,42 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 WIDTH = 100
+WHAT = """\
+penstock help NAME explains, without a worker:
+  a setting, as a configuration has it   penstock help value.converter.schemas.enable
+  a plugin with its settings             penstock help JsonConverter
+  a command                              penstock help apply
+`penstock --help` lists the commands, `penstock get plugins --all` the plugins of a worker."""
 
 
 @app.command()
 def help(
+    context: typer.Context,
     name: Annotated[
-        str, typer.Argument(help="A setting, as a configuration has it, or the class or alias of a plugin.")
-    ],
+        str | None,
+        typer.Argument(help="A setting, as a configuration has it, the class or alias of a plugin, or a command."),
+    ] = None,
     plugin_path: Annotated[
         list[Path] | None, typer.Option(help="Folders with plugins, as in a worker's `plugin.path`.")
     ] = None,
     output: As = Output.TABLE,
 ) -> None:
-    """Explain a setting of a worker, connector, transform, converter or client, or list those of a plugin.
+    """Explain a setting of a worker, connector, transform, converter or client, a plugin with its settings, or a
+    command.
 
     Needs no worker.
     """
+    if name is None:
+        print(WHAT)
+        return
     from penstock.commands._reference import Reference
     from penstock.plugins import Plugins
 
     reference = Reference(Plugins.discover([str(each) for each in plugin_path or ()]).catalog)
     owners = reference.plugins(name)
     settings = reference.settings(name)
+    if output is Output.TABLE and _command(context, name) and not settings:
+        return
     if not owners and not settings:
         complain(_unknown(reference, name))
         raise typer.Exit(1)
@@ -51,6 +65,16 @@ def help(
         print("\n\n".join(_plugin(of) for _, of in groupby(owners, lambda owner: owner.plugin)))
     else:
         print("\n\n".join(_paragraph(name, of, text) for text, of in _grouped(name, settings).items()))
+
+
+def _command(context: typer.Context, name: str) -> bool:
+    """Print the help of the command of this name; False if there is none."""
+    parent: Any = context.parent
+    command = parent.command.get_command(parent, name)
+    if command is None:
+        return False
+    command.main(["--help"], prog_name=f"{parent.command_path} {name}", standalone_mode=False)
+    return True
 
 
 def _grouped(name: str, settings: list[tuple[Owner, ConfigKey]]) -> dict[str, list[str]]:
