@@ -21,7 +21,6 @@ _LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 
 def on_files(files: Files, config: Any) -> Files:
     made = _beside("reference").pages(
-        _beside("differences").note,
         metrics=_beside("metrics").page(),
         log=_beside("log_lines").page(),
         api=_beside("api").page(),

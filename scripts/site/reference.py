@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import typer
 
 from penstock import cli
+from penstock.commands import _meaning as meaning
 from penstock.commands._reference import Owner, Reference
 from penstock.core.config.catalog import Kind
 from penstock.http.openapi.document import OPERATIONS
 from penstock.plugins import Plugins
 
-Note = Callable[[str, str], str]
 _PLUGIN_PAGES = {
     "connectors": ("Connectors", (Kind.SOURCE, Kind.SINK)),
     "transforms": ("Transforms", (Kind.TRANSFORMATION,)),
@@ -25,20 +25,20 @@ _PLUGIN_PAGES = {
 }
 
 
-def pages(note: Note, **more: str) -> dict[str, str]:
-    """Markdown, by the name of the page. ``note`` is what differs from Java Connect of an owner's setting."""
+def pages(**more: str) -> dict[str, str]:
+    """Markdown, by the name of the page."""
     reference = Reference(Plugins.discover().catalog)
     runtime = [owner for owner in reference.owners if owner.plugin is None]
     made = {
-        "worker": _page("Settings of a worker", _of(runtime, "worker"), note),
-        "connector": _page("Settings of every connector", _of(runtime, "connector", "transform", "predicate"), note),
-        "clients": _page("Settings of a connector's clients", _of(runtime, "of a connector"), note),
+        "worker": _page("Settings of a worker", _of(runtime, "worker")),
+        "connector": _page("Settings of every connector", _of(runtime, "connector", "transform", "predicate")),
+        "clients": _page("Settings of a connector's clients", _of(runtime, "of a connector")),
         "rest": _rest(),
         "commands": _commands(),
     }
     for name, (title, kinds) in _PLUGIN_PAGES.items():
         owners = [owner for owner in reference.owners if owner.plugin and set(owner.plugin.kinds) & set(kinds)]
-        made[name] = _page(title, owners, note)
+        made[name] = _page(title, owners)
     made |= more
     titles = {name: text.partition("\n")[0].lstrip("# ") for name, text in made.items()}
     links = "\n".join(f"- [{title}]({name}.md)" for name, title in titles.items())
@@ -51,7 +51,7 @@ def _of(runtime: list[Owner], *words: str) -> list[Owner]:
     return [owner for owner in chosen if any(word in owner.name for word in words)]
 
 
-def _page(title: str, owners: Iterable[Owner], note: Note) -> str:
+def _page(title: str, owners: Iterable[Owner]) -> str:
     seen: dict[str, list[Owner]] = {}
     for owner in owners:
         seen.setdefault(owner.name, []).append(owner)
@@ -64,7 +64,7 @@ def _page(title: str, owners: Iterable[Owner], note: Note) -> str:
             parts.append(f"{kinds}, version {same[0].plugin.version}.")
         if prefixes:
             parts.append(f"Its settings begin with {prefixes}.")
-        parts.append(_table(same[0], note) if same[0].settings else "It defines no settings.")
+        parts.append(_table(same[0]) if same[0].settings else "It defines no settings.")
     return "\n\n".join(parts) + "\n"
 
 
@@ -72,14 +72,14 @@ def _heading(name: str) -> str:
     return f"`{name}`" if "." in name else name[0].upper() + name[1:]
 
 
-def _table(owner: Owner, note: Note) -> str:
+def _table(owner: Owner) -> str:
     rows = ["| setting | type, default, importance | meaning |", "|---|---|---|"]
     for key in owner.settings.values():
         info = key.info()
         default = "**required**" if info.required else f"`{_cell(info.default_value)}`"
-        valid = "" if key.validator is None else f"<br>Valid: {_cell(str(key.validator))}"
+        valid = f"<br>Valid: {_cell(values)}" if (values := meaning.valid(key)) else ""
         kind = f"{info.type.lower()}, {default}, {info.importance.lower()}"
-        differs = f"<br>*{_prose(text)}*" if (text := note(owner.name, key.name)) else ""
+        differs = f"<br>*{_prose(text)}*" if (text := meaning.note(owner.name, key.name)) else ""
         rows.append(f"| `{key.name}` | {kind} | {_prose(info.documentation)}{valid}{differs} |")
     return "\n".join(rows)
 
@@ -90,8 +90,7 @@ def _cell(text: str | None) -> str:
 
 def _prose(text: str) -> str:
     """Documentation is Markdown, or HTML where it is Java's; other angle brackets are names."""
-    plain = re.sub(r"</?(code|p|br|ul|li|b|i|a)\b[^>]*>", lambda m: "`" if m[1] == "code" else " ", text)
-    quoted = re.split(r"(`[^`]*`)", plain)
+    quoted = re.split(r"(`[^`]*`)", meaning.prose(text))
     return "".join(p if p.startswith("`") else html.escape(p, quote=False) for p in quoted).replace("|", "&#124;")
 
 

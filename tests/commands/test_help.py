@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from penstock.commands._meaning import note
 from penstock.commands._reference import Reference
+from penstock.commands.help import WIDTH, _definition
 from penstock.plugins import Plugins
 
 
@@ -52,8 +54,8 @@ def test_every_setting_is_found_by_the_name_it_has_in_a_configuration(reference:
         ("producer.linger.ms", "a setting of the producer of a connector, in a worker's properties"),
         (
             "linger.ms",
-            "a setting of the producer of a connector, with the prefix producer.override.; "
-            "the producer of a connector, with the prefix producer., in a worker's properties",
+            "a setting of the producer of a connector, with the prefix producer.override.; the producer of a\n"
+            "  connector, with the prefix producer., in a worker's properties",
         ),
     ],
 )
@@ -112,6 +114,44 @@ def test_a_plugin(penstock: Any, name: str) -> None:
     assert (
         "  its settings begin with transforms.<alias>.\n\nfield\n  string, required, importance medium\n" in said.stdout
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "differs"),
+    [
+        ("penstock.config.strict", "Not in Java Connect."),
+        ("spark.executor.memory", "Not in Java Connect."),
+        ("exactly.once.source.enabled", "Not in Java Connect."),
+        ("topic.creation", "Not in Java Connect."),
+        ("topic.creation.logs.regex", "Not in Java Connect."),
+        ("singer.tap", "Not in Java Connect."),
+        ("security.providers", "Refused here: security providers are Java classes."),
+        ("metrics.num.samples", "Without effect here: rates are taken over half a minute."),
+        ("ssl.provider", "Refused here: TLS is Python's own."),
+        ("producer.override.ssl.provider", "Without effect here."),
+    ],
+)
+def test_what_differs_from_java(penstock: Any, name: str, differs: str) -> None:
+    assert penstock("help", name).stdout.partition("\n\n")[0].rstrip().endswith(f"\n  {differs}")
+    assert json.loads(penstock("help", name, "-o", "json").stdout)[0]["differs"] == differs
+
+
+def test_what_does_not_differ_from_java(penstock: Any) -> None:
+    assert json.loads(penstock("help", "offset.flush.interval.ms", "-o", "json").stdout)[0]["differs"] is None
+
+
+def test_what_differs_of_a_client() -> None:
+    said = {key: note("the producer of a connector", key) for key in ("batch.size", "ssl.provider", "acks")}
+    assert (said["ssl.provider"], said["acks"]) == ("Without effect here.", "")
+    assert said["batch.size"].startswith("Default here: `batch.size=")
+
+
+def test_the_text_is_for_a_terminal(penstock: Any, reference: Reference) -> None:
+    for owner in reference.owners:
+        shown = "\n".join(_definition(owner, key) for key in owner.settings.values())
+        assert re.findall(r"</?(?:code|p|br|ul|li|b|i|a)\b|&\w+;|valid: *$", shown, re.MULTILINE) == []
+    said = penstock("help", "replace.null.with.default").stdout
+    assert [line for line in said.splitlines() if len(line) > WIDTH] == []
 
 
 def test_without_an_argument_it_says_what_it_explains(penstock: Any) -> None:

@@ -83,7 +83,7 @@ def _grouped(name: str, settings: list[tuple[Owner, ConfigKey]]) -> dict[str, li
     for owner, key in settings:
         prefix = f", with the prefix {owner.prefix}" if owner.prefix and owner.key(name) is None else ""
         place = f", {owner.place}" if owner.place else ""
-        of = found.setdefault(_definition(key), [])
+        of = found.setdefault(_definition(owner, key), [])
         if "every connector" not in of:
             of.append(owner.name + prefix + place)
     return found
@@ -105,22 +105,33 @@ def _plugin(same: Iterable[Owner]) -> str:
         lines.append(f"  its settings begin with {' or '.join(prefixes)}")
     if not settings:
         lines.append("  It defines no settings.")
-    return "\n\n".join(["\n".join(lines), *(f"{key.name}\n{_definition(key)}" for key in settings.values())])
+    return "\n\n".join(["\n".join(lines), *(f"{key.name}\n{_definition(owners[0], key)}" for key in settings.values())])
 
 
 def _paragraph(name: str, of: list[str], definition: str) -> str:
-    return "\n".join([name, f"  a setting of {'; '.join(of)}", definition])
+    return "\n".join([name, _filled(f"a setting of {'; '.join(of)}"), definition])
 
 
-def _definition(key: ConfigKey) -> str:
+def _definition(owner: Owner, key: ConfigKey) -> str:
+    from penstock.commands import _meaning as meaning
+
     shown = key.info()
     default = "required" if shown.required else f"default {_default(shown.default_value)}"
     lines = [f"  {shown.type.lower()}, {default}, importance {shown.importance.lower()}"]
-    if key.validator is not None:
-        lines.append(f"  valid: {key.validator}")
-    if shown.documentation:
-        lines.append(textwrap.indent(textwrap.fill(shown.documentation, WIDTH - 2), "  "))
+    if values := meaning.valid(key):
+        lines.append(f"  valid: {values}")
+    lines += [
+        _filled(text) for text in (meaning.prose(shown.documentation), meaning.note(owner.name, key.name)) if text
+    ]
     return "\n".join(lines)
+
+
+def _filled(text: str) -> str:
+    """Lines of ``WIDTH``, with an indentation; names are not broken."""
+    indent = "  "
+    return textwrap.fill(
+        text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _default(value: str | None) -> str:
@@ -128,5 +139,8 @@ def _default(value: str | None) -> str:
 
 
 def _document(owner: Owner, key: ConfigKey) -> dict[str, Any]:
-    valid = None if key.validator is None else str(key.validator)
-    return {"of": owner.name, "prefix": owner.prefix, **key.info().to_json(), "valid": valid}
+    from penstock.commands import _meaning as meaning
+
+    differs = meaning.note(owner.name, key.name) or None
+    shown = {**key.info().to_json(), "valid": meaning.valid(key) or None, "differs": differs}
+    return {"of": owner.name, "prefix": owner.prefix, **shown}
