@@ -66,6 +66,13 @@ def test_settings_say_what_differs_from_java(site: Path) -> None:
     assert "here" not in row("worker", "offset.flush.interval.ms")
 
 
+def test_plugins_are_described(site: Path) -> None:
+    shown = {page: text(site / "reference" / page / "index.html") for page in ("connectors", "providers")}
+    assert "Writes records of topics to tables of a database by JDBC." in shown["connectors"]
+    assert "${env:NAME}: a variable of the worker's environment" in shown["providers"]
+    assert "config.providers.<alias>.param." in shown["providers"]
+
+
 def test_every_request_and_command_is_in_the_reference(site: Path) -> None:
     requests = text(site / "reference" / "rest" / "index.html")
     assert [name for name in OPERATIONS if name not in requests] == []

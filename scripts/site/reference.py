@@ -60,6 +60,8 @@ def _page(title: str, owners: Iterable[Owner]) -> str:
         prefixes = " or ".join(f"`{owner.prefix}` {owner.place}".rstrip() for owner in same if owner.prefix)
         parts.append(f"## {_heading(name)}")
         if same[0].plugin is not None:
+            if text := meaning.description(same[0].plugin):
+                parts.append(_prose(text))
             kinds = ", ".join(kind.interface for kind in same[0].plugin.kinds)
             parts.append(f"{kinds}, version {same[0].plugin.version}.")
         if prefixes:

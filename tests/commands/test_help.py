@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from penstock.commands._meaning import note
+from penstock.commands._meaning import description, note
 from penstock.commands._reference import Reference
 from penstock.commands.help import WIDTH, _definition
+from penstock.core.config.catalog import Kind, PluginClass
+from penstock.pipeline.converters.json_converter import JsonConverter
 from penstock.plugins import Plugins
 
 
@@ -34,6 +36,22 @@ def test_a_setting_of_clients_has_documentation_of_its_own(reference: Reference)
         if owner.name.endswith("of a connector") or ".mirror." in owner.name:
             bare = [text.replace(name, "") for name, text in texts.items()]
             assert [name for name, text in texts.items() if bare.count(text.replace(name, "")) > 1] == []
+
+
+def test_no_plugin_of_ours_is_without_a_description(reference: Reference) -> None:
+    plugins = {owner.plugin.java_name: owner.plugin for owner in reference.owners if owner.plugin is not None}
+    assert len(plugins) > 55
+    described = {name: description(plugin) for name, plugin in plugins.items()}
+    assert [name for name, text in described.items() if not re.fullmatch(r".{9,}(\.|\.\.\.)", text)] == []
+    ambiguous = [text for text in described.values() if list(described.values()).count(text) > 1]
+    assert ambiguous == []
+
+
+def test_a_class_without_a_docstring_does_not_get_that_of_its_base() -> None:
+    class Mine(JsonConverter):
+        pass
+
+    assert description(PluginClass("Mine", (Kind.CONVERTER,), "1", Mine.config_def, Mine)) == ""
 
 
 def test_every_setting_is_found_by_the_name_it_has_in_a_configuration(reference: Reference) -> None:
@@ -80,6 +98,7 @@ FAMILIES = {
     "transforms.a.plugin.version": "plugin.version",
     "transforms.a.predicate": "predicate",
     "predicates.p.type": "type",
+    "config.providers.file.param.allowed.paths": "allowed.paths",
     "config.providers.vault.class": "config.providers.<provider>.class",
     "config.providers.vault.param.token.file": "config.providers.<provider>.param.<parameter>",
     "listeners.https.ssl.keystore.location": "listeners.https.<setting>",
@@ -111,6 +130,7 @@ def test_what_is_of_no_family(reference: Reference, name: str) -> None:
 def test_a_plugin(penstock: Any, name: str) -> None:
     said = penstock("help", name)
     assert "org.apache.kafka.connect.transforms.HoistField$Value\n  Transformation, version" in said.stdout
+    assert "\n  Wraps values into a struct, or a map where there is no schema, with one field.\n" in said.stdout
     assert (
         "  its settings begin with transforms.<alias>.\n\nfield\n  string, required, importance medium\n" in said.stdout
     )

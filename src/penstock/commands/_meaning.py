@@ -1,14 +1,18 @@
-"""What ``penstock help`` and the reference say of a setting besides its definition: what differs from Java Connect."""
+"""What ``penstock help`` and the reference say of plugins and settings besides definitions, such as what differs from
+Java Connect.
+"""
 
 from __future__ import annotations
 
 import html
+import inspect
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
 from penstock.api.config import ConfigDef, ConfigKey, to_text
 from penstock.api.errors import ConfigError
+from penstock.core.config.catalog import PluginClass
 from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from penstock.kafka.clients import ADMIN_DEFAULTS, CONSUMER_DEFAULTS, PRODUCER_DEFAULTS
 from penstock.kafka.librdkafka_config import ADMIN, CONSUMER, PRODUCER, Counterpart, translate
@@ -76,6 +80,12 @@ def other_defaults() -> Iterator[tuple[str, str, str, str]]:
 def without_effect(definition: ConfigDef, counterparts: Mapping[str, Counterpart]) -> list[str]:
     """Settings of a client that nothing reads."""
     return [name for name in definition.keys if name not in counterparts or counterparts[name].ignored]
+
+
+def description(plugin: PluginClass) -> str:
+    """What the plugin does: the first paragraph of its class's own docstring. Classes from jars have none."""
+    own = inspect.cleandoc(vars(plugin.type).get("__doc__") or "") if isinstance(plugin.type, type) else ""
+    return prose(own.partition("\n\n")[0].replace("``", "`"))
 
 
 def valid(key: ConfigKey) -> str:

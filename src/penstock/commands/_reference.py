@@ -18,6 +18,12 @@ from penstock.core.config.sink import sink_config
 from penstock.core.config.source import DEAD_LETTERS, define_source_dead_letters, source_config
 from penstock.settings.definitions import distributed_config, standalone_config
 
+_NAMED = {
+    Kind.TRANSFORMATION: "transforms.<alias>.",
+    Kind.PREDICATE: "predicates.<alias>.",
+    Kind.CONFIG_PROVIDER: "config.providers.<alias>.param.",
+}
+"""Plugins of which a configuration may have several, and the prefixes of their settings."""
 CLIENTS = {PRODUCER: PRODUCER_SETTINGS, CONSUMER: CONSUMER_SETTINGS, ADMIN: ADMIN_SETTINGS}
 
 
@@ -36,11 +42,13 @@ class Owner:
 
     def key(self, name: str) -> ConfigKey | None:
         """The definition of the setting of this name, as a configuration has it."""
-        head, _, named = self.prefix.partition("<alias>")
+        head, alias, tail = self.prefix.partition("<alias>")
         if not name.startswith(head):
             return None
         own = name.removeprefix(head)
-        return families.matching(self.settings, own.partition(".")[2] if named else own)
+        if alias:
+            own = own.removeprefix(own.partition(".")[0])
+        return families.matching(self.settings, own.removeprefix(tail)) if own.startswith(tail) else None
 
 
 class Reference:
@@ -119,9 +127,9 @@ def _of_plugin(found: PluginClass) -> Iterator[Owner]:
         config = ConfigDef()
     if any(kind in found.kinds for kind in CONNECTORS):
         yield Owner(found.java_name, {**config.keys, **families.of_plugin(found.java_name)}, plugin=found)
-    for kind, family in ((Kind.TRANSFORMATION, "transforms"), (Kind.PREDICATE, "predicates")):
+    for kind, prefix in _NAMED.items():
         if kind in found.kinds:
-            yield Owner(found.java_name, config.keys, f"{family}.<alias>.", found)
+            yield Owner(found.java_name, config.keys, prefix, found)
     for use, kind in CONVERTERS.items():
         if kind in found.kinds:
             yield Owner(found.java_name, config.keys, f"{use}.", found)

@@ -97,10 +97,14 @@ def _unknown(reference: Reference, name: str) -> str:
 
 def _plugin(same: Iterable[Owner]) -> str:
     """A plugin with all of its settings; ``same`` are the ways to use it."""
+    from penstock.commands import _meaning as meaning
+
     owners = list(same)
     plugin, settings = owners[0].plugin, owners[0].settings
     assert plugin is not None
     lines = [plugin.java_name, f"  {', '.join(kind.interface for kind in plugin.kinds)}, version {plugin.version}"]
+    if text := meaning.description(plugin):
+        lines.append(_filled(text))
     if prefixes := sorted({owner.prefix for owner in owners} - {""}):
         lines.append(f"  its settings begin with {' or '.join(prefixes)}")
     if not settings:

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class FileStreamSourceConnector(SourceConnector):
-    """One task that sends the lines of one file, and follows what is appended to it.
+    """Sends the lines of one file to a topic, and follows what is appended to it.
 
     Beside Java's settings it has ``value.format``: ``bytes`` sends lines as bytes that need not be UTF-8.
     """
@@ -79,7 +79,7 @@ class FileStreamSourceConnector(SourceConnector):
 
 
 class FileStreamSinkConnector(SinkConnector):
-    """Tasks that append the values of records to one file, a line each, as Java's ``toString`` shows them."""
+    """Appends the values of records to one file, a line each, as Java's ``toString`` shows them."""
 
     java_name = "org.apache.kafka.connect.file.FileStreamSinkConnector"
 

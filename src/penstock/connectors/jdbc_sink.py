@@ -21,7 +21,10 @@ class JdbcSinkTask(Query, SinkTask):
 
 
 class JdbcSinkConnector(QueryConnector, SinkConnector):
-    """Its query reads all partitions. Settings ``connection.*`` that are not its own are the driver's."""
+    """Writes records of topics to tables of a database by JDBC.
+
+    Its query reads all partitions. Settings ``connection.*`` that are not its own are the driver's.
+    """
 
     java_name = "io.confluent.connect.jdbc.JdbcSinkConnector"
     settings = JDBC_SINK_CONFIG

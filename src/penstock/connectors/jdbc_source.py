@@ -24,7 +24,10 @@ class JdbcSourceTask(Query, SourceTask):
 
 
 class JdbcSourceConnector(QueryConnector, SourceConnector):
-    """Its task reads all tables. Settings ``connection.*`` that are not its own are the driver's."""
+    """Sends rows of tables and queries of a database, read by JDBC, to topics.
+
+    Its task reads all tables. Settings ``connection.*`` that are not its own are the driver's.
+    """
 
     java_name = "io.confluent.connect.jdbc.JdbcSourceConnector"
     settings = JDBC_SOURCE_CONFIG

@@ -19,7 +19,10 @@ class SparkSinkTask(Query, SinkTask):
 
 
 class SparkSink(QueryConnector, SinkConnector):
-    """Its query reads all partitions."""
+    """Writes records of topics to whatever Spark can write: Parquet, Delta, JDBC, ...
+
+    Its query reads all partitions.
+    """
 
     java_name = "penstock.connectors.SparkSink"
     settings = SINK_CONFIG

@@ -28,7 +28,10 @@ class SparkSourceTask(Query, SourceTask):
 
 
 class SparkSource(QueryConnector, SourceConnector):
-    """The batches of its query are transactions."""
+    """Sends to a topic whatever Spark can stream: folders of files, Kafka, rates for tests, ...
+
+    The batches of its query are transactions.
+    """
 
     java_name = "penstock.connectors.SparkSource"
     settings = SOURCE_CONFIG

@@ -13,7 +13,7 @@ from penstock.connectors.singer.settings import state_of
 
 
 class DltSource(SourceConnector):
-    """Resources of a source of dlt to topics of their tables' names."""
+    """Sends the resources of a source of dlt to topics of their tables' names."""
 
     java_name = "penstock.connectors.DltSource"
 

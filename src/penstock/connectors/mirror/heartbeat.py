@@ -63,7 +63,10 @@ class MirrorHeartbeatTask(SourceTask):
 
 
 class MirrorHeartbeatConnector(SourceConnector):
-    """Its settings are ``settings.HEARTBEAT_SETTINGS``; it has one task, or none if heartbeats are disabled."""
+    """Sends records at an interval, which show on the target cluster that mirroring works.
+
+    It has one task, or none if heartbeats are disabled.
+    """
 
     setting_prefixes = PREFIXES
     java_name = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"

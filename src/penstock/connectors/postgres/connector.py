@@ -20,7 +20,10 @@ from penstock.connectors.postgres.task import PostgresSourceTask
 
 
 class PostgresSource(SourceConnector):
-    """It has one task: a replication slot has one reader."""
+    """Sends changes of a PostgreSQL database to topics, in Debezium's envelopes, without a JVM.
+
+    It has one task: a replication slot has one reader.
+    """
 
     java_name = "penstock.connectors.PostgresSource"
 

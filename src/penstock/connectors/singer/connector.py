@@ -12,7 +12,7 @@ from penstock.connectors.singer.task import SingerSourceTask
 
 
 class SingerSource(SourceConnector):
-    """Streams of a tap to topics of their names."""
+    """Sends the streams of a Singer tap to topics of their names."""
 
     java_name = "penstock.connectors.SingerSource"
 

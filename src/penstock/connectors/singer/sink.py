@@ -11,7 +11,7 @@ from penstock.connectors.singer.sink_task import SingerSinkTask
 
 
 class SingerSink(SinkConnector):
-    """Topics to streams of a target."""
+    """Sends records of topics to streams of a Singer target."""
 
     java_name = "penstock.connectors.SingerSink"
 

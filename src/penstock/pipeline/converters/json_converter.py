@@ -39,6 +39,8 @@ _NO_PREFIX = b"\x00"
 
 
 class JsonConverter(AnyConverter):
+    """JSON, in an envelope with its schema or plain."""
+
     java_name = "org.apache.kafka.connect.json.JsonConverter"
     takes_tables = True
 

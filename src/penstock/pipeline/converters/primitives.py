@@ -101,37 +101,47 @@ class NumberConverter(AnyConverter):
 
 
 class DoubleConverter(NumberConverter):
+    """Floating-point numbers of eight bytes."""
+
     java_name = _PACKAGE + "DoubleConverter"
     schema, type_name, deserializer = OPTIONAL_FLOAT64, "double", "Deserializer"
     form, whole = struct.Struct(">d"), False
 
 
 class FloatConverter(NumberConverter):
+    """Floating-point numbers of four bytes."""
+
     java_name = _PACKAGE + "FloatConverter"
     schema, type_name, deserializer = OPTIONAL_FLOAT32, "float", "Deserializer"
     form, whole = struct.Struct(">f"), False
 
 
 class IntegerConverter(NumberConverter):
+    """Integers of four bytes."""
+
     java_name = _PACKAGE + "IntegerConverter"
     schema, type_name, deserializer = OPTIONAL_INT32, "integer", "IntegerDeserializer"
     form = struct.Struct(">i")
 
 
 class LongConverter(NumberConverter):
+    """Integers of eight bytes."""
+
     java_name = _PACKAGE + "LongConverter"
     schema, type_name, deserializer = OPTIONAL_INT64, "long", "LongDeserializer"
     form = struct.Struct(">q")
 
 
 class ShortConverter(NumberConverter):
+    """Integers of two bytes."""
+
     java_name = _PACKAGE + "ShortConverter"
     schema, type_name, deserializer = OPTIONAL_INT16, "short", "ShortDeserializer"
     form = struct.Struct(">h")
 
 
 class BooleanConverter(AnyConverter):
-    """One byte, 0 or 1."""
+    """Booleans of one byte, 0 or 1."""
 
     java_name = _PACKAGE + "BooleanConverter"
 

@@ -22,6 +22,8 @@ def _parsed(data: bytes) -> SchemaAndValue:
 
 
 class SimpleHeaderConverter(HeaderConverter):
+    """Headers as text; types are inferred when they are read."""
+
     java_name = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
     @classmethod

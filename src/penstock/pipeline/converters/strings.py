@@ -23,7 +23,9 @@ _JAVA_NAMES = {
 
 
 class StringConverter(AnyConverter):
-    """``converter.encoding`` names a character set as Java does; characters it lacks become ``?``, bytes it can't read
+    """Text: what Java's ``toString`` makes of a value, and optional strings when it is read.
+
+    ``converter.encoding`` names a character set as Java does; characters it lacks become ``?``, bytes it can't read
     ``\\ufffd``.
     """
 

@@ -196,8 +196,12 @@ def _cast(copies: list[dict[str, Any]], casts: list[tuple[str, Caster]]) -> list
 
 
 class CastKey(OnKey, Cast):
+    """Changes the types of fields of keys, or of whole keys."""
+
     java_name = "org.apache.kafka.connect.transforms.Cast$Key"
 
 
 class CastValue(OnValue, Cast):
+    """Changes the types of fields of values, or of whole values."""
+
     java_name = "org.apache.kafka.connect.transforms.Cast$Value"

@@ -74,8 +74,12 @@ def _get(values: list[Any], name: str, default: Any = None) -> list[Any]:
 
 
 class ExtractFieldKey(OnKey, ExtractField):
+    """Makes one field of the key, a struct or map, the whole key."""
+
     java_name = "org.apache.kafka.connect.transforms.ExtractField$Key"
 
 
 class ExtractFieldValue(OnValue, ExtractField):
+    """Makes one field of the value, a struct or map, the whole value."""
+
     java_name = "org.apache.kafka.connect.transforms.ExtractField$Value"

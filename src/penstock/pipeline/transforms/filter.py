@@ -7,6 +7,8 @@ from penstock.pipeline.transforms.column import BuiltIn
 
 
 class Filter(BuiltIn):
+    """Drops every record that it gets; a predicate selects them."""
+
     java_name = "org.apache.kafka.connect.transforms.Filter"
 
     def apply_batch(self, batch: Batch) -> Batch:

@@ -132,8 +132,12 @@ def _flat_struct(value: dict[str, Any], parts: tuple[Leaf | Branch, ...], flat: 
 
 
 class FlattenKey(OnKey, Flatten):
+    """Puts the fields of nested structs and maps of a key into the outermost one, under joined names."""
+
     java_name = "org.apache.kafka.connect.transforms.Flatten$Key"
 
 
 class FlattenValue(OnValue, Flatten):
+    """Puts the fields of nested structs and maps of a value into the outermost one, under joined names."""
+
     java_name = "org.apache.kafka.connect.transforms.Flatten$Value"

@@ -162,8 +162,12 @@ def _header(key: str, schema: Schema | None, value: Any) -> Header:
 
 
 class HeaderFromKey(OnKey, HeaderFrom):
+    """Copies or moves fields of keys into headers."""
+
     java_name = "org.apache.kafka.connect.transforms.HeaderFrom$Key"
 
 
 class HeaderFromValue(OnValue, HeaderFrom):
+    """Copies or moves fields of values into headers."""
+
     java_name = "org.apache.kafka.connect.transforms.HeaderFrom$Value"

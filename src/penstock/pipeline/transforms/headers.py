@@ -13,6 +13,8 @@ from penstock.values import parse_string
 
 
 class InsertHeader(BuiltIn):
+    """Adds a header with a fixed value to each record."""
+
     java_name = "org.apache.kafka.connect.transforms.InsertHeader"
 
     @classmethod
@@ -41,6 +43,8 @@ class InsertHeader(BuiltIn):
 
 
 class DropHeaders(BuiltIn):
+    """Removes headers by name."""
+
     java_name = "org.apache.kafka.connect.transforms.DropHeaders"
 
     @classmethod

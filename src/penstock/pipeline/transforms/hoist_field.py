@@ -42,8 +42,12 @@ class HoistField(ColumnTransform):
 
 
 class HoistFieldKey(OnKey, HoistField):
+    """Wraps keys into a struct, or a map where there is no schema, with one field."""
+
     java_name = "org.apache.kafka.connect.transforms.HoistField$Key"
 
 
 class HoistFieldValue(OnValue, HoistField):
+    """Wraps values into a struct, or a map where there is no schema, with one field."""
+
     java_name = "org.apache.kafka.connect.transforms.HoistField$Value"

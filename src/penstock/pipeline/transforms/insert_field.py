@@ -164,8 +164,12 @@ class InsertField(ColumnTransform):
 
 
 class InsertFieldKey(OnKey, InsertField):
+    """Adds fields to keys: a fixed text, or the record's topic, partition, offset or timestamp."""
+
     java_name = "org.apache.kafka.connect.transforms.InsertField$Key"
 
 
 class InsertFieldValue(OnValue, InsertField):
+    """Adds fields to values: a fixed text, or the record's topic, partition, offset or timestamp."""
+
     java_name = "org.apache.kafka.connect.transforms.InsertField$Value"

@@ -188,8 +188,12 @@ def _checked(mask: Any) -> Any:
 
 
 class MaskFieldKey(OnKey, MaskField):
+    """Replaces fields of keys by a neutral value (0, "", false, an empty list) or a given one."""
+
     java_name = "org.apache.kafka.connect.transforms.MaskField$Key"
 
 
 class MaskFieldValue(OnValue, MaskField):
+    """Replaces fields of values by a neutral value (0, "", false, an empty list) or a given one."""
+
     java_name = "org.apache.kafka.connect.transforms.MaskField$Value"

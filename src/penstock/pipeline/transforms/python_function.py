@@ -65,6 +65,8 @@ def _check(_: str, value: Any) -> None:
 
 
 class PythonFunction(BuiltIn):
+    """Calls a function of Python for each record, or for each batch of records."""
+
     java_name = "penstock.transforms.PythonFunction"
 
     @classmethod

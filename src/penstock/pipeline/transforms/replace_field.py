@@ -138,8 +138,12 @@ class ReplaceField(ColumnTransform):
 
 
 class ReplaceFieldKey(OnKey, ReplaceField):
+    """Leaves fields of keys out, or renames them."""
+
     java_name = "org.apache.kafka.connect.transforms.ReplaceField$Key"
 
 
 class ReplaceFieldValue(OnValue, ReplaceField):
+    """Leaves fields of values out, or renames them."""
+
     java_name = "org.apache.kafka.connect.transforms.ReplaceField$Value"

@@ -30,6 +30,8 @@ VALID_REGEX = Described(_check_regex, "valid regex")
 
 
 class RegexRouter(BuiltIn):
+    """Changes the topics of records by a regular expression for the topic's name."""
+
     java_name = "org.apache.kafka.connect.transforms.RegexRouter"
 
     @classmethod
@@ -69,6 +71,8 @@ class RegexRouter(BuiltIn):
 
 
 class TimestampRouter(BuiltIn):
+    """Changes the topics of records by their timestamps."""
+
     java_name = "org.apache.kafka.connect.transforms.TimestampRouter"
 
     @classmethod

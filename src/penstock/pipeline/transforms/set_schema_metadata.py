@@ -71,8 +71,12 @@ class SetSchemaMetadata(ColumnTransform):
 
 
 class SetSchemaMetadataKey(OnKey, SetSchemaMetadata):
+    """Gives the schemas of keys another name or version."""
+
     java_name = "org.apache.kafka.connect.transforms.SetSchemaMetadata$Key"
 
 
 class SetSchemaMetadataValue(OnValue, SetSchemaMetadata):
+    """Gives the schemas of values another name or version."""
+
     java_name = "org.apache.kafka.connect.transforms.SetSchemaMetadata$Value"

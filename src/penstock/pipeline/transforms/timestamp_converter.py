@@ -169,8 +169,12 @@ def _format(pattern: str) -> DateFormat | None:
 
 
 class TimestampConverterKey(OnKey, TimestampConverter):
+    """Writes times in keys in another way: as text, Unix time, or Connect's Date, Time or Timestamp."""
+
     java_name = "org.apache.kafka.connect.transforms.TimestampConverter$Key"
 
 
 class TimestampConverterValue(OnValue, TimestampConverter):
+    """Writes times in values in another way: as text, Unix time, or Connect's Date, Time or Timestamp."""
+
     java_name = "org.apache.kafka.connect.transforms.TimestampConverter$Value"

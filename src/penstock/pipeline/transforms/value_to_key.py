@@ -21,6 +21,8 @@ PURPOSE = "copying fields from value to key"
 
 
 class ValueToKey(BuiltIn):
+    """Makes new keys of fields of the values."""
+
     java_name = "org.apache.kafka.connect.transforms.ValueToKey"
 
     @classmethod

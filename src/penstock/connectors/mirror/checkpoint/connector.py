@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class MirrorCheckpointConnector(SourceConnector):
-    """Its settings are ``settings.CHECKPOINT_SETTINGS``."""
+    """Translates the offsets of the source cluster's consumer groups for the target cluster."""
 
     setting_prefixes = PREFIXES
     java_name = "org.apache.kafka.connect.mirror.MirrorCheckpointConnector"

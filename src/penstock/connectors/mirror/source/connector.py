@@ -37,7 +37,7 @@ _NOT_EXACTLY_ONCE = (
 
 
 class MirrorSourceConnector(SourceConnector):
-    """Its settings are ``settings.SOURCE_SETTINGS``."""
+    """Copies topics with partitions, settings and ACLs from one cluster to another."""
 
     setting_prefixes = PREFIXES
     java_name = "org.apache.kafka.connect.mirror.MirrorSourceConnector"

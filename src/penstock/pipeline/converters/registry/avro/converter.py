@@ -24,6 +24,8 @@ _NO_CLASSES = "Java's classes for Avro are not used here; leave this setting out
 
 
 class AvroConverter(RegistryConverter):
+    """Avro, with schemas in a schema registry."""
+
     java_name = "io.confluent.connect.avro.AvroConverter"
     format, schema_type, extra = "Avro", "AVRO", "avro"
 

@@ -43,6 +43,8 @@ _REFUSED: tuple[tuple[str, ConfigType, Any], ...] = (
 
 
 class JsonSchemaConverter(RegistryConverter):
+    """JSON, with schemas in a schema registry."""
+
     java_name = "io.confluent.connect.json.JsonSchemaConverter"
     format, schema_type, extra = "JSON Schema", "JSON", "json-schema"
 

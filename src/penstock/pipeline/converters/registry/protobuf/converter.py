@@ -51,6 +51,8 @@ class _Message:
 
 
 class ProtobufConverter(RegistryConverter):
+    """Protobuf, with schemas in a schema registry."""
+
     java_name = "io.confluent.connect.protobuf.ProtobufConverter"
     format, schema_type, extra = "Protobuf", "PROTOBUF", "protobuf"
 
