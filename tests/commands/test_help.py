@@ -69,11 +69,16 @@ def test_every_setting_is_found_by_the_name_it_has_in_a_configuration(reference:
         ("transforms.one.negate", "a setting of every transform"),
         ("consumer.override.max.poll.records", "a setting of the consumer of a connector"),
         ("topic.creation.big.partitions", "a setting of a topic creation group of a source connector"),
-        ("producer.linger.ms", "a setting of the producer of a connector, in a worker's properties"),
+        (
+            "producer.linger.ms",
+            "a setting of the producer of a connector, in a worker's properties or a mirror connector's\n"
+            "  configuration",
+        ),
         (
             "linger.ms",
             "a setting of the producer of a connector, with the prefix producer.override.; the producer of a\n"
-            "  connector, with the prefix producer., in a worker's properties",
+            "  connector, with the prefix producer., in a worker's properties or a mirror connector's\n"
+            "  configuration",
         ),
     ],
 )
@@ -112,6 +117,17 @@ FAMILIES = {
     "source.cluster.bootstrap.servers": "source.cluster.<setting>",
     "source.cluster.alias": "source.cluster.alias",
     "source.consumer.fetch.max.bytes": "source.consumer.<setting>",
+    "topic.filter.allow.list": "topic.filter.<setting>",
+    "topic.filter.class": "topic.filter.class",
+    "group.filter.owner": "group.filter.<setting>",
+    "config.property.filter.x": "config.property.filter.<setting>",
+    "replication.policy.prefix": "replication.policy.<setting>",
+    "replication.policy.separator": "replication.policy.separator",
+    "connection.ssl.mode": "connection.<property>",
+    "connection.attempts": "connection.attempts",
+    "metrics.context.region": "metrics.context.<label>",
+    "penstock.openlineage.transport.endpoint": "penstock.openlineage.transport.<setting>",
+    "penstock.openlineage.transport.url": "penstock.openlineage.transport.url",
 }
 """Settings as they are in configurations, and the names of their definitions."""
 
@@ -121,7 +137,9 @@ def test_a_setting_with_a_part_of_the_users(reference: Reference, name: str, def
     assert {key.name for _, key in reference.settings(name)} == {definition}
 
 
-@pytest.mark.parametrize("name", ["option", "option.", "config.providers.a.b.class", "spark", "penstock.labels."])
+@pytest.mark.parametrize(
+    "name", ["option", "option.", "config.providers.a.b.class", "spark", "penstock.labels.", "consumer.x"]
+)
 def test_what_is_of_no_family(reference: Reference, name: str) -> None:
     assert reference.settings(name) == []
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from functools import cache
 
 from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigKey, ConfigType
+from penstock.jdbc.connection import PREFIX
+from penstock.settings.telemetry import LINEAGE_TRANSPORT
 from penstock.spark.settings import SLOTS
 
 _PART = re.compile("<[a-z ]+>")
@@ -57,6 +59,9 @@ OF_WORKERS = _keys(
         "config.providers.<provider>.param.<parameter>": "A parameter of the config provider of this name.",
         "listeners.https.<setting>": _TLS.format("the listeners at https and of requests to other workers"),
         "admin.listeners.https.<setting>": _TLS.format("the listeners of `admin.listeners` at https"),
+        "metrics.context.<label>": "A label for Java's metric reporters. Without effect here, where there are none.",
+        f"{LINEAGE_TRANSPORT}<setting>": f"A setting of the transport that `{LINEAGE_TRANSPORT}type` names, under its "
+        "name in openlineage-python.",
     }
 )
 OF_DISTRIBUTED_WORKERS = _keys(
@@ -86,7 +91,8 @@ def of_alias(what: str, listed: str) -> Mapping[str, ConfigKey]:
     )
 
 
-def _mirror() -> dict[str, str]:
+def _mirror(*classes: str) -> dict[str, str]:
+    """Of a connector with settings ``<class>.class`` of these names."""
     found = {}
     for cluster in ("source", "target"):
         found[f"{cluster}.cluster.<setting>"] = (
@@ -98,6 +104,10 @@ def _mirror() -> dict[str, str]:
                 f"A setting of the connector's {client} clients of the {cluster} cluster; it goes before "
                 f"`{client}.*` and `{cluster}.cluster.*`."
             )
+    for name in classes:
+        found[f"{name}.<setting>"] = (
+            f"A setting of a class of your own that `{name}.class` names; its `configure` gets it under this name."
+        )
     return found
 
 
@@ -106,9 +116,17 @@ _OF_PLUGINS = {
     "penstock.connectors.SparkSink": _keys({"option.<option>": _OPTION.format("writer")}),
     "penstock.connectors.SparkSource": _keys({"option.<option>": _OPTION.format("reader")}),
     **dict.fromkeys(
-        (f"org.apache.kafka.connect.mirror.Mirror{each}Connector" for each in ("Source", "Checkpoint", "Heartbeat")),
-        _keys(_mirror()),
+        ("io.confluent.connect.jdbc.JdbcSinkConnector", "io.confluent.connect.jdbc.JdbcSourceConnector"),
+        _keys({f"{PREFIX}<property>": "A property of the JDBC driver, which gets it without the prefix."}),
     ),
+    **{
+        f"org.apache.kafka.connect.mirror.Mirror{name}Connector": _keys(_mirror("replication.policy", *filters))
+        for name, filters in {
+            "Source": ("topic.filter", "config.property.filter"),
+            "Checkpoint": ("topic.filter", "group.filter"),
+            "Heartbeat": (),
+        }.items()
+    },
 }
 
 

@@ -18,6 +18,7 @@ from penstock.core.config.sink import sink_config
 from penstock.core.config.source import DEAD_LETTERS, define_source_dead_letters, source_config
 from penstock.settings.definitions import distributed_config, standalone_config
 
+_PLACE = "in a worker's properties or a mirror connector's configuration"
 _NAMED = {
     Kind.TRANSFORMATION: "transforms.<alias>.",
     Kind.PREDICATE: "predicates.<alias>.",
@@ -100,7 +101,7 @@ def _runtime() -> Iterator[Owner]:
     for prefix, client in CLIENTS.items():
         kind = prefix.partition(".")[0]
         yield Owner(f"the {kind} of a connector", client.keys, prefix)
-        yield Owner(f"the {kind} of a connector", client.keys, f"{kind}.", place="in a worker's properties")
+        yield Owner(f"the {kind} of a connector", client.keys, f"{kind}.", place=_PLACE)
     groups = {**_topic_group().keys, **families.OF_TOPIC_GROUPS}
     yield Owner("a topic creation group of a source connector", groups, "topic.creation.<alias>.")
     transforms = {**families.of_alias("transform", "transforms"), **implicit().keys}
