@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from installed.conftest import dist, installed
+import pytest
 
-__all__ = ["dist", "installed"]
+from installed.conftest import Dist, Installed, dist, install
+
+__all__ = ["dist"]
+
+
+@pytest.fixture(scope="session")
+def installed(dist: Dist, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    return install(dist, tmp_path_factory.mktemp("installed"), "demo")

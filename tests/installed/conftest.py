@@ -34,7 +34,7 @@ class Dist:
 
 @dataclass(frozen=True)
 class Installed:
-    """An environment with the wheel and what it declares with its extra ``test``, no more, in the versions of the
+    """An environment with the wheel and what it declares with some of its extras, no more, in the versions of the
     environment that runs the tests; and a home of its own, for which nothing that is there need be downloaded again.
     """
 
@@ -68,14 +68,17 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Dist:
 
 @pytest.fixture(scope="session")
 def installed(dist: Dist, tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    folder = tmp_path_factory.mktemp("installed")
+    return install(dist, tmp_path_factory.mktemp("installed"), "test")
+
+
+def install(dist: Dist, folder: Path, *extras: str) -> Installed:
     run(sys.executable, "-m", "venv", "--without-pip", folder / "env", cwd=folder)
     python = folder / "env" / "bin" / "python"
     uv, pip = ("uv", "pip", "install", "--python", python), (sys.executable, "-m", "pip", "--python", python, "install")
     run(*(uv if shutil.which("uv") else pip), "--no-deps", "--no-index", dist.wheel, cwd=folder)
     (site,) = (folder / "env" / "lib").glob("python*/site-packages")
     (penstock,) = distributions(name="penstock", path=[str(site)])
-    link(closure(penstock, {"test"}), site)
+    link(closure(penstock, extras), site)
     own_home = folder / "home"
     own_home.mkdir()
     for name in ("jars", "java"):
