@@ -11,6 +11,8 @@ from jsonschema import Draft202012Validator, FormatChecker
 
 TEXT = {"type": "string"}
 URI = {"type": "string", "pattern": r"^[a-z][a-z0-9+.-]*:\S+$"}
+TIME = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$"}
+"""RFC 3339's date-time, a format that jsonschema does not check by itself."""
 
 
 def record(required: dict[str, Any], /, **optional: Any) -> dict[str, Any]:
@@ -34,21 +36,23 @@ FIELD = record(
     fields={"type": "array", "items": {"$ref": "#/$defs/field"}},
 )
 TAGS = {"type": "array", "items": record({"key": TEXT, "value": TEXT}, source=TEXT)}
-DATASET = record(
-    {"namespace": TEXT, "name": TEXT},
-    facets=facets(schema=facet("SchemaDatasetFacet", {}, fields={"type": "array", "items": {"$ref": "#/$defs/field"}})),
-)
+SCHEMA = facet("SchemaDatasetFacet", {}, fields={"type": "array", "items": {"$ref": "#/$defs/field"}})
+DATASET = {"namespace": TEXT, "name": TEXT}
+INPUT = record(DATASET, facets=facets(schema=SCHEMA), inputFacets=facets())
+OUTPUT = record(DATASET, facets=facets(schema=SCHEMA), outputFacets=facets())
 EVENT = {
     "$defs": {"field": FIELD},
     **record(
         {
-            "eventTime": {"type": "string", "format": "date-time"},
+            "eventTime": TIME,
             "producer": URI,
             "schemaURL": {"const": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"},
             "run": record(
                 {"runId": {"type": "string", "format": "uuid"}},
                 facets=facets(
-                    processing_engine=facet("ProcessingEngineRunFacet", {"version": TEXT}, name=TEXT),
+                    processing_engine=facet(
+                        "ProcessingEngineRunFacet", {"version": TEXT}, name=TEXT, openlineageAdapterVersion=TEXT
+                    ),
                     errorMessage=facet(
                         "ErrorMessageRunFacet", {"message": TEXT, "programmingLanguage": TEXT}, stackTrace=TEXT
                     ),
@@ -64,8 +68,8 @@ EVENT = {
             ),
         },
         eventType={"enum": ["START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER"]},
-        inputs={"type": "array", "items": DATASET},
-        outputs={"type": "array", "items": DATASET},
+        inputs={"type": "array", "items": INPUT},
+        outputs={"type": "array", "items": OUTPUT},
     ),
 }
 
