@@ -229,6 +229,7 @@ def test_figures_of_java(cluster: MeasuredCluster) -> None:
     cluster.herder.metrics.observe(SparkFigures(java))
     lines = samples(cluster).text.splitlines()
     assert 'jvm_memory_used_bytes{application="hosted",area="heap"} 5.0' in lines
+    assert 'jvm_memory_bytes_used{application="hosted",area="heap"} 5.0' in lines
     assert 'jvm_threads_current{application="hosted"} 7.0' in lines
     assert 'jvm_gc_collection_seconds_sum{application="hosted",gc="Copy"} 0.5' in lines
     cluster.herder.metrics.observe(SparkDied("gone"))

@@ -46,7 +46,10 @@ class SparkApplications:
         ]
 
     def values(self) -> Iterator[Value]:
-        """Nothing of an application that has not been started. Java's are those of Prometheus' JVM collectors."""
+        """Nothing of an application that has not been started.
+
+        Java's are those of Prometheus' JVM collectors, its memory also by the name it had before their version 1.
+        """
         for queries, running in list(self._running.items()):
             labels = (("application", APPLICATIONS[queries]),)
             yield Value("connect-spark-metrics", "penstock-running", labels, float(running))
@@ -55,7 +58,8 @@ class SparkApplications:
             labels = (("application", APPLICATIONS[queries]),)
             yield Value("jvm", "threads-current", labels, java["threads"])
             for area, used in java["memory"].items():
-                yield Value("jvm", "memory-used-bytes", (("area", area), *labels), used)
+                for name in ("memory-used-bytes", "memory-bytes-used"):
+                    yield Value("jvm", name, (("area", area), *labels), used)
             for collector, (count, seconds) in java["collections"].items():
                 yield Value("jvm", "gc-collection-seconds-count", (("gc", collector), *labels), count)
                 yield Value("jvm", "gc-collection-seconds-sum", (("gc", collector), *labels), seconds)

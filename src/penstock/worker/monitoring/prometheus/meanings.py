@@ -146,6 +146,7 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
     "jvm": {
         "threads-current": "Threads of the Java of the Spark application",
         "memory-used-bytes": "Memory used by the Java of the Spark application: the label area is heap or nonheap",
+        "memory-bytes-used": "The same as jvm_memory_used_bytes, by its older name",
         "gc-collection-seconds-count": "Garbage collections of the Java of the Spark application, by collector",
         "gc-collection-seconds-sum": "Seconds of garbage collection of the Java of the Spark application, by collector",
     },
