@@ -196,12 +196,14 @@ def test_without_an_argument_it_says_what_it_explains(penstock: Any) -> None:
     said = penstock("help")
     assert said.exit_code == 0
     for example in re.findall("penstock help ([a-zJ].*)", said.stdout):
-        assert penstock("help", example).exit_code == 0
+        assert penstock("help", *example.split()).exit_code == 0
 
 
 def test_a_command(penstock: Any) -> None:
     assert penstock("help", "apply").stdout == penstock("apply", "--help").stdout
-    assert penstock("help", "apply", "-o", "json").exit_code == 1
+    assert penstock("help", "offsets", "reset").stdout == penstock("offsets", "reset", "--help").stdout
+    said = penstock("help", "offsets", "reset", "-o", "json")
+    assert (said.exit_code, said.stderr) == (1, "penstock: `offsets reset` is a command, whose help is no JSON.\n")
 
 
 def test_a_command_that_is_a_setting_too(penstock: Any) -> None:
@@ -215,9 +217,17 @@ def test_json(penstock: Any) -> None:
     assert {"of", "name", "type", "default_value", "documentation", "valid"} <= rows[0].keys()
 
 
-def test_what_there_is_not(penstock: Any) -> None:
-    said = penstock("help", "erors.tolerance")
-    assert (said.exit_code, said.stderr) == (
-        1,
-        "penstock: There is no setting and no plugin `erors.tolerance`. Did you mean errors.tolerance?\n",
-    )
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("erors.tolerance", "Did you mean errors.tolerance?"),
+        ("aply", "Did you mean apply?"),
+        ("offsets rest", "Did you mean offsets reset or offsets get?"),
+        ("list", "Did you mean dlq list or plugins list?"),
+        ("apply offsets", "`penstock help` says what it explains."),
+    ],
+)
+def test_what_there_is_not(penstock: Any, name: str, hint: str) -> None:
+    said = penstock("help", *name.split())
+    sentence = f"penstock: There is no setting, plugin or command `{name}`. {hint}\n"
+    assert (said.exit_code, said.stderr) == (1, sentence)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.api.config import ConfigDef, ConfigKey, ConfigType
@@ -69,11 +69,11 @@ class Reference:
         found = self.catalog.load(name)
         return [owner for owner in self.owners if owner.plugin is not None and _is(owner.plugin, found, name)]
 
-    def close(self, name: str) -> list[str]:
-        """Names of settings and plugins that are most like this one."""
+    def close(self, name: str, others: Iterable[str] = ()) -> list[str]:
+        """Names of settings and plugins, and ``others``, that are most like this one."""
         known = {key for owner in self.owners for key in owner.settings}
         known |= {each.java_name for each in self.catalog.of_kind(*Kind)}
-        known |= {_short(each) for each in self.catalog.of_kind(*Kind)}
+        known |= {_short(each) for each in self.catalog.of_kind(*Kind)} | set(others)
         return difflib.get_close_matches(name, sorted(known), 4, 0.75)
 
 

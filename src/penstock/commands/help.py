@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from penstock.commands import _commands as commands
 from penstock.commands._output import As, Output, print_json
 from penstock.commands._rest import complain
 
@@ -23,16 +24,20 @@ WHAT = """\
 penstock help NAME explains, without a worker:
   a setting, as a configuration has it   penstock help value.converter.schemas.enable
   a plugin with its settings             penstock help JsonConverter
-  a command                              penstock help apply
+  a command                              penstock help offsets reset
 `penstock --help` lists the commands, `penstock get plugins --all` the plugins of a worker."""
 
 
 @app.command()
 def help(
     context: typer.Context,
-    name: Annotated[
-        str | None,
-        typer.Argument(help="A setting, as a configuration has it, the class or alias of a plugin, or a command."),
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME",
+            help="A setting, as a configuration has it, the class or alias of a plugin, or a command, also of several "
+            "words.",
+        ),
     ] = None,
     plugin_path: Annotated[
         list[Path] | None, typer.Option(help="Folders with plugins, as in a worker's `plugin.path`.")
@@ -44,19 +49,24 @@ def help(
 
     Needs no worker.
     """
-    if name is None:
+    if not words:
         print(WHAT)
         return
+    name = " ".join(words)
     from penstock.commands._reference import Reference
     from penstock.plugins import Plugins
 
     reference = Reference(Plugins.discover([str(each) for each in plugin_path or ()]).catalog)
     owners = reference.plugins(name)
     settings = reference.settings(name)
-    if output is Output.TABLE and _command(context, name) and not settings:
-        return
+    is_command = commands.find(context.parent, words) is not None
+    if is_command and output is Output.TABLE:
+        _print_command(context.parent, words)
+        if not settings:
+            return
     if not owners and not settings:
-        complain(_unknown(reference, name))
+        text = f"`{name}` is a command, whose help is no JSON."
+        complain(text if is_command else _unknown(reference, name, commands.names(context.parent)))
         raise typer.Exit(1)
     if output is Output.JSON:
         rows = [(owner, key) for owner in owners for key in owner.settings.values()]
@@ -67,14 +77,9 @@ def help(
         print("\n\n".join(_paragraph(name, of, text) for text, of in _grouped(name, settings).items()))
 
 
-def _command(context: typer.Context, name: str) -> bool:
-    """Print the help of the command of this name; False if there is none."""
-    parent: Any = context.parent
-    command = parent.command.get_command(parent, name)
-    if command is None:
-        return False
-    command.main(["--help"], prog_name=f"{parent.command_path} {name}", standalone_mode=False)
-    return True
+def _print_command(root: Any, words: list[str]) -> None:
+    path = " ".join([root.command_path, *words])
+    commands.find(root, words).main(["--help"], prog_name=path, standalone_mode=False)
 
 
 def _grouped(name: str, settings: list[tuple[Owner, ConfigKey]]) -> dict[str, list[str]]:
@@ -89,10 +94,12 @@ def _grouped(name: str, settings: list[tuple[Owner, ConfigKey]]) -> dict[str, li
     return found
 
 
-def _unknown(reference: Reference, name: str) -> str:
-    close = reference.close(name)
-    hint = f" Did you mean {' or '.join(close)}?" if close else " `penstock get plugins --all` lists the plugins."
-    return f"There is no setting and no plugin `{name}`.{hint}"
+def _unknown(reference: Reference, name: str, commands: list[str]) -> str:
+    """``commands``: the names of all of them."""
+    close = reference.close(name, commands)
+    close += [each for each in commands if name in each.split() and each not in close]
+    hint = f"Did you mean {' or '.join(close)}?" if close else "`penstock help` says what it explains."
+    return f"There is no setting, plugin or command `{name}`. {hint}"
 
 
 def _plugin(same: Iterable[Owner]) -> str:
