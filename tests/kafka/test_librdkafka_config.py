@@ -154,6 +154,15 @@ def test_assertions_are_ignored_with_a_warning(caplog: pytest.LogCaptureFixture)
     ]
 
 
+def test_labels_for_metric_reporters_are_ignored_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert producer_config({"metrics.context.region": "eu"}) == producer_config({})
+    assert caplog.messages == [
+        "The setting `metrics.context.region` has no effect here: "
+        "it is for metric reporters, of which there are none here"
+    ]
+
+
 def test_a_setting_of_java_without_a_counterpart_is_ignored_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         native = producer_config({"transaction.two.phase.commit.enable": "true"})

@@ -56,7 +56,9 @@ def translate(
     native: dict[str, Any] = {}
     for name, given in java.items():
         if (key := definition.keys.get(name)) is None:
-            if not name.startswith("metrics.context."):
+            if name.startswith("metrics.context."):
+                _warn_ignored(name, "it is for metric reporters, of which there are none here")
+            else:
                 _warn_unknown(client, name)
             continue
         counterpart = table.get(name, IGNORED)

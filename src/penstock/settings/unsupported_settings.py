@@ -58,12 +58,12 @@ _FAMILIES = (
     "header.converter.",
     "listeners.https.",
     "admin.listeners.https.",
-    "metrics.context.",
     "connector.client.config.override.",
     "spark.",
     "penstock.query.spark.",
     "penstock.openlineage.transport.",
 )
+_REPORTERS = "metrics.context."
 _REMOVED = ("internal.key.converter", "internal.value.converter")
 
 
@@ -92,6 +92,8 @@ def without_effect(config: Mapping[str, str]) -> list[str]:
 def _sentence(name: str, known: Collection[str]) -> str:
     if name.startswith(_REMOVED):
         return f"`{name}` has no effect: internal topics always hold JSON without schemas"
+    if name.startswith(_REPORTERS):
+        return f"`{name}` has no effect: it is for metric reporters, of which there are none here"
     close = difflib.get_close_matches(name, known, 1, 0.8)
     hint = f"; is `{close[0]}` meant?" if close else ""
     return f"`{name}` is no setting of a worker and has no effect{hint}"
