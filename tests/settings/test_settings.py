@@ -105,6 +105,7 @@ def test_exactly_once_in_both_spellings() -> None:
         ),
         ("listeners", "", "Invalid value for listeners, at least one URL is expected"),
         ("metric.reporters", "x.Y", "`metric.reporters=x.Y` can't be honoured"),
+        ("sasl.oauthbearer.jwt.retriever.class", "x.Y", "can't be honoured: tokens are requested with the client's"),
         (
             "inter.worker.signature.algorithm",
             "HmacSHA512",

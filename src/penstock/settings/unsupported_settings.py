@@ -9,6 +9,7 @@ import difflib
 from collections.abc import Collection, Mapping
 
 from penstock.api.errors import ConfigError
+from penstock.core.config.clients.oauthbearer import JWT_RETRIEVERS, OTHER_RETRIEVERS
 from penstock.core.config.cloud_logins import INSTEAD, has_counterpart
 
 # Settings that only make sense inside a JVM; a value other than the default would silently be without effect.
@@ -21,8 +22,12 @@ JAVA_ONLY = {
     "sasl.client.callback.handler.class": f"callback handlers are Java classes; {INSTEAD}",
     "sasl.login.callback.handler.class": f"callback handlers are Java classes; {INSTEAD}",
     "sasl.login.class": "login classes are Java classes",
+    "sasl.oauthbearer.jwt.retriever.class": OTHER_RETRIEVERS,
 }
-_JAVA_DEFAULTS = {"metric.reporters": ("org.apache.kafka.common.metrics.JmxReporter", "JmxReporter")}
+_JAVA_DEFAULTS = {
+    "metric.reporters": ("org.apache.kafka.common.metrics.JmxReporter", "JmxReporter"),
+    "sasl.oauthbearer.jwt.retriever.class": JWT_RETRIEVERS,
+}
 
 # Settings that are checked as in Java and have no effect: a value other than Java's default is logged.
 WITHOUT_EFFECT = {

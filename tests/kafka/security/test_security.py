@@ -123,3 +123,28 @@ def test_a_login_callback_handler_of_java_is_refused_with_what_to_use_instead() 
     assert key not in producer_config({**bootstrap, **oauth, key: own})
     with pytest.raises(ConfigError, match=r"for Amazon MSK use software\.amazon\.msk"):
         producer_config({**bootstrap, **oauth, key: "software.amazon.msk.auth.iam.IAMClientCallbackHandler"})
+
+
+RETRIEVERS = "org.apache.kafka.common.security.oauthbearer."
+
+
+@pytest.mark.parametrize("name", ["DefaultJwtRetriever", "ClientCredentialsJwtRetriever"])
+def test_a_retriever_whose_work_the_client_does_itself(name: str) -> None:
+    key, oauth = "sasl.oauthbearer.jwt.retriever.class", sasl("OAUTHBEARER", f"{OAUTH} required;")
+    assert producer_config({**oauth, key: RETRIEVERS + name}) == producer_config(oauth)
+
+
+@pytest.mark.parametrize("name", ["JwtBearerJwtRetriever", "FileJwtRetriever"])
+def test_another_retriever_is_refused_by_name(name: str) -> None:
+    key, oauth = "sasl.oauthbearer.jwt.retriever.class", sasl("OAUTHBEARER", f"{OAUTH} required;")
+    with pytest.raises(
+        ConfigError, match=rf"{RETRIEVERS}{name} for configuration {key}: tokens are requested with the"
+    ):
+        producer_config({**oauth, key: RETRIEVERS + name})
+
+
+def test_a_validator_of_tokens_is_ignored_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    key, oauth = "sasl.oauthbearer.jwt.validator.class", sasl("OAUTHBEARER", f"{OAUTH} required;")
+    with caplog.at_level(logging.WARNING):
+        assert producer_config({**oauth, key: "com.example.Validator"}) == producer_config(oauth)
+    assert caplog.messages == [f"The setting `{key}` has no effect here: tokens are checked by brokers"]

@@ -15,6 +15,7 @@ from cryptography.x509 import load_pem_x509_certificate
 
 from penstock.api.config_types import Password
 from penstock.api.errors import ConfigError
+from penstock.core.config.clients.oauthbearer import JWT_RETRIEVERS, OTHER_RETRIEVERS
 from penstock.core.config.clients.security import SECURITY_CHECKS
 from penstock.core.config.cloud_logins import (
     AWS,
@@ -34,6 +35,7 @@ from penstock.kafka.security.clouds import CloudLogin
 from penstock.kafka.security.kerberos import Kerberos
 
 _PROTOCOL = SECURITY_CHECKS["security.protocol"]
+_RETRIEVER = "sasl.oauthbearer.jwt.retriever.class"
 _NO_CLASSES = "This is a Java class, which can't be run here; leave this setting out"
 
 # Read as a whole below, so without a counterpart each.
@@ -74,8 +76,6 @@ _UNUSED = (
     "sasl.oauthbearer.jwks.endpoint.refresh.ms",
     "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
     "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
-    "sasl.oauthbearer.jwt.retriever.class",
-    "sasl.oauthbearer.jwt.validator.class",
 )
 _OF_TICKETS = (
     "sasl.kerberos.kinit.cmd",
@@ -129,6 +129,11 @@ def _client_handler(given: str) -> None:
         raise ConfigError(CLIENT_HANDLER, given, _NOT_HERE)
 
 
+def _retriever(given: str) -> None:
+    if given.strip() and given.strip() not in JWT_RETRIEVERS:
+        raise ConfigError(_RETRIEVER, given, OTHER_RETRIEVERS)
+
+
 SECURITY: dict[str, Counterpart] = {
     **dict.fromkeys((*_STORES_AND_LOGINS, *_UNUSED), NO_EFFECT),
     **dict.fromkeys(_IGNORED, IGNORED),
@@ -141,6 +146,8 @@ SECURITY: dict[str, Counterpart] = {
     "security.providers": refused("security.providers", _NO_CLASSES),
     CLIENT_HANDLER: Counterpart((CLIENT_HANDLER,), convert=_client_handler),
     LOGIN_HANDLER: Counterpart((LOGIN_HANDLER,), convert=_login_handler),
+    _RETRIEVER: Counterpart((_RETRIEVER,), convert=_retriever),
+    "sasl.oauthbearer.jwt.validator.class": Counterpart(ignored="tokens are checked by brokers"),
     "ssl.engine.factory.class": refused("ssl.engine.factory.class", _NO_CLASSES),
     "ssl.endpoint.identification.algorithm": same(
         "ssl.endpoint.identification.algorithm", convert=lambda value: value.lower() or "none"

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+_PACKAGE = "org.apache.kafka.common.security.oauthbearer."
+JWT_RETRIEVERS = (f"{_PACKAGE}DefaultJwtRetriever", f"{_PACKAGE}ClientCredentialsJwtRetriever")
+"""The classes of ``sasl.oauthbearer.jwt.retriever.class`` whose work Penstock's clients do themselves."""
+OTHER_RETRIEVERS = f"tokens are requested with the client's name and secret, as by {' and '.join(JWT_RETRIEVERS)}"
+"""Why other classes are refused."""
+
 _NO_ASSERTIONS = "No effect here: tokens are requested with the client's name and secret."
 
 OAUTHBEARER = f"""
-sasl.oauthbearer.jwt.retriever.class CLASS MEDIUM org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever
-    The Java class that gets tokens. No effect here: tokens come from the endpoint, a cloud's library
-    or the client itself.
-sasl.oauthbearer.jwt.validator.class CLASS MEDIUM org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator
+sasl.oauthbearer.jwt.retriever.class CLASS MEDIUM {JWT_RETRIEVERS[0]}
+    The Java class that gets tokens. Only Kafka's `DefaultJwtRetriever` and `ClientCredentialsJwtRetriever` can be used
+    here.
+sasl.oauthbearer.jwt.validator.class CLASS MEDIUM {_PACKAGE}DefaultJwtValidator
     The Java class that checks tokens before they are sent. No effect here, where brokers check them.
 sasl.oauthbearer.scope STRING MEDIUM
     What a token is to allow, for the request to the token endpoint, if that asks for it.
