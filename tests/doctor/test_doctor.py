@@ -71,6 +71,8 @@ def test_a_plain_worker_works() -> None:
         ("consumer.max.poll.records", "5", WORKS, ""),
         ("consumer.sasl.mechanism", "GSSAPI", WORKS, ""),
         ("consumer.made.up", "1", DIFFERS, "no such setting"),
+        ("consumer.metrics.context.region", "eu", DIFFERS, "has no effect: it is for metric reporters"),
+        ("metrics.context.region", "eu", DIFFERS, "has no effect: it is for metric reporters"),
         ("consumer.ssl.cipher.suites", "A", DIFFERS, "librdkafka has no setting"),
     ],
 )

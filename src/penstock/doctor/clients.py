@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from penstock.api.config import ConfigDef
 from penstock.api.errors import ConfigError
 from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
+from penstock.core.config.clients.common import NO_REPORTERS, OF_REPORTERS
 from penstock.doctor.findings import Finding, Verdict
 from penstock.kafka.librdkafka_config import ADMIN, CONSUMER, IGNORED, NO_EFFECT, PRODUCER, Counterpart, translate
 from penstock.kafka.security.settings import SECURITY, Security
@@ -35,6 +36,8 @@ def judge_client(client: str, prefix: str, settings: Mapping[str, str]) -> Itera
 
 def _judge(client: str, shown: str, name: str, value: str) -> Finding:
     definition, counterparts = DEFINITIONS[client], COUNTERPARTS[client]
+    if name.startswith(OF_REPORTERS):
+        return Finding(Verdict.DIFFERS, shown, f"has no effect: {NO_REPORTERS}")
     if name not in definition.keys:
         return Finding(Verdict.DIFFERS, shown, f"Kafka's {client}s have no such setting; it has no effect")
     counterpart = counterparts.get(name, IGNORED)

@@ -20,6 +20,7 @@ from penstock.api.config import ConfigDef
 from penstock.api.config_types import ConfigType, Password, parse_type
 from penstock.api.errors import ConfigError
 from penstock.api.validators import CaseInsensitiveValidString, Validator, ValidString, at_least
+from penstock.core.config.clients.common import NO_REPORTERS, OF_REPORTERS
 from penstock.java.text import java_text
 
 log = logging.getLogger(__name__)
@@ -56,8 +57,8 @@ def translate(
     native: dict[str, Any] = {}
     for name, given in java.items():
         if (key := definition.keys.get(name)) is None:
-            if name.startswith("metrics.context."):
-                _warn_ignored(name, "it is for metric reporters, of which there are none here")
+            if name.startswith(OF_REPORTERS):
+                _warn_ignored(name, NO_REPORTERS)
             else:
                 _warn_unknown(client, name)
             continue

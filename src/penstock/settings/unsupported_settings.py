@@ -9,6 +9,7 @@ import difflib
 from collections.abc import Collection, Mapping
 
 from penstock.api.errors import ConfigError
+from penstock.core.config.clients.common import NO_REPORTERS, OF_REPORTERS
 from penstock.core.config.clients.oauthbearer import JWT_RETRIEVERS, OTHER_RETRIEVERS
 from penstock.core.config.cloud_logins import INSTEAD, has_counterpart
 
@@ -68,7 +69,6 @@ _FAMILIES = (
     "penstock.query.spark.",
     "penstock.openlineage.transport.",
 )
-_REPORTERS = "metrics.context."
 _REMOVED = ("internal.key.converter", "internal.value.converter")
 
 
@@ -97,8 +97,8 @@ def without_effect(config: Mapping[str, str]) -> list[str]:
 def _sentence(name: str, known: Collection[str]) -> str:
     if name.startswith(_REMOVED):
         return f"`{name}` has no effect: internal topics always hold JSON without schemas"
-    if name.startswith(_REPORTERS):
-        return f"`{name}` has no effect: it is for metric reporters, of which there are none here"
+    if name.startswith(OF_REPORTERS):
+        return f"`{name}` has no effect: {NO_REPORTERS}"
     close = difflib.get_close_matches(name, known, 1, 0.8)
     hint = f"; is `{close[0]}` meant?" if close else ""
     return f"`{name}` is no setting of a worker and has no effect{hint}"

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+OF_REPORTERS, NO_REPORTERS = "metrics.context.", "it is for metric reporters, of which there are none here"
+"""The prefix of settings with any name that Java's clients and workers pass to metric reporters, and why they have no
+effect.
+"""
 COMMON = """
 client.dns.lookup STRING MEDIUM use_all_dns_ips
     How names of brokers become addresses: `use_all_dns_ips` tries all addresses of a name in turn;
