@@ -81,7 +81,7 @@ def test_imports_point_one_way(file: Path) -> None:
 
 
 def test_every_part_is_in_the_table() -> None:
-    listed = [part for parts, _ in allowed_imports() for part in parts]
+    listed = [each for parts, _ in allowed_imports() for each in parts]
     assert sorted(listed) == sorted({part(module) for module in MODULES} - {""})
 
 
