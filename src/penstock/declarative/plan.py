@@ -60,7 +60,7 @@ def plan(
     """A step for each connector, deletions last. ``present``: connectors with their ``info`` and ``status``.
 
     ``selector`` leaves out what it does not match, of the files and of the cluster: a connector whose file it does not
-    match is described all the same, and stays.
+    match is described nevertheless, and stays.
     """
     described = {each.name: each for each in resources}
     deleted = []

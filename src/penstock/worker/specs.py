@@ -55,7 +55,7 @@ class Specs:
     def outline(self, start: StartTask) -> TaskSpec:
         """All but a source's offsets. Called on a thread that may block.
 
-        Raises NoAnswerError while no broker answers, and whatever else must make the task FAILED.
+        Raises NoAnswerError while no broker answers, and any other error that must make the task FAILED.
         """
         connector_config = self.resolve(start.connector_config)
         self.check(self.plugins.catalog, connector_config)
