@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import psutil
 import typer
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from penstock.embedded import Broker
 from support.waiting import until
@@ -29,6 +28,8 @@ ANSWER_S, IDLE_PERCENT = 1.0, 2.0
 GOALS = {LIST: ANSWER_S, STATUS: ANSWER_S, "/metrics": None}
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
 ROUNDS = 3
+SCREEN = 40
+"""More rows than are seen without scrolling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +95,9 @@ def _page(worker: WorkerProcess, connectors: int, look: float) -> Iterator[Findi
     process, url = psutil.Process(worker.process.pid), f"{str(worker.http.base_url).rstrip('/')}/ui"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), headless=True, args=list(FLAGS))
-        shown = [_timed(lambda: _open(browser, url, connectors)) for _ in range(5)]
-        yield Finding(f"the page with {connectors} rows", shown, "s", ANSWER_S)
+        seen, shown = zip(*(_seen(browser, url, connectors) for _ in range(5)), strict=True)
+        yield Finding("the page, until a screen of rows is seen", list(seen), "s", ANSWER_S)
+        yield Finding(f"the page, until all {connectors} rows are there", list(shown), "s")
         without, listed, one = [], [], []
         for _ in range(ROUNDS):  # in turns, as the load of the worker's tasks changes with time
             _close(browser)
@@ -117,12 +119,29 @@ def _close(browser: Browser) -> None:
         context.close()
 
 
-def _open(browser: Browser, url: str, connectors: int) -> Any:
+def _seen(browser: Browser, url: str, connectors: int) -> tuple[float, float]:
+    """Seconds from the call of the address, in a window that is open, until the rows of a screen are drawn, and all."""
     _close(browser)
     page = browser.new_context(bypass_csp=True).new_page()  # the worker's policy forbids what looks for the rows
+    began = time.perf_counter()
+    page.goto(url, wait_until="commit")
+    _rows(page, min(connectors, SCREEN))
+    page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+    seen = time.perf_counter() - began
+    _rows(page, connectors)
+    return seen, time.perf_counter() - began
+
+
+def _open(browser: Browser, url: str, connectors: int) -> Page:
+    _close(browser)
+    page = browser.new_context(bypass_csp=True).new_page()
     page.goto(url)
-    page.wait_for_function(f"document.querySelectorAll('tbody tr').length === {connectors}", polling=20)
+    _rows(page, connectors)
     return page
+
+
+def _rows(page: Page, least: int) -> None:
+    page.wait_for_function(f"document.querySelectorAll('tbody tr').length >= {least}", polling=20)
 
 
 def _timed(act: Callable[[], object]) -> float:

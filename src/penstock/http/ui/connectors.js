@@ -6,6 +6,7 @@ import { STATES, byTrouble, shortCause, traces, troubles, worst } from "./status
 
 const LABEL = "penstock.labels.";
 const POLL_MS = 5000;
+const FIRST_ROWS = 60;
 
 export async function connectors(main, parts, signal) {
   const filter = h("input", { type: "search", id: "filter", placeholder: "name, class, state or label", autocomplete: "off" });
@@ -124,5 +125,12 @@ function rows(seen, caption) {
     h("td", {}, each.labels.map(([key, value]) => h("span", { class: "label" }, `${key}=${value}`))));
   return h("table", { class: "connectors" }, h("caption", { class: "unseen" }, caption),
     h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text)))),
-    h("tbody", {}, seen.map(row)));
+    body(seen.map(row)));
+}
+
+/** A screenful now, as laying out hundreds takes long, and the rest as soon as that is seen. */
+function body(rows) {
+  const made = h("tbody", {}, rows.slice(0, FIRST_ROWS));
+  if (rows.length > FIRST_ROWS) requestAnimationFrame(() => setTimeout(() => made.append(...rows.slice(FIRST_ROWS))));
+  return made;
 }

@@ -1,14 +1,17 @@
 // The frame: finds the view of the address after `#`, and shows it. A view is `(main, parts, signal) => promise`;
 // the signal is aborted when another view is shown.
 
-import { catalogue } from "./catalogue.js";
-import { connector } from "./connector.js";
 import { connectors } from "./connectors.js";
 import { clearNotice, h, notice } from "./dom.js";
 import { principal } from "./rest.js";
-import { workers } from "./workers.js";
 
-const VIEWS = { connectors, connector, create: catalogue, workers };
+// The list is what is seen first; the other views are loaded when they are.
+const VIEWS = {
+  connectors,
+  connector: async (...given) => (await import("./connector.js")).connector(...given),
+  create: async (...given) => (await import("./catalogue.js")).catalogue(...given),
+  workers: async (...given) => (await import("./workers.js")).workers(...given),
+};
 let shown = new AbortController();
 
 async function show() {
