@@ -80,8 +80,7 @@ def test_what_is_stalled_or_retries_stands_before_what_is_well(
 ) -> None:
     for name in ("a", "b", "stuck"):
         worker.create(name, {**CONFIG, "penstock.labels.team": "x"})
-    statuses = cluster.workers["one"].herder.statuses
-    statuses.replay(replace(statuses.tasks["stuck"][0], trace="The task is stalled: poll has not returned"))
+    cluster.stall(TaskId("stuck", 0), "poll has not returned")
     cluster.figures["one"] = {0: {"records_behind": 70, "seconds_behind": 1.5, "retrying": False}}
     rows = [line.split(maxsplit=4) for line in penstock("status", "-l", "team=x").stdout.splitlines()]
     assert [(row[0], row[4].split()) for row in rows[1:]] == [

@@ -22,8 +22,6 @@ FIGURES = {
     "RESTARTS": "restarts",
 }
 """Of the health of a task."""
-STALLED = "The task is stalled: "
-"""How the trace of a stalled task begins."""
 
 Connector = Annotated[
     str | None,
@@ -67,21 +65,23 @@ def status(
 
 
 def _row(shown: dict[str, Any]) -> tuple[str, ...]:
-    connector, states = shown["connector"], Counter(map(_state, shown["tasks"]))
+    connector, states = shown["connector"], Counter(_states(shown).values())
     states["retrying"] += _retrying(shown)
     tasks = ", ".join(f"{count} {state}" for state, count in sorted(states.items()) if count) or "none"
     return shown["name"], shown["type"], connector["state"], connector["worker_id"], tasks, _behind(shown)
 
 
-def _state(task: dict[str, Any]) -> str:
-    """As the task's, or ``stalled``."""
-    return "stalled" if task.get("trace", "").startswith(STALLED) else task["state"].lower()
+def _states(shown: dict[str, Any]) -> dict[int, str]:
+    """The tasks' states, or ``stalled``."""
+    stalled = {task["id"] for task in _figures(shown) if task.get("stalled")}
+    return {task["id"]: "stalled" if task["id"] in stalled else task["state"].lower() for task in shown["tasks"]}
 
 
 def _retrying(shown: dict[str, Any]) -> int:
     """The number of tasks that retry: a sink's says so in its figures, a query's in its trace."""
+    states = _states(shown)
     retrying = {task["id"] for task in _figures(shown) if task.get("retrying")}
-    retrying |= {task["id"] for task in shown["tasks"] if task.get("trace") and _state(task) == "running"}
+    retrying |= {task["id"] for task in shown["tasks"] if task.get("trace") and states[task["id"]] == "running"}
     return len(retrying)
 
 
@@ -99,7 +99,7 @@ def _behind(shown: dict[str, Any]) -> str:
 def _trouble(named: tuple[str, dict[str, Any]]) -> tuple[int, str]:
     """What has failed first, then what is stalled or retries, then what does not run; by name."""
     name, shown = named
-    states = {shown["connector"]["state"].lower(), *map(_state, shown["tasks"])}
+    states = {shown["connector"]["state"].lower(), *_states(shown).values()}
     if _retrying(shown):
         states.add("retrying")
     groups = ({"failed"}, {"stalled", "retrying"}, {"restarting", "unassigned"}, {"paused", "stopped"})

@@ -112,6 +112,11 @@ class Work:
     def assigned(self, what: str | TaskId) -> bool:
         return what in self.assigned_tasks if isinstance(what, TaskId) else what in self.assigned_connectors
 
+    def is_stalled(self, id: TaskId) -> bool:
+        """Whether it runs here and waits too long for its plugin."""
+        run = self.tasks.get(id)
+        return run is not None and run.stalled and run.phase is not Phase.FAILED
+
     def hold(self, what: Iterable[str | TaskId]) -> None:
         """Stop these and keep them stopped until ``release``; delays of lost tasks end with it."""
         self.held |= set(what)

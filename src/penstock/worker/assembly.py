@@ -112,7 +112,7 @@ class Worker:
         name_worker(self.id)
         self._herder = Herder(self._herder_settings(), self._plugins)
         self._metrics = WorkerMetrics(self._herder, self._class_name)
-        self._health = TaskHealth()
+        self._health = TaskHealth(self._herder.work.is_stalled)
         self._log_lines = LogLines(self.id, settings.values["penstock.logs.lines"])
         self._history = History.of(settings, lambda: self._herder.membership.is_leader)
         self._prometheus = PrometheusText(self._metrics.values)

@@ -58,6 +58,18 @@ def test_a_list_shows_the_tasks_of_all_workers_too(api: Any, other: Any, cluster
     assert (shown["unreachable"], [task["id"] for task in shown["tasks"]]) == (["nobody"], [1])
 
 
+def test_a_stalled_task_is_a_field_of_its_health(api: Any, cluster: Any, connector: None) -> None:
+    plain = api.get(STATUS).json()
+    cluster.stall(TaskId("lines", 1), "poll has not returned")
+    plain["tasks"][1]["trace"] = "poll has not returned"
+    assert api.get(STATUS).json() == plain
+    for shown in (
+        api.get(f"{STATUS}?penstock=true").json(),
+        api.get("/connectors?expand=status&penstock=true").json()["lines"]["status"],
+    ):
+        assert [task["id"] for task in shown["penstock"]["tasks"] if task.get("stalled")] == [1]
+
+
 def test_the_restart_policy_is_known_to_every_worker(api: Any, other: Any, cluster: Any) -> None:
     policy = {"penstock.restart.policy": "on-failure"}
     config = {"name": "lines", "connector.class": "FileStreamSink", "topics": "t", "tasks.max": "2", **policy}

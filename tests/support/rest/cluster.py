@@ -110,14 +110,21 @@ class RestCluster(Cluster):
         client = httpx.AsyncClient(transport=ToOthers())
         policy = self.workers[worker].herder.restart_policy
         health = ConnectorHealth(
-            lambda connector: self.figures.get(worker, {}),
+            lambda connector: self._figures(worker, connector),
             f"http://{worker}",
             client,
             lambda name, task: described(policy, name, task),
-            lambda: {name: self.figures.get(worker, {}) for name in self.workers[worker].herder.statuses.connectors},
+            lambda: {name: self._figures(worker, name) for name in self.workers[worker].herder.statuses.connectors},
         )
         workers = Workers(self.metrics(worker).about, client)
         return make_router(lambda request: self.submit(worker, request), client, health=health, workers=workers)
+
+    def _figures(self, worker: str, connector: str) -> Figures:
+        found, work = dict(self.figures.get(worker, {})), self.workers[worker].herder.work
+        for id in work.tasks:
+            if id.connector == connector and work.is_stalled(id):
+                found[id.task] = {**found.get(id.task, {}), "stalled": True}
+        return found
 
     def metrics(self, worker: str) -> WorkerMetrics:
         """They hear of no events by themselves."""

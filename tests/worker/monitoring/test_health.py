@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.core.model.tasks import TaskFailed, TaskId, TaskLost, TaskMetrics, TaskRunning
+from penstock.core.model.tasks import TaskFailed, TaskId, TaskLost, TaskMetrics, TaskRunning, TaskStalled
 from penstock.worker.monitoring.task_health import TaskHealth
 
 NOTHING = {
@@ -21,6 +21,7 @@ NOTHING = {
     "batch_ms_avg": None,
     "batch_ms_max": None,
     "retrying": False,
+    "stalled": False,
     "last_error": None,
     "restarts": 0,
 }
@@ -36,7 +37,7 @@ class Clock:
 
 @pytest.fixture
 def health() -> TaskHealth:
-    return TaskHealth(Clock())
+    return TaskHealth(lambda id: False, Clock())
 
 
 def test_what_is_not_known_yet(health: TaskHealth) -> None:
@@ -44,7 +45,20 @@ def test_what_is_not_known_yet(health: TaskHealth) -> None:
     health.observe("something else")
     assert health.of("c") == {1: NOTHING}
     assert health.of("d") == {}
-    assert health.in_short() == {"c": {1: {"records_behind": None, "seconds_behind": None, "retrying": False}}}
+    behind = dict.fromkeys(("records_behind", "seconds_behind"))
+    assert health.in_short() == {"c": {1: {**behind, "retrying": False, "stalled": False}}}
+
+
+def test_what_is_stalled_as_long_as_it_is() -> None:
+    stalled = {ID}
+    health = TaskHealth(stalled.__contains__, Clock())
+    for id in (ID, TaskId("c", 0), TaskId("d", 1)):
+        health.observe(TaskStalled(id, 1, "poll has not returned"))
+    assert {number: each["stalled"] for number, each in health.of("c").items()} == {0: False, 1: True}
+    assert health.in_short()["c"][1]["stalled"]
+    assert not health.in_short()["d"][1]["stalled"]
+    stalled.clear()
+    assert not health.of("c")[1]["stalled"]
 
 
 def test_figures_of_sinks_and_sources(health: TaskHealth) -> None:

@@ -23,6 +23,8 @@ def test_a_stalled_task_is_reported_until_it_goes_on(bootstrap: str, tmp_path: P
         assert stalled["state"] == "RUNNING"
         assert stalled["trace"].startswith("The task is stalled: poll has not returned since 20")
         assert "stalling.py" in stalled["trace"]
+        shown = worker.http.get("/connectors/c/status", params={"penstock": "true"}).json()
+        assert [task["stalled"] for task in shown["penstock"]["tasks"]] == [True]
         health = worker.http.get("/health")
         assert (health.status_code, health.json()["message"]) == (500, "Stalled: task c-0.")
         name = 'connector_task_penstock_stalled{connector="c",task="0"}'

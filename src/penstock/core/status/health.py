@@ -61,7 +61,7 @@ class WorkerHealth:
         work = self.work
         connectors = [f"connector {c.name}" for c in work.connectors.values() if c.phase is Phase.FAILED]
         failed = [f"task {t.id}" for t in work.tasks.values() if t.phase is Phase.FAILED]
-        stalled = [f"task {t.id}" for t in work.tasks.values() if t.stalled and t.phase is not Phase.FAILED]
+        stalled = [f"task {id}" for id in work.tasks if work.is_stalled(id)]
         groups = (("Failed", sorted(connectors) + sorted(failed)), ("Stalled", sorted(stalled)))
         found = [f"{what}: {', '.join(names)}." for what, names in groups if names]
         for queries, reason in sorted(self.sparks.items()):

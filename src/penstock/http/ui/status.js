@@ -13,13 +13,14 @@ export function worst(status) {
 
 /** What the state does not say: tasks that are stalled, or that retry. */
 export function troubles(status) {
-  const health = new Map((status.penstock?.tasks ?? []).map((task) => [task.id, task]));
-  const stalled = status.tasks.filter(isStalled).length;
-  const retrying = status.tasks.filter((task) => health.get(task.id)?.retrying || happened(task) === "retries").length;
+  const health = healthOf(status);
+  const stalled = status.tasks.filter((task) => health.get(task.id)?.stalled).length;
+  const retries = (task) => health.get(task.id)?.retrying || happened(task, health.get(task.id)) === "retries";
+  const retrying = status.tasks.filter(retries).length;
   return [stalled && `${stalled} stalled`, retrying && `${retrying} retrying`].filter(Boolean);
 }
 
-const isStalled = ({ trace }) => Boolean(trace?.startsWith("The task is stalled: "));
+const healthOf = (status) => new Map((status.penstock?.tasks ?? []).map((task) => [task.id, task]));
 
 /** FAILED first, then what is in trouble though its state does not say so, then by state and name. */
 export const byTrouble = (a, b) => place(a) - place(b) || a.name.localeCompare(b.name);
@@ -27,9 +28,9 @@ export const byTrouble = (a, b) => place(a) - place(b) || a.name.localeCompare(b
 const place = ({ state, troubles: found = [] }) => (found.length && state !== "FAILED" ? 0.5 : rank(state));
 
 /** What a trace is of: a failure, a call that does not return, what is tried again, or what is waited for. */
-function happened(part) {
+function happened(part, health) {
   if (!part.trace) return "";
-  if (isStalled(part)) return "is stalled";
+  if (health?.stalled) return "is stalled";
   return { FAILED: "failed", RUNNING: "id" in part ? "retries" : "is RUNNING" }[part.state] ?? `is ${part.state}`;
 }
 
@@ -45,7 +46,9 @@ export const shortCause = (trace) => rootCause(trace).replace(/^(?:[a-z]\w*\.)+(
 
 /** The traces of a connector and its tasks, failures first, with whose they are and what happened. */
 export function traces(status) {
-  const of = (who, part) => (part.trace ? [{ who, happened: happened(part), trace: part.trace, state: part.state }] : []);
+  const health = healthOf(status);
+  const of = (who, part) =>
+    part.trace ? [{ who, happened: happened(part, health.get(part.id)), trace: part.trace, state: part.state }] : [];
   const found = [...of("Connector", status.connector), ...status.tasks.flatMap((task) => of(`Task ${task.id}`, task))];
   return found.sort((a, b) => (b.state === "FAILED") - (a.state === "FAILED"));
 }

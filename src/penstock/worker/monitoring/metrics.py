@@ -243,8 +243,8 @@ class WorkerMetrics:
     def _task(self, id: TaskId, state: str, now: float) -> Iterator[Value]:
         labels = (("connector", id.connector), ("task", str(id.task)))
         yield Value("connector-task-metrics", "status", labels, state)
-        known = self._herder.work.tasks.get(id)
-        yield Value("connector-task-metrics", "penstock-stalled", labels, float(known is not None and known.stalled))
+        stalled = float(self._herder.work.is_stalled(id))
+        yield Value("connector-task-metrics", "penstock-stalled", labels, stalled)
         for name, value in restarts.metrics(self._herder.restart_policy, *id):
             yield Value("connector-task-metrics", name, labels, value)
         run = self._runs.get(id)

@@ -28,11 +28,11 @@ class _Task:
 class TaskHealth:
     """``observe`` is called by the worker's loop with every event; the others from any thread.
 
-    Restarts and errors are counted since the start of the worker.
+    Restarts and errors are counted since the start of the worker. ``is_stalled`` says it of a task that runs here.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        self._clock = clock
+    def __init__(self, is_stalled: Callable[[TaskId], bool], clock: Callable[[], float] = time.time) -> None:
+        self._is_stalled, self._clock = is_stalled, clock
         self._tasks: dict[TaskId, _Task] = {}
 
     def observe(self, event: object) -> None:
@@ -54,17 +54,26 @@ class TaskHealth:
     def of(self, connector: str) -> dict[int, dict[str, Any]]:
         """By the task's number; of those that ran here. Unknown figures are None."""
         tasks, now = dict(self._tasks), self._clock()
-        return {id.task: _figures(task, now) for id, task in sorted(tasks.items()) if id.connector == connector}
+        own = [(id, task) for id, task in sorted(tasks.items()) if id.connector == connector]
+        return {id.task: _figures(task, self._in_short(id, task), now) for id, task in own}
 
     def in_short(self) -> dict[str, dict[int, dict[str, Any]]]:
         """What a list of connectors shows, of every task that ran here; by connector and number."""
         found: dict[str, dict[int, dict[str, Any]]] = {}
         for id, task in sorted(dict(self._tasks).items()):
-            found.setdefault(id.connector, {})[id.task] = _in_short(task)
+            found.setdefault(id.connector, {})[id.task] = self._in_short(id, task)
         return found
 
+    def _in_short(self, id: TaskId, task: _Task) -> dict[str, Any]:
+        return {
+            "records_behind": _whole(task.values.get("penstock-records-behind")),
+            "seconds_behind": _rounded(task.values.get("penstock-seconds-behind")),
+            "retrying": bool(task.values.get("penstock-retrying", 0)),
+            "stalled": self._is_stalled(id),
+        }
 
-def _figures(task: _Task, now: float) -> dict[str, Any]:
+
+def _figures(task: _Task, in_short: Mapping[str, Any], now: float) -> dict[str, Any]:
     values = task.values
 
     def first(names: tuple[str, ...], ending: str) -> Any:
@@ -74,7 +83,7 @@ def _figures(task: _Task, now: float) -> dict[str, Any]:
         "records": _whole(first(RECORDS, "-total")),
         "records_per_second": _rounded(first(RECORDS, "-rate")),
         "records_waiting": _whole(first(("source-record-active", "sink-record-active"), "-count")),
-        **_in_short(task),
+        **in_short,
         "newest_record_age_seconds": _age(values.get("penstock-newest-record-timestamp"), now),
         "stages": (stages := _stages(values)),
         "slowest_stage": max(stages, key=stages.__getitem__) if any(stages.values()) else None,
@@ -84,14 +93,6 @@ def _figures(task: _Task, now: float) -> dict[str, Any]:
         "batch_ms_max": _rounded(first(BATCH, "-max-time-ms")),
         "last_error": _last_error(task),
         "restarts": max(len(task.runs) - 1, 0),
-    }
-
-
-def _in_short(task: _Task) -> dict[str, Any]:
-    return {
-        "records_behind": _whole(task.values.get("penstock-records-behind")),
-        "seconds_behind": _rounded(task.values.get("penstock-seconds-behind")),
-        "retrying": bool(task.values.get("penstock-retrying", 0)),
     }
 
 
