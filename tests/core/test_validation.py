@@ -18,7 +18,6 @@ from penstock.api.connector import (
 )
 from penstock.api.errors import ConfigError
 from penstock.core.config.catalog import Catalog, Kind, PluginClass
-from penstock.core.config.connector import check_restart_policy
 from penstock.core.config.infos import HINT, ConfigInfos
 from penstock.core.config.overrides import NONE, PRINCIPAL
 from penstock.core.config.validation import WorkerRules, connector_class, plugin_config, validate_connector
@@ -349,46 +348,6 @@ def test_a_source_may_have_a_dead_letter_queue() -> None:
 def test_mistakes_about_the_queue_of_a_source(config: dict[str, str | None], name: str, problem: str) -> None:
     found = {i.value.name: i.value.errors for i in validate(config).configs if i.value and i.value.errors}
     assert found == {name: (problem,)}
-
-
-POLICY = "penstock.restart.policy"
-
-
-def test_the_restart_policy_is_a_setting_of_those_that_give_it() -> None:
-    for base in (SOURCE, SINK):
-        answer = validate({**base, POLICY: "on-failure"})
-        assert answer.error_count == 0
-        assert [info.value.value for info in answer.configs if info.value and info.value.name == POLICY] == [
-            "on-failure"
-        ]
-        assert POLICY not in [info.value.name for info in validate(base).configs if info.value]
-
-
-def test_a_wrong_restart_policy() -> None:
-    found = {i.value.name: i.value.errors for i in validate({**SINK, POLICY: "always"}).configs if i.value}
-    assert found[POLICY] == (
-        f"Invalid value always for configuration {POLICY}: String must be one of: never, on-failure",
-    )
-
-
-def test_how_often_it_restarts_is_a_number() -> None:
-    given = {**SINK, POLICY: "on-failure", "penstock.restart.max": "-1"}
-    found = {i.value.name: i.value.errors for i in validate(given).configs if i.value}
-    assert found["penstock.restart.max"] == (
-        "Invalid value -1 for configuration penstock.restart.max: Value must be at least 0",
-    )
-    assert validate({**given, "penstock.restart.max": "7"}).error_count == 0
-    check_restart_policy(value := ConfigValue("penstock.restart.max", 1), "${env:MOST}")
-    assert value.errors == [
-        "'penstock.restart.max' can't be a reference to a config provider (${env:MOST}); it is a number"
-    ]
-
-
-def test_a_restart_policy_is_no_reference() -> None:
-    check_restart_policy(value := ConfigValue(POLICY, "never"), "${file:/secrets:policy}")
-    assert value.errors == [
-        f"'{POLICY}' can't be a reference to a config provider (${{file:/secrets:policy}}); it is never or on-failure"
-    ]
 
 
 @pytest.mark.parametrize("options", ["-Xmx1g -Xms64m", "-XX:MaxRAMPercentage=50.0 -XX:+UseZGC", ""])

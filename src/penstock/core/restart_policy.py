@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from penstock.core.config.connector import RESTART_MAX, RESTART_POLICIES, RESTART_POLICY
+from penstock.core.config.restarts import RESTART_MAX, RESTART_POLICIES, RESTART_POLICY
 from penstock.core.group.leadership import Leadership
 from penstock.core.model.flow import FOREVER, Flow
 from penstock.core.model.records import ConnectorStatus, PolicyRestart, RestartCount, StatusTopicRecord, TopicStatus

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from penstock.api.errors import ConfigError
-from penstock.core.config.connector import RESTART_MAX, RESTART_POLICY
+from penstock.core.config.restarts import RESTART_MAX, RESTART_POLICY
 from penstock.core.config.unknown.keys import LABELS
 from penstock.core.model import messages as m
 from penstock.declarative.variables import substituted

@@ -22,13 +22,11 @@ from penstock.api.validators import (
 from penstock.core.config.clients.security import SECURITY_SETTINGS
 from penstock.core.config.clients.tables import define_table
 from penstock.core.config.connector import (
-    RESTART_POLICIES,
-    RESTART_POLICY,
-    RESTART_POLICY_MEANING,
     TASKS_PER_PROCESS,
     TASKS_PER_PROCESS_MEANING,
 )
 from penstock.core.config.permissions.plugin_limits import define_worker_limits
+from penstock.core.config.restarts import RESTART_POLICIES, RESTART_POLICY, RESTART_POLICY_MEANING
 from penstock.core.session_keys import DEFAULT_KEY_SIZES, DIGESTS
 from penstock.settings.documentation import documented, of_https
 from penstock.settings.security import define_access, define_permissions, define_rest_limits

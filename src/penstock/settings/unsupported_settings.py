@@ -9,9 +9,9 @@ import difflib
 from collections.abc import Collection, Mapping
 
 from penstock.api.errors import ConfigError
+from penstock.core.config.clients.cloud_logins import INSTEAD, has_counterpart
 from penstock.core.config.clients.common import NO_REPORTERS, OF_REPORTERS
 from penstock.core.config.clients.oauthbearer import JWT_RETRIEVERS, OTHER_RETRIEVERS
-from penstock.core.config.cloud_logins import INSTEAD, has_counterpart
 
 # Settings that only make sense inside a JVM; a value other than the default would silently be without effect.
 JAVA_ONLY = {

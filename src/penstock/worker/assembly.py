@@ -16,9 +16,9 @@ from typing import Any
 
 from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError
-from penstock.core.config.connector import RESTART_POLICY
 from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.infos import ConfigInfos
+from penstock.core.config.restarts import RESTART_POLICY
 from penstock.core.config.validation import WorkerRules
 from penstock.core.herder import Herder
 from penstock.core.model.messages import Elsewhere, PluginFailed, Refused, Reply, Request

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.api.config import ConfigDef, ConfigType, ConfigValue, Importance, Width
+from penstock.api.config import ConfigDef, ConfigType, Importance, Width
 from penstock.api.errors import ConfigError
 from penstock.api.validators import (
     Composite,
@@ -30,7 +30,6 @@ from penstock.core.config.converter import (
     ConverterDefault,
     define_converter,
 )
-from penstock.core.model.settings import RestartPolicyName
 
 TRANSFORMS = "Transforms"
 PREDICATES = "Predicates"
@@ -40,8 +39,6 @@ NAME = "name"
 CONNECTOR_CLASS = "connector.class"
 CONNECTOR_VERSION = "connector.plugin.version"
 TASKS_MAX = "tasks.max"
-RESTART_POLICY = "penstock.restart.policy"
-RESTART_MAX = "penstock.restart.max"
 JAVA_OPTIONS = "penstock.java.opts"
 TASKS_PER_PROCESS = "penstock.tasks.per.process"
 TASKS_PER_PROCESS_MEANING = (
@@ -53,12 +50,6 @@ _MEMORY_OPTION = re.compile(
     r"|-XX:(?:Max|Min|Initial|New|Thread|Reserved|Compressed)\w+=[\d.]+[kKmMgG]?"
     r"|-XX:[+-]Use\w*GC",
     re.ASCII,
-)
-RESTART_POLICIES: tuple[RestartPolicyName, ...] = ("never", "on-failure")
-RESTART_POLICY_MEANING = (
-    "Whether a connector or task that has FAILED is restarted: `never`, as in Java, or `on-failure`. The first restart "
-    "follows the failure at once, further ones after 2, 6, 12, 20, 30, 42, 56 and then always 60 minutes; after ten "
-    "minutes of health this begins again. Errors of configuration, authorization and authentication are not retried."
 )
 
 
@@ -135,36 +126,6 @@ def common_config(
     return config
 
 
-def define_restart_policy(config: ConfigDef, props: Mapping[str, str | None]) -> None:
-    """Add the definitions of what is given: without them the list of settings is Java's."""
-    if RESTART_POLICY in props:
-        config.define(
-            RESTART_POLICY,
-            ConfigType.STRING,
-            "never",
-            validator=ValidString(*RESTART_POLICIES),
-            importance=Importance.LOW,
-            documentation=f"{RESTART_POLICY_MEANING} By default the worker's setting of this name.",
-            group=ERRORS,
-            order_in_group=20,
-            width=Width.SHORT,
-            display_name="Restart Policy",
-        )
-    if RESTART_MAX in props:
-        config.define(
-            RESTART_MAX,
-            ConfigType.INT,
-            validator=at_least(0),
-            importance=Importance.LOW,
-            documentation=f"How often `{RESTART_POLICY}` restarts the connector, or one of its tasks, in a row; after "
-            "that it stays FAILED. By default there is no limit.",
-            group=ERRORS,
-            order_in_group=21,
-            width=Width.SHORT,
-            display_name="Restarts at most",
-        )
-
-
 def define_tasks_per_process(config: ConfigDef, props: Mapping[str, str | None]) -> None:
     """Add the definition if the setting is given: without it the list of settings is Java's."""
     if TASKS_PER_PROCESS in props:
@@ -210,13 +171,6 @@ def _memory_options(name: str, value: Any) -> None:
                 f"{word} is not about memory; a connector may set -Xms, -Xmx, -Xmn, -Xss, "
                 "-XX:...=number of sizes, and -XX:+Use...GC",
             )
-
-
-def check_restart_policy(value: ConfigValue, given: str | None) -> None:
-    """Add what is wrong with the setting as the user gave it: the leader reads it without config providers."""
-    if given is not None and "${" in given:
-        right = "a number" if value.name == RESTART_MAX else " or ".join(RESTART_POLICIES)
-        value.add_error(f"'{value.name}' can't be a reference to a config provider ({given}); it is {right}")
 
 
 def _define_chain(config: ConfigDef) -> None:

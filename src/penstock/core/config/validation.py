@@ -23,13 +23,9 @@ from penstock.core.config.connector import (
     CONNECTOR_VERSION,
     JAVA_OPTIONS,
     NAME,
-    RESTART_MAX,
-    RESTART_POLICY,
     TASKS_PER_PROCESS,
-    check_restart_policy,
     common_config,
     define_java_options,
-    define_restart_policy,
     define_tasks_per_process,
 )
 from penstock.core.config.converter import CONVERTERS, converter_defaults
@@ -45,6 +41,7 @@ from penstock.core.config.overrides import (
     validate_overrides,
 )
 from penstock.core.config.permissions.plugin_limits import LIMITS, check_limits, define_limits
+from penstock.core.config.restarts import RESTART_MAX, RESTART_POLICY, check_restart_policy, define_restart_policy
 from penstock.core.config.sink import DLQ_TOPIC, check_topics, sink_config
 from penstock.core.config.source import (
     DEAD_LETTERS,

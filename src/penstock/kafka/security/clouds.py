@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.core.config.cloud_logins import AWS, AZURE, GCP
+from penstock.core.config.clients.cloud_logins import AWS, AZURE, GCP
 
 _MODULES = {AWS: "aws_msk_iam_sasl_signer", AZURE: "azure.identity", GCP: "google.auth"}
 _REGION = re.compile(r"\.kafka(?:-serverless)?\.([a-z]{2}(?:-[a-z]+)+-\d)\.(?:amazonaws\.com|api\.aws)")

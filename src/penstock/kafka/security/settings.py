@@ -15,9 +15,7 @@ from cryptography.x509 import load_pem_x509_certificate
 
 from penstock.api.config_types import Password
 from penstock.api.errors import ConfigError
-from penstock.core.config.clients.oauthbearer import JWT_RETRIEVERS, OTHER_RETRIEVERS
-from penstock.core.config.clients.security import SECURITY_CHECKS
-from penstock.core.config.cloud_logins import (
+from penstock.core.config.clients.cloud_logins import (
     AWS,
     CLIENT_HANDLER,
     IAM_LOGIN,
@@ -27,6 +25,8 @@ from penstock.core.config.cloud_logins import (
     MSK_IAM,
     has_counterpart,
 )
+from penstock.core.config.clients.oauthbearer import JWT_RETRIEVERS, OTHER_RETRIEVERS
+from penstock.core.config.clients.security import SECURITY_CHECKS
 from penstock.java import key_stores
 from penstock.java.errors import JaasError, KeyStoreError
 from penstock.java.jaas import login_module

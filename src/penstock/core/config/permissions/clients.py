@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from penstock.core.config.cloud_logins import IAM_LOGIN, has_counterpart
+from penstock.core.config.clients.cloud_logins import IAM_LOGIN, has_counterpart
 from penstock.core.config.overrides import ADMIN, CONSUMER, PRODUCER
 from penstock.java.errors import JaasError
 from penstock.java.jaas import login_module
