@@ -6,8 +6,9 @@ import pytest
 
 from penstock.api.config import ConfigValue
 from penstock.core.config.infos import ConfigInfos
-from penstock.core.config.restarts import RESTART_MAX, RESTART_POLICY, check_restart_policy
+from penstock.core.config.restarts import RESTART_MAX, RESTART_POLICY, check_restart_policy, max_in, policy_in
 from penstock.core.config.validation import WorkerRules
+from penstock.core.model.settings import RestartPolicyName
 from penstock.plugins import Plugins
 
 SOURCE = {"name": "n", "connector.class": "FileStreamSource", "topic": "t", "file": "/tmp/f"}
@@ -53,3 +54,41 @@ def test_they_are_no_references(setting: str, value: str | int, right: str) -> N
     assert checked.errors == [
         f"'{setting}' can't be a reference to a config provider (${{file:/secrets:policy}}); it is {right}"
     ]
+
+
+DEFAULT = (
+    "'penstock.restart.max' has no effect: 'penstock.restart.policy' is, by the worker's default, never; "
+    "with on-failure there are restarts that it limits"
+)
+OWN = DEFAULT.replace(", by the worker's default,", "")
+
+
+@pytest.mark.parametrize(
+    ("own", "of_worker", "warnings"),
+    [
+        (None, "never", (DEFAULT,)),
+        (None, "on-failure", ()),
+        ("never", "on-failure", (OWN,)),
+        (" never ", "on-failure", (OWN,)),
+        ("on-failure", "never", ()),
+    ],
+)
+def test_a_limit_of_no_restarts_has_no_effect(
+    plugins: Plugins, own: str | None, of_worker: RestartPolicyName, warnings: tuple[str, ...]
+) -> None:
+    given = {**SINK, RESTART_MAX: "3", **({} if own is None else {RESTART_POLICY: own})}
+    infos = plugins.validate(given, WorkerRules(restart_policy=of_worker))
+    assert (infos.errors, infos.warnings) == ([], warnings)
+    strict = plugins.validate(given, WorkerRules(restart_policy=of_worker, strict=True))
+    assert (tuple(strict.errors), strict.warnings) == (warnings, ())
+
+
+def test_what_validation_accepts_counts() -> None:
+    """With blanks and a sign, as Java's definitions accept them."""
+    assert policy_in({RESTART_POLICY: " on-failure "}, "never") == "on-failure"
+    assert [max_in({RESTART_MAX: value}) for value in ("0", " 7 ", "+5")] == [0, 7, 5]
+
+
+def test_what_has_not_been_validated_counts_as_not_given() -> None:
+    assert policy_in({RESTART_POLICY: "always"}, "on-failure") == "on-failure"
+    assert [max_in({RESTART_MAX: value}) for value in ("-1", "many", "", None)] == [None] * 4

@@ -82,6 +82,24 @@ def test_a_resource_of_strimzi(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "policy", "most"),
+    [
+        ("enabled: true", "on-failure", None),
+        ("enabled: false", "never", None),
+        ("enabled: false, maxRestarts: 3", "never", "3"),
+        ("maxRestarts: 3", None, "3"),
+        ("", None, None),
+    ],
+)
+def test_restarts_of_strimzi(tmp_path: Path, given: str, policy: str | None, most: str | None) -> None:
+    """A limit of no restarts stays, so that validation warns of it."""
+    text = JIKKOU.replace("spec:", f"spec:\n  autoRestart: {{{given}}}")
+    (resource,) = read(tmp_path, "orders.yml", text)
+    config = resource.wanted.config
+    assert (config.get("penstock.restart.policy"), config.get("penstock.restart.max")) == (policy, most)
+
+
 def test_a_resource_of_jikkou(tmp_path: Path) -> None:
     (resource,) = read(tmp_path, "orders.yml", JIKKOU)
     assert (resource.name, resource.cluster, resource.state) == ("orders", "west", "STARTED")

@@ -62,6 +62,7 @@ def test_a_plain_worker_works() -> None:
         ("key.converter", "com.x.C", NEEDS_JAR, "plugin.path"),
         ("metrics.num.samples", "3", DIFFERS, "half a minute"),
         ("offset.flush.intervall.ms", "3", DIFFERS, "`offset.flush.interval.ms` meant"),
+        ("penstock.restart.max", "3", DIFFERS, "no setting of a worker"),
         ("offset.flush.interval.ms", "3", WORKS, ""),
         ("offset.flush.interval.ms", "${file:/x:y}", WORKS, "not resolved"),
         ("producer.linger.ms", "5", WORKS, ""),
@@ -121,6 +122,7 @@ def test_a_connector_that_works() -> None:
         ("tasks.max", "${env:TASKS}", WORKS, ""),
         ("topik", "t", DIFFERS, "Did you mean 'topic'"),
         ("producer.override.linger.ms", "x", REFUSED, "Not a number"),
+        ("penstock.restart.max", "5", DIFFERS, "'penstock.restart.policy' is, by the worker's default, never"),
         ("consumer.override.fetch.min.bytes", "5", DIFFERS, "this connector has no consumer"),
     ],
 )

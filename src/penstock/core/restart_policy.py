@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from penstock.core.config.restarts import RESTART_MAX, RESTART_POLICIES, RESTART_POLICY
+from penstock.core.config.restarts import RESTART_MAX, max_in, policy_in
 from penstock.core.group.leadership import Leadership
 from penstock.core.model.flow import FOREVER, Flow
 from penstock.core.model.records import ConnectorStatus, PolicyRestart, RestartCount, StatusTopicRecord, TopicStatus
@@ -166,14 +166,12 @@ class RestartPolicy:
 
     def policy_of(self, connector: str) -> RestartPolicyName:
         known = self.leadership.state.connectors.get(connector)
-        own = None if known is None else known.config.get(RESTART_POLICY)
-        return next((each for each in RESTART_POLICIES if each == own), self.settings.restart_policy)
+        return policy_in({} if known is None else known.config, self.settings.restart_policy)
 
     def most_of(self, connector: str) -> int | None:
         """How many restarts in a row there may be; None for any number."""
         known = self.leadership.state.connectors.get(connector)
-        own = "" if known is None else known.config.get(RESTART_MAX) or ""
-        return int(own) if own.strip().isdecimal() else None  # what Java's workers wrote has not been validated
+        return None if known is None else max_in(known.config)
 
     def outlook(self, connector: str, task: int | None) -> Outlook | None:
         """None where the policy is ``never``. May be called from any thread."""

@@ -163,10 +163,9 @@ def _restart_policy(path: Path, name: str, given: Mapping[str, Any]) -> dict[str
         if key not in ("enabled", "maxRestarts"):
             right = "there are enabled, maxRestarts"
             raise ConfigError(f"{path}: `spec.autoRestart.{key}` of connector {name} is not supported; {right}")
-    if not given.get("enabled"):
-        return {}
-    most = given.get("maxRestarts")
-    return {RESTART_POLICY: "on-failure", **({} if most is None else {RESTART_MAX: str(most)})}
+    enabled, most = given.get("enabled"), given.get("maxRestarts")
+    policy = {} if enabled is None else {RESTART_POLICY: "on-failure" if enabled else "never"}
+    return policy if most is None else {**policy, RESTART_MAX: str(most)}
 
 
 def _state(path: Path, name: str, spec: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.core.config.converter import CONVERTERS
+from penstock.core.config.restarts import policy_in
 from penstock.core.config.validation import WorkerRules
 from penstock.declarative.resources import read_resources
 from penstock.doctor import topics
@@ -85,7 +86,13 @@ def _rules(config: Mapping[str, str], standalone: bool) -> WorkerRules:
     converters = {key: config.get(key) for key in CONVERTERS}
     exactly_once = config.get("exactly.once.source.support", "").strip().lower() == "enabled"
     group = None if standalone else config.get("group.id", "")
-    return WorkerRules(group_id=group, exactly_once=exactly_once, converters=converters, compile=compile_regex)
+    return WorkerRules(
+        group_id=group,
+        exactly_once=exactly_once,
+        converters=converters,
+        compile=compile_regex,
+        restart_policy=policy_in(config, "never"),
+    )
 
 
 def _read(properties: Path) -> dict[str, str]:

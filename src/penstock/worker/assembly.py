@@ -290,6 +290,7 @@ class Worker:
             policy=self._plugins.override_policy(s.override_policy, config),
             compile=compile_regex,
             strict=s.values["penstock.config.strict"],
+            restart_policy=s.values[RESTART_POLICY],
             forbidden=self._permissions.problems,
         )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.api.config import ConfigDef, ConfigType, ConfigValue, Importance, Width
+from penstock.api.config_types import parse_type
+from penstock.api.errors import ConfigError
 from penstock.api.validators import ValidString, at_least
 from penstock.core.config.connector import ERRORS
 from penstock.core.model.settings import RestartPolicyName
@@ -54,3 +56,29 @@ def check_restart_policy(value: ConfigValue, given: str | None) -> None:
     if given is not None and "${" in given:
         right = "a number" if value.name == RESTART_MAX else " or ".join(RESTART_POLICIES)
         value.add_error(f"'{value.name}' can't be a reference to a config provider ({given}); it is {right}")
+
+
+def limits_nothing(props: Mapping[str, str | None], default: RestartPolicyName) -> dict[str, str]:
+    """Why ``penstock.restart.max`` has no effect, by its name; empty if it has one, or is not given."""
+    if props.get(RESTART_MAX) is None or policy_in(props, default) != "never":
+        return {}
+    whose = "" if RESTART_POLICY in props else ", by the worker's default,"
+    reason = f"'{RESTART_POLICY}' is{whose} never; with on-failure there are restarts that it limits"
+    return {RESTART_MAX: f"'{RESTART_MAX}' has no effect: {reason}"}
+
+
+def policy_in(props: Mapping[str, str | None], default: RestartPolicyName) -> RestartPolicyName:
+    """The policy of a connector, or the worker's ``default``. Configurations that Java's workers wrote have not been
+    validated: a wrong value counts as none.
+    """
+    own = parse_type(RESTART_POLICY, props.get(RESTART_POLICY), ConfigType.STRING)
+    return next((each for each in RESTART_POLICIES if each == own), default)
+
+
+def max_in(props: Mapping[str, str | None]) -> int | None:
+    """How many restarts in a row there may be; None for any number, and for a wrong value, as in ``policy_in``."""
+    try:
+        most: int | None = parse_type(RESTART_MAX, props.get(RESTART_MAX), ConfigType.INT)
+    except ConfigError:
+        return None
+    return None if most is None or most < 0 else most

@@ -41,7 +41,13 @@ from penstock.core.config.overrides import (
     validate_overrides,
 )
 from penstock.core.config.permissions.plugin_limits import LIMITS, check_limits, define_limits
-from penstock.core.config.restarts import RESTART_MAX, RESTART_POLICY, check_restart_policy, define_restart_policy
+from penstock.core.config.restarts import (
+    RESTART_MAX,
+    RESTART_POLICY,
+    check_restart_policy,
+    define_restart_policy,
+    limits_nothing,
+)
 from penstock.core.config.sink import DLQ_TOPIC, check_topics, sink_config
 from penstock.core.config.source import (
     DEAD_LETTERS,
@@ -55,6 +61,7 @@ from penstock.core.config.source import (
 from penstock.core.config.unknown.keys import Defined, unknown_keys
 from penstock.core.config.versions import VersionRange
 from penstock.core.model.messages import PluginFailed, Refused
+from penstock.core.model.settings import RestartPolicyName
 from penstock.core.topic_creation.groups import uses_topic_creation
 from penstock.core.topic_creation.rules import Compile
 from penstock.java.hash_map import copy_order, hash_order
@@ -82,6 +89,8 @@ class WorkerRules:
     compile: Compile = re.compile
     strict: bool = False
     """``penstock.config.strict``: settings that have no effect are errors."""
+    restart_policy: RestartPolicyName = "never"
+    """``penstock.restart.policy`` of connectors that have none of their own."""
     forbidden: Callable[[Catalog, Props], list[tuple[str, str]]] = lambda catalog, props: []
     """What the worker does not allow in a configuration: settings and sentences. Nothing else of it is then looked at.
     """
@@ -188,9 +197,14 @@ def validate_connector(
     with _asking():
         own = found.config_def()
     clients = _clients(props, source, worker)
-    transactional = source and worker.exactly_once
     defined = Defined(
-        config, own, connector.setting_prefixes, [prefix for prefix, _ in clients], transactional, _optional(source)
+        config,
+        own,
+        connector.setting_prefixes,
+        [prefix for prefix, _ in clients],
+        exactly_once=source and worker.exactly_once,
+        optional=_optional(source),
+        without_effect=limits_nothing(props, worker.restart_policy),
     )
     unknown = unknown_keys(raw or props, defined, catalog)
     refused = {key: each.sentence for key, each in unknown.items() if worker.strict and each.certain}

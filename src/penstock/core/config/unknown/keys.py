@@ -1,4 +1,4 @@
-"""Settings of a connector that nothing reads: misspelt, for another plugin, or hidden by another setting.
+"""Settings of a connector that nothing reads: misspelt, for another plugin, or made useless by another setting.
 
 Java ignores them silently. Here validation has a sentence for each, with the settings that may be meant; with
 ``penstock.config.strict=true`` the sentences are errors, except where a setting may have an effect after all.
@@ -7,7 +7,7 @@ Java ignores them silently. Here validation has a sentence for each, with the se
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from penstock.api.config import ConfigDef
@@ -56,6 +56,8 @@ class Defined:
     """Whether it is a source of a worker with exactly once."""
     optional: Collection[str] = ()
     """Settings of the runtime that are not in ``config`` unless they are given."""
+    without_effect: Mapping[str, str] = field(default_factory=dict)
+    """A sentence for each setting that is in ``config`` and that another setting leaves without effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +80,13 @@ class _Look:
 
     def sentences(self) -> Iterator[tuple[str, UnknownKey]]:
         known = self.defined.config.keys.keys() | self.defined.own.keys.keys()
-        names = (name for name in self.props if name not in known or name in _DEPRECATED)
+        useless = self.defined.without_effect
+        names = (name for name in self.props if name not in known or name in _DEPRECATED or name in useless)
         for name in islice(names, _MOST):
             if name in _DEPRECATED:
                 yield name, UnknownKey(f"'{name}' is deprecated: {_DEPRECATED[name]}")
+            elif name in useless:
+                yield name, UnknownKey(useless[name])
             elif found := self._judge(name, known | set(self.defined.optional)):
                 yield name, found
 
