@@ -36,6 +36,7 @@ Guard = Callable[[Request], Reply | Awaitable[Reply | None] | None]
 """Called before a request is carried out; a Reply is the answer instead."""
 
 _NUMBER = re.compile(r"[+-]?0*[0-9]{1,10}")
+BOTH_LENGTHS = "A request has Transfer-Encoding or Content-Length, not both"
 ALLOW_ORDER = ("HEAD", "DELETE", "POST", "GET", "OPTIONS", "PUT", "PATCH")
 
 
@@ -122,6 +123,9 @@ class Router:
         await response(scope, receive, send)
 
     async def _respond(self, request: Request) -> Response:
+        if "transfer-encoding" in request.headers and "content-length" in request.headers:
+            # A proxy may have taken the other one for the body's end, so what follows on the connection is not trusted.
+            return render(Reply(400, Refused(400, BOTH_LENGTHS).reply().body, {"Connection": "close"}))
         raw, ambiguous = request.scope["raw_path"].decode("latin-1"), False
         try:
             path = Path.parse(raw)

@@ -155,6 +155,17 @@ def test_a_client_that_does_not_read_is_cut_off() -> None:
         assert closed, "the connection is still open"
 
 
+def test_what_says_twice_where_its_body_ends_is_refused_and_nothing_follows() -> None:
+    """Else the rest of it may be another client's request, behind a proxy that counts by the other header."""
+    lines = ["POST /connectors HTTP/1.1", "Host: x", "Content-Type: application/json", "Transfer-Encoding: chunked"]
+    sent = "\r\n".join([*lines, "Content-Length: 5", "", "0", "", "GET /connectors HTTP/1.1", "Host: x", "", ""])
+    with serving() as (_, port), closing(connected(port, sent.encode())) as sock:
+        answer = sock.makefile("rb").read()
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert b"Transfer-Encoding or Content-Length, not both" in answer
+
+
 def test_depth_and_numbers_are_bounded() -> None:
     with serving() as (url, _):
 

@@ -41,6 +41,9 @@ def test_what_there_is_not(api: Any) -> None:
     refused = api.post("/penstock/v1/connectors/x/rollback")
     assert (refused.status_code, "no other configuration" in refused.json()["message"]) == (409, True)
     assert api.post("/penstock/v1/connectors/x/rollback?version=one").status_code == 400
+    assert api.post("/penstock/v1/connectors/x/rollback", json={"version": 1}).json()["message"] == (
+        "A rollback has no body; its version is the query parameter version"
+    )
 
 
 def test_secrets_in_differences_are_masked() -> None:

@@ -28,6 +28,8 @@ def add_routes(router: Router, ask: Ask) -> None:
         return await ask(call, m.ListEvents(call.name, MOST_EVENTS if limit is None else min(limit, MOST_EVENTS)))
 
     async def roll_back(call: Call) -> m.Reply | Response:
+        if await call.request.body():
+            raise m.Refused(400, "A rollback has no body; its version is the query parameter version")
         return await ask(call, m.RollBack(call.name, number_in_query(call, "version")))
 
     router.add("GET", f"{ONE}/history", versions)

@@ -33,10 +33,13 @@ def request(document: Any) -> m.Preview:
     poll = given.get("poll", False)
     if not isinstance(poll, bool):
         raise m.Refused(400, "'poll' must be true or false")
+    config = bodies.config(given.get("patch" if patch else "config", {}), "'patch'" if patch else "'config'")
+    if config.get("name") not in (None, name):
+        raise m.Refused(400, f"The configuration is of connector {config['name']}, the preview of {name}")
     limit = _number(given, "limit", 1, MOST_RECORDS)
     return m.Preview(
         name,
-        bodies.config(given.get("patch" if patch else "config", {}), "'patch'" if patch else "'config'"),
+        config,
         patch,
         RECORDS if limit is None else limit,
         _number(given, "partition", 0, 2**31 - 1),
