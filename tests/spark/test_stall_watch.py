@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from penstock.pipeline.task import PluginCall, PluginCalls
-from penstock.spark.task import StallWatch, described
+from penstock.spark.run.stall_watch import StallWatch, described
 from support.tasks.runs import eventually
 
 

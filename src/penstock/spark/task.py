@@ -15,10 +15,8 @@ import queue
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +31,8 @@ from penstock.pipeline.chain import Resolve
 from penstock.pipeline.task import (
     CommittedOffsets,
     FencedError,
-    PluginCall,
-    PluginCalls,
     TaskControl,
     TaskSpec,
-    seconds_of,
 )
 from penstock.pipeline.telemetry.traces import current_ids
 from penstock.pipeline.trace import stack, trace
@@ -45,6 +40,7 @@ from penstock.plugins import Plugins
 from penstock.plugins.jars import JavaSettings, task_classes
 from penstock.spark.channel import Message, RefusedError, TaskChannel
 from penstock.spark.parent import end_with_parent
+from penstock.spark.run.stall_watch import watch_stalls
 from penstock.spark.run.task_threads import OfTask, TaskThreads, inherit_task
 from penstock.spark.task_exit import CONTACT_LOST
 
@@ -58,9 +54,6 @@ LOOPS = {
 
 LONG_S = 10.0
 """Seconds after which a task that has not started yet is reported."""
-
-LOOK_S = 5.0
-"""The longest time between two looks at calls that do not return."""
 
 FORKED_FROM = "PENSTOCK_FORKED_FROM"
 """Set in the environment: the id of the process that tasks are forked from (``daemon``)."""
@@ -273,51 +266,6 @@ def _watch_start(channel: TaskChannel, host: ChannelHost, thread: int) -> None:
         reason = f"The task has not started for {LONG_S:.0f} s. It is at\n{stack(thread)}"
         log.warning("%s", reason)
         channel.send({"say": "waiting", "reason": reason})
-
-
-def watch_stalls(spec: TaskSpec, control: TaskControl, channel: TaskChannel) -> threading.Event:
-    """Report methods of the plugin that do not return, or give the task up, as ``penstock.stalled.action`` says, until
-    the event is set.
-    """
-
-    def stalled(reason: str | None) -> None:
-        if reason is not None:
-            log.warning("%s", reason)
-        if reason is not None and spec.worker_config.get("penstock.stalled.action", "report") == "restart":
-            channel.send({"say": "lost", "reason": reason.partition(". It is at\n")[0]})
-        else:
-            channel.send({"say": "stalled", "reason": reason})
-
-    after = seconds_of(spec, "penstock.task.stalled.after.ms", "300000")
-    watch = StallWatch(control.calls, after, stalled)
-    watch.start()
-    return watch.ended
-
-
-@dataclass(frozen=True, slots=True)
-class StallWatch:
-    """Reports calls that do not return, until ``ended`` is set; ``stalled`` gets a sentence with the stack, and None
-    when that call has returned.
-    """
-
-    calls: PluginCalls
-    seconds: float
-    stalled: Callable[[str | None], None]
-    ended: threading.Event = field(default_factory=threading.Event)
-
-    def start(self) -> None:
-        self.calls.on_return = lambda: self.stalled(None)
-        threading.Thread(target=self._look, name="stall-watch", daemon=True).start()
-
-    def _look(self) -> None:
-        while not self.ended.wait(min(LOOK_S, self.seconds / 4)):
-            self.calls.report(self.seconds, lambda call: self.stalled(described(call)))
-
-
-def described(call: PluginCall) -> str:
-    """Since when, and where it is now."""
-    since = datetime.fromtimestamp(time.time() - (time.monotonic() - call.since), UTC).isoformat(timespec="seconds")
-    return f"The task is stalled: {call.method} has not returned since {since}. It is at\n{stack(call.thread)}"
 
 
 class Steering:

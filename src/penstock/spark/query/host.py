@@ -24,7 +24,8 @@ from penstock.pipeline.trace import causes, headline, trace
 from penstock.spark.channel import Message, RefusedError, TaskChannel
 from penstock.spark.query.progress_report import KEPT
 from penstock.spark.query.source.pausing import BetweenBatches
-from penstock.spark.task import ChannelHost, LogRelay, Steering, named, plugins, resolver, watch_stalls
+from penstock.spark.run.stall_watch import watch_stalls
+from penstock.spark.task import ChannelHost, LogRelay, Steering, named, plugins, resolver
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
