@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -30,6 +31,7 @@ def windows(dialect: Dialect, table: Table = TABLE) -> dict[str, Window]:
         "incrementing": Window(dialect, source, number, after=Position(100), upto=300, suffix="FOR READ ONLY"),
         "timestamp": Window(dialect, source, times=(first,), after=Position(time=both.time), until=9 * NANOS),
         "timestamps": Window(dialect, source, times=(first, second), after=Position(time=0), until=9 * NANOS),
+        "both, first": Window(dialect, source, number, (first,), Position(time=0), 9 * NANOS),
         "both": Window(dialect, source, number, (first,), both, 9 * NANOS),
     }
 
@@ -39,6 +41,8 @@ def text_of_all(dialect: Dialect, table: Table = TABLE) -> str:
     for name, window in windows(dialect, table).items():
         cuts = [] if window.axis is None else [6 * NANOS] if window.times else [200]
         asked = [window.extent(table.sql(dialect))] if window.axis is not None else []
+        if name == "incrementing":
+            asked.insert(0, replace(window, upto=None).greatest(table.sql(dialect)))
         parts += [f"-- {name}: {', '.join(each.parameters)}\n{each.sql}" for each in [*asked, *window.selects(cuts)]]
     return "\n".join(parts) + "\n\n"
 
@@ -83,6 +87,25 @@ def test_ranges_meet_without_a_gap() -> None:
     ranges = [[n for n in numbers if low < n <= high] for low, high in pairwise(ends)]
     assert [n for each in ranges for n in each] == list(numbers)
     assert max(map(len, ranges)) <= 8
+
+
+def test_what_the_database_knows_of_the_values_makes_ranges_of_as_many_rows() -> None:
+    numbers = [i**4 for i in range(2000)]
+    bounds = tuple(numbers[i * 9] for i in range(101))
+    extent = Extent(numbers[0], numbers[-1], len(numbers))
+    # It has seen the first 900 of them.
+    known = Extent(numbers[0], numbers[-1], len(numbers), bounds, 900)
+
+    def largest(extent: Extent) -> int:
+        ends = [-1, *extent.cuts(100), extent.high]
+        return max(sum(low < n <= high for n in numbers) for low, high in pairwise(ends))
+
+    assert largest(Extent(0, numbers[900], 901)) > 500
+    assert largest(Extent(0, numbers[900], 901, bounds, 900)) < 110
+    assert largest(known) < largest(extent)
+    # Those that came since are not taken for those that were there.
+    assert len([cut for cut in known.cuts(100) if cut <= numbers[900]]) == 9
+    assert Extent(5, 10**6, 300, (1, 1, 1, 2), 4).cuts(100) == Extent(5, 10**6, 300).cuts(100)
 
 
 @pytest.mark.parametrize("value", [0, -1, 5 * NANOS + 1, -NANOS - 1])

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from penstock.jdbc.columns import Column, Kind, Part, Shape
 from penstock.jdbc.connection import Connection
 from penstock.jdbc.drivers import install
 from penstock.jdbc.sink_definition import JDBC_SINK_CONFIG
+from penstock.jdbc.source.offsets import Position
+from penstock.jdbc.source.settings import JdbcSourceSettings
+from penstock.jdbc.source.tables import Table
+from penstock.jdbc.source.windows import Select
 from penstock.jdbc.statements import LedgerStatements, statement_of
-from penstock.spark.query.jdbc.java import our_jar
+from penstock.spark.query.jdbc.java import Java, our_jar
+from penstock.spark.query.jdbc.source.database import Database
+from penstock.spark.query.jdbc.source.source import Source
 from penstock.spark.query.safe import Safe, texts
 
 ID = Column("id", Kind.INT32, Part.KEY, "id", key=True)
@@ -127,3 +134,40 @@ class Bench:
         ]
         writer.call(self.list(structs).iterator())
         return list(writer.report())
+
+
+class Joined(Java):
+    """Our Java half in a Java that is no Spark's."""
+
+    def __init__(self, jvm: Any, entry: Any, connection: Connection, safe: Safe) -> None:
+        self._gateway, self._connection, self.entry = SimpleNamespace(jvm=jvm), connection, entry
+        settings = [connection.url, *(text for pair in connection.properties.items() for text in pair)]
+        kept = safe.keep(texts(settings))
+        place = kept.host, kept.port, kept.fingerprint, kept.key.hex()
+        self.connections = entry.connections(*place, connection.dialect.driver, connection.attempts, connection.backoff)
+
+
+class Looks:
+    """What a source asks its database, and how many rows it would read."""
+
+    def __init__(self, jvm: Any, entry: Any, safe: Safe) -> None:
+        self._jvm, self._entry, self._safe = jvm, entry, safe
+
+    def source(self, url: str, table: Table, position: Position = Position(), **config: str) -> Source:
+        settings = self._settings(url, **config)
+        return Source(settings, self._database(settings), table, position)
+
+    def count(self, url: str, select: Select, zone: str) -> int:
+        sql = "SELECT COUNT(*)" + select.sql.removeprefix("SELECT *").partition(" ORDER BY ")[0]
+        database = self._database(self._settings(url, mode="bulk", **{"db.timezone": zone}))
+        (found,) = database.row(Select(sql, select.parameters), "N")
+        database.close()
+        return int((found or "")[1:])
+
+    def _settings(self, url: str, **config: str) -> JdbcSourceSettings:
+        return JdbcSourceSettings.of(
+            {"connection.url": url, "connection.attempts": "1", "topic.prefix": "p-", **config}
+        )
+
+    def _database(self, settings: JdbcSourceSettings) -> Database:
+        return Database(Joined(self._jvm, self._entry, settings.connection, self._safe), settings.connection)

@@ -78,6 +78,9 @@ class Dialect:
 
     now: ClassVar[str] = "SELECT CURRENT_TIMESTAMP"
     """A query for the database's time."""
+    described: ClassVar[str] = ""
+    bounds: ClassVar[str] = ""
+    """Queries for values of a column with about as many rows between any two, and for the number of all these rows."""
     times: ClassVar[frozenset[int]] = frozenset()
     """Numbers of types, beside those of JDBC, that are read as timestamps."""
     texts: ClassVar[frozenset[str]] = frozenset()

@@ -37,6 +37,18 @@ class PostgreSql(Dialect):
         "JOIN pg_type t ON t.oid = a.atttypid WHERE c.oid = to_regclass(?) AND c.relkind IN ('r', 'p') "
         "AND NOT c.relhasrules AND a.attnum > 0 AND NOT a.attisdropped AND a.attidentity <> 'a'"
     )
+    # What the driver keeps of columns it would not look for again when a table has been altered.
+    read_properties = {"databaseMetadataCacheFields": "0"}
+    # Only ANALYZE writes them. Where much has changed since, they say little of where rows are now.
+    described = (
+        "SELECT c.reltuples::bigint FROM pg_class c JOIN pg_stat_all_tables s ON s.relid = c.oid "
+        "WHERE c.oid = to_regclass({table}) AND c.reltuples > 0 AND s.n_mod_since_analyze < c.reltuples"
+    )
+    bounds = (
+        "SELECT b FROM (SELECT unnest(h) AS b FROM (SELECT histogram_bounds::text::{type}[] AS h FROM pg_stats WHERE "
+        "schemaname = {schema} AND tablename = {name} AND attname = {column} ORDER BY inherited DESC LIMIT 1) s) u "
+        "WHERE b::text NOT IN ('NaN', 'infinity', '-infinity') ORDER BY 1"
+    )
     open_scale = 127
     bit_strings = True
     has_booleans = True

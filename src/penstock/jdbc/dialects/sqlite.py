@@ -16,11 +16,13 @@ class Sqlite(PostgreSql):
     subprotocols = ("sqlite",)
     driver = "org.sqlite.JDBC"
     insert_properties = {}
+    read_properties = {}
     copied = {}
     column_types = ""
     refused_codes = frozenset({18, 19, 20})  # too big, constraint, mismatch; SQLite has no SQLSTATEs
     no_table_text = "no such table"
     now = "SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"
+    described = bounds = ""
     texts = frozenset()
     cast = frozenset()
     open_scale = 0

@@ -70,13 +70,18 @@ class SourceColumn:
     numbered: bool = False
     """Whether the database numbers it itself."""
 
+    @property
+    def whole(self) -> bool:
+        """Whether its values are whole numbers, as far as its type tells."""
+        return self.type in WHOLE or (self.type in (NUMERIC, DECIMAL) and (self.precision <= 0 or self.scale <= 0))
+
     @classmethod
     def several(cls, texts: Sequence[str]) -> list[Self]:
         """From what Java's ``Query.columns`` returns."""
         found = []
         for i in range(0, len(texts), 8):
             label, type, name, precision, scale, nullable, unsigned, numbered = texts[i : i + 8]
-            numbers = int(type), name, int(precision), int(scale)
+            numbers = int(type), name, int(precision), _signed(int(scale))
             found.append(cls(label, *numbers, nullable != "", unsigned == "", numbered != ""))
         return found
 
@@ -155,6 +160,11 @@ def _array(column: SourceColumn, dialect: Dialect) -> tuple[str, s.Schema] | Non
     return reading, s.array(items.with_(optional=True))
 
 
+def _signed(scale: int) -> int:
+    """PostgreSQL's driver says 2046 for -2; no database has so many digits after the point."""
+    return scale - 2048 if 1024 <= scale < 2048 else scale
+
+
 def _scale(column: SourceColumn, dialect: Dialect) -> int:
     if column.scale == _NO_SCALE:
         return _GREATEST_SCALE
@@ -166,6 +176,8 @@ def _narrowed(column: SourceColumn, mapping: str) -> tuple[str, s.Schema] | None
     digits, scale = column.precision, column.scale
     if digits <= 0:
         return None
+    if _LEAST_SCALE <= scale < 0:
+        digits -= scale  # the zeros in front of the point
     fits = digits <= _MOST_DIGITS
     match mapping:
         case "precision_only":

@@ -6,8 +6,10 @@ order of the mode, and the ranges are in that order too.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Self
 
 from penstock.jdbc.dialects.base import Dialect
@@ -26,11 +28,17 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The least and the greatest value of the column by which ranges are split, and the number of rows."""
+    """The least and the greatest value of the column by which ranges are split, and the number of rows.
+
+    ``bounds``: what the database knows of the values, in their order: about as many rows between any two neighbours, of
+    ``described`` rows in all.
+    """
 
     low: int
     high: int
     rows: int
+    bounds: tuple[int, ...] = ()
+    described: int = 0
 
     @classmethod
     def of(cls, texts: Sequence[str | None]) -> Self | None:
@@ -40,9 +48,25 @@ class Extent:
         return cls(value_of(texts[0]), value_of(texts[1]), value_of(texts[2]))
 
     def cuts(self, most: int, unit: int = 1) -> list[int]:
-        """Where ranges of about ``most`` rows end, but the last; multiples of ``unit``."""
+        """Where ranges of about ``most`` rows end, but the last; multiples of ``unit``. Between two bounds, and without
+        any, they are equally long.
+        """
         count = -(-self.rows // most)
-        found = {(self.low + (self.high - self.low) * i // count) // unit * unit for i in range(1, count)}
+        points = [self.low, *sorted({bound for bound in self.bounds if self.low < bound < self.high}), self.high]
+        each = max(1, self.described // max(1, len(self.bounds) - 1))
+        inner = len(points) - 2
+        # Rows that have come since the database looked are behind the last bound.
+        ends = list(accumulate([each] * inner + [max(each, self.rows - each * inner)]))
+        found = set()
+        for i in range(1, count):
+            # The place of the i-th cut is counted in rows and multiplied by ``count``, to stay whole.
+            place = ends[-1] * i
+            at = bisect_left(ends, place, key=lambda end: end * count)
+            begin, end = points[at], points[at + 1]
+            before = ends[at - 1] if at else 0
+            found.add(
+                (begin + (end - begin) * (place - before * count) // ((ends[at] - before) * count)) // unit * unit
+            )
         return sorted(cut for cut in found if self.low <= cut < self.high)
 
 
@@ -82,6 +106,11 @@ class Window:
         sql = f"SELECT MIN({self.axis}), MAX({self.axis}), COUNT(*) FROM {table}"
         return Select(sql + _where(conditions), tuple(parameters))
 
+    def greatest(self, table: str) -> Select:
+        """Asks for the greatest number of the rows alone, which an index tells at once."""
+        conditions, parameters = self._conditions(None, None)
+        return Select(f"SELECT MAX({self.number}) FROM {table}{_where(conditions)}", tuple(parameters))
+
     def selects(self, cuts: Sequence[int]) -> list[Select]:
         """The ranges between these values; without any one for all rows."""
         ends: list[int | None] = [*cuts, None]
@@ -108,6 +137,9 @@ class Window:
         elif self.upto is not None:
             conditions.append(f"{axis} <= ?")
             parameters.append(text_of("N", self.upto))
+        if self.number is not None and (self.times or not conditions):
+            # Without a number a row has no place.
+            conditions.append(f"{self.number} IS NOT NULL")
         return conditions, parameters
 
     def _after(self) -> tuple[list[str], list[str]]:
@@ -117,7 +149,8 @@ class Window:
                 return [], []
             moment = text_of("T", time)
             if self.number is None or number is None:
-                return [f"{self.axis} > ?"], [moment]
+                # A time that comes from the settings has rows of its own, of which none has been read.
+                return [f"{self.axis} {'>' if self.number is None else '>='} ?"], [moment]
             both = f"(({self.axis} = ? AND {self.number} > ?) OR {self.axis} > ?)"
             return [both], [moment, text_of("N", number), moment]
         if self.number is None or number is None:

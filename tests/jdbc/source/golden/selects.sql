@@ -13,6 +13,8 @@ SELECT MIN("id"), MAX("id"), COUNT(*) FROM "sales"."or""ders" WHERE "id" <= ?
 SELECT * FROM "sales"."or""ders" WHERE "id" <= ? ORDER BY "id" ASC
 -- incrementing, first: N200, N300
 SELECT * FROM "sales"."or""ders" WHERE "id" > ? AND "id" <= ? ORDER BY "id" ASC
+-- incrementing: N100
+SELECT MAX("id") FROM "sales"."or""ders" WHERE "id" > ?
 -- incrementing: N100, N300
 SELECT MIN("id"), MAX("id"), COUNT(*) FROM "sales"."or""ders" WHERE "id" > ? AND "id" <= ?
 -- incrementing: N100, N200
@@ -31,12 +33,18 @@ SELECT MIN(COALESCE("changed","created")), MAX(COALESCE("changed","created")), C
 SELECT * FROM "sales"."or""ders" WHERE COALESCE("changed","created") > ? AND COALESCE("changed","created") <= ? ORDER BY COALESCE("changed","created") ASC
 -- timestamps: T6.0, T9.0
 SELECT * FROM "sales"."or""ders" WHERE COALESCE("changed","created") > ? AND COALESCE("changed","created") < ? ORDER BY COALESCE("changed","created") ASC
+-- both, first: T0.0, T9.0
+SELECT MIN("changed"), MAX("changed"), COUNT(*) FROM "sales"."or""ders" WHERE "changed" >= ? AND "changed" < ? AND "id" IS NOT NULL
+-- both, first: T0.0, T6.0
+SELECT * FROM "sales"."or""ders" WHERE "changed" >= ? AND "changed" <= ? AND "id" IS NOT NULL ORDER BY "changed" ASC,"id" ASC
+-- both, first: T6.0, T9.0
+SELECT * FROM "sales"."or""ders" WHERE "changed" > ? AND "changed" < ? AND "id" IS NOT NULL ORDER BY "changed" ASC,"id" ASC
 -- both: T5.1, N7, T5.1, T9.0
-SELECT MIN("changed"), MAX("changed"), COUNT(*) FROM "sales"."or""ders" WHERE (("changed" = ? AND "id" > ?) OR "changed" > ?) AND "changed" < ?
+SELECT MIN("changed"), MAX("changed"), COUNT(*) FROM "sales"."or""ders" WHERE (("changed" = ? AND "id" > ?) OR "changed" > ?) AND "changed" < ? AND "id" IS NOT NULL
 -- both: T5.1, N7, T5.1, T6.0
-SELECT * FROM "sales"."or""ders" WHERE (("changed" = ? AND "id" > ?) OR "changed" > ?) AND "changed" <= ? ORDER BY "changed" ASC,"id" ASC
+SELECT * FROM "sales"."or""ders" WHERE (("changed" = ? AND "id" > ?) OR "changed" > ?) AND "changed" <= ? AND "id" IS NOT NULL ORDER BY "changed" ASC,"id" ASC
 -- both: T6.0, T9.0
-SELECT * FROM "sales"."or""ders" WHERE "changed" > ? AND "changed" < ? ORDER BY "changed" ASC,"id" ASC
+SELECT * FROM "sales"."or""ders" WHERE "changed" > ? AND "changed" < ? AND "id" IS NOT NULL ORDER BY "changed" ASC,"id" ASC
 
 -- MySqlDatabaseDialect
 -- bulk: 
@@ -53,6 +61,8 @@ SELECT MIN(`id`), MAX(`id`), COUNT(*) FROM `sales`.`or"ders` WHERE `id` <= ?
 SELECT * FROM `sales`.`or"ders` WHERE `id` <= ? ORDER BY `id` ASC
 -- incrementing, first: N200, N300
 SELECT * FROM `sales`.`or"ders` WHERE `id` > ? AND `id` <= ? ORDER BY `id` ASC
+-- incrementing: N100
+SELECT MAX(`id`) FROM `sales`.`or"ders` WHERE `id` > ?
 -- incrementing: N100, N300
 SELECT MIN(`id`), MAX(`id`), COUNT(*) FROM `sales`.`or"ders` WHERE `id` > ? AND `id` <= ?
 -- incrementing: N100, N200
@@ -71,12 +81,18 @@ SELECT MIN(COALESCE(`changed`,`created`)), MAX(COALESCE(`changed`,`created`)), C
 SELECT * FROM `sales`.`or"ders` WHERE COALESCE(`changed`,`created`) > ? AND COALESCE(`changed`,`created`) <= ? ORDER BY COALESCE(`changed`,`created`) ASC
 -- timestamps: T6.0, T9.0
 SELECT * FROM `sales`.`or"ders` WHERE COALESCE(`changed`,`created`) > ? AND COALESCE(`changed`,`created`) < ? ORDER BY COALESCE(`changed`,`created`) ASC
+-- both, first: T0.0, T9.0
+SELECT MIN(`changed`), MAX(`changed`), COUNT(*) FROM `sales`.`or"ders` WHERE `changed` >= ? AND `changed` < ? AND `id` IS NOT NULL
+-- both, first: T0.0, T6.0
+SELECT * FROM `sales`.`or"ders` WHERE `changed` >= ? AND `changed` <= ? AND `id` IS NOT NULL ORDER BY `changed` ASC,`id` ASC
+-- both, first: T6.0, T9.0
+SELECT * FROM `sales`.`or"ders` WHERE `changed` > ? AND `changed` < ? AND `id` IS NOT NULL ORDER BY `changed` ASC,`id` ASC
 -- both: T5.1, N7, T5.1, T9.0
-SELECT MIN(`changed`), MAX(`changed`), COUNT(*) FROM `sales`.`or"ders` WHERE ((`changed` = ? AND `id` > ?) OR `changed` > ?) AND `changed` < ?
+SELECT MIN(`changed`), MAX(`changed`), COUNT(*) FROM `sales`.`or"ders` WHERE ((`changed` = ? AND `id` > ?) OR `changed` > ?) AND `changed` < ? AND `id` IS NOT NULL
 -- both: T5.1, N7, T5.1, T6.0
-SELECT * FROM `sales`.`or"ders` WHERE ((`changed` = ? AND `id` > ?) OR `changed` > ?) AND `changed` <= ? ORDER BY `changed` ASC,`id` ASC
+SELECT * FROM `sales`.`or"ders` WHERE ((`changed` = ? AND `id` > ?) OR `changed` > ?) AND `changed` <= ? AND `id` IS NOT NULL ORDER BY `changed` ASC,`id` ASC
 -- both: T6.0, T9.0
-SELECT * FROM `sales`.`or"ders` WHERE `changed` > ? AND `changed` < ? ORDER BY `changed` ASC,`id` ASC
+SELECT * FROM `sales`.`or"ders` WHERE `changed` > ? AND `changed` < ? AND `id` IS NOT NULL ORDER BY `changed` ASC,`id` ASC
 
 -- SqliteDatabaseDialect
 -- bulk: 
@@ -93,6 +109,8 @@ SELECT MIN("id"), MAX("id"), COUNT(*) FROM "sales"."or""ders" WHERE "id" <= ?
 SELECT * FROM "sales"."or""ders" WHERE "id" <= ? ORDER BY "id" ASC
 -- incrementing, first: N200, N300
 SELECT * FROM "sales"."or""ders" WHERE "id" > ? AND "id" <= ? ORDER BY "id" ASC
+-- incrementing: N100
+SELECT MAX("id") FROM "sales"."or""ders" WHERE "id" > ?
 -- incrementing: N100, N300
 SELECT MIN("id"), MAX("id"), COUNT(*) FROM "sales"."or""ders" WHERE "id" > ? AND "id" <= ?
 -- incrementing: N100, N200
@@ -111,12 +129,18 @@ SELECT MIN(COALESCE("changed","created")), MAX(COALESCE("changed","created")), C
 SELECT * FROM "sales"."or""ders" WHERE COALESCE("changed","created") > ? AND COALESCE("changed","created") <= ? ORDER BY COALESCE("changed","created") ASC
 -- timestamps: T6.0, T9.0
 SELECT * FROM "sales"."or""ders" WHERE COALESCE("changed","created") > ? AND COALESCE("changed","created") < ? ORDER BY COALESCE("changed","created") ASC
+-- both, first: T0.0, T9.0
+SELECT MIN("changed"), MAX("changed"), COUNT(*) FROM "sales"."or""ders" WHERE "changed" >= ? AND "changed" < ? AND "id" IS NOT NULL
+-- both, first: T0.0, T6.0
+SELECT * FROM "sales"."or""ders" WHERE "changed" >= ? AND "changed" <= ? AND "id" IS NOT NULL ORDER BY "changed" ASC,"id" ASC
+-- both, first: T6.0, T9.0
+SELECT * FROM "sales"."or""ders" WHERE "changed" > ? AND "changed" < ? AND "id" IS NOT NULL ORDER BY "changed" ASC,"id" ASC
 -- both: T5.1, N7, T5.1, T9.0
-SELECT MIN("changed"), MAX("changed"), COUNT(*) FROM "sales"."or""ders" WHERE (("changed" = ? AND "id" > ?) OR "changed" > ?) AND "changed" < ?
+SELECT MIN("changed"), MAX("changed"), COUNT(*) FROM "sales"."or""ders" WHERE (("changed" = ? AND "id" > ?) OR "changed" > ?) AND "changed" < ? AND "id" IS NOT NULL
 -- both: T5.1, N7, T5.1, T6.0
-SELECT * FROM "sales"."or""ders" WHERE (("changed" = ? AND "id" > ?) OR "changed" > ?) AND "changed" <= ? ORDER BY "changed" ASC,"id" ASC
+SELECT * FROM "sales"."or""ders" WHERE (("changed" = ? AND "id" > ?) OR "changed" > ?) AND "changed" <= ? AND "id" IS NOT NULL ORDER BY "changed" ASC,"id" ASC
 -- both: T6.0, T9.0
-SELECT * FROM "sales"."or""ders" WHERE "changed" > ? AND "changed" < ? ORDER BY "changed" ASC,"id" ASC
+SELECT * FROM "sales"."or""ders" WHERE "changed" > ? AND "changed" < ? AND "id" IS NOT NULL ORDER BY "changed" ASC,"id" ASC
 
 -- DerbyDatabaseDialect
 -- bulk: 
@@ -133,6 +157,8 @@ SELECT MIN("id"), MAX("id"), COUNT(*) FROM "sales"."or""ders" WHERE "id" <= ?
 SELECT * FROM "sales"."or""ders" WHERE "id" <= ? ORDER BY "id" ASC
 -- incrementing, first: N200, N300
 SELECT * FROM "sales"."or""ders" WHERE "id" > ? AND "id" <= ? ORDER BY "id" ASC
+-- incrementing: N100
+SELECT MAX("id") FROM "sales"."or""ders" WHERE "id" > ?
 -- incrementing: N100, N300
 SELECT MIN("id"), MAX("id"), COUNT(*) FROM "sales"."or""ders" WHERE "id" > ? AND "id" <= ?
 -- incrementing: N100, N200
@@ -151,12 +177,18 @@ SELECT MIN(COALESCE("changed","created")), MAX(COALESCE("changed","created")), C
 SELECT * FROM "sales"."or""ders" WHERE COALESCE("changed","created") > ? AND COALESCE("changed","created") <= ? ORDER BY COALESCE("changed","created") ASC
 -- timestamps: T6.0, T9.0
 SELECT * FROM "sales"."or""ders" WHERE COALESCE("changed","created") > ? AND COALESCE("changed","created") < ? ORDER BY COALESCE("changed","created") ASC
+-- both, first: T0.0, T9.0
+SELECT MIN("changed"), MAX("changed"), COUNT(*) FROM "sales"."or""ders" WHERE "changed" >= ? AND "changed" < ? AND "id" IS NOT NULL
+-- both, first: T0.0, T6.0
+SELECT * FROM "sales"."or""ders" WHERE "changed" >= ? AND "changed" <= ? AND "id" IS NOT NULL ORDER BY "changed" ASC,"id" ASC
+-- both, first: T6.0, T9.0
+SELECT * FROM "sales"."or""ders" WHERE "changed" > ? AND "changed" < ? AND "id" IS NOT NULL ORDER BY "changed" ASC,"id" ASC
 -- both: T5.1, N7, T5.1, T9.0
-SELECT MIN("changed"), MAX("changed"), COUNT(*) FROM "sales"."or""ders" WHERE (("changed" = ? AND "id" > ?) OR "changed" > ?) AND "changed" < ?
+SELECT MIN("changed"), MAX("changed"), COUNT(*) FROM "sales"."or""ders" WHERE (("changed" = ? AND "id" > ?) OR "changed" > ?) AND "changed" < ? AND "id" IS NOT NULL
 -- both: T5.1, N7, T5.1, T6.0
-SELECT * FROM "sales"."or""ders" WHERE (("changed" = ? AND "id" > ?) OR "changed" > ?) AND "changed" <= ? ORDER BY "changed" ASC,"id" ASC
+SELECT * FROM "sales"."or""ders" WHERE (("changed" = ? AND "id" > ?) OR "changed" > ?) AND "changed" <= ? AND "id" IS NOT NULL ORDER BY "changed" ASC,"id" ASC
 -- both: T6.0, T9.0
-SELECT * FROM "sales"."or""ders" WHERE "changed" > ? AND "changed" < ? ORDER BY "changed" ASC,"id" ASC
+SELECT * FROM "sales"."or""ders" WHERE "changed" > ? AND "changed" < ? AND "id" IS NOT NULL ORDER BY "changed" ASC,"id" ASC
 
 -- SqlServerDatabaseDialect
 -- bulk: 
@@ -173,6 +205,8 @@ SELECT MIN([id]), MAX([id]), COUNT(*) FROM [sales].[or"ders] WHERE [id] <= ?
 SELECT * FROM [sales].[or"ders] WHERE [id] <= ? ORDER BY [id] ASC
 -- incrementing, first: N200, N300
 SELECT * FROM [sales].[or"ders] WHERE [id] > ? AND [id] <= ? ORDER BY [id] ASC
+-- incrementing: N100
+SELECT MAX([id]) FROM [sales].[or"ders] WHERE [id] > ?
 -- incrementing: N100, N300
 SELECT MIN([id]), MAX([id]), COUNT(*) FROM [sales].[or"ders] WHERE [id] > ? AND [id] <= ?
 -- incrementing: N100, N200
@@ -191,12 +225,18 @@ SELECT MIN(COALESCE([changed],[created])), MAX(COALESCE([changed],[created])), C
 SELECT * FROM [sales].[or"ders] WHERE COALESCE([changed],[created]) > ? AND COALESCE([changed],[created]) <= ? ORDER BY COALESCE([changed],[created]) ASC
 -- timestamps: T6.0, T9.0
 SELECT * FROM [sales].[or"ders] WHERE COALESCE([changed],[created]) > ? AND COALESCE([changed],[created]) < ? ORDER BY COALESCE([changed],[created]) ASC
+-- both, first: T0.0, T9.0
+SELECT MIN([changed]), MAX([changed]), COUNT(*) FROM [sales].[or"ders] WHERE [changed] >= ? AND [changed] < ? AND [id] IS NOT NULL
+-- both, first: T0.0, T6.0
+SELECT * FROM [sales].[or"ders] WHERE [changed] >= ? AND [changed] <= ? AND [id] IS NOT NULL ORDER BY [changed] ASC,[id] ASC
+-- both, first: T6.0, T9.0
+SELECT * FROM [sales].[or"ders] WHERE [changed] > ? AND [changed] < ? AND [id] IS NOT NULL ORDER BY [changed] ASC,[id] ASC
 -- both: T5.1, N7, T5.1, T9.0
-SELECT MIN([changed]), MAX([changed]), COUNT(*) FROM [sales].[or"ders] WHERE (([changed] = ? AND [id] > ?) OR [changed] > ?) AND [changed] < ?
+SELECT MIN([changed]), MAX([changed]), COUNT(*) FROM [sales].[or"ders] WHERE (([changed] = ? AND [id] > ?) OR [changed] > ?) AND [changed] < ? AND [id] IS NOT NULL
 -- both: T5.1, N7, T5.1, T6.0
-SELECT * FROM [sales].[or"ders] WHERE (([changed] = ? AND [id] > ?) OR [changed] > ?) AND [changed] <= ? ORDER BY [changed] ASC,[id] ASC
+SELECT * FROM [sales].[or"ders] WHERE (([changed] = ? AND [id] > ?) OR [changed] > ?) AND [changed] <= ? AND [id] IS NOT NULL ORDER BY [changed] ASC,[id] ASC
 -- both: T6.0, T9.0
-SELECT * FROM [sales].[or"ders] WHERE [changed] > ? AND [changed] < ? ORDER BY [changed] ASC,[id] ASC
+SELECT * FROM [sales].[or"ders] WHERE [changed] > ? AND [changed] < ? AND [id] IS NOT NULL ORDER BY [changed] ASC,[id] ASC
 
 -- OracleDatabaseDialect
 -- bulk: 
@@ -213,6 +253,8 @@ SELECT MIN("id"), MAX("id"), COUNT(*) FROM "sales"."or""ders" WHERE "id" <= ?
 SELECT * FROM "sales"."or""ders" WHERE "id" <= ? ORDER BY "id" ASC
 -- incrementing, first: N200, N300
 SELECT * FROM "sales"."or""ders" WHERE "id" > ? AND "id" <= ? ORDER BY "id" ASC
+-- incrementing: N100
+SELECT MAX("id") FROM "sales"."or""ders" WHERE "id" > ?
 -- incrementing: N100, N300
 SELECT MIN("id"), MAX("id"), COUNT(*) FROM "sales"."or""ders" WHERE "id" > ? AND "id" <= ?
 -- incrementing: N100, N200
@@ -231,10 +273,16 @@ SELECT MIN(COALESCE("changed","created")), MAX(COALESCE("changed","created")), C
 SELECT * FROM "sales"."or""ders" WHERE COALESCE("changed","created") > ? AND COALESCE("changed","created") <= ? ORDER BY COALESCE("changed","created") ASC
 -- timestamps: T6.0, T9.0
 SELECT * FROM "sales"."or""ders" WHERE COALESCE("changed","created") > ? AND COALESCE("changed","created") < ? ORDER BY COALESCE("changed","created") ASC
+-- both, first: T0.0, T9.0
+SELECT MIN("changed"), MAX("changed"), COUNT(*) FROM "sales"."or""ders" WHERE "changed" >= ? AND "changed" < ? AND "id" IS NOT NULL
+-- both, first: T0.0, T6.0
+SELECT * FROM "sales"."or""ders" WHERE "changed" >= ? AND "changed" <= ? AND "id" IS NOT NULL ORDER BY "changed" ASC,"id" ASC
+-- both, first: T6.0, T9.0
+SELECT * FROM "sales"."or""ders" WHERE "changed" > ? AND "changed" < ? AND "id" IS NOT NULL ORDER BY "changed" ASC,"id" ASC
 -- both: T5.1, N7, T5.1, T9.0
-SELECT MIN("changed"), MAX("changed"), COUNT(*) FROM "sales"."or""ders" WHERE (("changed" = ? AND "id" > ?) OR "changed" > ?) AND "changed" < ?
+SELECT MIN("changed"), MAX("changed"), COUNT(*) FROM "sales"."or""ders" WHERE (("changed" = ? AND "id" > ?) OR "changed" > ?) AND "changed" < ? AND "id" IS NOT NULL
 -- both: T5.1, N7, T5.1, T6.0
-SELECT * FROM "sales"."or""ders" WHERE (("changed" = ? AND "id" > ?) OR "changed" > ?) AND "changed" <= ? ORDER BY "changed" ASC,"id" ASC
+SELECT * FROM "sales"."or""ders" WHERE (("changed" = ? AND "id" > ?) OR "changed" > ?) AND "changed" <= ? AND "id" IS NOT NULL ORDER BY "changed" ASC,"id" ASC
 -- both: T6.0, T9.0
-SELECT * FROM "sales"."or""ders" WHERE "changed" > ? AND "changed" < ? ORDER BY "changed" ASC,"id" ASC
+SELECT * FROM "sales"."or""ders" WHERE "changed" > ? AND "changed" < ? AND "id" IS NOT NULL ORDER BY "changed" ASC,"id" ASC
 

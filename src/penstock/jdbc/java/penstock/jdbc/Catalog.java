@@ -71,6 +71,16 @@ public final class Catalog implements AutoCloseable {
         }
     }
 
+    /** The first column of a result; {@code kind}: N or T, as in Query. */
+    public List<String> parameters(String sql, String kind) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql);
+                ResultSet rows = statement.executeQuery()) {
+            List<String> found = new ArrayList<>();
+            while (rows.next()) found.add(Query.parameter(rows, 1, kind.charAt(0), zones));
+            return found;
+        }
+    }
+
     /** The first column of a result. */
     public List<String> texts(String sql) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(sql);

@@ -117,13 +117,15 @@ public final class PartitionReader implements MapPartitionsFunction<Long, Row> {
     private final class Rows implements Iterator<Row> {
         private final ResultSet rows;
         private final Reading.Zones zones;
+        private final boolean decimal;
         private final int width = readings.length + (number > 0 ? 1 : 0) + (times.length > 0 ? 2 : 0);
         private boolean looked;
         private boolean more;
 
-        Rows(ResultSet rows, Reading.Zones zones) {
+        Rows(ResultSet rows, Reading.Zones zones) throws SQLException {
             this.rows = rows;
             this.zones = zones;
+            decimal = number > 0 && Query.isDecimal(rows.getMetaData(), number);
         }
 
         @Override
@@ -149,6 +151,9 @@ public final class PartitionReader implements MapPartitionsFunction<Long, Row> {
                 place(values, readings.length);
             } catch (SQLException error) {
                 throw new IllegalStateException("The rows could not be fetched: " + error.getMessage(), error);
+            } catch (ArithmeticException error) {
+                String column = "penstock: column " + labels.get(number - 1);
+                throw new IllegalStateException(column + " can't say where a row is: " + error.getMessage(), error);
             }
             return RowFactory.create(values);
         }
@@ -170,7 +175,7 @@ public final class PartitionReader implements MapPartitionsFunction<Long, Row> {
         }
 
         private void place(Object[] values, int at) throws SQLException {
-            if (number > 0) values[at++] = rows.getLong(number);
+            if (number > 0) values[at++] = Query.whole(rows, number, decimal);
             for (int column : times) {
                 Timestamp value = rows.getTimestamp(column, zones.database);
                 if (value == null) continue;

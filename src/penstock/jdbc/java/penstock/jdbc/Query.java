@@ -1,11 +1,13 @@
 package penstock.jdbc;
 
 import java.io.Serializable;
+import java.math.BigDecimal;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
 import java.sql.Timestamp;
+import java.sql.Types;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -36,11 +38,28 @@ final class Query implements Serializable {
     /** As a parameter; null if the column is. */
     static String parameter(ResultSet rows, int index, char kind, Reading.Zones zones) throws SQLException {
         if (kind == 'N') {
-            long number = rows.getLong(index);
+            long number = whole(rows, index, isDecimal(rows.getMetaData(), index));
             return rows.wasNull() ? null : "N" + number;
         }
         Timestamp value = rows.getTimestamp(index, zones.database);
         return value == null ? null : "T" + Reading.seconds(value) + "." + value.getNanos();
+    }
+
+    /** Whether a column may have numbers that no long has. */
+    static boolean isDecimal(ResultSetMetaData found, int index) throws SQLException {
+        int type = found.getColumnType(index);
+        return type == Types.NUMERIC || type == Types.DECIMAL;
+    }
+
+    /** A number that says where a row is: to cut off its digits would read rows twice, or never. */
+    static long whole(ResultSet rows, int index, boolean decimal) throws SQLException {
+        if (!decimal) return rows.getLong(index);
+        BigDecimal value = rows.getBigDecimal(index);
+        try {
+            return value == null ? 0 : value.longValueExact();
+        } catch (ArithmeticException error) {
+            throw new ArithmeticException(value.toPlainString() + " is no whole number of 64 bits");
+        }
     }
 
     static List<String> labels(ResultSetMetaData found) throws SQLException {

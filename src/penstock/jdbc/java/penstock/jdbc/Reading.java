@@ -126,12 +126,12 @@ enum Reading {
             return items(rows, i, Object::toString);
         }
     },
-    /** As text: Connect's decimals may have more digits than Spark's. */
+    /** As text, from which its scale can be told: Connect's decimals may have more digits than Spark's. */
     DECIMAL(DataTypes.StringType) {
         @Override
         Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
             BigDecimal value = rows.getBigDecimal(i);
-            return value == null ? null : value.setScale(scale).toPlainString();
+            return value == null ? null : value.setScale(scale).toString();
         }
     },
     /** Days since 1970. */

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from penstock.api.errors import ConnectError
 from penstock.jdbc.connection import Connection
 from penstock.jdbc.source.tables import Table
 from penstock.jdbc.source.types import SourceColumn
-from penstock.jdbc.source.windows import Select, value_of
+from penstock.jdbc.source.windows import Extent, Select, value_of
 from penstock.spark.query.dataframes import full_text, root_cause
 from penstock.spark.query.jdbc.java import Java, JavaError, lacks_driver
+
+log = logging.getLogger(__name__)
 
 _PERMANENT = re.compile("28.*|3D.*|42.*")
 """SQLSTATEs of what will not get better: a wrong password, no such database, wrong SQL."""
@@ -46,6 +50,21 @@ class Database:
         parameters: list[str | None] = self._ask("row", select.sql, self._java.list(select.parameters), kinds)
         return parameters
 
+    def described(self, extent: Extent, table: Table, column: SourceColumn, kind: str) -> Extent:
+        """With what the database's statistics know of the values; ``kind``: N or T."""
+        dialect = self._connection.dialect
+        schema, name, label, sql = map(_literal, (table.schema, table.name, column.label, table.sql(dialect)))
+        type = "numeric" if kind == "N" else "timestamptz" if column.type_name == "timestamptz" else "timestamp"
+        try:
+            if not dialect.described or not (rows := self._numbers(dialect.described.format(table=sql), "N")):
+                return extent
+            bounds = self._numbers(dialect.bounds.format(type=type, schema=schema, name=name, column=label), kind)
+        except (ConnectError, NoTableError) as error:
+            # The protocol is PostgreSQL's, the catalog is not.
+            log.debug("%s has no statistics that are understood: %s", table, error)
+            return extent
+        return replace(extent, bounds=tuple(bounds), described=rows[0])
+
     def texts(self, sql: str) -> list[str]:
         return self._ask("texts", sql)
 
@@ -53,6 +72,9 @@ class Database:
         """The database's time, in nanoseconds since 1970."""
         (found,) = self._ask("row", self._connection.dialect.now, self._java.list([]), "T")
         return value_of(found)
+
+    def _numbers(self, sql: str, kind: str) -> list[int]:
+        return [value_of(text) for text in self._ask("parameters", sql, kind)]
 
     def close(self) -> None:
         if self._catalog is not None:
@@ -80,3 +102,7 @@ class Database:
         if java is None or _PERMANENT.fullmatch(str(java.getSQLState() or "")):
             return ConnectError(f"The database refuses a query: {text}")
         return DatabaseError(text)
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

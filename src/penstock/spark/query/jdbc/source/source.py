@@ -12,7 +12,7 @@ from penstock.jdbc.source.offsets import QUERY, Position
 from penstock.jdbc.source.settings import JdbcSourceSettings
 from penstock.jdbc.source.tables import Table, columns_for
 from penstock.jdbc.source.types import NUMERIC, WHOLE, SourceColumn, fields_of, left_out
-from penstock.jdbc.source.windows import Extent, Window
+from penstock.jdbc.source.windows import Extent, Window, value_of
 from penstock.spark.query.jdbc.source.database import Database
 from penstock.spark.query.jdbc.source.horizon import Horizon
 from penstock.spark.query.jdbc.source.reading import Statements
@@ -60,6 +60,7 @@ class Source:
         shape = Shape.of(fields, name, settings.by_number, settings.by_time)
         number, times = self._number(columns), self._times(columns)
         self._check_null(columns, number, times)
+        key = self._key(columns)
         window = Window(
             dialect,
             text,
@@ -67,12 +68,14 @@ class Source:
             tuple(filter(None, map(self._quoted, times))),
             self._begin(),
             self._until() if settings.by_time else None,
-            key=self._key(columns),
+            key=self._quoted(key),
             suffix=settings.suffix,
         )
         if settings.by_time and settings.horizon and window.until is None:
             return None
-        selects = self._selects(window)
+        # That of several times which counts is another one in each row.
+        axis = number or key if not times else times[0] if len(times) == 1 else None
+        selects = self._selects(window, next((column for column in columns if column.label == axis), None))
         if selects is None:
             return None
         positions = [_index(columns, each) for each in times]
@@ -80,27 +83,45 @@ class Source:
         at = 0 if number is None else _index(columns, number)
         return Statements(tuple(selects), labels, shape, at, tuple(positions))
 
-    def _selects(self, window: Window) -> Sequence[Any] | None:
-        """The ranges; None if there is nothing."""
+    def _selects(self, window: Window, column: SourceColumn | None) -> Sequence[Any] | None:
+        """The ranges; None if there is nothing. ``column``: by which they are split."""
         if self._table is None or window.axis is None:
             return window.selects([])
-        extent = Extent.of(self._database.row(window.extent(self._sql_name()), window.kinds))
+        extent = self._extent(window)
         if extent is None:
             return None
+        if column is not None and self._splits(extent):
+            extent = self._database.described(extent, self._table, column, window.kinds[0])
         if self._settings.by_time:
             return window.selects(self._cuts(extent, _TIME_UNIT))
         if not self._settings.by_number:
             return window.selects(self._cuts(extent))
         if self._horizon is not None:
             reach = self._horizon.reach(extent.high)
-            if reach is None or reach <= (-1 if self.position.number is None else self.position.number):
+            if reach is None or (self.position.number is not None and reach <= self.position.number):
                 return None
             extent = replace(extent, high=min(reach, extent.high))
         return replace(window, upto=extent.high).selects(self._cuts(extent))
 
+    def _extent(self, window: Window) -> Extent | None:
+        """None if there are no rows. Their number may be less if they fit in one range all the same."""
+        table, after = self._sql_name(), self.position.number
+        if not window.times and window.number is not None and after is not None:
+            # Most often an index answers this at once, and counting the rows would take longer than to read them.
+            (found,) = self._database.row(window.greatest(table), "N")
+            if found is None:
+                return None
+            extent = Extent(after, value_of(found), value_of(found) - after)
+            if not self._splits(extent):
+                return extent
+        return Extent.of(self._database.row(window.extent(table), window.kinds))
+
+    def _splits(self, extent: Extent) -> bool:
+        """Not with a suffix: a LIMIT of the first range would leave out what is before the second."""
+        return not self._settings.suffix and extent.rows > self._settings.rows
+
     def _cuts(self, extent: Extent, unit: int = 1) -> list[int]:
-        """None with a suffix: a LIMIT of the first range would leave out what is before the second."""
-        return [] if self._settings.suffix else extent.cuts(self._settings.rows, unit)
+        return extent.cuts(self._settings.rows, unit) if self._splits(extent) else []
 
     def _begin(self) -> Position:
         initial = self._settings.initial
@@ -120,7 +141,13 @@ class Source:
             return None
         mapped = None if self._table is None else columns_for(self._table, self._settings.number_mapping)
         if name := self._settings.number or (mapped[0] if mapped else ""):
-            return _found(columns, name, self)
+            found = _found(columns, name, self)
+            if not (column := columns[_index(columns, found) - 1]).whole:
+                raise ConnectError(
+                    f"Column {found} of {self} is of type {column.type_name}({column.precision},{column.scale}): "
+                    "incrementing.column.name needs one of whole numbers"
+                )
+            return found
         numbered = [column.label for column in columns if column.numbered]
         if len(numbered) != 1:
             raise ConnectError(
@@ -165,7 +192,7 @@ class Source:
             for column in columns
             if column.type in WHOLE or (column.type == NUMERIC and column.scale == 0 and 0 < column.precision <= 18)
         }
-        return self._quoted(names[0]) if len(names) == 1 and names[0] in whole else None
+        return names[0] if len(names) == 1 and names[0] in whole else None
 
     def _sql_name(self) -> str:
         assert self._table is not None

@@ -1,0 +1,165 @@
+"""What a JDBC source asks its database before it reads: on PostgreSQL, SQLite and Derby, in a Java without Spark."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.api.errors import ConnectError
+from penstock.jdbc.source.offsets import Position
+from penstock.jdbc.source.tables import Table
+from penstock.jdbc.source.windows import Select
+from penstock.spark.query.jdbc.source.database import Database
+from penstock.spark.query.safe import Safe
+from support.postgres import Postgres
+from support.spark.queries import SECONDS
+from support.spark.transactions import Bench, Looks
+from support.tasks.runs import eventually
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def looks(java: Any, entry: Any) -> Iterator[Looks]:
+    with Safe("127.0.0.1") as safe:
+        yield Looks(java, entry, safe)
+
+
+SKEWED = """
+CREATE TABLE {0} (id BIGINT PRIMARY KEY, at TIMESTAMP NOT NULL, seen TIMESTAMPTZ NOT NULL);
+INSERT INTO {0} SELECT i * i * i, TIMESTAMP '2020-01-01' + i * i * i * INTERVAL '1 ms',
+TIMESTAMPTZ '2020-01-01' + i * i * i * INTERVAL '1 ms' FROM generate_series(1::bigint, 3000) i;
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "column"), [("incrementing", "id"), ("timestamp", "at"), ("timestamp", "seen"), ("bulk", "id")]
+)
+def test_ranges_have_as_many_rows_once_a_table_is_analyzed(
+    looks: Looks, postgres: Postgres, mode: str, column: str
+) -> None:
+    table = f"skewed_{mode}_{column}"
+    # The server must not analyze it by itself meanwhile.
+    postgres.execute(SKEWED.format(table) + f"ALTER TABLE {table} SET (autovacuum_enabled = false)")
+    settings = {"mode": mode, f"{mode}.column.name": column, "penstock.read.rows": "300", "db.timezone": "Asia/Tokyo"}
+
+    def largest() -> int:
+        found = looks.source(postgres.url, Table("postgres", "public", table), **settings).next_read()
+        assert found is not None
+        assert len(found.selects) == 10
+        sizes = [looks.count(postgres.url, select, "Asia/Tokyo") for select in found.selects]
+        assert sum(sizes) == 3000
+        return max(sizes)
+
+    assert largest() > 1200
+    postgres.rows(f"ANALYZE {table}")
+    assert largest() < 350
+
+
+def test_few_new_rows_are_not_counted(looks: Looks, postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
+    postgres.execute("CREATE TABLE grown (id INT PRIMARY KEY); INSERT INTO grown SELECT generate_series(-50, 100)")
+    asked: list[str] = []
+    row = Database.row
+
+    def kept(self: Database, select: Select, kinds: str) -> list[str | None]:
+        asked.append(select.sql)
+        return row(self, select, kinds)
+
+    monkeypatch.setattr(Database, "row", kept)
+    source = looks.source(
+        postgres.url, Table("", "public", "grown"), Position(-20), mode="incrementing",
+        **{"incrementing.column.name": "id", "penstock.read.rows": "200"},
+    )  # fmt: skip
+    greatest = 'SELECT MAX("id") FROM "public"."grown" WHERE "id" > ?'
+    found = source.next_read()
+    assert found is not None
+    assert [select.parameters for select in found.selects] == [("N-20", "N100")]
+    source.position = Position(100)
+    assert source.next_read() is None
+    assert asked == [greatest, greatest]
+    # Rows that are far apart are counted.
+    postgres.rows("INSERT INTO grown VALUES (1000000)")
+    found = source.next_read()
+    assert found is not None
+    assert [select.parameters for select in found.selects] == [("N100", "N1000000")]
+    assert len(asked) == 4
+    postgres.rows("DELETE FROM grown")
+    assert source.next_read() is None
+
+
+@pytest.mark.parametrize("database", ["postgres", "sqlite", "derby"])
+def test_numbers_that_are_not_whole_are_refused(
+    request: pytest.FixtureRequest, looks: Looks, java: Any, entry: Any, tmp_path: Path, database: str
+) -> None:
+    """Without their digits they would be read again and again, or never."""
+    columns = "id INT NOT NULL, price NUMERIC(6,2) NOT NULL, whole NUMERIC(6) NOT NULL, far DOUBLE PRECISION NOT NULL"
+    create, insert = f"CREATE TABLE parts ({columns})", "INSERT INTO parts VALUES (-3, -2.5, -7, 1.5)"
+    name = "parts"
+    if database == "postgres":
+        server: Postgres = request.getfixturevalue("postgres")
+        server.execute(f"{create};{insert}")
+        url, schema = server.url, "public"
+    elif database == "sqlite":
+        url, schema = f"jdbc:sqlite:{tmp_path}/parts.db", ""
+        with sqlite3.connect(tmp_path / "parts.db") as made:
+            made.execute(create)
+            made.execute(insert)
+    else:
+        url, schema, name = f"jdbc:derby:{tmp_path}/derby;create=true", "APP", "PARTS"
+        with Safe("127.0.0.1") as safe:
+            bench = Bench(java, entry, url, safe)
+            bench.database.execute(create)
+            bench.database.execute(insert)
+            bench.database.close()
+
+    def greatest(column: str) -> str:
+        source = looks.source(url, Table("", schema, name), mode="incrementing", **{"incrementing.column.name": column})
+        found = source.next_read()
+        assert found is not None
+        return found.selects[0].parameters[0]
+
+    assert (greatest("id"), greatest("whole")) == ("N-3", "N-7")
+    for column in ("price", "far"):
+        with pytest.raises(ConnectError, match=r"(?i)column \w+ of table .* is of type .*needs one of whole numbers"):
+            greatest(column)
+
+
+def test_an_open_numeric_may_have_whole_numbers(looks: Looks, postgres: Postgres) -> None:
+    postgres.execute("CREATE TABLE opened (id NUMERIC NOT NULL); INSERT INTO opened VALUES (5), (6.0)")
+    settings = {"mode": "incrementing", "incrementing.column.name": "id"}
+    source = looks.source(postgres.url, Table("", "public", "opened"), **settings)
+    found = source.next_read()
+    assert found is not None
+    assert found.selects[0].parameters == ("N6",)
+    postgres.rows("INSERT INTO opened VALUES (6.5)")
+    with pytest.raises(ConnectError, match=r"6\.5 is no whole number of 64 bits"):
+        source.next_read()
+
+
+def test_a_column_that_has_been_altered_is_seen(looks: Looks, postgres: Postgres) -> None:
+    postgres.execute("CREATE TABLE altered (id INT NOT NULL, name TEXT NOT NULL, n NUMERIC(4,-2))")
+    source = looks.source(postgres.url, Table("", "public", "altered"), mode="bulk")
+    found = source.next_read()
+    assert found is not None
+    assert [(field.schema.optional, field.scale) for field in found.shape.fields] == [
+        (False, 0),
+        (False, 0),
+        (True, -2),
+    ]
+    postgres.rows("ALTER TABLE altered ALTER name DROP NOT NULL")
+    found = source.next_read()
+    assert found is not None
+    assert [field.schema.optional for field in found.shape.fields] == [False, True, True]
+
+
+def test_negative_numbers_are_read_once_no_transaction_can_commit_lesser_ones(looks: Looks, postgres: Postgres) -> None:
+    postgres.execute("CREATE TABLE below (id INT NOT NULL); INSERT INTO below VALUES (-5)")
+    settings = {"mode": "incrementing", "incrementing.column.name": "id", "penstock.snapshot.horizon": "true"}
+    source = looks.source(postgres.url, Table("", "public", "below"), **settings)
+    eventually(source.next_read, SECONDS)
+    source.position = Position(-5)
+    assert source.next_read() is None
