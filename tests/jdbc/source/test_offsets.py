@@ -10,7 +10,7 @@ from penstock.api.errors import ConnectError
 from penstock.connectors import JdbcSourceConnector
 from penstock.jdbc.source.offsets import Position
 from penstock.jdbc.source.settings import JdbcSourceSettings, jdbc_source_problems
-from penstock.jdbc.source.tables import Table, columns_for
+from penstock.jdbc.source.tables import Table, check_names, columns_for
 
 CONFIG = {"connection.url": "jdbc:postgresql://db/app", "mode": "bulk", "topic.prefix": "p-"}
 
@@ -65,6 +65,8 @@ T, U = Table("app", "public", "t"), Table("app", "other", "u")
         ({"table.whitelist": "t, x"}, [T]),
         ({"table.whitelist": "public.t,app.other.u"}, [T, U]),
         ({"table.blacklist": "other.u"}, [T]),
+        ({"table.whitelist": '"public"."t"'}, [T]),
+        ({"table.blacklist": '"app"."other"."u"'}, [T]),
         ({"table.include.list": "public\\..*"}, [T]),
         ({"table.include.list": ".*", "table.exclude.list": "app.public.t"}, [U]),
     ],
@@ -72,6 +74,12 @@ T, U = Table("app", "public", "t"), Table("app", "other", "u")
 def test_tables_are_chosen(config: dict[str, str], taken: list[Table]) -> None:
     choice = JdbcSourceSettings.of({**CONFIG, **config}).choice
     assert [table for table in (T, U) if choice.takes(table)] == taken
+
+
+def test_tables_of_one_topic_are_refused() -> None:
+    check_names([T, U])
+    with pytest.raises(ConnectError, match=r"Tables app.public.t and app.other.t would be sent to the same topic"):
+        check_names([T, U, Table("app", "other", "t")])
 
 
 def test_columns_by_table() -> None:

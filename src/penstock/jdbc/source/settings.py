@@ -91,7 +91,7 @@ class JdbcSourceSettings:
             times_mapping=_mappings(values, "timestamp.columns.mapping"),
             initial=values["timestamp.initial"],
             not_null=values["validate.non.null"],
-            choice=_choice(values),
+            choice=_choice(values, connection.dialect),
             types=tuple(map(str.upper, values["table.types"])),
             catalog=values["catalog.pattern"],
             schema=values["schema.pattern"],
@@ -211,13 +211,19 @@ def _mappings(values: Mapping[str, Any], name: str) -> tuple[ColumnMapping, ...]
     return tuple(mapping_of(name, entry) for entry in values[name])
 
 
-def _choice(values: Mapping[str, Any]) -> Choice:
+def _choice(values: Mapping[str, Any], dialect: Dialect) -> Choice:
+    def names(name: str) -> tuple[str, ...]:
+        """Without quotes, which Confluent's takes, too."""
+        begin, end = dialect.quotes
+        quoted = [text.startswith(begin) and text.endswith(end) for text in values[name]]
+        return tuple(str(dialect.table_name(t)) if q else t for t, q in zip(values[name], quoted, strict=True))
+
     def expressions(name: str) -> Sequence[Any]:
         return [expression_of(name, text) for text in values[name]]
 
     return Choice(
-        tuple(values["table.whitelist"]),
-        tuple(values["table.blacklist"]),
+        names("table.whitelist"),
+        names("table.blacklist"),
         tuple(expressions("table.include.list")),
         tuple(expressions("table.exclude.list")),
     )

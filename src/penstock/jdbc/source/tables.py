@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.api.errors import ConfigError
+from penstock.api.errors import ConfigError, ConnectError
 from penstock.java.errors import PatternError
 from penstock.java.regex import compile_regex
 from penstock.java.regex.pattern import JavaPattern
@@ -69,6 +69,18 @@ class ColumnMapping:
 
     expression: JavaPattern
     columns: tuple[str, ...]
+
+
+def check_names(tables: Iterable[Table]) -> None:
+    """Raises ConnectError if two tables would share a topic, which is named like the table alone."""
+    found: dict[str, Table] = {}
+    for table in tables:
+        other = found.setdefault(table.name, table)
+        if other is not table:
+            raise ConnectError(
+                f"Tables {other} and {table} would be sent to the same topic: choose one of them by schema.pattern, "
+                "table.whitelist, table.blacklist, table.include.list or table.exclude.list"
+            )
 
 
 def columns_for(table: Table, mappings: Iterable[ColumnMapping]) -> tuple[str, ...] | None:

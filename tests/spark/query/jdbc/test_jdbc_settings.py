@@ -19,11 +19,13 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 SCHEMA = """
 CREATE SCHEMA shop; CREATE SCHEMA other;
 CREATE TABLE shop.orders
-(id INT PRIMARY KEY, customer INT, price NUMERIC(6, 2), pieces NUMERIC(4), at TIMESTAMP NOT NULL);
-INSERT INTO shop.orders SELECT i, i % 3, i / 4.0, i, TIMESTAMP '2026-01-01 12:00' + i * INTERVAL '1 microsecond'
+(id INT PRIMARY KEY, customer INT, price NUMERIC(6, 2), pieces NUMERIC(4), weight NUMERIC(3, -2),
+at TIMESTAMP NOT NULL);
+INSERT INTO shop.orders SELECT i, i % 3, i / 4.0, i, i * 900,
+TIMESTAMP '2026-01-01 12:00' + i * INTERVAL '1 microsecond'
 FROM generate_series(1, 50) i;
 CREATE TABLE shop.customers (id INT PRIMARY KEY, name TEXT);
-INSERT INTO shop.customers VALUES (0, 'a'), (1, 'b'), (2, 'c');
+INSERT INTO shop.customers VALUES (0, 'a'), (1, 'b'), (2, 'c'), (3, 'nobody');
 CREATE VIEW shop.names AS SELECT name FROM shop.customers;
 CREATE TABLE other.orders (id INT); INSERT INTO other.orders VALUES (99);
 CREATE VIEW other.names AS SELECT 'nobody' AS name;
@@ -36,12 +38,15 @@ def shop(postgres: Postgres) -> Postgres:
     return postgres
 
 
-def test_a_query_with_a_suffix(spark: Hosted, kafka: Kafka, shop: Postgres) -> None:
+@pytest.mark.parametrize("suffix", ["LIMIT 7", ""])
+def test_a_query_of_which_rows_without_a_number_are_not_read(
+    spark: Hosted, kafka: Kafka, shop: Postgres, suffix: str
+) -> None:
     settings = {
         "mode": "incrementing",
         "incrementing.column.name": "o.id",
-        "query": "SELECT o.id, c.name FROM shop.orders o JOIN shop.customers c ON c.id = o.customer",
-        "query.suffix": "LIMIT 7",
+        "query": "SELECT o.id, c.name FROM shop.orders o RIGHT JOIN shop.customers c ON c.id = o.customer",
+        "query.suffix": suffix,
     }
     with JdbcSource(spark, kafka, shop.url, **settings) as one:
         one.start()
@@ -72,7 +77,7 @@ def test_tables_by_catalog_schema_kind_and_name(spark: Hosted, kafka: Kafka, sho
     with JdbcSource(spark, kafka, shop.url, **settings) as one:
         one.start()
         assert len(one.wait("orders", 50)) == 50
-        assert one.wait("names", 3) == [{"name": "a"}, {"name": "b"}, {"name": "c"}]
+        assert one.wait("names", 4) == [{"name": "a"}, {"name": "b"}, {"name": "c"}, {"name": "nobody"}]
         one.stop()
         assert {topic for topic in kafka.topics() if topic.startswith(one.prefix)} == {
             f"{one.prefix}orders",
@@ -87,13 +92,13 @@ MICROS = 1767286800000001
 @pytest.mark.parametrize(
     ("granularity", "mapping", "expected"),
     [
-        ("connect_logical", "none", {"at": MICROS // 1000, "price": "GQ==", "pieces": "AQ=="}),
-        ("micros_long", "precision_only", {"at": MICROS, "price": "GQ==", "pieces": 1}),
-        ("nanos_string", "best_fit", {"at": f"{MICROS}000", "price": 0.25, "pieces": 1}),
+        ("connect_logical", "none", {"at": MICROS // 1000, "price": "GQ==", "pieces": "AQ==", "weight": "CQ=="}),
+        ("micros_long", "precision_only", {"at": MICROS, "price": "GQ==", "pieces": 1, "weight": "CQ=="}),
+        ("nanos_string", "best_fit", {"at": f"{MICROS}000", "price": 0.25, "pieces": 1, "weight": 900}),
         (
             "micros_iso_datetime_string",
             "best_fit_eager_double",
-            {"at": "2026-01-01T12:00:00.000001", "price": 0.25, "pieces": 1},
+            {"at": "2026-01-01T12:00:00.000001", "price": 0.25, "pieces": 1, "weight": 900},
         ),
     ],
 )
@@ -187,6 +192,12 @@ def test_rows_from_a_time_on_and_not_before_they_are_old_enough(spark: Hosted, k
         shop.rows("INSERT INTO shop.news VALUES (2, now())")
         assert one.wait("news", 1)[0]["id"] == 2
         assert time.monotonic() - begun > 3
+
+
+def test_tables_of_the_same_name_are_refused(spark: Hosted, kafka: Kafka, shop: Postgres) -> None:
+    with JdbcSource(spark, kafka, shop.url, mode="bulk", **{"table.whitelist": "orders"}) as one:
+        one.start()
+        assert "Tables postgres.other.orders and postgres.shop.orders would be sent to the same topic" in one.failure()
 
 
 def test_a_column_that_may_be_null_is_refused(spark: Hosted, kafka: Kafka, shop: Postgres) -> None:

@@ -22,7 +22,7 @@ from penstock.api.source import SourceProgress, SourceTask
 from penstock.core.model.tasks import TaskId
 from penstock.jdbc.source.offsets import QUERY, Position
 from penstock.jdbc.source.settings import BOUNDARY, JdbcSourceSettings
-from penstock.jdbc.source.tables import Table
+from penstock.jdbc.source.tables import Table, check_names
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.source.offsets import SourceTaskOffsets
 from penstock.pipeline.source.task import run_source_task
@@ -181,6 +181,7 @@ class JdbcSource(SourceTask):
         assert database is not None
         there = database.tables(settings.catalog, settings.schema, settings.types)
         chosen = [table for table in there if settings.choice.takes(table)]
+        check_names(chosen)
         for table in [table for table in self._sources if table not in chosen]:
             log.info("Table %s is not there any more", table)
             del self._sources[table]
