@@ -15,6 +15,7 @@ class Sqlite(PostgreSql):
     name = "SqliteDatabaseDialect"
     subprotocols = ("sqlite",)
     driver = "org.sqlite.JDBC"
+    refused = "2[23].*"
     insert_properties = {}
     read_properties = {}
     copied = {}

@@ -55,6 +55,17 @@ def test_so_many_rows_are_sent_at_a_time_as_the_batch_size_says(bench: Bench, po
     assert postgres.rows("SELECT n FROM sent") == [["3"], ["3"], ["1"]]
 
 
+def test_a_row_that_is_changed_twice_in_a_batch_that_the_driver_sends_as_one_insert(
+    java: Any, entry: Any, postgres: Postgres
+) -> None:
+    postgres.execute("CREATE TABLE twice (id INT PRIMARY KEY, name TEXT)")
+    its = Shape("twice", (ID, NAME))
+    with Safe("127.0.0.1") as safe:
+        bench = Bench(java, entry, f"{postgres.url}&reWriteBatchedInserts=true", safe)
+        bench.write([(0, [i % 3, f"n{i}"]) for i in range(9)], "upsert", [its])
+        assert bench.rows("twice") == [("0", "n6"), ("1", "n7"), ("2", "n8")]
+
+
 @pytest.mark.parametrize("state", ["0A000", "57014"])
 def test_where_copy_is_impossible_or_takes_too_long_rows_are_inserted(
     bench: Bench, postgres: Postgres, state: str

@@ -31,16 +31,20 @@ def rows(file: Path, sql: str = "SELECT * FROM things ORDER BY id") -> list[tupl
 def test_rows_are_changed_and_deleted_and_columns_added(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
     file = tmp_path / "things.db"
     with JdbcSink(spark, kafka, f"jdbc:sqlite:{file}", **UPSERT) as one:
+        # There is no table yet.
+        one.add([ID, NAME], {"id": 9})
         one.start()
+        one.written(1)
+        assert rows(file) == []
         one.add([ID, NAME], {"id": 1, "name": "one"}, {"id": 2, "name": "two"}, {"id": 3, "name": "three"})
         one.add([ID, NAME], {"id": 2, "name": "zwei"}, {"id": 1}, {"id": 4, "name": "four"})
-        one.written(6)
+        one.written(7)
         assert rows(file) == [(2, "zwei"), (3, "three"), (4, "four")]
         price = field("price", "double")
         one.add([ID, NAME, price], {"id": 4, "name": "four", "price": 1.5})
         # A record without a field leaves its column as it is.
         one.add([ID, NAME], {"id": 4, "name": "vier"})
-        one.written(8)
+        one.written(9)
         assert rows(file) == [(2, "zwei", None), (3, "three", None), (4, "vier", 1.5)]
 
 

@@ -100,8 +100,11 @@ class Tables:
     def _create(self, database: Any, name: TableName, shape: Shape) -> dict[str, str]:
         if not self._settings.creates:
             raise ConnectError(f'Table "{name}" is missing and auto-creation is disabled (auto.create=false)')
-        if shape.delete:
-            raise ConnectError(f'Table "{name}" is missing, and a record without a value does not tell its columns')
+        if shape.delete and not self._settings.evolves:
+            raise ConnectError(
+                f'Table "{name}" is missing, and a record without a value does not tell its columns: with '
+                "auto.evolve=true it is created with those of the key, and gets the others later"
+            )
         return self._execute_if_new(database, self._dialect.create(name, shape.columns), name)
 
     def _execute_if_new(self, database: Any, sql: str, name: TableName) -> dict[str, str]:
