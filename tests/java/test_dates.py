@@ -25,6 +25,21 @@ def test_the_quick_way_to_format_and_the_full_one_agree(moment):
     assert form.parse_millis(text) == millis // 1000 * 1000
 
 
+@given(st.integers(-(2**50), 2**50))
+def test_texts_of_digits_and_those_with_words_agree(millis):
+    digits, words = "yyyy-MM-dd'%T'HH:mm:ss.SSSXS", "EEE"
+    assert DateFormat(digits + words).format_millis(millis) == "".join(
+        DateFormat(pattern).format_millis(millis) for pattern in (digits, words)
+    )
+
+
+def test_texts_of_one_second_differ_in_their_milliseconds_alone():
+    form = DateFormat("s.SSS")
+    assert [form.format_millis(millis) for millis in (-1, 0, 7, 999, 1000)] == [
+        "59.999", "0.000", "0.007", "0.999", "1.000",
+    ]  # fmt: skip
+
+
 @given(MOMENTS)
 def test_dates_are_read_again_in_words(moment):
     form = DateFormat("EEEE, d. MMMM yyyy G, h 'o''clock' a, mm:ss.SSS XXX")

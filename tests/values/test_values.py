@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from penstock import values
 from penstock.api.errors import DataError
 from penstock.api.schema import BOOLEAN, FLOAT32, INT8, INT64, STRING, array, map_of, struct
+from penstock.values.logical import moment_of
 
 MOMENT = dt.datetime(2024, 2, 29, 13, 14, 15, 123000, tzinfo=dt.UTC)
 
@@ -51,6 +52,13 @@ def test_texts_of_dates(text, day, time, moment):
     if time is not None:
         assert values.to_time(None, text) == time
     assert values.to_timestamp(None, text) in (moment, dt.datetime(1970, 1, 1, 13, 14, 15, 123000, tzinfo=dt.UTC))
+
+
+@pytest.mark.parametrize("around", [0, 2**32 * 1000, -(2**32) * 1000, 1_700_000_000_000, 250_000_000_000_000])
+def test_timestamps_are_exact(around):
+    epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    for millis in range(around - 2000, around + 2000):
+        assert moment_of(millis) == epoch + dt.timedelta(milliseconds=millis)
 
 
 def test_numbers_wrap_around():

@@ -15,6 +15,9 @@ EPOCH = dt.datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = dt.date(1970, 1, 1)
 _EPOCH_ORDINAL = _EPOCH_DAY.toordinal()
 _MILLI = dt.timedelta(milliseconds=1)
+_from_timestamp = dt.datetime.fromtimestamp
+_EXACT = 2**32 * 1000
+"""Below so many milliseconds a ``float`` holds them as seconds, to less than half a microsecond."""
 DAY = 86_400_000
 """Milliseconds in a day."""
 
@@ -84,6 +87,8 @@ def millis_of_day(time: dt.time) -> int:
 
 def moment_of(millis: int) -> dt.datetime:
     """The moment so many milliseconds after 1970. Raises DataError beyond the years 1 to 9999."""
+    if -_EXACT < millis < _EXACT:
+        return _from_timestamp(millis / 1000, UTC)
     try:
         return EPOCH + dt.timedelta(milliseconds=millis)
     except OverflowError:

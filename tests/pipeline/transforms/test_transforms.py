@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.api.batch import Batch, SinkOrigin
+from penstock.api.columns import Table
 from penstock.api.errors import ConfigError, DataError, SchemaBuilderError
 from penstock.api.record import Header
 from penstock.api.schema import (
@@ -24,6 +25,7 @@ from penstock.api.schema import (
     struct,
 )
 from penstock.pipeline import transforms
+from penstock.values.logical import moment_of
 
 LINE = struct(("line", STRING))
 ORDER = struct(("id", INT64), ("price", FLOAT64), ("note", OPTIONAL_STRING), name="Order", version=2)
@@ -204,6 +206,11 @@ def test_mask():
         transforms.MaskFieldValue(), Batch.of("t", [{"a": [1], "b": "x"}]), fields="b", replacement="***"
     )
     assert replaced.values == [{"a": [1], "b": "***"}]
+    columns = Table.of({"a": [1, True, None, "x"], "b": [2, 3, 4, 5]})
+    masked = applied(transforms.MaskFieldValue(), Batch.of("t", columns), fields="a,b")
+    assert list(map(repr, masked.values)) == list(
+        map(repr, [{"a": 0, "b": 0}, {"a": False, "b": 0}, {"a": None, "b": 0}, {"a": "", "b": 0}])
+    )
 
 
 def test_value_to_key():
@@ -246,6 +253,30 @@ def test_text_to_timestamp_and_back():
     assert values_of(moments) == (struct(("at", TIMESTAMP)), [{"at": DAY}])
     texts = applied(transforms.TimestampConverterValue(), moments, **config, **{"target.type": "string"})
     assert values_of(texts) == (schema, batch.values)
+
+
+def test_timestamps_that_repeat():
+    config = {"field": "at", "target.type": "string", "format": "ss.SSS"}
+    column = [1001, None, 1001, 2002, 1001, None, 1001, 2002]
+    for form in (list, lambda times: [None if time is None else moment_of(time) for time in times]):
+        batch = Batch.of("t", Table.of({"at": form(column)}))
+        texts = applied(transforms.TimestampConverterValue(), batch, **config)
+        assert [row["at"] for row in texts.values] == [
+            "01.001", None, "01.001", "02.002", "01.001", None, "01.001", "02.002",
+        ]  # fmt: skip
+    inserted = applied(
+        transforms.InsertFieldValue(),
+        Batch.of("t", [{}] * 8, timestamps=column, value_schema=struct()),
+        timestamp_field="at",
+    )
+    assert [row["at"] for row in inserted.values] == [None if time is None else moment_of(time) for time in column]
+
+
+@pytest.mark.parametrize("odd", [1.5, [1]])
+def test_a_value_that_is_no_timestamp_among_those_that_are(odd):
+    batch = Batch.of("t", Table.of({"at": [1, 1, 1, odd]}))
+    with pytest.raises(DataError, match="TimestampConverter does not support class"):
+        applied(transforms.TimestampConverterValue(), batch, field="at", target_type="Timestamp")
 
 
 def test_text_that_is_no_timestamp():

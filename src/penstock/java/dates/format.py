@@ -2,7 +2,8 @@
 
 Python's ``strftime`` and ``strptime`` know neither these patterns nor Java's calendar. Reading is as lenient as Java's:
 the 32nd of January is the 1st of February, blanks before a field are skipped, and whatever follows the last field is
-ignored. Patterns of plain digits have a fast way that falls back to the full one.
+ignored. Patterns of plain digits have a fast way that falls back to the full one, and the texts of counts of
+milliseconds are remembered: those of a stream are close together.
 """
 
 from __future__ import annotations
@@ -10,15 +11,21 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from operator import attrgetter
 
-from penstock.java.dates.calendar import Moment
+from penstock.java.dates.calendar import DAY, Moment
 from penstock.java.dates.pattern import Piece, parse_pattern, show
 from penstock.java.dates.reader import DateReader
 
 UTC = dt.UTC
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=UTC)
 _MILLI = dt.timedelta(milliseconds=1)
+_QUICK = range(
+    (dt.datetime(1583, 1, 1, tzinfo=UTC) - EPOCH) // _MILLI, (dt.datetime.max.replace(tzinfo=UTC) - EPOCH) // _MILLI
+)
+"""Milliseconds of the years that Python's calendar has in common with Java's."""
+_REMEMBERED = 1000
 
 
 class DateFormat:
@@ -29,7 +36,13 @@ class DateFormat:
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
         self._pieces = parse_pattern(pattern)
-        self._quick_format = _quick_format(self._pieces)
+        self.finest_unit = _finest_unit(self._pieces)
+        """The milliseconds within which all moments are written alike, or less."""
+        self._millis = sum(piece.letter == "S" for piece in self._pieces)
+        self._unit = 1000 if self._millis else self.finest_unit
+        self._template_pieces = _template_pieces(self._pieces) if self._millis else self._pieces
+        self._quick_template = _quick_template(self._template_pieces)
+        self._template_of = lru_cache(_REMEMBERED)(self._template)
         self._quick_parse = _quick_parse(self._pieces)
 
     def __repr__(self) -> str:
@@ -37,14 +50,28 @@ class DateFormat:
 
     def format(self, moment: dt.datetime) -> str:
         """The text of an aware moment, in UTC."""
-        if self._quick_format is not None and moment.year > 1582 and moment.tzinfo is UTC:
-            return self._quick_format(moment)
+        if self._quick_template is not None and moment.year > 1582 and moment.tzinfo is UTC:
+            template = self._quick_template(moment)
+            return self._filled(template, moment.microsecond // 1000) if self._millis else template
         return self.format_millis((moment - EPOCH) // _MILLI)
 
     def format_millis(self, millis: int) -> str:
         """The text of a count of milliseconds since 1970."""
+        units, rest = divmod(millis, self._unit)
+        template = self._template_of(units)
+        return self._filled(template, rest) if self._millis else template
+
+    def _template(self, units: int) -> str:
+        """The text of all moments of one unit, with places for their milliseconds if the pattern has them."""
+        millis = units * self._unit
+        if self._quick_template is not None and millis in _QUICK:
+            return self._quick_template(EPOCH + _MILLI * millis)
         moment = Moment.of(millis)
-        return "".join([show(piece, moment) if piece.letter else piece.literal for piece in self._pieces])
+        pieces = self._template_pieces
+        return "".join([show(piece, moment) if piece.letter else piece.literal for piece in pieces])
+
+    def _filled(self, template: str, milli: int) -> str:
+        return template % ((milli,) * self._millis)
 
     def parse(self, text: str) -> dt.datetime:
         """The moment that a text names, in UTC. Raises ValueError (``Unparseable date: "…"``, as Java) if it does not
@@ -62,6 +89,7 @@ class DateFormat:
         return DateReader(self._pieces, text).millis()
 
 
+_ZONES = "zZX"
 _ATTRIBUTES = {"y": "year", "M": "month", "d": "day", "H": "hour", "m": "minute", "s": "second"}
 
 
@@ -69,12 +97,30 @@ def _is_text_or_short_year(piece: Piece) -> bool:
     return (piece.letter == "M" and piece.count > 2) or piece == Piece("y", 2)
 
 
-def _quick_format(pieces: list[Piece]) -> Callable[[dt.datetime], str] | None:
+def _finest_unit(pieces: list[Piece]) -> int:
+    letters = {piece.letter for piece in pieces}
+    units = (("S", 1), ("s", 1000), ("m", 60_000), ("HkKha", 3_600_000))
+    return next((unit for shown, unit in units if not letters.isdisjoint(shown)), DAY)
+
+
+def _template_pieces(pieces: list[Piece]) -> list[Piece]:
+    """Those of a format string for milliseconds."""
+    return [
+        Piece("", 0, f"%0{piece.count}d" if piece.letter == "S" else piece.literal.replace("%", "%%"))
+        if piece.letter in ("S", "")
+        else piece
+        for piece in pieces
+    ]
+
+
+def _quick_template(pieces: list[Piece]) -> Callable[[dt.datetime], str] | None:
     """For digits only: one ``%`` of a tuple of attributes."""
     template, names = "", []
     for piece in pieces:
         if not piece.letter:
             template += piece.literal.replace("%", "%%")
+        elif piece.letter in _ZONES:
+            template += show(piece, Moment.of(0))
         elif piece.letter in _ATTRIBUTES and not _is_text_or_short_year(piece):
             template += f"%0{piece.count}d"
             names.append(_ATTRIBUTES[piece.letter])

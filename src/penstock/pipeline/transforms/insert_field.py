@@ -14,6 +14,7 @@ from penstock.api.schema import INT32, INT64, STRING, TIMESTAMP, Schema
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
 from penstock.pipeline.transforms.map_order import copied, for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
+from penstock.pipeline.transforms.repeated import converted
 from penstock.pipeline.transforms.structs import StructReader, rebuilt, require_maps, require_structs
 from penstock.values.logical import moment_of
 
@@ -156,7 +157,7 @@ class InsertField(ColumnTransform):
                     f"Only SinkRecord supported for [{PURPOSE}], found: org.apache.kafka.connect.source.SourceRecord"
                 )
             case "timestamp" if with_schema:
-                return [None if time is None else moment_of(time) for time in batch.timestamps]
+                return converted(moment_of, batch.timestamps)
             case "timestamp":
                 return batch.timestamps
             case _:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -151,15 +151,27 @@ class MaskField(ColumnTransform):
         columns, nulls = table.as_dict(), [None] * len(table)
         if schema is None:
             for name in self._fields:
-                columns[name] = [None if old is None else self._mask_of(old) for old in columns.get(name, nulls)]
+                columns[name] = self._masked_column(columns.get(name, nulls))
             order = self._orders[table.names]
             return None, Table(order, [columns[name] for name in order])
         masks, read = self._plans[schema]
         if not read.plain:
             return None
         for name, mask in masks.items():
-            columns[name] = [None if old is None else _checked(mask) for old in columns[name]]
+            column = columns[name]
+            if type(None) in set(map(type, column)):
+                columns[name] = [None if old is None else _checked(mask) for old in column]
+            else:
+                columns[name] = [_checked(mask)] * len(column)
         return schema, Table.of(columns)
+
+    def _masked_column(self, column: Sequence[Any]) -> list[Any]:
+        """Of values without a schema: a mask follows from their class."""
+        examples = dict(zip(map(type, column), column, strict=True))
+        masks = {kind: None if example is None else self._mask_of(example) for kind, example in examples.items()}
+        if len(masks) == 1:
+            return [*masks.values()] * len(column)
+        return [masks[kind] for kind in map(type, column)]
 
     def _masked(self, masked: dict[Any, Any]) -> dict[Any, Any]:
         """The same map."""

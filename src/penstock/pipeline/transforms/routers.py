@@ -100,7 +100,7 @@ class TimestampRouter(BuiltIn):
         settings = self.config_def().parse(config)
         self._topic_format: str = settings["topic.format"]
         self._format = DateFormat(settings["timestamp.format"])
-        self._unit = finest_unit(settings["timestamp.format"])
+        self._unit = self._format.finest_unit
         self._routes: Plans[tuple[str, int], str] = Plans(self._route)
 
     def apply_batch(self, batch: Batch) -> Batch:
@@ -114,11 +114,3 @@ class TimestampRouter(BuiltIn):
         topic, units = place
         routed = self._topic_format.replace("${topic}", topic)
         return routed.replace("${timestamp}", self._format.format_millis(units * self._unit))
-
-
-def finest_unit(pattern: str) -> int:
-    """The milliseconds within which all moments are written alike with a SimpleDateFormat pattern (or less)."""
-    for letters, unit in (("S", 1), ("s", 1000), ("m", 60_000), ("HkKha", 3_600_000)):
-        if any(letter in pattern for letter in letters):
-            return unit
-    return 86_400_000

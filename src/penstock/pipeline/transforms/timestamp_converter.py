@@ -20,7 +20,6 @@ from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.structs import StructReader, rebuilt, require_maps, require_structs
 from penstock.pipeline.transforms.timestamps import (
     PRECISIONS,
-    Convert,
     Form,
     Timestamps,
     form_of_schema,
@@ -102,9 +101,8 @@ class TimestampConverter(ColumnTransform):
         if schema is None:
             return None, self._maps(values)
         if not self._field:
-            convert = self._timestamps.converter(form_of_schema(schema))
             changed = schema_of_form(self._target, schema.optional)
-            return changed, [None if value is None else convert(value) for value in values]
+            return changed, self._timestamps.convert_column(form_of_schema(schema), values)
         require_structs(schema, values, PURPOSE, null=True)
         changed, read = self._plans[schema]
         if all(values) or None not in values:
@@ -117,16 +115,16 @@ class TimestampConverter(ColumnTransform):
         if not name:
             return None
         changed: Schema | None
-        convert: Convert
+        form: Form | None
         if schema is None:
-            changed, order, convert = None, self._orders[table.names], self._timestamps.convert_any
+            changed, order, form = None, self._orders[table.names], None
         else:
             changed, read = self._plans[schema]
             field = schema.field(name)
             if field is None or not read.plain:
                 return None
-            order, convert = table.names, self._timestamps.converter(form_of_schema(field.schema))
-        columns[name] = [None if old is None else convert(old) for old in columns.get(name, [None] * len(table))]
+            order, form = table.names, form_of_schema(field.schema)
+        columns[name] = self._timestamps.convert_column(form, columns.get(name, [None] * len(table)))
         return changed, Table(order, [columns[name] for name in order])
 
     def _converted(self, schema: Schema, values: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -140,7 +138,7 @@ class TimestampConverter(ColumnTransform):
     def _maps(self, values: list[Any]) -> list[Any]:
         convert, name = self._timestamps.convert_any, self._field
         if not name:
-            return [None if value is None else convert(value) for value in values]
+            return self._timestamps.convert_column(None, values)
         require_maps(values, PURPOSE, null=True)
         maps = [value for value in values if value is not None]
         shapes = for_each(self._skeletons, maps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.api.errors import ConnectError, DataError
@@ -21,6 +21,7 @@ from penstock.api.schema import (
     SchemaType,
 )
 from penstock.java.dates import DateFormat
+from penstock.pipeline.transforms.repeated import converted
 from penstock.pipeline.transforms.structs import NullPointerError, schema_text
 from penstock.values.class_names import class_name
 from penstock.values.logical import DAY, day_of, milliseconds, moment_of, time_of
@@ -82,6 +83,12 @@ class Timestamps:
     def converter(self, source: Form) -> Convert:
         """The function for moments of this form, none of them null. It raises DataError."""
         return self._converters[source]
+
+    def convert_column(self, source: Form | None, column: Sequence[Any]) -> list[Any]:
+        """A column of moments of one form, or of schemaless values; nulls stay. Raises DataError."""
+        if source is None and set(map(type, column)) <= {int, type(None)}:
+            source = Form.UNIX
+        return converted(self.convert_any if source is None else self._converters[source], column)
 
     def convert_any(self, value: Any) -> Any:
         """A schemaless value, by its class. Raises DataError."""
@@ -151,9 +158,9 @@ class Timestamps:
             raise DataError(f"Could not parse timestamp: value ({text}) does not match pattern ({pattern})") from None
 
     def _kept_timestamp(self, value: Any) -> Any:
-        if not isinstance(value, _DATES):
-            raise DataError(f"Expected Timestamp to be a java.util.Date, but found class {class_name(None, value)}")
         if not isinstance(value, datetime.datetime):
+            if not isinstance(value, _DATES):
+                raise DataError(f"Expected Timestamp to be a java.util.Date, but found class {class_name(None, value)}")
             value = moment_of(milliseconds(value))
         if self._target is Form.TIMESTAMP:
             return value
@@ -163,6 +170,8 @@ class Timestamps:
     def _from_unix(self, time: Any) -> int:
         if type(time) is not int:
             raise DataError(f"Expected Unix timestamp to be a Long, but found class {class_name(None, time)}")
+        if self._units == self._per_unit:
+            return time
         return _limited(time * self._per_unit) if self._units == 1 else _towards_zero(time, self._units)
 
     def _to_unix(self, time: int) -> int:
