@@ -24,7 +24,7 @@ def to_lines(schemas: Sequence[Schema | None], values: Sequence[Any] | Table) ->
 
             if (lines := packed_lines(schema, values)) is not None:
                 return lines
-    return "".join([f"{text}\n" for text in to_strings(schemas, values)]).encode("utf-8", "replace")
+    return "\n".join([*to_strings(schemas, values), ""]).encode("utf-8", "replace")
 
 
 def _is_packed(table: Table) -> bool:

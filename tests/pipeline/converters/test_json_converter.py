@@ -132,6 +132,12 @@ def test_tombstones_in_a_batch():
     assert read(converter(), None, None) == ([None, None], [None, None])
 
 
+def test_nulls_with_a_schema_have_an_envelope_and_others_are_null():
+    assert write(converter(), [None] * 2, [None, None]) == [None, None]
+    null = b'{"schema":{"type":"string","optional":true},"payload":null}'
+    assert write(converter(), [None, OPTIONAL_STRING], [None, None]) == [None, null]
+
+
 def test_maps_come_in_the_order_of_a_hash_map():
     _, (value,) = read(converter(schemas_enable="false"), b'{"zeile":1,"b":{"y":1,"x":2},"a":3}')
     assert list(value) == ["zeile", "a", "b"]

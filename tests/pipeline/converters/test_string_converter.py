@@ -28,6 +28,8 @@ def test_texts_are_written_as_they_are():
 
 def test_nulls_stay_null():
     assert written([OPTIONAL_STRING] * 2, ["a", None]) == [b"a", None]
+    assert written([None] * 2, [None, None]) == [None, None]
+    assert read(None, None) == ([OPTIONAL_STRING] * 2, [None, None])
     assert read(b"a", None) == ([OPTIONAL_STRING, OPTIONAL_STRING], ["a", None])
 
 

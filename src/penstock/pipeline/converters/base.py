@@ -4,12 +4,13 @@ are for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock import KAFKA_VERSION
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.converter import Converter, HeaderConverter, SchemaAndValue
+from penstock.api.record import Header
 from penstock.api.schema import Schema
 from penstock.api.validators import ValidString
 
@@ -23,6 +24,11 @@ def converter_settings() -> ConfigDef:
         importance=Importance.LOW,
         documentation="How this converter will be used.",
     )
+
+
+def only_nulls(column: Sequence[Any]) -> bool:
+    """Whether nothing else is in it, as in the keys of many sources and topics. Quick if the first is no null."""
+    return type(column) is list and column[:1] == [None] and column.count(None) == len(column)
 
 
 class AnyConverter(Converter, HeaderConverter):
@@ -46,6 +52,13 @@ class AnyConverter(Converter, HeaderConverter):
 
     def set_up(self, settings: dict[str, Any]) -> None:
         """Called once by either ``configure``, with the typed value of every setting."""
+
+    def from_connect_batch(
+        self, topics: list[str], headers: list[tuple[Header, ...]], schemas: list[Schema | None], values: list[Any]
+    ) -> list[bytes | None]:
+        if only_nulls(values) and only_nulls(schemas):
+            return values
+        return super().from_connect_batch(topics, headers, schemas, values)
 
     def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
         return self.from_connect(topic, (), schema, value)

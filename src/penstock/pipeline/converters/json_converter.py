@@ -22,7 +22,7 @@ from penstock.java.errors import JsonError
 from penstock.java.jackson.node import Node
 from penstock.java.jackson.reading import dumps, escaped, loads, needs_escapes, parse
 from penstock.pipeline.converters import json_columns
-from penstock.pipeline.converters.base import AnyConverter, converter_settings
+from penstock.pipeline.converters.base import AnyConverter, converter_settings, only_nulls
 from penstock.pipeline.converters.json_reader import JsonReader
 from penstock.pipeline.converters.json_schema import read_schema, show_schema
 from penstock.pipeline.converters.json_writer import JsonWriter
@@ -140,6 +140,8 @@ class JsonConverter(AnyConverter):
         if not values:
             return []
         schema = schemas[0]
+        if schema is None and only_nulls(values) and only_nulls(schemas):
+            return values  # type: ignore[return-value]
         if schemas.count(schema) < len(schemas) or (schema is None and None in values):
             return [self.from_connect("", (), s, v) for s, v in zip(schemas, values, strict=True)]
         head, tail = (self._head(schema), _TAIL) if self.schemas_enabled else (b"", b"")
@@ -191,8 +193,8 @@ class JsonConverter(AnyConverter):
     ) -> tuple[list[Schema | None], list[Any] | Table]:
         if not data:
             return [], []
-        if data[0] is None and data.count(None) == len(data):
-            return [None] * len(data), [None] * len(data)
+        if only_nulls(data):
+            return [None] * len(data), data
         payloads: Sequence[bytes | None] | None
         if not self.schemas_enabled or self.schema is not None:
             schema, payloads = self.schema if self.schemas_enabled else None, data

@@ -11,7 +11,7 @@ from penstock.api.converter import SchemaAndValue
 from penstock.api.errors import SerializationError
 from penstock.api.record import Header
 from penstock.api.schema import OPTIONAL_STRING, Schema
-from penstock.pipeline.converters.base import AnyConverter, converter_settings
+from penstock.pipeline.converters.base import AnyConverter, converter_settings, only_nulls
 from penstock.values.column_printing import to_strings
 from penstock.values.printing import to_string
 
@@ -62,9 +62,11 @@ class StringConverter(AnyConverter):
     def from_connect_batch(
         self, topics: list[str], headers: list[tuple[Header, ...]], schemas: list[Schema | None], values: list[Any]
     ) -> list[bytes | None]:
+        if only_nulls(values):
+            return values
         if self.encoding == "utf-8":
             try:
-                return [str.encode(value) for value in values]
+                return list(map(str.encode, values))
             except (TypeError, UnicodeEncodeError):
                 pass
         texts = to_strings(schemas, values)
@@ -76,6 +78,8 @@ class StringConverter(AnyConverter):
         self, topics: list[str], headers: list[Sequence[tuple[str, bytes | None]]], data: list[bytes | None]
     ) -> tuple[list[Schema | None], list[Any]]:
         schemas: list[Schema | None] = [OPTIONAL_STRING] * len(data)
+        if only_nulls(data):
+            return schemas, data
         if self.encoding == "utf-8":
             try:
                 return schemas, list(map(bytes.decode, data))  # type: ignore[arg-type]

@@ -326,7 +326,10 @@ def _arguments(batch: Batch, delivered: Sequence[Delivered | None] | None) -> li
     headers = any(batch.headers)
     if not headers and delivered is None and batch.partitions.count(None) == n == batch.timestamps.count(None):
         return arguments
-    arguments.append([-1 if partition is None else partition for partition in batch.partitions])
+    if batch.partitions.count(None) == n:
+        arguments.append([-1] * n)
+    else:
+        arguments.append([-1 if partition is None else partition for partition in batch.partitions])
     arguments += [[None] * n if delivered is None else list(delivered), [None] * n, _timestamps(batch.timestamps)]
     if headers:
         arguments.append(_headers(batch.headers))
@@ -345,6 +348,8 @@ def _headers(rows: list[tuple[Header, ...]]) -> list[list[tuple[str, Any]]]:
 
 def _timestamps(column: list[int | None]) -> list[int]:
     """Timestamps for the producer, where 0 means now: the first millisecond of 1970 becomes the second."""
+    if len(column) > 1 and column[0] == column[-1] and column.count(column[0]) == len(column):
+        return _timestamps(column[:1]) * len(column)  # of one poll
     times = [0 if t is None or t == -1 else t or 1 for t in column]
     if times and min(times) < 0:
         raise DataError(f"Invalid record timestamp {min(times)}")
