@@ -204,34 +204,34 @@ class Batch:
 
     def rows(self) -> Iterator[SourceRecord | SinkRecord]:
         """The records one by one. A batch without an origin gives source records."""
-        for i in range(len(self)):
-            yield self.row(i)
-
-    def row(self, i: int) -> SourceRecord | SinkRecord:
-        common: dict[str, Any] = {
-            "topic": self.topics[i],
-            "partition": self.partitions[i],
-            "key_schema": self.key_schemas[i],
-            "key": self.keys[i],
-            "value_schema": self.value_schemas[i],
-            "value": self.values[i],
-            "timestamp": self.timestamps[i],
-            "headers": self.headers[i],
+        common: dict[str, Sequence[Any]] = {
+            "topic": self.topics,
+            "partition": self.partitions,
+            "key_schema": self.key_schemas,
+            "key": self.keys,
+            "value_schema": self.value_schemas,
+            "value": self.values,
+            "timestamp": self.timestamps,
+            "headers": self.headers,
         }
         match self.origin:
-            case SinkOrigin() as o:
-                return SinkRecord(
-                    **common,
-                    offset=o.offsets[i],
-                    timestamp_type=o.timestamp_types[i],
-                    original_topic=o.topics[i],
-                    original_partition=o.partitions[i],
-                    original_offset=o.offsets[i],
-                )
-            case SourceOrigin() as o:
-                return SourceRecord(**common, source_partition=o.partitions[i], source_offset=o.offsets[i])
+            case SinkOrigin() as origin:
+                read = {
+                    "offset": origin.offsets,
+                    "timestamp_type": origin.timestamp_types,
+                    "original_topic": origin.topics,
+                    "original_partition": origin.partitions,
+                    "original_offset": origin.offsets,
+                }
+                return iter(SinkRecord.of_columns({**common, **read}))
+            case SourceOrigin(partitions, offsets):
+                position = {"source_partition": partitions, "source_offset": offsets}
             case None:
-                return SourceRecord(**common)
+                position = {name: [{} for _ in self.topics] for name in ("source_partition", "source_offset")}
+        return iter(SourceRecord.of_columns({**common, **position}))
+
+    def row(self, i: int) -> SourceRecord | SinkRecord:
+        return next(self.select((i,)).rows())
 
 
 _FIELDS = {"keys": "key_column", "values": "value_column", "timestamps": "timestamp_column"}
