@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from penstock.api.batch import Batch
 from penstock.pipeline.errors import Stage, Step
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec
+from penstock.values.repeated import distinct
 
 
 class ActiveTopics:
@@ -18,7 +19,7 @@ class ActiveTopics:
         self._resets = control.resets
 
     def unknown(self, topics: Iterable[str]) -> set[str]:
-        """Those of the topics that are not known yet. Cheap for a batch's column of topics."""
+        """Those of the topics that are not known yet."""
         if not self._tracking:
             return set()
         if self._resets != self._control.resets:
@@ -36,7 +37,7 @@ class ActiveTopics:
         """A step that reports the topics of a batch: for sinks, of the records that could be converted."""
 
         def note(batch: Batch) -> Batch:
-            if unknown := self.unknown(batch.topics):
+            if unknown := self.unknown(distinct(batch.topics)):
                 self.used(unknown)
             return batch
 

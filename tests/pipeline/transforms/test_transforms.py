@@ -264,6 +264,8 @@ def test_timestamps_that_repeat():
         assert [row["at"] for row in texts.values] == [
             "01.001", None, "01.001", "02.002", "01.001", None, "01.001", "02.002",
         ]  # fmt: skip
+    same = applied(transforms.TimestampConverterValue(), Batch.of("t", Table.of({"at": [7] * 3})), **config)
+    assert [row["at"] for row in same.values] == ["00.007"] * 3
     inserted = applied(
         transforms.InsertFieldValue(),
         Batch.of("t", [{}] * 8, timestamps=column, value_schema=struct()),
@@ -272,9 +274,9 @@ def test_timestamps_that_repeat():
     assert [row["at"] for row in inserted.values] == [None if time is None else moment_of(time) for time in column]
 
 
-@pytest.mark.parametrize("odd", [1.5, [1]])
+@pytest.mark.parametrize("odd", [1.5, [1], True])
 def test_a_value_that_is_no_timestamp_among_those_that_are(odd):
-    batch = Batch.of("t", Table.of({"at": [1, 1, 1, odd]}))
+    batch = Batch.of("t", Table.of({"at": [1, 1, odd, 1]}))
     with pytest.raises(DataError, match="TimestampConverter does not support class"):
         applied(transforms.TimestampConverterValue(), batch, field="at", target_type="Timestamp")
 

@@ -4,7 +4,7 @@ are for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from penstock import KAFKA_VERSION
@@ -13,6 +13,7 @@ from penstock.api.converter import Converter, HeaderConverter, SchemaAndValue
 from penstock.api.record import Header
 from penstock.api.schema import Schema
 from penstock.api.validators import ValidString
+from penstock.values.repeated import only_nulls
 
 
 def converter_settings() -> ConfigDef:
@@ -24,11 +25,6 @@ def converter_settings() -> ConfigDef:
         importance=Importance.LOW,
         documentation="How this converter will be used.",
     )
-
-
-def only_nulls(column: Sequence[Any]) -> bool:
-    """Whether nothing else is in it, as in the keys of many sources and topics. Quick if the first is no null."""
-    return type(column) is list and column[:1] == [None] and column.count(None) == len(column)
 
 
 class AnyConverter(Converter, HeaderConverter):

@@ -22,11 +22,12 @@ from penstock.java.errors import JsonError
 from penstock.java.jackson.node import Node
 from penstock.java.jackson.reading import dumps, escaped, loads, needs_escapes, parse
 from penstock.pipeline.converters import json_columns
-from penstock.pipeline.converters.base import AnyConverter, converter_settings, only_nulls
+from penstock.pipeline.converters.base import AnyConverter, converter_settings
 from penstock.pipeline.converters.json_reader import JsonReader
 from penstock.pipeline.converters.json_schema import read_schema, show_schema
 from penstock.pipeline.converters.json_writer import JsonWriter
 from penstock.pipeline.converters.scalar_nodes import InexactError, Read
+from penstock.values.repeated import only_nulls
 
 _NO_ENVELOPE = (
     'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain additional fields. '

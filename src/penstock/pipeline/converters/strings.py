@@ -11,9 +11,10 @@ from penstock.api.converter import SchemaAndValue
 from penstock.api.errors import SerializationError
 from penstock.api.record import Header
 from penstock.api.schema import OPTIONAL_STRING, Schema
-from penstock.pipeline.converters.base import AnyConverter, converter_settings, only_nulls
+from penstock.pipeline.converters.base import AnyConverter, converter_settings
 from penstock.values.column_printing import to_strings
 from penstock.values.printing import to_string
+from penstock.values.repeated import only_nulls
 
 _JAVA_NAMES = {
     "utf8": "utf-8", "unicode-1-1-utf-8": "utf-8", "utf-16": "utf-16", "utf-16be": "utf-16-be", "utf-16le": "utf-16-le",

@@ -25,6 +25,7 @@ from penstock.pipeline.source.delivery_tracking import tracked
 from penstock.pipeline.source.sender import Sender
 from penstock.pipeline.source.topic_creation import TopicCreator
 from penstock.pipeline.topics import ActiveTopics
+from penstock.values.repeated import distinct
 
 log = logging.getLogger(__name__)
 
@@ -149,17 +150,18 @@ class SourceLoop:
             raise error
 
     def _send(self, part: Batch, ready: Batch, complete: bool) -> None:
-        new = self.topics.new(ready.topics)
+        topics = distinct(ready.topics)
+        new = self.topics.new(topics)
         if new:
             self.commit.expect(new)
-        if len(ready) and not self._create_topics(ready.topics):
+        if topics and not self._create_topics(topics):
             return
         if self.steps.dead_letters is not None:
             ready = self.steps.dead_letters.among(part, ready, complete)
         self.commit.send(part, self.runtime.metrics.traces.carried(ready))
         self._report_topics(1.0 if new else 0.0)
 
-    def _create_topics(self, topics: list[str]) -> bool:
+    def _create_topics(self, topics: set[str]) -> bool:
         """Create those that a rule wants; False if the task is stopped while the brokers can't be reached."""
         while True:
             try:

@@ -25,6 +25,7 @@ from penstock.pipeline.broker_errors import broker_error, keyless_record
 from penstock.pipeline.errors import Failure, Stage
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.topic_limits import TopicLimits, serialized_sizes
+from penstock.values.repeated import distinct, only_nulls
 
 log = logging.getLogger(__name__)
 
@@ -153,8 +154,9 @@ class Sender:
         self.taken = 0
         if self._max_request_size < LEAST_LIMIT:
             batch, delivered = self._small_enough(batch, delivered)
-        self.limits.look_up(batch.topics)
-        if self.limits.apply_to(batch.topics):
+        topics = distinct(batch.topics)
+        self.limits.look_up(topics)
+        if self.limits.apply_to(topics):
             for each in ahead:
                 self.put(*each)
             self._send_in_parts(batch, delivered)
@@ -324,12 +326,12 @@ def _arguments(batch: Batch, delivered: Sequence[Delivered | None] | None) -> li
     n = len(batch)
     arguments: list[list[Any]] = [batch.values, batch.keys]
     headers = any(batch.headers)
-    if not headers and delivered is None and batch.partitions.count(None) == n == batch.timestamps.count(None):
+    unplaced = only_nulls(batch.partitions)
+    if not headers and delivered is None and unplaced and only_nulls(batch.timestamps):
         return arguments
-    if batch.partitions.count(None) == n:
-        arguments.append([-1] * n)
-    else:
-        arguments.append([-1 if partition is None else partition for partition in batch.partitions])
+    arguments.append(
+        [-1] * n if unplaced else [-1 if partition is None else partition for partition in batch.partitions]
+    )
     arguments += [[None] * n if delivered is None else list(delivered), [None] * n, _timestamps(batch.timestamps)]
     if headers:
         arguments.append(_headers(batch.headers))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from confluent_kafka.admin import AdminClient
 
@@ -36,9 +36,9 @@ class TopicLimits:
         """Bytes that each topic takes, of those that take less than a full batch."""
         self._compacted: set[str] = set()
 
-    def look_up(self, topics: Iterable[str]) -> None:
+    def look_up(self, topics: set[str]) -> None:
         """Called with the topics of every batch, before it is sent; asks the brokers for new ones only."""
-        new = set(topics) - self._known
+        new = topics - self._known
         if not new or time.monotonic() < self._retry_at:
             return
         try:
@@ -56,7 +56,7 @@ class TopicLimits:
     def requires_key(self, topic: str | None) -> bool:
         return topic in self._compacted
 
-    def apply_to(self, topics: Sequence[str]) -> bool:
+    def apply_to(self, topics: set[str]) -> bool:
         """Whether a batch for these topics may have to be split."""
         return bool(self._low) and not self._low.keys().isdisjoint(topics)
 

@@ -38,6 +38,7 @@ from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
 from penstock.pipeline.source.sender import ContactLostError, Delivered, Put, Sender
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries, TransactionEnd
 from penstock.pipeline.task import FencedError
+from penstock.values.repeated import distinct
 
 log = logging.getLogger(__name__)
 
@@ -127,7 +128,7 @@ class ExactlyOnce:
         began = time.monotonic()
         self._settle()
         self._metrics.spent("commit", time.monotonic() - began)
-        if self._topic in ready.topics:
+        if self._topic in distinct(ready.topics):
             raise ConnectError(
                 "Source tasks may not produce to their own offsets topics when exactly-once support is enabled"
             )

@@ -14,9 +14,9 @@ from penstock.api.schema import INT32, INT64, STRING, TIMESTAMP, Schema
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
 from penstock.pipeline.transforms.map_order import copied, for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
-from penstock.pipeline.transforms.repeated import converted
 from penstock.pipeline.transforms.structs import StructReader, rebuilt, require_maps, require_structs
 from penstock.values.logical import moment_of
+from penstock.values.repeated import converted
 
 PURPOSE = "field insertion"
 _SCHEMAS = {"topic": STRING, "partition": INT32, "offset": INT64, "timestamp": TIMESTAMP, "static": STRING}

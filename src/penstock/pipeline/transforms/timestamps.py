@@ -21,10 +21,10 @@ from penstock.api.schema import (
     SchemaType,
 )
 from penstock.java.dates import DateFormat
-from penstock.pipeline.transforms.repeated import converted
 from penstock.pipeline.transforms.structs import NullPointerError, schema_text
 from penstock.values.class_names import class_name
 from penstock.values.logical import DAY, day_of, milliseconds, moment_of, time_of
+from penstock.values.repeated import converted
 
 Convert = Callable[[Any], Any]
 
