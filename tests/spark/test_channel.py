@@ -195,7 +195,9 @@ def test_a_task_that_hears_nothing_leaves_before_its_lease_is_over() -> None:
         worker.admit()
         channel, _ = outcome.get(timeout=60)
         happened = attended(channel, lease=5.0)
+        assert channel.holds(60.0)
         assert happened.get(timeout=60) == "leave"
+        assert not channel.holds(5.0)
         # A worker that was frozen reads it when it runs again.
         while (said := worker.receive())["say"] == "beat":
             pass

@@ -21,7 +21,7 @@ CommittedOffsets = tuple[tuple[dict[str, Any], dict[str, Any], str | None], ...]
 
 
 class FencedError(ConnectError):
-    """Another run of the task has fenced its producer (KIP-618): this one can write nothing more."""
+    """Another run of the task has fenced its producer (KIP-618), or may have begun: this one can write nothing more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +175,8 @@ class TaskControl:
     """Set by the first ``stop``, for waits that only a stop may end."""
     calls: PluginCalls = field(default_factory=PluginCalls)
     """The plugin's methods that are being called now."""
+    leased: Callable[[], bool] = lambda: True
+    """Set by the host: whether the worker can't have given the task up. If it can have, ``aborted`` follows soon."""
 
     def pause(self) -> None:
         self.pausing = True
@@ -195,6 +197,10 @@ class TaskControl:
         on_stop = self.on_stop
         if first and on_stop is not None:
             on_stop()
+
+    def may_write(self) -> bool:
+        """False once another run of the task may have begun."""
+        return not self.aborted and self.leased()
 
     def abort(self) -> None:
         self.aborted = True

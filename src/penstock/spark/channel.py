@@ -169,6 +169,12 @@ class TaskChannel:
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
 
+    def holds(self, lease: float) -> bool:
+        """Whether its worker has been heard of lately: if not, the task is to leave. ``attend`` may not know it yet,
+        when both were frozen.
+        """
+        return time.monotonic() - self._renewed < lease * LEAVE_AT
+
     def attend(
         self, obey: Callable[[Message], None], leave: Callable[[], None], end: Callable[[], None], lease: float
     ) -> None:

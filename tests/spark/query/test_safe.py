@@ -63,6 +63,16 @@ def test_nothing_is_left_after_the_run() -> None:
         kept.contents()
 
 
+def test_nothing_is_given_to_a_run_that_may_not_write_any_more() -> None:
+    leased = True
+    with Safe("127.0.0.1", lambda: leased) as safe:
+        kept = safe.keep(b"canary-5")
+        assert kept.contents() == b"canary-5"
+        leased = False
+        with pytest.raises(OSError, match="does not know this task"):
+            kept.contents()
+
+
 @pytest.mark.parametrize(("stays", "code"), [("stays", 0), ("leaves", 3)])
 def test_a_process_can_end_with_the_run(stays: str, code: int) -> None:
     with Safe("127.0.0.1") as safe:

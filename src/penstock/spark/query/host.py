@@ -84,6 +84,7 @@ class Queries:
             log.warning("%s was not admitted: %s", who, refusal)
             return None
         control = BetweenBatches(pausing=admitted["spec"]["paused"])
+        control.leased = lambda: channel.holds(admitted["lease"])
         steer = self._steers[group] = Steering(control)
         relay = LogRelay(channel)
         relay.addFilter(lambda _: getattr(self._own, "group", None) == group)

@@ -1,7 +1,8 @@
 """Keeps what Spark's processes need of a connector's secrets out of what Spark ships to them, shows and stores.
 
 A closure only has a reference: the address of the driver's process, the fingerprint of its certificate, and a key that
-is worth nothing once the run has ended. The process of a Spark task fetches the contents over TLS, once.
+is worth nothing once the run has ended, or another one may have begun. The process of a Spark task fetches the contents
+over TLS; once, but for one that asks before it commits whether it still may.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
@@ -102,8 +103,9 @@ def _read(contents: bytes) -> TaskSpec:
 class Safe:
     """The driver's end, for one run of a query; a context manager. Any thread may ``keep``."""
 
-    def __init__(self, host: str) -> None:
-        """``host``: this machine's name for Spark's processes."""
+    def __init__(self, host: str, may_write: Callable[[], bool] = lambda: True) -> None:
+        """``host``: this machine's name for Spark's processes. ``may_write``: without it nothing is given to them."""
+        self._may_write = may_write
         own = "127.0.0.1" if host in ("127.0.0.1", "localhost") else "0.0.0.0"
         self._listening = socket.create_server((own, 0), backlog=1024)
         self._host = host
@@ -162,7 +164,7 @@ class Safe:
                     # The key is random, and long enough that no timing of the look-up tells it.
                     contents = self._contents.get(_exactly(connection, KEY_BYTES))
                     with self._lock:
-                        if contents is None or self._closed:
+                        if contents is None or self._closed or not self._may_write():
                             return
                         self._connections.pop(plain, None)
                         self._served.add(plain)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
 
+import psutil
 import pytest
 
-from penstock.core.model.tasks import TaskRunning
+from penstock.core.model.tasks import TaskLost, TaskRunning
+from penstock.spark.channel import LEAVE_AT
 from support.kafka.client import Kafka
 from support.postgres import Postgres
 from support.spark.host import Hosted
@@ -165,6 +168,32 @@ def test_a_stop_does_not_wait_for_a_lock_of_the_database(spark: Hosted, kafka: K
         one.start()
         one.written(10)
     assert postgres.rows("SELECT id FROM locked ORDER BY id") == [[str(i)] for i in range(10)]
+
+
+def test_a_run_that_was_frozen_past_its_lease_writes_no_old_value_over_a_newer_one(
+    spark: Hosted, kafka: Kafka, postgres: Postgres
+) -> None:
+    postgres.execute("CREATE TABLE aged (id INT PRIMARY KEY, name TEXT); INSERT INTO aged VALUES (1, 'oldest');")
+    with JdbcSink(spark, kafka, postgres.url, **UPSERT, **{"table.name.format": "aged"}) as one:
+        one.start()
+        with postgres.session() as successor:
+            say(successor, "BEGIN; UPDATE aged SET name = 'newer' WHERE id = 1 RETURNING id;", "1")
+            one.add([ID, NAME], {"id": 1, "name": "older"})
+            eventually(lambda: one.fine() and postgres.rows("SELECT 1 FROM pg_locks WHERE NOT granted"), SECONDS)
+            assert spark.query_driver is not None
+            driver = psutil.Process(spark.query_driver.process_id)
+            driver.suspend()
+            try:
+                # The run's Java goes on, and could commit.
+                successor.communicate("COMMIT;\n")
+                time.sleep(spark.settings.lease * LEAVE_AT + 1)
+            finally:
+                driver.resume()
+        assert any(isinstance(event, TaskLost) for event in one.ended())
+        at_work = "SELECT 1 FROM pg_stat_activity WHERE state <> 'idle' AND application_name LIKE '%JDBC%'"
+        eventually(lambda: not postgres.rows(at_work), SECONDS)
+        assert postgres.rows("SELECT name FROM aged") == [["newer"]]
+        assert one.committed()[0][0] == 0
 
 
 def say(session: Popen[str], sql: str, answer: str | None = None) -> None:

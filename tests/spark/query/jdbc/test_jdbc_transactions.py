@@ -60,6 +60,18 @@ def test_a_batch_is_written_once(bench: Bench) -> None:
         bench.write(rows, shapes=[keyless], batch=7)
 
 
+def test_nothing_is_committed_once_another_run_may_have_begun(java: Any, entry: Any, tmp_path: Path) -> None:
+    leased = True
+    with Safe("127.0.0.1", lambda: leased) as safe:
+        bench = Bench(java, entry, f"jdbc:sqlite:{tmp_path}/db", safe)
+        bench.create(THINGS)
+        bench.write(things(1))
+        leased = False
+        with pytest.raises(Py4JJavaError, match="Not committed, since another run of this task may have begun"):
+            bench.write(things(2))
+    assert [row[0] for row in bench.rows()] == ["1"]
+
+
 def test_rows_are_changed_and_deleted_in_order(bench: Bench) -> None:
     bench.create(THINGS)
     gone = Shape("things", (ID,), delete=True)

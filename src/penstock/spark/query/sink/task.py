@@ -27,7 +27,7 @@ from penstock.pipeline.dead_letters import make_queue, queue_of
 from penstock.pipeline.errors import ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink.task import TOTALS
-from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec
+from penstock.pipeline.task import FencedError, TaskControl, TaskHost, TaskSpec
 from penstock.pipeline.telemetry.open_traces import open_traces
 from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.dataframes import full_text
@@ -81,7 +81,8 @@ def run_sink_query(
         stack.callback(Chain.build(connector, resolve).close)
         source = _input(spec, connector, kind.pace, session, stack)
         owner = Owner(spec.kafka_cluster_id, consumer_group(spec.worker_config, connector), spec.connector)
-        safe = stack.enter_context(Safe(str(session.sparkContext.getConf().get("spark.driver.host"))))
+        own = str(session.sparkContext.getConf().get("spark.driver.host"))
+        safe = stack.enter_context(Safe(own, control.may_write))
         metrics = Metrics(host.metrics, TOTALS)
         metrics.traces = open_traces(spec)
         stack.callback(metrics.traces.close)
@@ -163,6 +164,9 @@ def _run(
             query.run()
             patience = 1.0
         except Exception as error:
+            if not control.may_write():
+                reason = "No heartbeat of the worker has come for so long that another run may have begun"
+                raise FencedError(reason) from error
             if passes(error):
                 log.warning("The query of %s has ended; starting it again in %g s: %s", id, patience, error)
                 metrics.survived(error)

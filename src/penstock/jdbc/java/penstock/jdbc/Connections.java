@@ -46,6 +46,15 @@ public final class Connections implements Serializable {
         }
     }
 
+    /** Called before a commit: the driver does not answer once another run of the task may have begun. */
+    void confirm() throws SQLException {
+        try {
+            reference.texts();
+        } catch (IOException error) {
+            throw new SQLException("Not committed, since another run of this task may have begun: " + error, "08001", error);
+        }
+    }
+
     private List<String> settings() throws SQLException {
         try {
             if (settings == null) settings = reference.texts();

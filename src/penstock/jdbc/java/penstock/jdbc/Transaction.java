@@ -67,6 +67,7 @@ final class Transaction {
                 writer.ledger.write(
                         connection, each.getKey().topic, each.getKey().partition, entries.get(each.getKey()), each.getValue());
         for (PreparedStatement statement : statements.values()) statement.close();
+        writer.connections.confirm();
         connection.commit();
         next.forEach((place, offset) ->
                 writer.report.add("done\t" + place.topic + "\t" + place.partition + "\t" + offset));
