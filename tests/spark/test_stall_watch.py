@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from penstock.pipeline.task import PluginCall, PluginCalls
+from penstock.pipeline.telemetry.plugin_calls import PluginCall, PluginCalls
 from penstock.spark.run.stall_watch import StallWatch, described
 from support.tasks.runs import eventually
 
@@ -39,6 +39,21 @@ def test_calls_that_return_are_not_reported() -> None:
             calls.report(10.0, said.append)
     calls.report(0.0, said.append)
     assert said == []
+
+
+def test_what_a_call_waits_for_meanwhile_is_no_part_of_it() -> None:
+    calls, said = PluginCalls(), list[Any]()
+    calls.on_return = lambda: said.append("returned")
+    with calls.entered("a batch of the query"):
+        calls.report(0.0, lambda call: said.append(call.method))
+        with calls.left():
+            calls.report(0.0, said.append)
+        calls.report(10.0, said.append)
+        calls.report(0.0, lambda call: said.append(call.method))
+    assert said == ["a batch of the query", "returned"] * 2
+    with calls.left():
+        calls.report(0.0, said.append)
+    assert len(said) == 4
 
 
 def test_a_call_that_raises_has_returned() -> None:

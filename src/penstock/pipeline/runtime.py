@@ -11,7 +11,8 @@ from typing import Self
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.errors import ErrorHandler
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.task import PluginCalls, TaskControl, TaskHost, TaskSpec, seconds_of
+from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, seconds_of
+from penstock.pipeline.telemetry.plugin_calls import PluginCalls
 
 log = logging.getLogger(__name__)
 

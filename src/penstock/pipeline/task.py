@@ -8,13 +8,12 @@ thread.
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, Self
 
 from penstock.api.errors import ConnectError
+from penstock.pipeline.telemetry.plugin_calls import PluginCalls
 
 CommittedOffsets = tuple[tuple[dict[str, Any], dict[str, Any], str | None], ...]
 """Of each source partition: the partition, its offset, and base64 of the stored key or None."""
@@ -108,53 +107,6 @@ class TaskHost(Protocol):
 
     def metrics(self, values: dict[str, Any]) -> None:
         """The task's counters and gauges; called every few seconds."""
-
-
-@dataclass(slots=True)
-class PluginCall:
-    method: str
-    since: float
-    """Of ``time.monotonic``."""
-    thread: int
-    reported: bool = False
-
-
-@dataclass(slots=True)
-class PluginCalls:
-    """The methods of its plugin that a task is in, by thread: how a stalled task is seen.
-
-    The loops enter each ``poll``, ``put``, ``start``, ``stop``, ``commit``, step of a transform or converter, or batch
-    of a query: once per batch, never per record.
-    """
-
-    _calls: dict[int, PluginCall] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    on_return: Callable[[], None] = lambda: None
-    """Called when a call returns that was reported as stalled; from the thread of the call."""
-
-    @contextmanager
-    def entered(self, method: str) -> Iterator[None]:
-        """Around one call of this method. Calls within calls count as the outer one."""
-        thread = threading.get_ident()
-        if thread in self._calls:
-            yield
-            return
-        call = self._calls[thread] = PluginCall(method, time.monotonic(), thread)
-        try:
-            yield
-        finally:
-            with self._lock:
-                del self._calls[thread]
-                if call.reported:
-                    self.on_return()
-
-    def report(self, seconds: float, how: Callable[[PluginCall], None]) -> None:
-        """Call ``how`` with each call that has not returned for so long, once; it does not return meanwhile."""
-        with self._lock:
-            for call in list(self._calls.values()):
-                if not call.reported and time.monotonic() - call.since >= seconds:
-                    call.reported = True
-                    how(call)
 
 
 @dataclass(slots=True)

@@ -14,8 +14,9 @@ from penstock.pipeline.errors import Stage, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.figures import SourceFigures
 from penstock.pipeline.source.offsets import SourceTaskOffsets
-from penstock.pipeline.task import PluginCalls, TaskSpec
+from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry.places import MOST, Places, of_source, of_topic
+from penstock.pipeline.telemetry.plugin_calls import PluginCalls
 from penstock.pipeline.telemetry.stages import timed
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from penstock.api.batch import Batch
 from penstock.pipeline.errors import Stage, Step
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.task import PluginCalls
+from penstock.pipeline.telemetry.plugin_calls import PluginCalls
 
 _STAGES = {
     Stage.TRANSFORMATION: "transform",

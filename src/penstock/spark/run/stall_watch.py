@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from penstock.pipeline.task import PluginCall, PluginCalls, TaskControl, TaskSpec, seconds_of
+from penstock.pipeline.task import TaskControl, TaskSpec, seconds_of
+from penstock.pipeline.telemetry.plugin_calls import PluginCall, PluginCalls
 from penstock.pipeline.trace import stack
 from penstock.spark.channel import TaskChannel
 

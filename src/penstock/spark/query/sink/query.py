@@ -249,8 +249,7 @@ class SinkQuery:
             try:
                 end = self._end_of(number)
                 span = Span({partition: self._position[partition] for partition in end}, end)
-                with self._control.calls.entered("a batch of the query"):
-                    self._write(records, span)
+                self._write(records, span)
                 self._position |= end
             except BaseException as error:
                 self._failure = None if self._ending else error
@@ -271,11 +270,17 @@ class SinkQuery:
         self._report.written()
 
     def _write_and_commit(self, records: DataFrame, span: Span, version: Version) -> None:
-        group, metrics = self._input.group, self._report.metrics
+        group, metrics, calls = self._input.group, self._report.metrics, self._control.calls
+
+        def confirm() -> None:
+            with calls.left():
+                group.begin(version, span)
+
         started = time.monotonic()
         group.begin(version, span)
         begun = time.monotonic()
-        totals = self._writer.write(records, version, lambda: group.begin(version, span))
+        with calls.entered("a batch of the query"):
+            totals = self._writer.write(records, version, confirm)
         written = time.monotonic()
         metrics.traces.read([name.removeprefix(TRACE) for name in totals if name.startswith(TRACE)])
         metrics.traces.stage("write", written - begun)

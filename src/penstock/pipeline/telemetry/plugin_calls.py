@@ -1,0 +1,71 @@
+"""The calls of plugins that a task is in: how one that does not return is seen."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class PluginCall:
+    method: str
+    since: float
+    """Of ``time.monotonic``."""
+    thread: int
+    reported: bool = False
+
+
+@dataclass(slots=True)
+class PluginCalls:
+    """The methods of its plugin that a task is in, by thread: how a stalled task is seen.
+
+    The loops enter each ``poll``, ``put``, ``start``, ``stop``, ``commit``, step of a transform or converter, or batch
+    of a query: once per batch, never per record.
+    """
+
+    _calls: dict[int, PluginCall] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    on_return: Callable[[], None] = lambda: None
+    """Called when a call returns that was reported as stalled: from the thread of the call."""
+
+    @contextmanager
+    def entered(self, method: str) -> Iterator[None]:
+        """Around one call of this method. Calls within calls count as the outer one."""
+        thread = threading.get_ident()
+        if thread in self._calls:
+            yield
+            return
+        self._calls[thread] = PluginCall(method, time.monotonic(), thread)
+        try:
+            yield
+        finally:
+            self._returned(thread)
+
+    @contextmanager
+    def left(self) -> Iterator[None]:
+        """Within a call: waiting for brokers, which is no part of it. Afterwards the call counts as a new one."""
+        thread = threading.get_ident()
+        call = self._returned(thread)
+        try:
+            yield
+        finally:
+            if call is not None:
+                self._calls[thread] = PluginCall(call.method, time.monotonic(), thread)
+
+    def _returned(self, thread: int) -> PluginCall | None:
+        with self._lock:
+            call = self._calls.pop(thread, None)
+            if call is not None and call.reported:
+                self.on_return()
+            return call
+
+    def report(self, seconds: float, how: Callable[[PluginCall], None]) -> None:
+        """Call ``how`` with each call that has not returned for so long, once; it does not return meanwhile."""
+        with self._lock:
+            for call in list(self._calls.values()):
+                if not call.reported and time.monotonic() - call.since >= seconds:
+                    call.reported = True
+                    how(call)
