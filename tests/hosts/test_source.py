@@ -13,6 +13,7 @@ from penstock.api.batch import Batch
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.tasks.source_task import JavaSourceTask
 from penstock.pipeline.source.delivery_tracking import wants_acknowledgements
+from penstock.spark.task import described
 from support.kafka.client import Kafka
 from support.tasks.runs import JSON, TaskRun, eventually, new_name
 from support.worker_process import QUICK_JAVA
@@ -272,9 +273,13 @@ def test_the_trace_of_a_failure_is_javas(conduct: Conducted) -> None:
     assert any(line.startswith("\tat penstock.tests.ConductSourceTask.poll(ConductSourceTask.java:") for line in rest)
 
 
-def test_a_poll_that_does_not_return_does_not_keep_the_task_from_ending(conduct: Conducted) -> None:
-    with conduct({"at.poll@1": "hang"}):
+def test_a_poll_that_does_not_return_is_seen_and_does_not_keep_the_task_from_ending(conduct: Conducted) -> None:
+    seen: list[str] = []
+    with conduct({"at.poll@1": "hang"}) as run:
         eventually(lambda: conduct.calls("poll"))
+        # Poll after poll of the loop returns meanwhile.
+        eventually(lambda: run.control.calls.report(1.0, lambda call: seen.append(described(call))) or seen)
+    assert [each.partition(" since ")[0] for each in seen] == ["The task is stalled: poll has not returned"]
     assert conduct.calls("stop") == [""]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import threading
+import time
 from typing import Any
 
 from penstock.pipeline.telemetry.plugin_calls import PluginCall, PluginCalls
@@ -54,6 +56,23 @@ def test_what_a_call_waits_for_meanwhile_is_no_part_of_it() -> None:
     with calls.left():
         calls.report(0.0, said.append)
     assert len(said) == 4
+
+
+def test_a_call_in_another_process_is_reported_once_and_when_it_is_over() -> None:
+    calls, said = PluginCalls(), list[Any]()
+    began: list[float | None] = [None]
+    calls.on_return = lambda: said.append("returned")
+    calls.watch("poll", lambda: began[0])
+    calls.report(0.0, lambda call: said.append(described(call)))
+    assert said == []
+    began[0] = time.monotonic()
+    calls.report(60.0, lambda call: said.append(described(call)))
+    calls.report(0.0, lambda call: said.append(described(call)))
+    calls.report(0.0, lambda call: said.append(described(call)))
+    assert re.fullmatch(r"The task is stalled: poll has not returned since 20\d\d-\S+", *said)
+    began[0] = time.monotonic() + 60
+    calls.report(30.0, said.append)
+    assert said[1:] == ["returned"]
 
 
 def test_a_call_that_raises_has_returned() -> None:

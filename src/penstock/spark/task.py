@@ -34,7 +34,6 @@ from penstock.pipeline.task import (
     TaskControl,
     TaskSpec,
 )
-from penstock.pipeline.telemetry.plugin_calls import PluginCall, PluginCalls
 from penstock.pipeline.telemetry.traces import current_ids
 from penstock.pipeline.trace import stack, trace
 from penstock.plugins import Plugins

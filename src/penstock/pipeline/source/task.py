@@ -114,6 +114,8 @@ def run_source_task(
         stop = StopOnce(task.stop, control.calls)
         stack.callback(stop)
         control.on_stop = stop
+        if (polling_since := getattr(task, "polling_since", None)) is not None:
+            control.calls.watch("poll", polling_since)
         with control.calls.entered("start"):
             task.start(dict(spec.config))
         log.info("%s Source task finished initialization and start", id)

@@ -8,13 +8,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+Elsewhere = Callable[[], float | None]
+"""Since when a call goes on in another process, by ``time.monotonic``; None if none does."""
+
 
 @dataclass(slots=True)
 class PluginCall:
     method: str
     since: float
     """Of ``time.monotonic``."""
-    thread: int
+    thread: int | None
+    """None: it is in another process."""
     reported: bool = False
 
 
@@ -27,9 +31,12 @@ class PluginCalls:
     """
 
     _calls: dict[int, PluginCall] = field(default_factory=dict)
+    _elsewhere: dict[str, Elsewhere] = field(default_factory=dict)
+    _reported: dict[str, float] = field(default_factory=dict)
+    """Calls elsewhere, by their methods: since when each was when it was reported."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     on_return: Callable[[], None] = lambda: None
-    """Called when a call returns that was reported as stalled: from the thread of the call."""
+    """Called when a call returns that was reported as stalled: from its thread, or if it is elsewhere by ``report``."""
 
     @contextmanager
     def entered(self, method: str) -> Iterator[None]:
@@ -62,8 +69,20 @@ class PluginCalls:
                 self.on_return()
             return call
 
+    def watch(self, method: str, since: Elsewhere) -> None:
+        """Report also calls of this method that no thread here waits for."""
+        self._elsewhere[method] = since
+
     def report(self, seconds: float, how: Callable[[PluginCall], None]) -> None:
-        """Call ``how`` with each call that has not returned for so long, once; it does not return meanwhile."""
+        """Call ``how`` with each call that has not returned for so long, once; one here does not return meanwhile."""
+        for method, since in list(self._elsewhere.items()):
+            began = since()
+            if method in self._reported and began != self._reported[method]:
+                del self._reported[method]
+                self.on_return()
+            if began is not None and method not in self._reported and time.monotonic() - began >= seconds:
+                self._reported[method] = began
+                how(PluginCall(method, began, None))
         with self._lock:
             for call in list(self._calls.values()):
                 if not call.reported and time.monotonic() - call.since >= seconds:

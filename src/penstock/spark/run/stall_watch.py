@@ -60,6 +60,7 @@ class StallWatch:
 
 
 def described(call: PluginCall) -> str:
-    """Since when, and where it is now."""
+    """Since when, and where it is now, if it is here."""
     since = datetime.fromtimestamp(time.time() - (time.monotonic() - call.since), UTC).isoformat(timespec="seconds")
-    return f"The task is stalled: {call.method} has not returned since {since}. It is at\n{stack(call.thread)}"
+    where = "" if call.thread is None else f". It is at\n{stack(call.thread)}"
+    return f"The task is stalled: {call.method} has not returned since {since}{where}"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self, overload
 
@@ -52,6 +53,8 @@ class JavaSourceTask(SourceTask):
     def __init__(self) -> None:
         self._jvm = TaskJvm.current()
         self._polling: Pending | None = None
+        self._began = 0.0
+        """When that was begun."""
         self._poll_lock = threading.Lock()
         self._polls_ahead = type(self).commit is SourceTask.commit
         self._stopping = False
@@ -89,7 +92,14 @@ class JavaSourceTask(SourceTask):
         """Whether the next ``poll`` returns at once what the plugin has returned already."""
         return (polling := self._polling) is not None and polling.succeeded
 
+    def polling_since(self) -> float | None:
+        """Since when the plugin has not returned from its poll, by ``time.monotonic``; None if it has. One that has
+        nothing should return now and then, as Kafka's documentation of ``SourceTask`` says.
+        """
+        return None if (polling := self._polling) is None or polling.done.is_set() else self._began
+
     def _begin_poll(self) -> Pending:
+        self._began = time.monotonic()
         return self._jvm.session.begin("source.poll", {"free": self._jvm.take_free()}, aside=True)
 
     def idle(self) -> float:
