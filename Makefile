@@ -39,7 +39,7 @@ $(CLASSES): $(STAMP)
 unit: $(STAMP)  ## run the tests that need neither Kafka nor a JVM
 	$(BIN)/pytest -n $(JOBS) --dist loadfile -m "not integration and not slow"
 
-soak: $(STAMP)  ## 15 minutes: workers, Sparks and tasks are killed while connectors change; ARGS="--help" lists the options
+soak: $(STAMP)  ## 15 minutes: workers, Sparks and tasks are killed while connectors change, and other faults if asked for; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak churn $(ARGS)
 
 kill-test: $(STAMP)  ## 100 kills of workers, Sparks and tasks, and other faults if asked for, exactly once; ARGS="--help" lists the options

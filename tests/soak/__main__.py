@@ -20,6 +20,7 @@ from penstock.embedded import Broker
 from soak import churning, killing, sinking, streaming
 from soak import tables as of_tables
 from soak.report import Clock, Outcome, show
+from soak.resources import MOST
 
 app = typer.Typer(
     add_completion=False,
@@ -49,20 +50,29 @@ def churn(
     minutes: float = 15.0,
     pace: Annotated[float, typer.Option(help="Seconds between two requests of one of three operators.")] = 2.0,
     seed: Seed = 0,
-    kinds: Annotated[str, typer.Option(help="Separated by commas, from kill, freeze.")] = "kill",
+    kinds: Kinds = "kill",
     between: Between = 20.0,
     freeze: Freeze = 40.0,
+    growth: Annotated[
+        float,
+        typer.Option(
+            help="How much more memory, file descriptors and threads, as a factor, a process of a worker may take in "
+            "the last third of its time than in the second."
+        ),
+    ] = MOST,
     exactly_once: Once = False,
     bootstrap: Bootstrap = "",
     logs: Logs = None,
 ) -> None:
-    """30 connectors are created, changed, paused, restarted and deleted while workers, Sparks and tasks are killed."""
-    if OF_THE_BROKER & set(kinds.split(",")):
-        raise typer.BadParameter(f"--kinds {kinds}: there are no faults of the broker here, only kill and freeze")
+    """30 connectors are created, changed and deleted while workers, Sparks, tasks and the broker have faults.
+
+    In the end all must be as it was asked for, and no process of a worker may have taken more and more memory or file
+    descriptors.
+    """
     plan = _plan(seed, max(1, round(minutes * 60 / between)), kinds, between, freeze, True)
-    wanted = churning.Soak(plan=plan, pace=pace, exactly_once=exactly_once)
-    with _broker(bootstrap) as running, _folder(logs) as folder:
-        _end("Soak", churning.run(wanted, running, folder, Clock().say))
+    wanted = churning.Soak(plan=plan, pace=pace, exactly_once=exactly_once, most=growth)
+    with _faulty_broker(bootstrap, plan) as (running, faulty), _folder(logs) as folder:
+        _end("Soak", churning.run(wanted, running, folder, Clock().say, faulty))
 
 
 @app.command()

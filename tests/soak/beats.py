@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 import threading
-import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
 
 Task = tuple[str, int]
 
@@ -80,7 +79,7 @@ class BeatReader:
         self._ended = threading.Event()
         self._settings = {
             "bootstrap.servers": bootstrap,
-            "group.id": f"beats-{uuid.uuid4().hex}",
+            "group.id": "beats",  # never joined: after a rebalance all would be read from the start
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
             "isolation.level": "read_uncommitted",
@@ -98,13 +97,13 @@ class BeatReader:
 
     def _read(self) -> None:
         consumer = Consumer(self._settings)
-        consumer.subscribe([self._topic])
+        consumer.assign([TopicPartition(self._topic, 0, OFFSET_BEGINNING)])
         while not self._ended.is_set():
             messages = consumer.consume(1000, 0.2)
-            for message in messages:
-                if message.error() is not None:
-                    raise KafkaException(message.error())
-            beats = [json.loads(message.value()) for message in messages]
+            if fatal := [error for message in messages if (error := message.error()) is not None and error.fatal()]:
+                raise KafkaException(fatal[0])
+            # Others say that the broker is away; reading goes on where it was.
+            beats = [json.loads(message.value()) for message in messages if message.error() is None]
             with self.lock:
                 for beat in beats:
                     self.runs.add(beat)

@@ -1,5 +1,6 @@
-"""The soak: 30 connectors are changed without end while two workers, or what is below them, are killed, and frozen if
-that is asked for. Nothing happens to the third: what it takes may not grow.
+"""The soak: 30 connectors are changed without end while two workers, or what is below them, are killed, and if that is
+asked for frozen, and the broker meets with faults. The third worker and what is below it meet with those of the broker
+alone, so that they live for the whole time. No process of any worker may take more and more, see ``resources``.
 
 At the end every connector must be in the state last asked for, every task that should be at work must be, once and with
 its last configuration, and no task may have run twice at any time.
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from faults.broker import FaultyBroker
 from faults.inflict import Faults
 from faults.plan import Plan
 from soak.beats import BeatReader
@@ -21,7 +23,7 @@ from soak.churn import Operator, Wanted, beats_amiss, differences, milliseconds
 from soak.cluster import Cluster
 from soak.failures import FailureWatch
 from soak.report import Clock, Outcome
-from soak.resources import Resources, described, growth
+from soak.resources import MOST, Life, Resources, described, growth
 from support.kafka.client import Kafka
 
 CONNECTORS = 30
@@ -34,30 +36,33 @@ LAST_WATCH = 6.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Soak:
-    """Times in seconds; ``pace``: between two things that one of three operators does. The plan has no faults of the
-    broker.
-    """
+    """``pace``: seconds between two things that one of three operators does. ``most``: as in ``resources``."""
 
     plan: Plan
     pace: float = 2.0
     connectors: int = CONNECTORS
     exactly_once: bool = False
+    most: float = MOST
 
 
-def run(soak: Soak, bootstrap: str, folder: Path, say: Callable[[str], None]) -> Outcome:
+def run(
+    soak: Soak, bootstrap: str, folder: Path, say: Callable[[str], None], broker: FaultyBroker | None = None
+) -> Outcome:
+    """``broker`` is needed for faults of the broker; ``bootstrap`` leads to it directly."""
     topic = Kafka(bootstrap).create_topic(f"beats-{uuid.uuid4().hex[:8]}")
     names = [f"soak-{number:02d}" for number in range(soak.connectors)]
     support = "enabled" if soak.exactly_once else "disabled"
-    clock = Clock()
+    clock, through = Clock(), bootstrap if broker is None else broker.proxied
     with (
-        Cluster(bootstrap, folder, exactly__once__source__support=support) as cluster,
+        Cluster(through, folder, exactly__once__source__support=support) as cluster,
         BeatReader(bootstrap, topic) as reader,
     ):
         operators = [Operator(cluster, names[i::OPERATORS], topic, soak.pace) for i in range(OPERATORS)]
-        course = _Course(cluster, reader, operators, soak.connectors, say)
+        faults = Faults(cluster, broker, (), cluster.workers[:1])
+        course = _Course(cluster, reader, operators, soak.connectors, faults, say)
         course.begin()
         course.inflict_all(soak.plan)
-        course.end()
+        course.end(soak.most)
         say("stopping")
     figures = {"seed": str(soak.plan.seed), "duration": f"{clock.seconds:.0f} s", **course.figures}
     return Outcome(figures, [*course.violations, *cluster.survivors])
@@ -71,12 +76,12 @@ class _Course:
     reader: BeatReader
     operators: list[Operator]
     connectors: int
+    faults: Faults
     say: Callable[[str], None]
-    faults: str = ""
-    """How many of each kind."""
+    counted: str = ""
+    """How many faults of each kind."""
     failures: list[str] = field(default_factory=list)
-    resources: Resources = field(init=False)
-    """Of the worker that is spared."""
+    lives: list[Life] = field(default_factory=list)
     figures: dict[str, object] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
 
@@ -90,21 +95,18 @@ class _Course:
 
     def inflict_all(self, plan: Plan) -> None:
         """Returns when the last fault is over, and nothing more is asked for."""
-        spared = self.cluster.workers[0]
-        assert spared.process is not None
-        self.resources = Resources(spared.process.pid)
-        watch = FailureWatch(self.cluster)
-        self.resources.start()
+        watch, resources = FailureWatch(self.cluster), Resources(self.cluster.workers)
+        resources.start()
         watch.start()
         for operator in self.operators:
             operator.start()
         try:
-            self.faults = Faults(self.cluster, None, (), [spared]).inflict_all(plan, self._say)
+            self.counted = self.faults.inflict_all(plan, self._say)
         finally:
             for operator in self.operators:
                 operator.stop()
             self.failures = watch.stop()
-            self.resources.stop()
+            self.lives = resources.stop()
         self.violations += [str(operator.failure) for operator in self.operators if operator.failure]
 
     def _say(self, text: str) -> None:
@@ -113,8 +115,8 @@ class _Course:
             beats, runs = self.reader.runs.count, self.reader.runs.total()
         self.say(f"{text}; {done} requests, {beats:,} heartbeats of {runs:,} runs")
 
-    def end(self) -> None:
-        """Look whether everything is as it was last asked for, and who is at work."""
+    def end(self, most: float) -> None:
+        """Look whether everything is as it was last asked for, who is at work, and what has grown."""
         self.say("no more requests, no more faults")
         clock, wanted = Clock(), self._wanted()
         while True:
@@ -130,10 +132,10 @@ class _Course:
             runs, twice = self.reader.runs, self.reader.runs.twice()
         done = sum((operator.done for operator in self.operators), Counter[str]())
         states = Counter(one.state.lower() for one in wanted.values()) + Counter(deleted=self.connectors - len(wanted))
-        grown = growth(self.resources.samples)
+        grown = growth(self.lives, most)
         self.violations += [*wrong, *amiss, *twice, *self.failures, *mishaps, *grown]
         self.figures = {
-            "faults": self.faults,
+            "faults": self.counted,
             "requests": _listed(done),
             "requests repeated": self.cluster.retries,
             "connectors at the end": _listed(states),
@@ -146,7 +148,7 @@ class _Course:
             "tasks missing or too many": len(amiss),
             "processes that outlived a worker": len(self.cluster.survivors),
             "events not handled": len(mishaps),
-            **described(self.resources.samples),
+            **described(self.lives),
         }
 
     def _watch(self, wanted: dict[str, Wanted]) -> list[str]:

@@ -1,78 +1,148 @@
-"""What a process takes over a long time: its memory, its file descriptors and its threads."""
+"""What the processes of workers take over a long time: their memory, file descriptors and threads.
+
+A process that takes the place of one that has died is another one: it grows from its own start.
+"""
 
 from __future__ import annotations
 
 import statistics
 import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import psutil
 
+from faults.plan import PROCESSES
+from soak.victims import family
+from support.worker_process import WorkerProcess
+
 OFTEN = 5.0
 """Seconds from one look to the next."""
-MOST = {"memory": 1.25, "file descriptors": 1.25, "threads": 1.25}
-"""How much more may be taken in the last third of the time than in the second; in the first it is still warming up."""
-LEAST = 30
-"""Looks without which nothing can be said."""
+NOISE = {"MB of memory": 16.0, "file descriptors": 12.0, "threads": 8.0}
+"""What a process may take more in any case, of each resource."""
+LEAST = 24
+"""Looks at a process, without which nothing can be said of it."""
+MOST = 1.25
+"""How much more, as a factor, a process may take in the last third of its time than in the second; in the first it is
+still warming up.
+"""
 
 
 class Sample(NamedTuple):
+    """In the order of NOISE."""
+
     memory: int
-    """In MB."""
     file_descriptors: int
     threads: int
 
 
-class Resources:
-    """Watches a process from ``start`` to ``stop``, or until it ends."""
+@dataclass(slots=True)
+class Life:
+    """A process from the first look at it to the last."""
 
-    def __init__(self, pid: int) -> None:
-        self.samples: list[Sample] = []
-        self._process = psutil.Process(pid)
+    kind: str
+    name: str
+    samples: list[Sample] = field(default_factory=list)
+
+    def thirds(self) -> dict[str, tuple[float, float, float]]:
+        """Of each resource, what was taken in the first, the second and the last third of the time: medians."""
+        size = len(self.samples) // 3
+        parts = (self.samples[:size], self.samples[size : 2 * size], self.samples[-size:])
+        return {
+            resource: tuple(statistics.median(sample[i] for sample in part) for part in parts)  # type: ignore[misc]
+            for i, resource in enumerate(NOISE)
+        }
+
+
+class Resources:
+    """Watches all processes of workers from ``start`` to ``stop``."""
+
+    def __init__(self, workers: Sequence[WorkerProcess]) -> None:
+        self._workers = workers
+        self._lives: dict[psutil.Process, Life] = {}
+        self._error: BaseException | None = None
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="resources")
 
     def start(self) -> None:
         self._thread.start()
 
-    def stop(self) -> None:
+    def stop(self) -> list[Life]:
+        """Raises what has ended the watch early."""
         self._ended.set()
         self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return self.lives
+
+    @property
+    def lives(self) -> list[Life]:
+        return list(self._lives.values())
 
     def _watch(self) -> None:
-        while not self._ended.wait(OFTEN):
-            try:
-                with self._process.oneshot():
-                    memory = self._process.memory_info().rss >> 20
-                    self.samples.append(Sample(memory, self._process.num_fds(), self._process.num_threads()))
-            except psutil.NoSuchProcess:
-                return
+        try:
+            while not self._ended.wait(OFTEN):
+                self.look()
+        except BaseException as error:
+            self._error = error
+
+    def look(self) -> None:
+        """Called by the watch, every few seconds."""
+        for worker in self._workers:
+            for kind, process in family(worker):
+                name = f"process {process.pid} of worker {worker.name}"
+                with suppress(psutil.NoSuchProcess):
+                    self._lives.setdefault(process, Life(kind, name)).samples.append(_sample(process))
 
 
-def thirds(samples: list[Sample]) -> dict[str, tuple[float, float, float]]:
-    """Of each resource, what was taken in the first, the second and the last third of the time: medians."""
-    size = len(samples) // 3
-    parts = (samples[:size], samples[size : 2 * size], samples[-size:])
+def _sample(process: psutil.Process) -> Sample:
+    with process.oneshot():
+        return Sample(process.memory_info().rss >> 20, process.num_fds(), process.num_threads())
+
+
+def growth(lives: list[Life], most: float) -> list[str]:
+    """A sentence for each kind of process and each resource of which one takes more and more; ``most`` as MOST."""
+    sentences = []
+    for kind, found in by_kind(lives).items():
+        for resource in NOISE:
+            if growing := [life for life in found if _grows(life, resource, most)]:
+                worst = max(growing, key=lambda life: _step(life, resource))
+                _, second, last = worst.thirds()[resource]
+                sentences.append(
+                    f"the {resource} of {len(growing)} {kind} processes grew by more than {most - 1:.0%}, "
+                    f"of {worst.name} from {second:g} to {last:g}"
+                )
+    return sentences
+
+
+def _grows(life: Life, resource: str, most: float) -> bool:
+    _, second, last = life.thirds()[resource]
+    return last > second * most and last > second + NOISE[resource]
+
+
+def described(lives: list[Life]) -> dict[str, object]:
+    """Lines for a report: of each kind of process and each resource, that which has grown most."""
+    lines: dict[str, object] = {}
+    for kind, found in by_kind(lives).items():
+        every = sum(life.kind == kind for life in lives)
+        lines[f"{kind} processes"] = f"{every}, {len(found)} of them watched for {LEAST * OFTEN:g} s or longer"
+        for resource in NOISE if found else ():
+            most = max(found, key=lambda life: _step(life, resource))
+            lines[f"{resource} of a {kind}"] = " → ".join(f"{each:g}" for each in most.thirds()[resource])
+    return lines
+
+
+def by_kind(lives: list[Life]) -> Mapping[str, list[Life]]:
+    """Of each kind that there is, those that were watched for long enough."""
     return {
-        name: tuple(statistics.median(sample[i] for sample in part) for part in parts)  # type: ignore[misc]
-        for i, name in enumerate(MOST)
+        kind: [life for life in lives if life.kind == kind and len(life.samples) >= LEAST]
+        for kind in PROCESSES
+        if any(life.kind == kind for life in lives)
     }
 
 
-def described(samples: list[Sample]) -> dict[str, object]:
-    """Lines for a report; none if there are too few samples."""
-    if len(samples) < LEAST:
-        return {}
-    found = thirds(samples).items()
-    return {f"{name} of the spared worker": " → ".join(f"{each:g}" for each in values) for name, values in found}
-
-
-def growth(samples: list[Sample]) -> list[str]:
-    """A sentence on each resource of which more and more was taken."""
-    if len(samples) < LEAST:
-        return []
-    return [
-        f"the {name} of a worker grew from {second:g} to {last:g}"
-        for name, (_, second, last) in thirds(samples).items()
-        if last > second * MOST[name]
-    ]
+def _step(life: Life, resource: str) -> float:
+    _, second, last = life.thirds()[resource]
+    return last - second

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +14,9 @@ from soak.beats import Runs
 from soak.churn import Wanted, beats_amiss
 from soak.feeder import Feeder
 from soak.progress import ProgressWatch
-from soak.resources import Sample, described, growth
+from soak.resources import MOST, Life, Resources, Sample, described, growth
 from soak.tally import Tally, amiss
+from support.worker_process import WorkerProcess
 
 
 def runs(*beats: tuple[str, int], revision: str = "1") -> Runs:
@@ -119,10 +122,41 @@ def test_progress_is_seen_where_a_measure_grows_and_not_where_it_is_unknown(monk
     assert len(watch.times["sink"]) == 2
 
 
+def life(kind: str, name: str, *samples: tuple[int, int, int]) -> Life:
+    return Life(kind, name, [Sample(*each) for each in samples])
+
+
 def test_what_grows_to_the_end_is_seen_and_what_grows_at_the_start_is_not() -> None:
-    warm = [Sample(50 + min(i, 30), 100, 20) for i in range(90)]
-    assert growth(warm) == []
-    assert growth([Sample(80, 100 + 3 * i, 20) for i in range(90)]) == [
-        "the file descriptors of a worker grew from 233.5 to 323.5"
-    ]
-    assert described(warm)["memory of the spared worker"] == "64.5 → 80 → 80"
+    warm = life("task", "process 7", *((50 + min(i, 30), 100, 20) for i in range(90)))
+    assert growth([warm], MOST) == []
+    leaking = life("task", "process 8", *((80, 100 + 3 * i, 20) for i in range(90)))
+    sentence = "the file descriptors of 1 task processes grew by more than 25%, of process 8 from 233.5 to 323.5"
+    assert growth([warm, leaking], MOST) == [sentence]
+    assert growth([warm, leaking], 1.5) == []
+    assert described([warm, leaking])["task processes"] == "2, 2 of them watched for 120 s or longer"
+    assert described([warm, leaking])["file descriptors of a task"] == "143.5 → 233.5 → 323.5"
+    assert described([warm])["MB of memory of a task"] == "64.5 → 80 → 80"
+
+
+def test_a_process_that_takes_the_place_of_another_does_not_grow_by_what_that_took() -> None:
+    low, high = (life("java", name, *[(mb, 40, 20)] * 60) for name, mb in (("process 7", 200), ("process 8", 400)))
+    assert growth([low, high], MOST) == []
+
+
+def test_a_process_that_lived_for_a_short_time_is_counted_alone() -> None:
+    short = life("daemon", "process 7", *((80 * i, 20, 20) for i in range(10)))
+    assert growth([short], MOST) == []
+    assert described([short]) == {"daemon processes": "1, 0 of them watched for 120 s or longer"}
+
+
+def test_the_processes_of_a_worker_are_watched_until_they_end(tmp_path: Path) -> None:
+    worker = WorkerProcess("", tmp_path)
+    resources = Resources([worker])
+    with subprocess.Popen(["sleep", "60"]) as worker.process:
+        resources.look()
+        resources.look()
+        worker.process.kill()
+    resources.look()
+    [found] = resources.lives
+    assert (found.kind, len(found.samples)) == ("worker", 2)
+    assert found.samples[0].file_descriptors >= 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 
 import psutil
@@ -24,6 +25,15 @@ def processes(cluster: Cluster, kind: str) -> list[tuple[WorkerProcess, psutil.P
         ((worker, process) for worker, process in every if kind_of(process) == kind),
         key=lambda found: (cluster.workers.index(found[0]), found[1].pid),
     )
+
+
+def family(worker: WorkerProcess) -> Iterator[tuple[str, psutil.Process]]:
+    """The worker's process and all below it, with what each is."""
+    for process in _itself(worker):
+        yield "worker", process
+    for process in worker.descendants():
+        if kind := kind_of(process):
+            yield kind, process
 
 
 def _itself(worker: WorkerProcess) -> list[psutil.Process]:
