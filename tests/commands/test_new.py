@@ -56,6 +56,14 @@ def test_names(penstock: Any, tmp_path: Path, name: str) -> None:
     assert f"penstock: `{name}` can't be the name of a plugin; right are" in said.stderr
 
 
+@pytest.mark.parametrize("name", ["json", "pyarrow"])
+def test_a_name_that_a_module_has(penstock: Any, tmp_path: Path, name: str) -> None:
+    """A worker would find the other module in its place."""
+    said = penstock("new", "sink", name, "--in", str(tmp_path))
+    assert (said.exit_code, list(tmp_path.iterdir())) == (1, [])
+    assert f"has a module {name} already; right would be `{name}-sink`" in said.stderr
+
+
 def test_a_folder_that_is_there_stays_as_it_is(penstock: Any, tmp_path: Path) -> None:
     (tmp_path / "my-sink").mkdir()
     said = penstock("new", "sink", "my-sink", "--in", str(tmp_path))

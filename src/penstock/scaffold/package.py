@@ -6,6 +6,7 @@ import keyword
 import re
 from dataclasses import dataclass
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 
@@ -24,11 +25,17 @@ class NewPlugin:
 
     @classmethod
     def of(cls, kind: str, name: str) -> NewPlugin:
-        """Raises ConfigError for a name that no package can have."""
+        """Raises ConfigError for a name that no package can have, or whose module another would hide."""
         if not _NAME.fullmatch(name) or keyword.iskeyword(name.replace("-", "_")):
             right = "small letters and digits, words joined by `-`, beginning with a letter, such as `weather-source`"
             raise ConfigError(f"`{name}` can't be the name of a plugin; right are {right}")
-        return cls(kind, name)
+        new = cls(kind, name)
+        if find_spec(new.module) is not None:
+            raise ConfigError(
+                f"`{name}` can't be the name of a plugin: Python or an installed package has a module {new.module} "
+                f"already; right would be `{name}-{kind}`"
+            )
+        return new
 
     @property
     def module(self) -> str:
