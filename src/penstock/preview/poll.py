@@ -11,6 +11,7 @@ from penstock.api.batch import Batch
 from penstock.api.connector import Connector, SourceConnector
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.plugin_metrics import PluginMetrics
+from penstock.api.returned import polled_batch, task_configs
 from penstock.api.source import SourceTask
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.preview.request import PreviewRequest
@@ -85,7 +86,7 @@ def _task_configs(connector: Connector, config: dict[str, str]) -> list[dict[str
     connector.context = PreviewContext(config)  # type: ignore[assignment]
     connector.start(config)
     try:
-        return list(connector.task_configs(1))
+        return task_configs(connector.task_configs(1))
     finally:
         connector.stop()
 
@@ -99,13 +100,13 @@ def _polled(task: SourceTask, request: PreviewRequest) -> Batch | None:
             given = task.poll()
         except RetriableError:
             given = None
-        if given is None or not len(given):
+        if (batch := polled_batch(given)) is None:
             if time.monotonic() - idle_since > IDLE_S:
                 break
             time.sleep(min(task.idle(), 0.2))
             continue
         idle_since = time.monotonic()
-        found.append(given if isinstance(given, Batch) else Batch.of_source_records(given))
+        found.append(batch)
     if not found:
         return None
     everything = Batch.concat(found) if len(found) > 1 else found[0]

@@ -19,6 +19,7 @@ from typing import Any
 from penstock.api.connector import Connector, SinkConnector
 from penstock.api.errors import ConnectError
 from penstock.api.plugin_metrics import PluginMetrics
+from penstock.api.returned import task_configs
 from penstock.core.model.events import (
     Completed,
     ConnectorDelayed,
@@ -272,7 +273,7 @@ class _Run:
         if "${" in self.raw.get("tasks.max", ""):  # the herder can't resolve references to config providers
             max_tasks = int(config["tasks.max"])
         with self.calling("task_configs"):
-            made = connector.task_configs(max_tasks)
+            made = task_configs(connector.task_configs(max_tasks))
         if len(made) > max_tasks:
             message = (
                 f"The connector {self.name} has generated {len(made)} tasks, which is greater than {max_tasks}, "

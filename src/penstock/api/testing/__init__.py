@@ -54,6 +54,7 @@ from penstock.api.batch import Batch
 from penstock.api.errors import RetriableError
 from penstock.api.plugin_metrics import NO_TAGS
 from penstock.api.record import Record, SinkRecord, SourceRecord
+from penstock.api.returned import polled_batch
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.api.source import SourceTask, TransactionContext
 from penstock.api.transform import Transformation
@@ -138,7 +139,9 @@ def _polled(task: SourceTask) -> list[SourceRecord]:
         found = task.poll()
     except RetriableError:
         return []
-    return list(found.rows()) if isinstance(found, Batch) else list(found or ())  # type: ignore[arg-type]
+    if found is None or polled_batch(found) is None:
+        return []
+    return list(found.rows()) if isinstance(found, Batch) else list(found)  # type: ignore[arg-type]
 
 
 @dataclass(slots=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from penstock.api.batch import Batch
 from penstock.api.errors import RetriableError
 from penstock.api.record import SourceRecord
+from penstock.api.returned import polled_batch
 from penstock.api.source import SourceTask
 from penstock.pipeline.errors import Step
 from penstock.pipeline.runtime import TaskRuntime
@@ -85,7 +86,7 @@ class SourceLoop:
             now = time.monotonic()
             metrics.put("source-record-active-count", len(self.sender.producer))
             metrics.tick(now)
-            if polled is None or not len(polled):
+            if polled is None or (batch := polled_batch(polled)) is None:
                 metrics.traces.idle()
                 with self._committing():
                     wanted = self.commit.tick(now)
@@ -93,7 +94,6 @@ class SourceLoop:
                 if not control.stopping:
                     control.wait(min(self.task.idle(), wanted))
                 continue
-            batch = polled if isinstance(polled, Batch) else Batch.of_source_records(polled)
             metrics.add("source-record-poll-total", len(batch))
             metrics.observe("poll-batch", (now - started) * 1000, "-time-ms")
             metrics.observe("batch-size", len(batch))

@@ -13,6 +13,7 @@ from typing import Any
 from penstock.api.batch import Batch
 from penstock.api.errors import RetriableError
 from penstock.api.record import SourceRecord
+from penstock.api.returned import polled_batch
 from penstock.api.source import SourceTask
 from penstock.api.testing import MemoryOffsets, MemorySourceContext, Offsets
 
@@ -198,7 +199,9 @@ def _poll(task: SourceTask) -> list[SourceRecord]:
         found = task.poll()
     except RetriableError:
         return []
-    return list(found.rows()) if isinstance(found, Batch) else list(found or ())  # type: ignore[arg-type]
+    if found is None or polled_batch(found) is None:
+        return []
+    return list(found.rows()) if isinstance(found, Batch) else list(found)  # type: ignore[arg-type]
 
 
 def _offsets(records: Sequence[SourceRecord]) -> Offsets:

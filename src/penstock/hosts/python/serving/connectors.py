@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.api.connector import Connector
+from penstock.api.returned import task_configs
 from penstock.hosts.python.peer import Peer
 from penstock.hosts.python.serving.contexts import ConnectorContext, Metrics
 from penstock.hosts.python.serving.definitions import Definition
@@ -62,7 +63,7 @@ class ConnectorSide:
 
     def task_configs(self, most: int) -> list[dict[str, str]]:
         assert self._connector is not None
-        return [dict(each) for each in self._connector.task_configs(most)]
+        return task_configs(self._connector.task_configs(most))
 
     def stop(self) -> None:
         if self._connector is not None:

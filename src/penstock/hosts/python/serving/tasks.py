@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from penstock.api.batch import Batch
+from penstock.api.returned import polled_batch
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.api.source import SourceTask
 from penstock.hosts.python.peer import Peer
@@ -50,10 +51,11 @@ class SourceSide:
     def poll(self) -> tuple[Batch | None, float, dict[str, Any] | None]:
         """The records; how long to wait if there are none; what transactions are to end."""
         polled = self._task.poll()
+        batch = polled_batch(polled)
         asked = None if self._transaction is None else self._transaction.take(polled)
-        if polled is None or not len(polled):
+        if batch is None:
             return None, self._task.idle(), asked
-        return whole(polled if isinstance(polled, Batch) else Batch.of_source_records(polled)), 0.0, asked
+        return whole(batch), 0.0, asked
 
 
 class SinkSide:

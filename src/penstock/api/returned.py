@@ -1,0 +1,58 @@
+"""What methods of plugins return, checked: a sentence for their author, where else an error of the runtime would do.
+
+In Java the compiler says these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from penstock.api.batch import Batch
+from penstock.api.errors import ConnectError
+from penstock.api.record import SourceRecord
+
+__all__ = ["polled_batch", "task_configs"]
+
+_RECORDS = "right is a list of SourceRecords, a Batch, or None if there are no records now"
+_CONFIGS = "right is a list with a dict of strings for each task"
+
+
+def polled_batch(polled: Sequence[SourceRecord] | Batch | None) -> Batch | None:
+    """What ``poll`` returned; None if there are no records. Raises ConnectError."""
+    if polled is None:
+        return None
+    if isinstance(polled, Batch):
+        return polled if len(polled) else None
+    if not isinstance(polled, Collection):
+        raise ConnectError(f"poll returned a {_kind(polled)}; {_RECORDS}")
+    if not len(polled):
+        return None
+    try:
+        return Batch.of_source_records(polled)
+    except AttributeError:
+        for other in polled:
+            if not isinstance(other, SourceRecord):
+                raise ConnectError(
+                    f"poll returned a {_kind(polled)} that has a {_kind(other)} in it; {_RECORDS}"
+                ) from None
+        raise
+
+
+def task_configs(made: Any) -> list[dict[str, str]]:
+    """What ``task_configs`` returned. Raises ConnectError."""
+    if made is None:
+        raise ConnectError(f"task_configs returned nothing (is a `return` missing?); {_CONFIGS}")
+    if isinstance(made, Mapping | str) or not isinstance(made, Collection):
+        raise ConnectError(f"task_configs returned a {_kind(made)}; {_CONFIGS}")
+    for config in made:
+        if not isinstance(config, Mapping):
+            raise ConnectError(f"task_configs returned a {_kind(made)} that has a {_kind(config)} in it; {_CONFIGS}")
+        for key, value in config.items():
+            if not isinstance(key, str) or not isinstance(value, str | None):
+                raise ConnectError(f"task_configs returned the setting {key!r} with the value {value!r}; {_CONFIGS}")
+    return [dict(config) for config in made]
+
+
+def _kind(thing: object) -> str:
+    return type(thing).__name__

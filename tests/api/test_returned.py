@@ -1,0 +1,71 @@
+"""What methods of plugins return: taken if it is right, refused in a sentence for their author if not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock.api import ConnectError, SourceRecord, SourceTask
+from penstock.api.batch import Batch
+from penstock.api.returned import polled_batch, task_configs
+from penstock.api.testing import run_source
+
+RECORD = SourceRecord(topic="t", value=1)
+
+
+def test_records() -> None:
+    batch = polled_batch([RECORD])
+    assert batch is not None
+    assert list(batch.rows()) == [RECORD]
+    assert polled_batch(batch) is batch
+    assert polled_batch((RECORD,)) == batch
+
+
+@pytest.mark.parametrize("nothing", [None, [], (), Batch.of("t", [])])
+def test_no_records(nothing: Any) -> None:
+    assert polled_batch(nothing) is None
+
+
+@pytest.mark.parametrize(
+    ("polled", "said"),
+    [
+        (RECORD, "poll returned a SourceRecord; right is a list of SourceRecords"),
+        ((record for record in [RECORD]), "poll returned a generator; right is"),
+        ({"value": 1}, "poll returned a dict that has a str in it; right is"),
+        ([RECORD, {"value": 1}], "poll returned a list that has a dict in it; right is"),
+    ],
+)
+def test_what_poll_must_not_return(polled: Any, said: str) -> None:
+    with pytest.raises(ConnectError, match=said):
+        polled_batch(polled)
+
+
+def test_the_kit_for_tests_says_the_same() -> None:
+    class Task(SourceTask):
+        def poll(self) -> Any:
+            return [{"value": 1}]
+
+    with pytest.raises(ConnectError, match="poll returned a list that has a dict in it"):
+        run_source(Task, {}, polls=1)
+
+
+def test_configurations() -> None:
+    made = [{"a": "1"}, {}]
+    assert task_configs(made) == made
+    assert task_configs([]) == []
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (None, r"task_configs returned nothing \(is a `return` missing\?\); right is a list with a dict of strings"),
+        ({"a": "1"}, "task_configs returned a dict; right is"),
+        ("a", "task_configs returned a str; right is"),
+        (["a"], "task_configs returned a list that has a str in it; right is"),
+        ([{"shard": 1}], "task_configs returned the setting 'shard' with the value 1; right is"),
+    ],
+)
+def test_what_task_configs_must_not_return(made: Any, said: str) -> None:
+    with pytest.raises(ConnectError, match=said):
+        task_configs(made)
