@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from penstock.api import ConnectError, SourceRecord, SourceTask
+from penstock.api import ConnectError, SourceRecord, SourceTask, Transformation
 from penstock.api.batch import Batch
 from penstock.api.returned import polled_batch, task_configs
-from penstock.api.testing import run_source
+from penstock.api.testing import apply, run_source, sink_record
 
 RECORD = SourceRecord(topic="t", value=1)
 
@@ -50,6 +50,16 @@ def test_the_kit_for_tests_says_the_same() -> None:
         run_source(Task, {}, polls=1)
 
 
+@pytest.mark.parametrize("record", [RECORD, sink_record(1)])
+def test_what_a_transform_must_not_return(record: Any) -> None:
+    class Value(Transformation):
+        def apply(self, record: Any) -> Any:
+            return {"value": record.value}
+
+    with pytest.raises(ConnectError, match="apply returned a dict; right is a record"):
+        apply(Value, [record])
+
+
 def test_configurations() -> None:
     made = [{"a": "1"}, {}]
     assert task_configs(made) == made
@@ -63,7 +73,7 @@ def test_configurations() -> None:
         ({"a": "1"}, "task_configs returned a dict; right is"),
         ("a", "task_configs returned a str; right is"),
         (["a"], "task_configs returned a list that has a str in it; right is"),
-        ([{"shard": 1}], "task_configs returned the setting 'shard' with the value 1; right is"),
+        ([{"shard": 1}], "task_configs returned an int as the setting shard; right is"),
     ],
 )
 def test_what_task_configs_must_not_return(made: Any, said: str) -> None:

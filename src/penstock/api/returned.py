@@ -10,11 +10,12 @@ from typing import Any
 
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError
-from penstock.api.record import SourceRecord
+from penstock.api.record import Record, SourceRecord
 
-__all__ = ["polled_batch", "task_configs"]
+__all__ = ["applied_batch", "polled_batch", "task_configs"]
 
 _RECORDS = "right is a list of SourceRecords, a Batch, or None if there are no records now"
+_RECORD = "right is a record, such as `record.with_(value=...)`, or None to drop it"
 _CONFIGS = "right is a list with a dict of strings for each task"
 
 
@@ -25,7 +26,7 @@ def polled_batch(polled: Sequence[SourceRecord] | Batch | None) -> Batch | None:
     if isinstance(polled, Batch):
         return polled if len(polled) else None
     if not isinstance(polled, Collection):
-        raise ConnectError(f"poll returned a {_kind(polled)}; {_RECORDS}")
+        raise ConnectError(f"poll returned {_kind(polled)}; {_RECORDS}")
     if not len(polled):
         return None
     try:
@@ -33,9 +34,18 @@ def polled_batch(polled: Sequence[SourceRecord] | Batch | None) -> Batch | None:
     except AttributeError:
         for other in polled:
             if not isinstance(other, SourceRecord):
-                raise ConnectError(
-                    f"poll returned a {_kind(polled)} that has a {_kind(other)} in it; {_RECORDS}"
-                ) from None
+                raise ConnectError(f"poll returned {_kind(polled)} that has {_kind(other)} in it; {_RECORDS}") from None
+        raise
+
+
+def applied_batch(records: Sequence[Any]) -> Batch:
+    """What ``apply`` of a transform returned for records, those left out that it dropped. Raises ConnectError."""
+    try:
+        return Batch.of_rows(records)
+    except AttributeError:
+        for other in records:
+            if not isinstance(other, Record):
+                raise ConnectError(f"apply returned {_kind(other)}; {_RECORD}") from None
         raise
 
 
@@ -44,15 +54,16 @@ def task_configs(made: Any) -> list[dict[str, str]]:
     if made is None:
         raise ConnectError(f"task_configs returned nothing (is a `return` missing?); {_CONFIGS}")
     if isinstance(made, Mapping | str) or not isinstance(made, Collection):
-        raise ConnectError(f"task_configs returned a {_kind(made)}; {_CONFIGS}")
+        raise ConnectError(f"task_configs returned {_kind(made)}; {_CONFIGS}")
     for config in made:
         if not isinstance(config, Mapping):
-            raise ConnectError(f"task_configs returned a {_kind(made)} that has a {_kind(config)} in it; {_CONFIGS}")
+            raise ConnectError(f"task_configs returned {_kind(made)} that has {_kind(config)} in it; {_CONFIGS}")
         for key, value in config.items():
             if not isinstance(key, str) or not isinstance(value, str | None):
-                raise ConnectError(f"task_configs returned the setting {key!r} with the value {value!r}; {_CONFIGS}")
+                raise ConnectError(f"task_configs returned {_kind(value)} as the setting {key}; {_CONFIGS}")
     return [dict(config) for config in made]
 
 
 def _kind(thing: object) -> str:
-    return type(thing).__name__
+    name = type(thing).__name__
+    return f"an {name}" if name[0].lower() in "aeiou" else f"a {name}"

@@ -13,6 +13,7 @@ from typing import ClassVar, TypeVar
 from penstock.api.batch import Batch
 from penstock.api.config import ConfigDef
 from penstock.api.record import Record
+from penstock.api.returned import applied_batch
 
 R = TypeVar("R", bound=Record)
 
@@ -44,7 +45,7 @@ class Transformation:
         so it must not change its own state before it can no longer fail.
         """
         out = [changed for row in batch.rows() if (changed := self.apply(row)) is not None]
-        return Batch.of_rows(out) if out else batch.select(())
+        return applied_batch(out) if out else batch.select(())
 
     def close(self) -> None:
         """Called once, after the last use."""
