@@ -19,6 +19,7 @@ from penstock.scaffold.package import NewPlugin
 from penstock.trial.log import WorkerLog
 from penstock.trial.plugin import Changes, config_file, plugin_path
 from penstock.trial.topics import text
+from penstock.trial.worker import LocalWorker
 from support.waiting import until
 
 SECONDS = 240
@@ -171,6 +172,18 @@ def test_of_the_log_warnings_and_the_plugins_own_lines_are_shown(tmp_path: Path)
     with path.open("a") as more:
         more.write(', "message": "late", "logger": "x"}\n')
     assert list(log.news()) == ["WARN late (x)"]
+
+
+def test_of_a_worker_that_has_ended_the_end_of_its_log_is_shown(tmp_path: Path) -> None:
+    """The log itself is gone by then."""
+    (tmp_path / "worker.properties").write_text("listeners=nowhere\n")
+    worker = LocalWorker(tmp_path, ["standalone", str(tmp_path / "worker.properties"), "connector.properties"])
+    worker.start()
+    until(lambda: worker.ended() is not None, "its end", SECONDS)
+    said = worker.ended() or ""
+    worker.stop()
+    assert said.startswith("The worker ended with status 2. The end of its log:\npenstock: ")
+    assert said.rstrip().endswith(worker.log.read_text().rstrip().splitlines()[-1])
 
 
 def test_what_is_not_text_is_shown_in_hexadecimal() -> None:

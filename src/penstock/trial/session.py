@@ -147,9 +147,7 @@ class Session:
             if (reason := self.worker.ended()) is not None:
                 raise EmbeddedError(reason)
             if time.monotonic() > give_up:
-                raise EmbeddedError(
-                    f"The worker did not answer within {START_SECONDS} s (its log is {self.worker.log})."
-                )
+                raise EmbeddedError(f"The worker did not answer within {START_SECONDS} s. {self.worker.last_lines()}")
             time.sleep(0.1)
         self._configure()
 

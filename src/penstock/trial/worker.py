@@ -13,6 +13,7 @@ from pathlib import Path
 from penstock.embedded.leash import leashed
 
 STOP_SECONDS = 30
+LAST_LINES = 20
 
 
 class LocalWorker:
@@ -45,10 +46,10 @@ class LocalWorker:
             )
 
     def ended(self) -> str | None:
-        """Why it does not run any more, as a sentence; None while it runs."""
+        """That it does not run any more, with what it logged last; None while it runs."""
         if self._process is None or (status := self._process.poll()) is None:
             return None
-        return f"The worker ended with status {status}: {self._last_words()} (its log is {self.log})."
+        return f"The worker ended with status {status}. {self.last_lines()}"
 
     def kill(self) -> None:
         """End it without warning, as a crash would."""
@@ -73,7 +74,7 @@ class LocalWorker:
             self._process.stdin.close()
         self._process = None
 
-    def _last_words(self) -> str:
-        lines = [line.strip() for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
-        said = [line for line in lines if " ERROR " in line or line.startswith("penstock: ")]
-        return (said or lines or ["it said nothing"])[-1]
+    def last_lines(self) -> str:
+        """Of its log, which is gone when the command that started it has ended."""
+        lines = [line for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
+        return "\n".join(["The end of its log:", *lines[-LAST_LINES:]]) if lines else "It logged nothing."
