@@ -86,6 +86,31 @@ def test_a_value_that_does_not_fit_its_schema(row, message):
         write(converter(), [ROW], [row])
 
 
+@pytest.mark.parametrize(
+    ("schema", "row", "cause"),
+    [
+        (ROW, {"a": "1", "b": "x"}, "The field a is of Python's type str; its schema is INT64, and not optional"),
+        (ROW, {"a": 1}, "The field b is None; its schema is STRING, and not optional"),
+        (ROW, 5, "It is of Python's type int; its schema is STRUCT, and not optional"),
+        (
+            struct(("rows", array(ROW))),
+            {"rows": [{"a": 1, "b": "x"}, {"a": 1, "b": 2}]},
+            "The field rows.1.b is of Python's type int; its schema is STRING, and not optional",
+        ),
+        (
+            None,
+            {"at": {"time": dt.datetime(2024, 2, 29, tzinfo=dt.UTC)}},
+            "The field at.time is of Python's type datetime; "
+            "without a schema, right are None, bool, int, float, str, bytes, list, dict",
+        ),
+    ],
+)
+def test_the_cause_says_which_field_does_not_fit(schema, row, cause):
+    with pytest.raises(DataError) as raised:
+        write(converter(), [schema], [row])
+    assert str(raised.value.__cause__) == cause
+
+
 def test_what_is_written_leaves_the_value_alone():
     row = {"at": dt.datetime(2024, 2, 29, tzinfo=dt.UTC), "n": 1e10}
     before = dict(row)

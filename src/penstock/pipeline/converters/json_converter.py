@@ -26,6 +26,7 @@ from penstock.pipeline.converters.base import AnyConverter, converter_settings
 from penstock.pipeline.converters.json_reader import JsonReader
 from penstock.pipeline.converters.json_schema import read_schema, show_schema
 from penstock.pipeline.converters.json_writer import JsonWriter
+from penstock.pipeline.converters.misfit import misfit
 from penstock.pipeline.converters.scalar_nodes import InexactError, Read
 from penstock.values.repeated import only_nulls
 
@@ -129,6 +130,8 @@ class JsonConverter(AnyConverter):
             payload = dumps(self._write.writer(schema)(value))
         except JsonError as error:
             raise DataError(_UNWRITABLE) from SerializationError(str(error))
+        except DataError as error:
+            raise error from misfit(self._write.writer, schema, value)
         return self._head(schema) + payload + _TAIL if self.schemas_enabled else payload
 
     def from_connect_batch(
@@ -158,7 +161,7 @@ class JsonConverter(AnyConverter):
             else:
                 # orjson keeps a kilobyte for every result until it is copied, which cutting off the newline does.
                 out = [encode(value, None, orjson.OPT_APPEND_NEWLINE)[:-1] for value in values]
-        except TypeError:
+        except (TypeError, DataError):
             return [self.from_connect("", (), schema, value) for value in given]
         return self._escaped(out)
 
