@@ -109,6 +109,7 @@ def test_lines_go_to_a_sink_and_it_ends_with_them(tmp_path: Path) -> None:
     (tmp_path / "sink.json").write_text(json.dumps(config))
     with running(tmp_path, "my-sink", "sink.json") as one:
         one.says("Each line that is typed becomes a record of topic typed.")
+        assert one.said[0] == "Starting a Kafka broker, then a worker.\n"
         assert one.process.stdin is not None
         one.process.stdin.write("one\nzwei ☃\n")
         one.process.stdin.flush()

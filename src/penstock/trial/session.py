@@ -182,6 +182,7 @@ def session(plugin: Path, config: Path | None = None, records: int = 0) -> Itera
     config = config_file(plugin, config)
     with ExitStack() as ending:
         folder = ending.enter_context(Scratch("run")).resolve()
+        say("Starting a Kafka broker, then a worker.")
         bootstrap = ending.enter_context(Broker(folder / "kafka")).bootstrap
         port = free_port()
         properties = folder / "worker.properties"
