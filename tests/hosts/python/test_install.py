@@ -192,10 +192,15 @@ def test_what_can_not_be_resolved_is_refused(tmp_path: Path) -> None:
 
 
 def test_without_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the pip of this interpreter; an environment of another one gets a pip of its own."""
     monkeypatch.setenv("PATH", os.pathsep.join(p for p in os.environ["PATH"].split(":") if not Path(p, "uv").exists()))
     assert shutil.which("uv") is None
-    made = install(source_wheel(tmp_path / "in"), tmp_path / "plugins")
-    assert [each["class"] for each in made.connectors] == ["one_source.Source"]
+    wheel = source_wheel(tmp_path / "in")
+    another = next(str(each) for each in Path(sys.executable).parent.glob("python3*") if str(each) != sys.executable)
+    for python, has_pip in ((None, False), (another, True)):
+        made = install(wheel, tmp_path / "plugins", python)
+        assert [each["class"] for each in made.connectors] == ["one_source.Source"]
+        assert (made.folder / "bin" / "pip").exists() == has_pip
 
 
 def test_nothing_of_the_worker_is_there_but_penstock(installed: Path) -> None:

@@ -1,6 +1,7 @@
 """Installing a plugin: its environment is built beside those there are, and takes the place of its older one.
 
-``uv`` builds it where there is one, else Python's ``venv`` with ``pip``. Nothing is fetched if there is a wheelhouse.
+``uv`` builds it where there is one, else ``venv`` and the ``pip`` of this interpreter, or one of its own, which takes
+seconds to make. Nothing is fetched if there is a wheelhouse.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 import penstock
@@ -27,6 +29,8 @@ from penstock.hosts.python.process import PluginProcess
 LOCKS = ("requirements.lock", "requirements.txt")
 WHEELHOUSES = ("wheelhouse", "wheels")
 _LEAST = (3, 11)
+_LENDS = [22, 3]
+"""The first pip with ``--python``."""
 
 
 class InstallError(ConnectError):
@@ -155,10 +159,13 @@ class _Tools:
     uv: str | None
     base: str
     """The interpreter that the environment is of."""
+    lent: bool
+    """Whether the pip of this interpreter is used, and the environment has none."""
 
     @classmethod
     def of(cls, folder: Path, python: str | None) -> _Tools:
-        return cls(folder, shutil.which("uv"), python or sys.executable)
+        base = python or sys.executable
+        return cls(folder, shutil.which("uv"), base, base == sys.executable and _has_pip())
 
     @property
     def python(self) -> str:
@@ -170,10 +177,11 @@ class _Tools:
         return Path(_run(asked, "find the environment's packages").strip())
 
     def create(self) -> None:
-        made = (
-            [self.uv, "venv", "-q", "--allow-existing", "--python", self.base] if self.uv else [self.base, "-m", "venv"]
-        )
-        _run([*map(str, made), str(self.folder)], "make the environment")
+        if self.uv:
+            made = [self.uv, "venv", "-q", "--allow-existing", "--python", self.base]
+        else:
+            made = [self.base, "-m", "venv", *(["--without-pip"] if self.lent else [])]
+        _run([*made, str(self.folder)], "make the environment")
         asked = [self.python, "-I", "-c", "import sys; print(*sys.version_info[:2])"]
         version = tuple(map(int, _run(asked, "ask for the version of Python").split()))
         if version < _LEAST:
@@ -184,7 +192,8 @@ class _Tools:
         if self.uv:
             command = [self.uv, "pip", "install", "-q", "--python", self.python]
         else:
-            command = [self.python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+            pip = [self.base, "-m", "pip", "--python", self.python] if self.lent else [self.python, "-m", "pip"]
+            command = [*pip, "install", "-q", "--disable-pip-version-check"]
         _run([*command, *only, *wanted], f"install {' '.join(wanted)}")
 
     def install_locked(self, project: Path, wheels: Path | None) -> None:
@@ -196,6 +205,15 @@ class _Tools:
             no_penstock = ["--no-emit-package", "penstock", "--project", str(project), "-o", str(exported)]
             _run([*asked, *no_penstock], f"read {project / 'uv.lock'}")
             self.install(("-r", str(exported)), wheels)
+
+
+def _has_pip() -> bool:
+    """Whether this interpreter has a pip that installs for another one (``--python``)."""
+    try:
+        numbers = re.findall(r"\d+", metadata.version("pip"))
+    except metadata.PackageNotFoundError:
+        return False
+    return [*map(int, numbers[:2])] >= _LENDS
 
 
 def _run(command: Sequence[str], what: str) -> str:
