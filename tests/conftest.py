@@ -35,9 +35,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests come first, so that in the end no process waits for the long ones of another."""
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    """Files with slow tests come first, then those that need a broker, so that in the end no process waits for the long
+    ones of another.
+    """
+    slow, integration = (
+        {item.path for item in items if item.get_closest_marker(marker)} for marker in ("slow", "integration")
+    )
+    items.sort(key=lambda item: (item.path not in slow, item.path not in integration))
 
 
 @pytest.fixture(scope="session")
