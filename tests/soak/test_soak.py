@@ -69,7 +69,9 @@ def test_numbers_reach_a_file_and_a_table_though_workers_sparks_and_tasks_are_ki
 ) -> None:
     plan = Plan(seed=975, number=3, between=4.0)  # a task, Spark's JVM, then a worker
     targets = (sinking.FILE, sinking.TABLE)
-    test = sinking.SinkKillTest(plan=plan, records=50_000, targets=targets, workers=2, settings=QUICK, bound=BOUND)
+    # How long the group of a sink waits for a task that was killed.
+    settings = {**QUICK, "consumer__session__timeout__ms": "6000"}
+    test = sinking.SinkKillTest(plan=plan, records=50_000, targets=targets, workers=2, settings=settings, bound=BOUND)
     outcome = sinking.run(test, bootstrap, tmp_path, print)
     assert outcome.violations == []
     assert outcome.figures["missing in the rows"] == 0
