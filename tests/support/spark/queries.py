@@ -94,8 +94,9 @@ class Query:
             pytest.fail(f"The task has ended, and {event.__name__} has not come.\n{''.join(traces)}", pytrace=False)
         return events
 
-    def stop(self) -> list[TaskEvent]:
-        self.hosted.stop(self.id)
+    def stop(self, patience: float | None = None) -> list[TaskEvent]:
+        """``patience``: seconds to end by itself, in place of the worker's ``task.shutdown.graceful.timeout.ms``."""
+        self.hosted.stop(self.id, patience)
         return self.ended()
 
     def ended(self) -> list[TaskEvent]:

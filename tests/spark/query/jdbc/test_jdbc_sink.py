@@ -162,7 +162,7 @@ def test_a_stop_does_not_wait_for_a_lock_of_the_database(spark: Hosted, kafka: K
             one.add([ID, NAME], *({"id": i, "name": f"n{i}"} for i in range(10)))
             waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'locked'::regclass"
             eventually(lambda: one.fine() and postgres.rows(waiting), SECONDS)
-            one.stop()
+            one.stop(patience=2.0)
             assert postgres.rows("SELECT count(*) FROM locked") == [["0"]]
             session.communicate("COMMIT;\n")
         one.start()
