@@ -40,7 +40,12 @@ def test_a_worker_outlives_its_broker(tmp_path: Path) -> None:
             file.write(f"{line}\n")
 
     broker = Broker(tmp_path / "broker", port)
-    settings = {"session.timeout.ms": "6000", "heartbeat.interval.ms": "1000"}
+    settings = {
+        "session.timeout.ms": "6000",
+        "heartbeat.interval.ms": "1000",
+        # A sink's task that can't leave its group when it is stopped delays its successor for so long; 45 s by default.
+        "consumer.session.timeout.ms": "6000",
+    }
     with ExitStack() as stack:
         worker = WorkerProcess(f"127.0.0.1:{port}", tmp_path, **settings).start()
         stack.push(worker)
