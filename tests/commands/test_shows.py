@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from penstock.api.config import ConfigDef
 from penstock.commands._rest import complete_connector
+from penstock.core.config.catalog import Catalog, Kind, PluginClass
 from penstock.core.model import messages as m
 from penstock.core.model.tasks import SparkDied, SparkReady, TaskId
 from penstock.http.client import Client
@@ -84,6 +86,17 @@ def test_get(penstock: Any, worker: Client) -> None:
     assert "JsonConverter" not in penstock("get", "plugins").stdout
     assert "org.apache.kafka.connect.json.JsonConverter" in penstock("get", "plugins", "--all").stdout
     assert penstock("get", "loggers").stdout.startswith("LOGGER ")
+
+
+def test_plugins_that_can_not_be_used(penstock: Any, cluster: RestCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = "org.z.New of /jars/new.jar can't be used: it is compiled for Java 99, and this is Java 17"
+    newer = PluginClass("org.z.New", (Kind.SINK,), "undefined", ConfigDef, problem=problem)
+    monkeypatch.setattr(cluster.plugins, "_catalog", Catalog([newer]))
+    said = penstock("get", "plugins")
+    assert said.stdout.split() == ["CLASS", "TYPE", "VERSION"]
+    assert said.stderr == f"{problem}\n"
+    shown = {"class": "org.z.New", "type": "sink", "problem": problem}
+    assert json.loads(penstock("get", "plugins", "-o", "json").stdout) == [shown]
 
 
 @pytest.mark.usefixtures("sink")

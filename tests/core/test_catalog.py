@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from penstock.api.config import ConfigDef
+from penstock.api.config import ConfigDef, ConfigType
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.core.config.catalog import Catalog, Kind, PluginClass
 from penstock.core.config.versions import VersionRange, version_key
@@ -66,6 +68,26 @@ def test_what_is_no_connector_can_not_be_one() -> None:
     for name in ("Nothing", "TextConverter"):
         with pytest.raises(ConnectError, match=f"which name matches {name}, available connectors are: PluginDesc"):
             CATALOG.connector(name)
+
+
+def test_a_class_that_can_not_be_used_is_listed_and_refused_with_its_problem() -> None:
+    problem = "org.z.NewConnector of /jars/new.jar can't be used: it is compiled for Java 99, and this is Java 17"
+    newer = replace(plugin("org.z.NewConnector", Kind.SINK), problem=problem)
+    usable = plugin("org.z.Both", Kind.SINK)
+    catalog = Catalog([newer, usable, replace(usable, problem="is not the only one")])
+    assert [each["class"] for each in catalog.listing()] == ["org.z.Both"]
+    assert catalog.listing(unusable=True)[-1] == {"class": "org.z.NewConnector", "type": "sink", "problem": problem}
+    for name in ("org.z.NewConnector", "NewConnector", "New"):
+        assert catalog.load(name) is None
+        with pytest.raises(ConnectError) as refused:
+            catalog.connector(name)
+        assert str(refused.value) == problem
+        with pytest.raises(ConfigError) as invalid:
+            ConfigDef().define("type", ConfigType.CLASS).parse({"type": name}, catalog.load_any)
+        assert str(invalid.value) == problem
+    assert catalog.connector("Both") == usable
+    assert catalog.problem("Both") is None
+    assert catalog.problem("Nothing") is None
 
 
 def test_a_class_that_is_not_there_is_refused_with_a_reason() -> None:

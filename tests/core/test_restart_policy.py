@@ -21,6 +21,7 @@ def test_the_schedule_is_strimzis() -> None:
         (f"{CONNECT}: Exiting\nCaused by: {TOPIC}: not you\n\tat a", f"{TOPIC}: not you"),
         (f"{CONNECT}: Exiting\n\tat a.b(C.java:1)\nCaused by: {TOPIC}\n\t... 2 more", TOPIC),
         (f"{CONNECT}: Failed to find any class that implements Connector and which name matches x, available", True),
+        (f"{CONNECT}: org.x.A of /jars/a.jar can't be used: it is compiled for Java 99, and this is Java 17", True),
         ("ModuleNotFoundError: No module named 'x'", True),
         (f"{CONNECT}: the topic says {TOPIC}: not you", None),
         (f"{CONNECT}: Exiting\n{TOPIC}: a second line of the message", None),

@@ -73,7 +73,7 @@ def test_plugins_are_found_once(tmp_path: Path, scans: list[list[Path]]) -> None
     assert [key["name"] for key in source.document["config"]] == ["file", "topic", "batch.size"]
 
 
-def listed(path: str) -> list[dict[str, str]]:
+def listed(path: str, query: str = "") -> list[dict[str, str]]:
     """What a worker that starts now answers to ``/connector-plugins``."""
     _, jars = java_plugins(JavaSettings.of({}, (path,)))
 
@@ -82,7 +82,7 @@ def listed(path: str) -> list[dict[str, str]]:
 
     async def ask(app: Any) -> httpx.Response:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://one:8083") as client:
-            return await client.get("/connector-plugins")
+            return await client.get(f"/connector-plugins{query}")
 
     with ThreadPoolExecutor(1) as pool:
         cluster = Cluster(pool, LogLevels())
@@ -153,10 +153,18 @@ def test_a_class_for_a_newer_java_is_named(tmp_path: Path, scans: list[list[Path
             new.writestr(name, content)
     there = found(str(newer.parent))
     assert [each.name.rpartition(".")[2] for each in there.plugins] == ["FileStreamSinkConnector"]
-    (problem,) = [each for each in there.problems if "99" in each]
-    assert problem.startswith(
-        f"org.apache.kafka.connect.file.FileStreamSourceConnector of {newer} can't be used: it is compiled for Java 99"
-    )
+    (left_out,) = there.newer
+    name = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+    assert (left_out.name, left_out.kinds) == (name, ("source",))
+    assert left_out.problem.startswith(f"{name} of {newer} can't be used: it is compiled for Java 99, and this is Java")
+    moved = newer.rename(tmp_path / "plugins" / "moved.jar")
+    (left_out,) = found(str(newer.parent)).newer
+    assert left_out.problem.startswith(f"{name} of {moved} ")
+    assert len(scans) == 1
+    shown = {"class": name, "type": "source", "problem": left_out.problem}
+    assert listed(str(newer.parent), "?penstock=true")[-1] == shown
+    assert shown not in listed(str(newer.parent))
+    assert name in {each["class"] for each in listed(str(newer.parent))}, "the built-in one is not hidden"
 
 
 def test_what_is_no_jar_is_reported_and_stops_nothing(

@@ -19,11 +19,14 @@ def plugins(
     user: User = None,
     output: As = Output.TABLE,
 ) -> None:
-    """Show the connector plugins of the worker."""
+    """Show the connector plugins of the worker, and why those can't be used that can't."""
     with client(url, user) as worker:
-        found = worker.plugins(connectors_only=not all)
-    rows = [(p["class"], p["type"], p.get("version") or "") for p in found]
+        found = worker.plugins(connectors_only=not all, unusable=True)
+    rows = [(p["class"], p["type"], p.get("version") or "") for p in found if "problem" not in p]
     _show(output, found, ("CLASS", "TYPE", "VERSION"), rows)
+    if output is Output.TABLE:
+        for problem in dict.fromkeys(p["problem"] for p in found if "problem" in p):
+            typer.echo(problem, err=True)
 
 
 @app.command()

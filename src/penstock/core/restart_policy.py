@@ -54,6 +54,8 @@ PERMANENT = frozenset(
 """Errors that last until somebody acts: configuration, authorization and authentication, missing classes."""
 UNKNOWN_CLASS = "Failed to find any class that implements "
 """The message, in Java and here, of the ConnectException for a class that is not installed."""
+NEWER_JAVA = "can't be used: it is compiled for Java "
+"""In the sentence about a class from a jar that needs a newer Java."""
 CAUSED_BY = "Caused by: "
 
 
@@ -68,7 +70,7 @@ def permanent_error(trace: str | None) -> str | None:
     for line in [*lines[:1], *(line for line in lines if line.startswith(CAUSED_BY))]:
         headline = line.removeprefix(CAUSED_BY)
         name, _, message = headline.partition(":")
-        if name.strip() in PERMANENT or message.lstrip().startswith(UNKNOWN_CLASS):
+        if name.strip() in PERMANENT or message.lstrip().startswith(UNKNOWN_CLASS) or NEWER_JAVA in message:
             return headline
     return None
 

@@ -14,6 +14,8 @@ def judge_class(catalog: Catalog, subject: str, name: str, version: str = "") ->
     name = name.strip()
     if "${" in name:
         return Finding(Verdict.WORKS, subject, "a reference, which is not resolved here")
+    if problem := catalog.problem(name):
+        return Finding(Verdict.REFUSED, subject, f"{problem}; penstock.java.home chooses another Java")
     found = catalog.load_any(name)
     if found is not None:
         where = "built in, or a Python package" if found.location == "classpath" else f"from {found.location}"

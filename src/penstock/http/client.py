@@ -131,8 +131,10 @@ class Client:
         except ClientError:
             return False
 
-    def plugins(self, connectors_only: bool = True) -> list[dict[str, Any]]:
-        return self.request("GET", "connector-plugins", query={"connectorsOnly": str(connectors_only).lower()})
+    def plugins(self, connectors_only: bool = True, unusable: bool = False) -> list[dict[str, Any]]:
+        """With ``unusable`` also those that can't be used, each with its ``problem``."""
+        query = {"connectorsOnly": str(connectors_only).lower(), **_flags(penstock="true" if unusable else "")}
+        return self.request("GET", "connector-plugins", query=query)
 
     def validate(self, config: Mapping[str, str | None]) -> dict[str, Any]:
         """Every setting with its errors, their number in ``error_count``, and ``warnings`` in ``penstock``."""

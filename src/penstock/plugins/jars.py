@@ -16,10 +16,11 @@ from typing import Self
 from penstock.api.config import ConfigDef
 from penstock.api.errors import ConfigError
 from penstock.core.config.catalog import Kind, PluginClass
+from penstock.core.config.versions import UNDEFINED_VERSION
 from penstock.embedded.home import EmbeddedError
 from penstock.hosts.jvm.class_path import class_path
-from penstock.hosts.jvm.plugins.catalogue import Catalogue, find, java_executable
-from penstock.hosts.jvm.plugins.classes import JavaClass, java_classes, report
+from penstock.hosts.jvm.plugins.catalogue import Catalogue, NewerClass, find, java_executable, url_of
+from penstock.hosts.jvm.plugins.classes import REST_EXTENSION, JavaClass, java_classes, report
 from penstock.hosts.jvm.plugins.config_def import config_def
 from penstock.hosts.jvm.plugins.control import ControlJvm
 from penstock.hosts.jvm.process import JvmSpec
@@ -74,7 +75,10 @@ def plugin_classes(catalogue: Catalogue, discovery: str, jvm: ControlJvm | None 
     """
     if jvm is not None:
         report(catalogue, discovery)
-    return [_plugin_class(each, jvm) for each in java_classes(catalogue, discovery, jvm)]
+    return [
+        *(_plugin_class(each, jvm) for each in java_classes(catalogue, discovery, jvm)),
+        *(_unusable(each) for each in catalogue.newer),
+    ]
 
 
 def java_plugins(settings: JavaSettings) -> tuple[ControlJvm | None, list[PluginClass]]:
@@ -92,6 +96,12 @@ def task_classes(settings: JavaSettings) -> tuple[PluginClass, ...]:
     """The plugins from jars as tasks use them; none, at no cost, without jars."""
     catalogue = settings.catalogue()
     return () if catalogue is None else tuple(plugin_classes(catalogue, settings.discovery))
+
+
+def _unusable(found: NewerClass) -> PluginClass:
+    kinds = tuple(Kind(kind) for kind in found.kinds if kind != REST_EXTENSION)
+    url = url_of(found.location)
+    return PluginClass(found.name, kinds, UNDEFINED_VERSION, ConfigDef, location=url, problem=found.problem)
 
 
 def _plugin_class(found: JavaClass, jvm: ControlJvm | None) -> PluginClass:

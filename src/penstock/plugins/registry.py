@@ -113,6 +113,8 @@ class Plugins:
             return cls
         if found is not None:
             raise ConfigError(f"Class {found} does not implement the {kind.interface} interface")
+        if problem := self.catalog.problem(name.strip()):
+            raise ConfigError(problem)
         known = ", ".join(each.java_name for each in self.catalog.of_kind(kind))
         raise ConfigError(
             f"Failed to find any class that implements {kind.interface} and which name matches {name}, "
@@ -159,8 +161,8 @@ class Plugins:
 
     # -- for requests
 
-    def listing(self, connectors_only: bool = True) -> list[dict[str, str]]:
-        return self.catalog.listing(connectors_only)
+    def listing(self, connectors_only: bool = True, unusable: bool = False) -> list[dict[str, str]]:
+        return self.catalog.listing(connectors_only, unusable)
 
     def config(self, name: str, version: str | None = None) -> list[ConfigKeyInfo] | None:
         """All settings of a plugin; None if there is no such plugin. Raises Refused for one that has no settings to
@@ -188,7 +190,7 @@ class Plugins:
         try:
             found = named_connector(self.catalog, props)
         except Refused as refused:
-            if name is None:
+            if name is None or self.catalog.problem(name):
                 raise
             if name in self._not_found:
                 raise Refused(
@@ -203,7 +205,8 @@ def _catalog(
     own: Iterable[PluginClass], java: Iterable[PluginClass], with_environments: Iterable[PluginClass]
 ) -> Catalog:
     from_jars = list(java)
-    hidden = {each.java_name for each in from_jars if any(kind in each.kinds for kind in CONNECTORS)}
+    usable = [each for each in from_jars if not each.problem]
+    hidden = {each.java_name for each in usable if any(kind in each.kinds for kind in CONNECTORS)}
     return Catalog([*(each for each in own if each.java_name not in hidden), *from_jars, *with_environments])
 
 

@@ -299,7 +299,8 @@ class Worker:
             converter = str(self.settings.values[name])
             found = self._plugins.catalog.load(converter.strip())
             if found is None or kind not in found.kinds:
-                raise ConfigError(name, converter, f"Class {converter} could not be found.")
+                problem = self._plugins.catalog.problem(converter.strip())
+                raise ConfigError(name, converter, problem or f"Class {converter} could not be found.")
 
     def _resolve(self, config: Mapping[str, str]) -> dict[str, str]:
         resolved = dict(self._providers.transform(dict(config)))

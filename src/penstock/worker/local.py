@@ -84,8 +84,8 @@ class LocalAnswers:
             case m.GetRoot():
                 commit = f"penstock-{__version__}"
                 return {"version": KAFKA_VERSION, "commit": commit, "kafka_cluster_id": self._cluster_id()}
-            case m.ListPlugins(connectors_only):
-                return self._plugins.listing(connectors_only)
+            case m.ListPlugins(connectors_only, unusable):
+                return self._plugins.listing(connectors_only, unusable)
             case m.GetPluginConfig(plugin, version):
                 _check_range(version)
                 self._check_plugin(plugin)

@@ -61,6 +61,8 @@ class PluginClass:
     location: str = "classpath"
     meant: tuple[str, ...] = ()
     """For a class that only holds others, such as ``HoistField``: their full names."""
+    problem: str = ""
+    """The sentence that says why it can't be used; it is listed, and no name means it."""
 
     @property
     def simple_name(self) -> str:
@@ -82,13 +84,18 @@ class Catalog:
 
     def __init__(self, classes: Iterable[PluginClass]) -> None:
         self._by_name: dict[str, list[PluginClass]] = {}
+        self._unusable: dict[str, PluginClass] = {}
         for each in classes:
+            if each.problem:
+                self._unusable.setdefault(each.java_name, each)
+                continue
             same = self._by_name.setdefault(each.java_name, [])
             if not any((each.version, each.location) == (other.version, other.location) for other in same):
                 same.append(each)
         for same in self._by_name.values():
             same.sort(key=_rank)
         self._aliases = _aliases(each for same in self._by_name.values() for each in same)
+        self._aliases_of_unusable = _aliases(self._unusable.values())
 
     def of_kind(self, *kinds: Kind) -> list[PluginClass]:
         """The classes of any of these kinds, by name."""
@@ -133,8 +140,16 @@ class Catalog:
         return list(dict.fromkeys(each.version for each in same if any(kind in each.kinds for kind in kinds)))
 
     def load_any(self, name: str) -> PluginClass | None:
-        """``load``, or the class of this full name that only holds others."""
-        return self.load(name) or self._holder(name)
+        """``load``, or the class of this full name that only holds others. Raises ConfigError for an unusable one."""
+        found = self.load(name) or self._holder(name)
+        if found is None and (problem := self.problem(name)):
+            raise ConfigError(problem)
+        return found
+
+    def problem(self, name: str) -> str | None:
+        """Why the class of this full name or alias can't be used; None if one can, or if there is none."""
+        unusable = self._unusable.get(self._aliases_of_unusable.get(name, name))
+        return None if unusable is None or self._versions(name) else unusable.problem
 
     def _holder(self, name: str) -> PluginClass | None:
         held = [each for each in self.of_kind(*Kind) if each.java_name.startswith(f"{name}$")]
@@ -148,6 +163,8 @@ class Catalog:
         found = self.load(name)
         if found is not None and any(kind in found.kinds for kind in CONNECTORS):
             return found
+        if problem := self.problem(name):
+            raise ConnectError(problem)
         known = self.of_kind(*CONNECTORS)
         shown = ", ".join(each.described(_connector_kind(each)) for each in known)
         if sum(each.simple_name in (name, name + "Connector") for each in known) > 1:
@@ -171,19 +188,24 @@ class Catalog:
                     break
         return None if chosen is None else chosen.version
 
-    def listing(self, connectors_only: bool = True) -> list[dict[str, str]]:
+    def listing(self, connectors_only: bool = True, unusable: bool = False) -> list[dict[str, str]]:
         """The body of ``GET /connector-plugins``; the same class and version in several places is listed once.
 
-        Of a plugin that can't tell its version none is shown.
+        Of a plugin that can't tell its version none is shown. With ``unusable`` those follow, with their ``problem``.
         """
-        rows = (
-            (each.java_name, kind.value, each.version)
-            for kind in (CONNECTORS if connectors_only else LISTED)
-            for each in self.of_kind(kind)
-        )
-        return [
+        kinds = CONNECTORS if connectors_only else LISTED
+        rows = ((each.java_name, kind.value, each.version) for kind in kinds for each in self.of_kind(kind))
+        listed = [
             {"class": name, "type": kind, **({} if version == UNDEFINED_VERSION else {"version": version})}
             for name, kind, version in dict.fromkeys(rows)
+        ]
+        if not unusable:
+            return listed
+        others = [(kind, self._unusable[name]) for kind in kinds for name in sorted(self._unusable)]
+        return listed + [
+            {"class": each.java_name, "type": kind.value, "problem": each.problem}
+            for kind, each in others
+            if kind in each.kinds
         ]
 
 

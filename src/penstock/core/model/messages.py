@@ -48,6 +48,7 @@ class GetRoot(LocalRequest):
 @dataclass(frozen=True, slots=True)
 class ListPlugins(LocalRequest):
     connectors_only: bool = True
+    unusable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

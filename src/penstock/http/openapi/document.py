@@ -192,7 +192,10 @@ OPERATIONS: Json = {
     "GET /connector-plugins": operation(
         "The available plugins",
         answer(200, OK, {"type": "array", "items": ref("Plugin")}),
-        query=(flag("connectorsOnly", "Only connectors; true if it is not given"),),
+        query=(
+            flag("connectorsOnly", "Only connectors; true if it is not given"),
+            flag("penstock", "Also list those that can't be used, each with its `problem`; not in Java"),
+        ),
     ),
     "GET /connector-plugins/{plugin}/config": operation(
         "The settings of a plugin", answer(200, OK, {"type": "array", "items": ref("ConfigKey")}), query=(VERSION,)

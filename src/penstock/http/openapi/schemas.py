@@ -265,7 +265,7 @@ SCHEMAS: dict[str, Json] = {
     "ActiveTopics": _map(_object(topics=_list(TEXT))),
     "Offset": _object("partition", "offset", partition=OBJECT_OR_NULL, offset=OBJECT_OR_NULL),
     "Offsets": _object(offsets=_list(ref("Offset"))),
-    "Plugin": _object("version", **{"class": TEXT, "type": TEXT, "version": TEXT_OR_NULL}),
+    "Plugin": _object("version", "problem", **{"class": TEXT, "type": TEXT, "version": TEXT_OR_NULL, "problem": TEXT}),
     "ConfigKey": _object(
         name=TEXT,
         type=TEXT,

@@ -11,7 +11,7 @@ from penstock.http.router import Ask, Call, Router
 
 def add_routes(router: Router, ask: Ask) -> None:
     async def plugins(call: Call) -> m.Reply | Response:
-        return await ask(call, m.ListPlugins(call.flag("connectorsOnly", default=True)))
+        return await ask(call, m.ListPlugins(call.flag("connectorsOnly", default=True), call.flag("penstock")))
 
     async def plugin_config(call: Call) -> m.Reply | Response:
         versions = call.request.query_params.getlist("version")

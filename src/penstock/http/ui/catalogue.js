@@ -7,15 +7,16 @@ import { preview } from "./connector/preview.js";
 
 export async function catalogue(main, [type]) {
   if (type) return creation(main, type);
-  const plugins = await get("/connector-plugins");
+  const plugins = await get("/connector-plugins?penstock=true");
   const filter = h("input", { type: "search", id: "filter", autocomplete: "off" });
   const list = h("ul", { class: "plugins" });
   const draw = () => list.replaceChildren(...plugins
     .filter((each) => each.class.toLowerCase().includes(filter.value.toLowerCase()))
     .sort((a, b) => short(a).localeCompare(short(b)))
     .map((each) => h("li", {},
-      h("a", { href: `#/create/${encodeURIComponent(each.class)}` }, short(each)), ` ${each.type} ${each.version ?? ""}`,
-      h("div", { class: "documentation" }, each.class))));
+      each.problem ? short(each) : h("a", { href: `#/create/${encodeURIComponent(each.class)}` }, short(each)),
+      ` ${each.type} ${each.version ?? ""}`,
+      h("div", { class: each.problem ? "wrong" : "documentation" }, each.problem ?? each.class))));
   filter.addEventListener("input", draw);
   main.append(h("h1", {}, "Create a connector"), h("p", { class: "controls" }, h("label", {}, "Filter ", filter)), list);
   draw();

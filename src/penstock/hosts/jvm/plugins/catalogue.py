@@ -63,6 +63,17 @@ class JavaPlugin:
 
 
 @dataclass(frozen=True, slots=True)
+class NewerClass:
+    """A class of a location that is compiled for a newer Java than the one in use."""
+
+    name: str
+    kinds: tuple[str, ...]
+    location: Path
+    problem: str
+    """The sentence that says so."""
+
+
+@dataclass(frozen=True, slots=True)
 class Catalogue:
     """All Java plugins of a ``plugin.path``."""
 
@@ -71,6 +82,7 @@ class Catalogue:
     """A sentence for each class that is left out, and why."""
     file: Path
     """For ``PluginLoaders.java``: the plugins without the definitions of their settings."""
+    newer: tuple[NewerClass, ...] = ()
 
 
 def find(plugin_path: Iterable[str], java_home: str | None = None) -> Catalogue | None:
@@ -91,12 +103,14 @@ def find(plugin_path: Iterable[str], java_home: str | None = None) -> Catalogue 
             _scan({each: file for file, each in missing.items()}, java_home)
     plugins: list[JavaPlugin] = []
     problems: list[str] = []
+    newer: list[NewerClass] = []
     for location, file in files.items():
         if file.is_file():
             found = orjson.loads(file.read_bytes())
             plugins += [_plugin(each, location) for each in found["plugins"]]
             problems += [each.replace(found["location"], str(location)) for each in found["problems"]]
-    return Catalogue(tuple(plugins), tuple(problems), _for_loaders(plugins))
+            newer += [_newer(each, found["location"], location) for each in found["newer"]]
+    return Catalogue(tuple(plugins), tuple(problems), _for_loaders(plugins), tuple(newer))
 
 
 def _kept(text: str) -> Path:
@@ -113,12 +127,22 @@ def _salt(java_home: str | None) -> str:
     return f"{own.hexdigest()} {found.resolve()} {found.resolve().stat().st_mtime_ns}"
 
 
+def url_of(location: Path) -> str:
+    """A location as Java prints it."""
+    return f"file:{quote(str(location), safe=_SAFE)}{'/' if location.is_dir() else ''}"
+
+
+def _newer(document: dict[str, Any], scanned: str, location: Path) -> NewerClass:
+    problem = document["problem"].replace(scanned, str(location))
+    return NewerClass(document["class"], tuple(document["kinds"]), location, problem)
+
+
 def _plugin(document: dict[str, Any], location: Path) -> JavaPlugin:
     return JavaPlugin(
         document["class"],
         document["version"],
         location,
-        f"file:{quote(str(location), safe=_SAFE)}{'/' if location.is_dir() else ''}",
+        url_of(location),
         tuple(document["service"]),
         tuple(document["scan"]),
         document,

@@ -52,7 +52,7 @@ def java_classes(catalogue: Catalogue, mode: str, jvm: ControlJvm | None) -> Ite
 
 def report(catalogue: Catalogue, mode: str) -> None:
     """Log what is left out, and why. Raises ConfigError if ``hybrid_fail`` finds what only the scan has found."""
-    for problem in catalogue.problems:
+    for problem in (*catalogue.problems, *(each.problem for each in catalogue.newer)):
         log.error("%s", problem)
     for plugin in catalogue.plugins:
         if REST_EXTENSION in plugin.kinds(mode):

@@ -34,9 +34,11 @@ public final class Discovery {
         ArrayNode found = JSON.createArrayNode();
         for (String location : List.of(words).subList(1, words.length)) {
             ObjectNode node = found.addObject().put("location", location);
+            ArrayNode plugins = node.putArray("plugins");
+            ArrayNode newer = node.putArray("newer");
             problems.take();
             try {
-                discovery.scan(Path.of(location), node.putArray("plugins"), problems);
+                discovery.scan(Path.of(location), plugins, newer, problems);
             } catch (Throwable error) {
                 problems.add(location + " can't be scanned: " + error);
             }
@@ -46,7 +48,7 @@ public final class Discovery {
         Runtime.getRuntime().halt(0); // whatever threads the plugins' constructors have left
     }
 
-    private void scan(Path location, ArrayNode plugins, ProblemLog problems) throws Exception {
+    private void scan(Path location, ArrayNode plugins, ArrayNode newer, ProblemLog problems) throws Exception {
         PluginSource source =
             PluginUtils.isolatedPluginSource(location, host.delegatingLoader(), PluginLoaders.FACTORY);
         Map<String, ObjectNode> found = new TreeMap<>();
@@ -57,7 +59,7 @@ public final class Discovery {
         PluginScanResult scanned = new ReflectionScanner().discoverPlugins(Set.of(source));
         scanned.forEach(each -> describe(each, "scan", found));
         said.forEach(problems::add);
-        NewerClasses.in(source).forEach(problems::add);
+        NewerClasses.describe(source, newer);
         found.values().forEach(plugins::add);
     }
 

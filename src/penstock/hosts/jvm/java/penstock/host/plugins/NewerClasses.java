@@ -1,5 +1,7 @@
 package penstock.host.plugins;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.github.classgraph.ClassGraph;
 import io.github.classgraph.ClassInfo;
 import io.github.classgraph.ScanResult;
@@ -15,30 +17,32 @@ final class NewerClasses {
     private NewerClasses() {
     }
 
-    /** A sentence for each; the scanners pass over them in silence. */
-    static List<String> in(PluginSource source) {
+    /** Describes each with its kinds and a sentence; the scanners pass over them in silence. */
+    static void describe(PluginSource source, ArrayNode out) {
         int here = Runtime.version().feature();
-        List<String> sentences = new ArrayList<>();
         ClassGraph graph = new ClassGraph().overrideClasspath((Object[]) source.urls());
         try (ScanResult scan = graph.enableExternalClasses().enableClassInfo().scan()) {
             for (ClassInfo each : scan.getAllStandardClasses()) {
                 int compiledFor = each.getClassfileMajorVersion() - JAVA_1_0;
-                if (compiledFor > here && !each.isExternalClass() && !each.isAbstract() && isPlugin(each)) {
-                    sentences.add(each.getName() + " of " + source.location() + " can't be used: it is compiled for "
-                        + "Java " + compiledFor + ", and this is Java " + here);
+                List<String> kinds = kinds(each);
+                if (compiledFor > here && !each.isExternalClass() && !each.isAbstract() && !kinds.isEmpty()) {
+                    ObjectNode node = out.addObject().put("class", each.getName());
+                    kinds.forEach(node.putArray("kinds")::add);
+                    node.put("problem", each.getName() + " of " + source.location() + " can't be used: it is compiled "
+                        + "for Java " + compiledFor + ", and this is Java " + here);
                 }
             }
         }
-        return sentences;
     }
 
-    private static boolean isPlugin(ClassInfo each) {
+    private static List<String> kinds(ClassInfo each) {
+        List<String> found = new ArrayList<>();
         for (PluginType type : PluginType.values()) {
             String base = type.superClass().getName();
             if (each.extendsSuperclass(base) || each.implementsInterface(base)) {
-                return true;
+                found.add(type.toString());
             }
         }
-        return false;
+        return found;
     }
 }
