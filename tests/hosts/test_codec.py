@@ -34,6 +34,8 @@ from penstock.api.schema import (
     map_of,
     struct,
 )
+from penstock.hosts.jvm.codec import schema_table
+from penstock.hosts.jvm.codec.schema_table import MOST, SchemaTable
 from penstock.hosts.jvm.process import JvmSpec, open_session
 from penstock.hosts.jvm.tasks.remote_batch import RemoteBatch, remote
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
@@ -189,6 +191,40 @@ def test_everything_comes_back_as_it_was(jvm: TaskJvm, batch: Batch) -> None:
 def test_a_schema_that_comes_back_is_the_same_object(jvm: TaskJvm) -> None:
     schema = struct(("a", INT32), name="pair", doc="words", parameters={"x": "y"})
     assert there_and_back(jvm, Batch.of("t", [{"a": 1}], value_schema=schema)).value_schemas[0] is schema
+
+
+def test_schemas_of_long_ago_are_forgotten(jvm: TaskJvm) -> None:
+    """Each side numbers them, and says when the other may forget."""
+    first = struct(("a", INT32), name="first", default={"a": 7})
+    kept = remote(jvm, Batch.of("t", [{"a": 1}], value_schema=first))
+    for batch in range(6):
+        many = [STRING.with_(name=f"{batch}-{i}") for i in range(MOST // 2)]
+        assert there_and_back(jvm, Batch.of("t", ["x"] * len(many), value_schema=many)).value_schemas == many
+    table = jvm.schemas
+    assert table.generation >= 2
+    assert len(table._received) <= 2 * MOST + MOST // 2
+    assert len(table._objects) <= 4 * MOST + 1
+    for name in ("value_schemas", "value_column"):
+        del kept._columns[name]
+    assert kept.value_schemas == [first]
+    assert kept.values == [{"a": 1}]
+    assert there_and_back(jvm, Batch.of("t", [{"a": 2}], value_schema=first)).value_schemas[0] == first
+
+
+def test_what_was_encoded_before_the_last_generation_began_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema_table, "MOST", 2)
+    ours, theirs = SchemaTable(), SchemaTable()
+    numbered = {ours.number(schema): schema for schema in (INT8, INT16)}
+    theirs.learn(ours.take_descriptions())
+    late = {ours.number(schema): schema for schema in (INT8, INT32)}
+    theirs.learn(ours.take_descriptions())
+    assert {number: theirs.get(number) for number in numbered | late} == numbered | late
+    assert ours.generation == 2
+    assert ours.number(INT64) == 5
+    theirs.learn(ours.take_descriptions())
+    assert {number: theirs.get(number) for number in late} == late
+    with pytest.raises(KeyError):
+        theirs.get(1)
 
 
 def test_a_table_stays_a_table_and_nulls_are_where_they_were(jvm: TaskJvm) -> None:

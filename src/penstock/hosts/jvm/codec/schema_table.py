@@ -1,7 +1,8 @@
 """The schemas of a session by number; Java: ``SchemaTable``.
 
-Each side describes a schema once, when it first sends its number: Java's are even, ours are odd. A schema that comes
-back is the same object as before.
+Each side gives numbers to the schemas that it sends, and describes a schema when it first sends its number. After MOST
+of them it begins a new generation of numbers, and says so: the other side then forgets those of the generation before
+the last one. A schema that comes back is the same object as before, unless it is long ago.
 """
 
 from __future__ import annotations
@@ -14,13 +15,22 @@ from penstock.api.schema import NO_PARAMETERS, Field, Schema, SchemaType
 from penstock.hosts.jvm.codec.decode import Decoder
 from penstock.hosts.jvm.codec.encode import Encoder
 
+MOST = 10_000
+"""How many schemas a generation of numbers has, but for those that its last message adds."""
+
 
 class SchemaTable:
     def __init__(self) -> None:
-        self._by_number: dict[int, Schema] = {}
+        self.generation = 0
+        """Of our numbers. What has been encoded in this one or the last one can still be sent."""
         self._numbers: dict[Schema, int] = {}
+        """Those of this generation."""
         self._described: list[Any] = []
-        self._last = -1
+        self._last = 0
+        self._received: dict[int, Schema] = {}
+        self._since = 0
+        """The first number of the other side's current generation."""
+        self._objects: dict[Schema, Schema] = {}
         self._lock = threading.Lock()
 
     def number(self, schema: Schema | None) -> int:
@@ -31,26 +41,42 @@ class SchemaTable:
         if number is None:
             description = self._description(schema)
             with self._lock:
-                self._last += 2
+                self._last += 1
                 self._numbers[schema] = number = self._last
-                self._by_number[number] = schema
                 self._described.append([number, description])
+                self._object(schema)
         return number
 
     def get(self, number: int) -> Schema | None:
-        return self._by_number[number] if number else None
+        """The schema of a number that was received."""
+        return self._received[number] if number else None
 
     def take_descriptions(self) -> list[Any]:
         """What the JVM does not know yet; to be sent with the next message that names numbers."""
         with self._lock:
             taken, self._described = self._described, []
+            if len(self._numbers) >= MOST:
+                self.generation += 1
+                self._numbers.clear()
+                self._described.append([self._last + 1, None])
         return taken
 
     def learn(self, descriptions: list[Any] | None) -> None:
         for number, description in descriptions or ():
+            if description is None:
+                with self._lock:
+                    self._received = {each: known for each, known in self._received.items() if each >= self._since}
+                    self._since = number
+                continue
             schema = self._schema(description)
-            self._by_number[number] = schema
-            self._numbers.setdefault(schema, number)
+            with self._lock:
+                self._received[number] = self._object(schema)
+
+    def _object(self, schema: Schema) -> Schema:
+        """One object for all equal schemas."""
+        if len(self._objects) > 4 * MOST:
+            self._objects.clear()
+        return self._objects.setdefault(schema, schema)
 
     def _description(self, schema: Schema) -> dict[str, Any]:
         found: dict[str, Any] = {"type": schema.type.value}

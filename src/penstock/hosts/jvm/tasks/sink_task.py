@@ -91,7 +91,7 @@ class JavaSinkTask(SinkTask):
 
     def __init__(self) -> None:
         self._jvm = TaskJvm.current()
-        self._prepared: tuple[Batch, tuple[dict[str, Any], list[bytes]]] | None = None
+        self._prepared: tuple[Batch, tuple[dict[str, Any], list[bytes]], int] | None = None
 
     def start(self, config: Mapping[str, str]) -> None:
         jvm, session = self._jvm, self._jvm.session
@@ -122,11 +122,12 @@ class JavaSinkTask(SinkTask):
 
     def prepare(self, batch: Batch) -> None:
         """Make what will be sent of these records, which were read; that is all that is kept until it is sent."""
-        self._prepared = batch, encoded(self._jvm, batch)
+        generation = self._jvm.schemas.generation
+        self._prepared = batch, encoded(self._jvm, batch), generation
 
     def _input(self, batch: Batch) -> tuple[dict[str, Any], list[bytes]]:
         prepared, self._prepared = self._prepared, None
-        if prepared is not None and prepared[0] is batch:
+        if prepared is not None and prepared[0] is batch and self._jvm.schemas.generation - prepared[2] <= 1:
             return described(self._jvm, prepared[1])
         return input_of(self._jvm, batch)
 

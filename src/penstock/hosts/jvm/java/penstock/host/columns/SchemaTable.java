@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
@@ -16,24 +17,28 @@ import org.apache.kafka.connect.data.Schema;
 import penstock.host.Session;
 
 /**
- * The schemas of a session by number. Each side describes a schema once, when it first sends its number: ours are even,
- * those of the other side odd, so that a schema that comes back is the same object as before.
+ * The schemas of a session by number. Each side gives numbers to the schemas that it sends, and describes a schema when
+ * it first sends its number. After {@code MOST} of them it begins a new generation of numbers, and says so: the other
+ * side then forgets those of the generation before the last one. A schema that comes back is the same object as before,
+ * unless it is long ago.
  */
 public final class SchemaTable {
-    private static final int MOST_OBJECTS = 10_000;
+    private static final int MOST = 10_000;
 
-    private final Map<Integer, Schema> byNumber = new HashMap<>();
     private final Map<Schema, Integer> numbers = new HashMap<>();
-    private final Map<Schema, Integer> objects = new IdentityHashMap<>();
+    private final Map<Schema, Integer> numbersOfObjects = new IdentityHashMap<>();
     private final List<Object> described = new ArrayList<>();
     private int last = 0;
+    private final Map<Integer, Schema> received = new HashMap<>();
+    private int since = 0; // the first number of the other side's current generation
+    private final Map<Schema, Schema> objects = new HashMap<>();
 
     public static SchemaTable of(Session session) {
         return session.state(SchemaTable.class, SchemaTable::new);
     }
 
     public synchronized int number(Schema schema) {
-        Integer known = objects.get(schema);
+        Integer known = numbersOfObjects.get(schema);
         if (known != null) {
             return known;
         }
@@ -41,38 +46,54 @@ public final class SchemaTable {
         Integer number = numbers.get(plain);
         if (number == null) {
             Map<String, Object> description = description(plain);
-            number = last += 2;
-            byNumber.put(number, plain);
+            number = ++last;
             numbers.put(plain, number);
             described.add(List.of(number, description));
+            object(plain);
         }
-        if (objects.size() >= MOST_OBJECTS) {
-            objects.clear();
+        if (numbersOfObjects.size() >= MOST) {
+            numbersOfObjects.clear();
         }
-        objects.put(schema, number);
+        numbersOfObjects.put(schema, number);
         return number;
     }
 
-    /** Null for 0. */
+    /** The schema of a number that was received; null for 0. */
     public synchronized Schema get(int number) {
-        return number == 0 ? null : byNumber.get(number);
+        return number == 0 ? null : received.get(number);
     }
 
     /** What the other side does not know yet; to be sent with the next message that names numbers. */
     public synchronized List<Object> takeDescriptions() {
         List<Object> taken = new ArrayList<>(described);
         described.clear();
+        if (numbers.size() >= MOST) {
+            numbers.clear();
+            numbersOfObjects.clear();
+            described.add(Arrays.asList(last + 1, null));
+        }
         return taken;
     }
 
     public synchronized void learn(JsonNode descriptions) throws IOException {
         for (JsonNode each : descriptions) {
-            Schema schema = schema(each.get(1));
             int number = each.get(0).asInt();
-            byNumber.put(number, schema);
-            numbers.putIfAbsent(schema, number);
-            objects.put(schema, number);
+            if (each.get(1).isNull()) {
+                received.keySet().removeIf(known -> known < since);
+                since = number;
+            } else {
+                received.put(number, object(schema(each.get(1))));
+            }
         }
+    }
+
+    /** One object for all equal schemas. */
+    private Schema object(Schema schema) {
+        if (objects.size() > 4 * MOST) {
+            objects.clear();
+        }
+        Schema known = objects.putIfAbsent(schema, schema);
+        return known == null ? schema : known;
     }
 
     private Map<String, Object> description(Schema schema) {

@@ -202,16 +202,18 @@ public final class Batches {
         ConnectRecord<?>[] records = input(args, payload).records();
         Out out = new Out();
         ColumnWriter writer = new ColumnWriter(out, schemas);
-        for (JsonNode what : args.get("what")) {
-            switch (what.asText()) {
-                case "key" -> write(writer, records, true);
-                case "value" -> write(writer, records, false);
-                case "headers" -> headers(writer, records);
-                default -> throw new IllegalArgumentException(what.asText());
-            }
-        }
         Map<String, Object> result = new LinkedHashMap<>();
-        result.put("schemas", schemas.takeDescriptions());
+        synchronized (schemas) { // no other reply takes the descriptions that this one needs
+            for (JsonNode what : args.get("what")) {
+                switch (what.asText()) {
+                    case "key" -> write(writer, records, true);
+                    case "value" -> write(writer, records, false);
+                    case "headers" -> headers(writer, records);
+                    default -> throw new IllegalArgumentException(what.asText());
+                }
+            }
+            result.put("schemas", schemas.takeDescriptions());
+        }
         return Reply.of(result, out.done());
     }
 
