@@ -19,7 +19,7 @@ from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.plugins.catalogue import JavaPlugin
 from penstock.hosts.jvm.plugins.control import ControlJvm
 from penstock.hosts.jvm.plugins.worker import JavaConfigProvider
-from penstock.hosts.jvm.process import JvmSpec, JvmStartError, open_session
+from penstock.hosts.jvm.process import JvmSpec, JvmStartError, how_ended, open_session
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 from penstock.threads import Threads
 
@@ -44,6 +44,58 @@ def test_the_errors_of_java_keep_their_class_message_and_trace(open_sessions: Op
     assert caught.value.java_trace.startswith(  # type: ignore[attr-defined]
         "java.lang.IllegalArgumentException: There is no method nothing\n\tat penstock.host.Session"
     )
+
+
+REPORT = """#
+# A fatal error has been detected by the Java Runtime Environment:
+#
+#  SIGSEGV (0xb) at pc=0x00007f0d2a3c1f2d, pid=17, tid=42
+#
+# JRE version: OpenJDK Runtime Environment (17.0.12+7) (build 17.0.12+7)
+# Problematic frame:
+# C  [libsnappyjava.so+0x1f2d]  snappy_uncompress+0x1d
+#
+"""
+"""The head of what HotSpot writes when native code crashes; it then aborts."""
+
+
+@pytest.mark.parametrize(
+    ("code", "files", "reason", "by_itself"),
+    [
+        (
+            128 + signal.SIGABRT,
+            {"crash.log": REPORT},
+            "crashed with SIGSEGV at C [libsnappyjava.so+0x1f2d] snappy_uncompress+0x1d",
+            True,
+        ),
+        (128 + signal.SIGABRT, {"crash.log": "cut off"}, "crashed with a fatal error", True),
+        (128 + signal.SIGSEGV, {}, "crashed with SIGSEGV", True),
+        (128 + signal.SIGKILL, {}, "was killed by SIGKILL", False),
+        (
+            3,
+            {"output.log": "Terminating due to java.lang.OutOfMemoryError: Java heap space\n"},
+            "ran out of memory",
+            True,
+        ),
+        (3, {}, "exited with code 3", True),
+    ],
+)
+def test_how_a_jvm_has_ended(tmp_path: Path, code: int, files: dict[str, str], reason: str, by_itself: bool) -> None:
+    (tmp_path / "exit").write_text(f"{code}\n")
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    said, alone = how_ended(tmp_path)
+    assert said.removesuffix(" (penstock.java.opts sets its heap)") == f"The JVM of the plugin {reason}"
+    assert alone is by_itself
+
+
+def test_a_jvm_that_crashes_is_lost_with_a_reason(open_sessions: OpenSession) -> None:
+    session = open_sessions()
+    os.kill(session.pid, signal.SIGSEGV)
+    session.wait_end()
+    with pytest.raises(HostLost, match=r"^The JVM of the plugin crashed with SIGSEGV at ") as lost:
+        session.call("host.about")
+    assert lost.value.by_itself
 
 
 def test_a_killed_jvm_is_lost_for_all_who_wait_and_started_again(open_sessions: OpenSession) -> None:

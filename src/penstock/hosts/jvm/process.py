@@ -13,6 +13,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import socket
@@ -38,6 +39,8 @@ END_SECONDS = 3.0
 DEFAULT_OPTIONS = ("-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Xshare:auto", "-XX:TieredStopAtLevel=4")
 OUT_OF_MEMORY = 3
 """The exit code that ``-XX:+ExitOnOutOfMemoryError`` gives."""
+_SIGNAL = re.compile(r"^#\s+(SIG[A-Z]+) \(0x", re.MULTILINE)
+_FRAME = re.compile(r"^# Problematic frame:\n# (.+)$", re.MULTILINE)
 _MAIN = "penstock.host.Main"
 _CURRENT = "current"
 # The shell notes the exit status, which only the parent of a process gets, for all processes that have sessions.
@@ -199,9 +202,23 @@ def how_ended(place: Path) -> tuple[str, bool]:
     if code <= 128:
         return f"The JVM of the plugin exited with code {code}", True
     name = _signal(code - 128)
-    if (place / "crash.log").exists() or name in ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE"):
+    if (crash := _crash(place)) is not None:
+        return f"The JVM of the plugin crashed with {crash}", True
+    if name in ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE"):
         return f"The JVM of the plugin crashed with {name}", True
     return f"The JVM of the plugin was killed by {name}", False
+
+
+def _crash(place: Path) -> str | None:
+    """The signal, and the frame where it was, of Java's own report; None if there is none."""
+    try:
+        text = (place / "crash.log").read_text(errors="replace")
+    except OSError:
+        return None
+    found = _SIGNAL.search(text)
+    frame = _FRAME.search(text)
+    where = f" at {' '.join(frame[1].split())}" if frame else ""
+    return (found[1] if found else "a fatal error") + where
 
 
 def _signal(number: int) -> str:
