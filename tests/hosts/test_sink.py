@@ -223,12 +223,12 @@ def test_an_errant_record_ends_the_task_unless_it_is_tolerated(sinks: Sinks, kaf
 
 def test_what_plugins_look_for_behind_the_api(sinks: Sinks, kafka: Kafka, topic: str) -> None:
     kafka.produce(topic, ["a"])
-    with sinks.run(topic) as run:
+    with sinks.run(topic, commit__metadata="of the plugin") as run:
         eventually(lambda: any("offset=1" in each for each in sinks.calls("flush")))
         group = f"connect-{run.connector}"
         eventually(lambda: kafka.committed(group) == {(topic, 0): 1})
         kafka.produce(topic, ["internals"])
-        eventually(lambda: sinks.calls("committed"))
+        eventually(lambda: sinks.calls("partition"))
         assert sinks.calls("record") == ["org.apache.kafka.connect.runtime.InternalSinkRecord"]
         assert sinks.calls("original") == [f"{topic}-0@1 internals"]
         assert sinks.calls("context") == ["org.apache.kafka.connect.runtime.WorkerSinkTaskContext"]
@@ -237,7 +237,10 @@ def test_what_plugins_look_for_behind_the_api(sinks: Sinks, kafka: Kafka, topic:
         assert sinks.calls("assignment") == [f"[{topic}-0]"]
         assert sinks.calls("position") == ["2"]
         (committed,) = sinks.calls("committed")
-        assert "offset=1" in committed
+        assert committed == "OffsetAndMetadata{offset=1, leaderEpoch=0, metadata='of the plugin'}"
+        assert sinks.calls("beginning") == [f"{{{topic}-0=0}}"]
+        assert sinks.calls("end") == [f"{{{topic}-0=2}}"]
+        assert sinks.calls("partition") == ["0 of 1, led by one of them: true true"]
 
 
 @pytest.mark.parametrize("place", ["start", "open", "put", "close", "stop", "flush"])

@@ -80,7 +80,7 @@ from penstock.api.schema import (
     map_of,
     struct,
 )
-from penstock.api.sink import ErrantRecordReporter, SinkTask, SinkTaskContext, TopicPartition
+from penstock.api.sink import ErrantRecordReporter, OffsetAndMetadata, SinkTask, SinkTaskContext, TopicPartition
 from penstock.api.source import OffsetReader, SourceProgress, SourceTask, SourceTaskContext, TransactionContext
 from penstock.api.topic_settings import BROKER_DEFAULT, CleanupPolicy, TopicSettings
 from penstock.api.transform import Predicate, Transformation
@@ -167,6 +167,7 @@ __all__ = [
     "NonNull",
     "NotFoundError",
     "NotReadyError",
+    "OffsetAndMetadata",
     "OffsetReader",
     "Password",
     "PluginMetrics",

@@ -8,7 +8,7 @@ The runtime makes one object, sets ``context``, calls ``start``, then ``open`` w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from penstock.api.batch import Batch
 from penstock.api.plugin_metrics import PluginMetrics
@@ -23,6 +23,21 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+class OffsetAndMetadata(int):
+    """An offset that ``pre_commit`` returns, with what the consumer group keeps with it.
+
+    It equals the plain number, and any other of the same offset.
+    """
+
+    metadata: str
+    leader_epoch: int | None
+
+    def __new__(cls, offset: int, metadata: str = "", leader_epoch: int | None = None) -> Self:
+        made = super().__new__(cls, offset)
+        made.metadata, made.leader_epoch = metadata, leader_epoch
+        return made
 
 
 class ErrantRecordReporter(Protocol):
@@ -102,7 +117,7 @@ class SinkTask:
     def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         """Called every ``offset.flush.interval.ms`` and before partitions are closed.
 
-        Return the offsets that are safe to commit.
+        Return the offsets that are safe to commit; as ``OffsetAndMetadata`` those that have metadata.
         """
         self.flush(offsets)
         return offsets

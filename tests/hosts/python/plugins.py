@@ -181,7 +181,7 @@ import wire_format
 from penstock.api.config import ConfigDef, ConfigType
 from penstock.api.connector import SinkConnector
 from penstock.api.errors import DataError
-from penstock.api.sink import SinkTask
+from penstock.api.sink import OffsetAndMetadata, SinkTask
 from penstock.api.transform import Transformation
 
 
@@ -234,7 +234,8 @@ class Task(SinkTask):
     def pre_commit(self, offsets):
         agreed = super().pre_commit(offsets)
         own = {partition: OwnInt(offset) for partition, offset in offsets.items()}
-        return {"none": None, "text": "x", "texts": {("t", 0): "x"}, "own": own}.get(self.trouble, agreed)
+        kept = {partition: OffsetAndMetadata(offset, "text", 7) for partition, offset in offsets.items()}
+        return {"none": None, "kept": kept, "text": "x", "texts": {("t", 0): "x"}, "own": own}.get(self.trouble, agreed)
 
     def stop(self):
         self.file.close()

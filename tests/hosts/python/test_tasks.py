@@ -21,7 +21,7 @@ from penstock.api.columns import Late
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.record import SinkRecord
 from penstock.api.schema import STRING
-from penstock.api.sink import TopicPartition
+from penstock.api.sink import OffsetAndMetadata, TopicPartition
 from penstock.api.source import SourceTask
 from penstock.cli import app
 from penstock.hosts.errors import HostLost
@@ -288,6 +288,9 @@ def test_a_sink_that_agrees_to_no_offsets_fails(plugins: Plugins, tmp_path: Path
 def test_offsets_are_plain_integers(plugins: Plugins, tmp_path: Path) -> None:
     (offset,) = sink(plugins, tmp_path / "out", "own").pre_commit({TopicPartition("t", 0): 4}).values()
     assert (type(offset), offset) == (int, 4)
+    (offset,) = sink(plugins, tmp_path / "out", "kept").pre_commit({TopicPartition("t", 0): 4}).values()
+    assert isinstance(offset, OffsetAndMetadata)
+    assert (offset, offset.metadata, offset.leader_epoch) == (4, "text", 7)
 
 
 def test_memory_beyond_the_limit_in_flush_fails_the_task(plugins: Plugins, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from penstock.api.errors import ConnectError
 from penstock.api.record import SinkRecord
-from penstock.api.sink import TopicPartition
+from penstock.api.sink import OffsetAndMetadata, TopicPartition
 from penstock.connectors.file_sink import FileStreamSinkTask
 from support.kafka.client import Kafka, Record
 from support.tasks.recording_sink import recording, values
@@ -32,6 +32,23 @@ def test_the_offsets_of_pre_commit_are_committed(kafka: Kafka, bootstrap: str, t
         eventually(lambda: kafka.committed(f"connect-{run.connector}") == {(topic, 0): 2})
     assert asked[-1] == {TopicPartition(topic, 0): 3}
     assert kafka.committed(f"connect-{run.connector}") == {(topic, 0): 2}
+
+
+def test_what_the_group_keeps_with_an_offset_is_committed_when_it_alone_changes(
+    kafka: Kafka, bootstrap: str, topic: str
+) -> None:
+    kafka.produce(topic, ["a"])
+    seen: list[tuple[int, str, int | None]] = []
+
+    def pre_commit(self: Any, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        known = self.context.member.committed(offsets)
+        seen.extend((each, each.metadata, each.leader_epoch) for each in known.values() if each is not None)
+        text = "first" if not seen else "second"
+        return {partition: OffsetAndMetadata(offset, text, 0) for partition, offset in offsets.items()}
+
+    with TaskRun(recording(pre_commit=pre_commit), bootstrap, {"topics": topic}, {"offset.flush.interval.ms": "200"}):
+        eventually(lambda: (1, "second", 0) in seen)
+    assert seen[0] == (1, "first", 0)
 
 
 def test_after_a_failing_pre_commit_the_task_reads_from_the_committed_offsets(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from penstock.api.batch import Batch
-from penstock.api.sink import SinkTask, TopicPartition
+from penstock.api.sink import OffsetAndMetadata, SinkTask, TopicPartition
 from penstock.api.source import SourceProgress, SourceTask
 from penstock.api.topic_settings import TopicSettings
 from penstock.hosts.errors import HostLost
@@ -200,7 +200,10 @@ class EnvironmentSinkTask(SinkTask):
         agreed: Any = self._process.call("sink.pre_commit", dict(offsets))
         found: Mapping[TopicPartition, int] = agreed  # if it is none, the loop says so
         if isinstance(agreed, list):
-            found = {TopicPartition(topic, partition): offset for topic, partition, offset in agreed}
+            found = {
+                TopicPartition(topic, partition): OffsetAndMetadata(offset, *kept) if kept else offset
+                for topic, partition, offset, *kept in agreed
+            }
         return found
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:

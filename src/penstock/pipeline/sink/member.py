@@ -9,13 +9,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from confluent_kafka import Consumer
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaException
 from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.errors import KafkaError
-from penstock.api.sink import TopicPartition
-from penstock.pipeline.sink.partitions import SECONDS, names
+from penstock.api.sink import OffsetAndMetadata, TopicPartition
+from penstock.pipeline.sink.partitions import SECONDS, names, of_client
 
 _SERIALIZED = b"CGMDv2:"
 
@@ -53,11 +54,38 @@ class GroupMember:
     def metadata(self) -> GroupMetadata:
         return GroupMetadata.parse(bytes(self.client.consumer_group_metadata()))
 
-    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, tuple[int, str] | None]:
+    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """The group's offset of each, with its metadata; None if there is none.
 
         Raises KafkaException if the brokers do not answer.
         """
         found = self.client.committed([ClientPartition(*each) for each in partitions], timeout=SECONDS)
-        offsets = [(each.offset, each.metadata or "") if each.offset >= 0 else None for each in found]
+        offsets = [of_client(each) if each.offset >= 0 else None for each in found]
         return dict(zip(names(found), offsets, strict=True))
+
+    def ends(self, partitions: Iterable[TopicPartition], last: bool) -> dict[TopicPartition, int]:
+        """The first offset of each, or the one after its last record. Raises KafkaException."""
+        where = OFFSET_END if last else OFFSET_BEGINNING
+        found = self.client.offsets_for_times([ClientPartition(*each, where) for each in partitions], timeout=SECONDS)
+        for each in found:
+            if each.error is not None:
+                raise KafkaException(each.error)
+        return dict(zip(names(found), (each.offset for each in found), strict=True))
+
+    def described(self, topic: str) -> list[dict[str, Any]]:
+        """Each partition of a topic; none if there is no such topic. Raises KafkaException."""
+        found = self.client.list_topics(topic, timeout=SECONDS)
+        nodes = {number: [number, broker.host, broker.port] for number, broker in found.brokers.items()}
+
+        def node(number: int) -> list[Any]:
+            return nodes.get(number, [number, "", -1])
+
+        return [
+            {
+                "partition": each.id,
+                "leader": nodes.get(each.leader),
+                "replicas": list(map(node, each.replicas)),
+                "isrs": list(map(node, each.isrs)),
+            }
+            for each in found.topics[topic].partitions.values()
+        ]

@@ -16,7 +16,7 @@ from penstock.api.errors import ConnectError
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming
-from penstock.pipeline.sink.partitions import at_offsets, names
+from penstock.pipeline.sink.partitions import at_offsets, kept, names, of_client
 
 log = logging.getLogger(__name__)
 
@@ -82,14 +82,15 @@ class SinkTaskOffsets:
                 log.warning("Offset commit failed during close", exc_info=True)
                 return {}
             log.exception("Offset commit failed, rewinding to last committed offsets")
-            return {p: offset for p, offset in self.committed.items() if p in wanted}
+            return {p: int(offset) for p, offset in self.committed.items() if p in wanted}
         if answer is None:
             raise ConnectError("The task's preCommit has returned null instead of offsets")
         if not isinstance(answer, Mapping):
             raise ConnectError(f"The task's pre_commit has returned {answer} instead of offsets")
         offsets = self._committable({TopicPartition(*p): offset for p, offset in answer.items()}, wanted)
         before = {p: offset for p, offset in self.committed.items() if p in wanted}
-        if (after := before | offsets) != before:
+        after = before | offsets
+        if after != before or any(kept(after[p]) != kept(before[p]) for p in after):
             self._write(after, closing)
         else:
             self._metrics.committed(0.0)
@@ -143,7 +144,7 @@ class SinkTaskOffsets:
                 self._failed(result.error, started)
                 return
             if partition in self.current:
-                self.committed[partition] = result.offset
+                self.committed[partition] = of_client(result)
         self._metrics.committed(time.monotonic() - started)
         self._metrics.add("offset-commit-completion-total")
         self._metrics.put("sink-record-active-count", self.lag())

@@ -9,7 +9,7 @@ from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaExcepti
 from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.errors import KafkaError
-from penstock.api.sink import TopicPartition
+from penstock.api.sink import OffsetAndMetadata, TopicPartition
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,18 @@ def names(partitions: list[ClientPartition]) -> list[TopicPartition]:
 
 
 def at_offsets(offsets: Mapping[TopicPartition, int]) -> list[ClientPartition]:
-    return [ClientPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+    return [ClientPartition(*partition, offset, *kept(offset)) for partition, offset in offsets.items()]
+
+
+def kept(offset: int) -> tuple[str, int]:
+    """What the group keeps with an offset: metadata, and the leader's epoch, as the client has it: -1 for none."""
+    if not isinstance(offset, OffsetAndMetadata):
+        return "", -1
+    return offset.metadata, -1 if offset.leader_epoch is None else offset.leader_epoch
+
+
+def of_client(partition: ClientPartition) -> OffsetAndMetadata:
+    return OffsetAndMetadata(partition.offset, partition.metadata or "", partition.leader_epoch)
 
 
 def pause(consumer: Consumer, partitions: Set[TopicPartition]) -> None:

@@ -13,39 +13,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from penstock.api.batch import Batch, SinkOrigin
-from penstock.api.sink import SinkTask, SinkTaskContext, TopicPartition
+from penstock.api.sink import OffsetAndMetadata, SinkTask, SinkTaskContext, TopicPartition
 from penstock.hosts.jvm.errors import java_error
 from penstock.hosts.jvm.session import Pending
+from penstock.hosts.jvm.tasks.group_member import Member, answer_for
 from penstock.hosts.jvm.tasks.java_steps import JavaStepOf
 from penstock.hosts.jvm.tasks.remote_batch import after, described, encoded, input_of, received, remote
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
 
 TASK_CLASS = "task.class"
-
-
-class Metadata(Protocol):
-    """Java: ``ConsumerGroupMetadata``."""
-
-    @property
-    def group(self) -> str: ...
-    @property
-    def generation(self) -> int: ...
-    @property
-    def member(self) -> str: ...
-    @property
-    def instance(self) -> str | None: ...
-
-
-class Member(Protocol):
-    """The member of the consumer group that reads the task's records."""
-
-    def metadata(self) -> Metadata: ...
-
-    def committed(self, partitions: Sequence[TopicPartition], /) -> Mapping[TopicPartition, tuple[int, str] | None]: ...
-
-    @property
-    def positions(self) -> Any:
-        """A function that returns the offset of the next record to be read of each partition."""
 
 
 class HostedSinkContext(SinkTaskContext, Protocol):
@@ -95,13 +71,8 @@ class JavaSinkTask(SinkTask):
 
     def start(self, config: Mapping[str, str]) -> None:
         jvm, session = self._jvm, self._jvm.session
-        for name, answer in (
-            ("sink.group", self._group),
-            ("sink.committed", self._committed),
-            ("sink.position", self._position),
-            ("sink.report", self._report),
-        ):
-            session.on(name, answer)
+        answer_for(self.context.member, session)
+        session.on("sink.report", self._report)
         session.call(
             "sink.create",
             {
@@ -161,7 +132,7 @@ class JavaSinkTask(SinkTask):
         agreed = self._call("commit", {"offsets": [(*partition, offset) for partition, offset in offsets.items()]})
         if agreed is None:
             return None  # type: ignore[return-value]  # which fails the task, as in Java
-        return {TopicPartition(topic, partition): offset for topic, partition, offset, _ in agreed}
+        return {TopicPartition(topic, partition): OffsetAndMetadata(*kept) for topic, partition, *kept in agreed}
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
         self._call("close", {"partitions": list(map(tuple, partitions))})
@@ -190,24 +161,6 @@ class JavaSinkTask(SinkTask):
         for flow in reply["flow"]:
             partitions = {TopicPartition(*each) for each in flow["partitions"]} & context.assignment
             (context.pause if flow["what"] == "pause" else context.resume)(*partitions)
-
-    # -- what the plugin asks while its methods run, or in threads of its own
-
-    def _group(self, args: Mapping[str, Any], payload: memoryview) -> Any:
-        found = self.context.member.metadata()
-        return {
-            "group": found.group,
-            "generation": found.generation,
-            "member": found.member,
-            "instance": found.instance,
-        }
-
-    def _committed(self, args: Mapping[str, Any], payload: memoryview) -> Any:
-        found = self.context.member.committed([TopicPartition(*each) for each in args["partitions"]])
-        return [[*partition, *(known or (None, ""))] for partition, known in found.items()]
-
-    def _position(self, args: Mapping[str, Any], payload: memoryview) -> int:
-        return self.context.member.positions()[TopicPartition(*args["partition"])]
 
     def _report(self, args: Mapping[str, Any], payload: memoryview) -> None:
         error = java_error(args["error"])

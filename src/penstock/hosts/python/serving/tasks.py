@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.api.batch import Batch
 from penstock.api.returned import polled_batch
-from penstock.api.sink import SinkTask, TopicPartition
+from penstock.api.sink import OffsetAndMetadata, SinkTask, TopicPartition
 from penstock.api.source import SourceTask
 from penstock.hosts.python.peer import Peer
 from penstock.hosts.python.serving.contexts import (
@@ -83,15 +83,21 @@ class SinkSide:
     def call(self, method: str, *args: Any) -> None:
         getattr(self._task, method)(*args)
 
-    def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Sequence[tuple[str, int, int]] | str | None:
+    def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Sequence[tuple[Any, ...]] | str | None:
         """What it agrees to, in plain values; as text if it is no offsets: an error here would count as a failure to
         commit, after which records are read again, and that of the task is for the loop to tell.
         """
         agreed: Any = self._task.pre_commit(offsets)
         try:
-            return None if agreed is None else [(str(t), _int(p), _int(offset)) for (t, p), offset in agreed.items()]
+            return None if agreed is None else [(str(t), _int(p), *_kept(offset)) for (t, p), offset in agreed.items()]
         except (AttributeError, TypeError, ValueError):
             return repr(agreed)
+
+
+def _kept(offset: Any) -> tuple[Any, ...]:
+    if isinstance(offset, OffsetAndMetadata):
+        return int(offset), offset.metadata, offset.leader_epoch
+    return (_int(offset),)
 
 
 def _int(value: Any) -> int:

@@ -17,6 +17,7 @@ public final class ConductSink extends SinkConnector {
     static final ConfigDef DEFINITION = new ConfigDef(Conduct.COMMON)
         .define("file", Type.STRING, null, Importance.MEDIUM, "Where values are written.")
         .define("flush.commits", Type.BOOLEAN, true, Importance.LOW, "Whether preCommit agrees to all offsets.")
+        .define("commit.metadata", Type.STRING, null, Importance.LOW, "Metadata of the offsets that preCommit returns.")
         .define("commit.null", Type.BOOLEAN, false, Importance.LOW, "Whether preCommit returns null.")
         .define("rewind.once.at", Type.LONG, -1L, Importance.LOW, "At which offset to go back to the first record, once.")
         .define("errant", Type.STRING, null, Importance.LOW, "The value that is reported as errant.")

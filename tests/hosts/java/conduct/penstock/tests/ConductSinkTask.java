@@ -13,6 +13,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeSet;
 
 /** Writes down what it is given, and its place: {@code topic-partition@offset value}. */
@@ -120,6 +121,10 @@ public final class ConductSinkTask extends SinkTask {
         flush(offsets);
         if (Boolean.parseBoolean(config.get("commit.null"))) {
             return null;
+        }
+        String metadata = config.get("commit.metadata");
+        if (metadata != null) {
+            offsets.replaceAll((partition, each) -> new OffsetAndMetadata(each.offset(), Optional.of(0), metadata));
         }
         return Boolean.parseBoolean(config.getOrDefault("flush.commits", "true")) ? offsets : Map.of();
     }

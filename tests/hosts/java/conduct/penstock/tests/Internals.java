@@ -2,6 +2,7 @@ package penstock.tests;
 
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.connect.runtime.InternalSinkRecord;
 import org.apache.kafka.connect.sink.SinkRecord;
@@ -35,5 +36,11 @@ final class Internals {
         conduct.note("assignment", consumer.assignment());
         conduct.note("position", consumer.position(partition));
         conduct.note("committed", consumer.committed(Set.of(partition)).get(partition));
+        conduct.note("beginning", consumer.beginningOffsets(Set.of(partition)));
+        conduct.note("end", consumer.endOffsets(Set.of(partition)));
+        for (PartitionInfo info : consumer.partitionsFor(partition.topic())) {
+            conduct.note("partition", info.partition() + " of " + info.replicas().length + ", led by one of them: "
+                + Set.of(info.replicas()).contains(info.leader()) + " " + (info.leader().port() > 0));
+        }
     }
 }

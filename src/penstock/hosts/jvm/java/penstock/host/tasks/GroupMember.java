@@ -16,6 +16,8 @@ import java.util.Set;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 import penstock.host.Session;
 
@@ -72,6 +74,11 @@ final class GroupMember implements InvocationHandler {
             case "pause" -> flow("pause", (Collection<?>) args[0]);
             case "resume" -> flow("resume", (Collection<?>) args[0]);
             case "seek" -> seek((TopicPartition) args[0], args[1]);
+            case "seekToBeginning" -> seekTo((Collection<?>) args[0], false);
+            case "seekToEnd" -> seekTo((Collection<?>) args[0], true);
+            case "beginningOffsets" -> ends((Collection<?>) args[0], false);
+            case "endOffsets" -> ends((Collection<?>) args[0], true);
+            case "partitionsFor" -> partitionsFor((String) args[0]);
             case "position" -> position((TopicPartition) args[0]);
             case "committed" -> committed((Set<?>) args[0]);
             case "groupMetadata" -> groupMetadata();
@@ -121,6 +128,42 @@ final class GroupMember implements InvocationHandler {
         return null;
     }
 
+    /** Java's consumer seeks all that it has if none is named. */
+    private Object seekTo(Collection<?> partitions, boolean last) {
+        Map<TopicPartition, Long> found = ends(partitions.isEmpty() ? assignment() : partitions, last);
+        found.forEach(this::seek);
+        return null;
+    }
+
+    private Map<TopicPartition, Long> ends(Collection<?> partitions, boolean last) {
+        List<Object> named = new ArrayList<>();
+        partitions.forEach(each -> named.add(Partitions.name((TopicPartition) each)));
+        Map<TopicPartition, Long> found = new HashMap<>();
+        JsonNode rows = (JsonNode) session.call("sink.ends", Map.of("partitions", named, "last", last)).result();
+        rows.forEach(row -> found.put(Partitions.of(row), row.get(2).asLong()));
+        return found;
+    }
+
+    private List<PartitionInfo> partitionsFor(String topic) {
+        List<PartitionInfo> found = new ArrayList<>();
+        for (JsonNode each : (JsonNode) session.call("sink.described", Map.of("topic", topic)).result()) {
+            Node leader = each.get("leader").isNull() ? Node.noNode() : node(each.get("leader"));
+            int number = each.get("partition").asInt();
+            found.add(new PartitionInfo(topic, number, leader, nodes(each.get("replicas")), nodes(each.get("isrs"))));
+        }
+        return found;
+    }
+
+    private static Node[] nodes(JsonNode rows) {
+        List<Node> found = new ArrayList<>();
+        rows.forEach(row -> found.add(node(row)));
+        return found.toArray(Node[]::new);
+    }
+
+    private static Node node(JsonNode row) {
+        return new Node(row.get(0).asInt(), row.get(1).asText(), row.get(2).asInt());
+    }
+
     private TopicPartition assigned(TopicPartition partition) {
         if (!assignment.contains(partition)) {
             throw new IllegalStateException("No current assignment for partition " + partition);
@@ -145,8 +188,7 @@ final class GroupMember implements InvocationHandler {
         partitions.forEach(each -> named.add(Partitions.name((TopicPartition) each)));
         Map<TopicPartition, OffsetAndMetadata> found = new HashMap<>();
         for (JsonNode row : (JsonNode) session.call("sink.committed", Map.of("partitions", named)).result()) {
-            OffsetAndMetadata offset = row.get(2).isNull() ? null : new OffsetAndMetadata(row.get(2).asLong(), row.get(3).asText(""));
-            found.put(Partitions.of(row), offset);
+            found.put(Partitions.of(row), Partitions.offset(row));
         }
         return found;
     }

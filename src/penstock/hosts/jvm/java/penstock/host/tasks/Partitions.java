@@ -2,13 +2,15 @@ package penstock.host.tasks;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 
-/** Partitions and offsets as they cross: {@code [topic, partition, offset, metadata]}. */
+/** Partitions and offsets as they cross: {@code [topic, partition, offset, metadata, leader epoch or null]}. */
 final class Partitions {
     private Partitions() {}
 
@@ -32,6 +34,15 @@ final class Partitions {
         return offsets;
     }
 
+    /** An offset with what is kept beside it; null if it has none. */
+    static OffsetAndMetadata offset(JsonNode row) {
+        if (row.get(2).isNull()) {
+            return null;
+        }
+        Optional<Integer> epoch = row.get(4).isNull() ? Optional.empty() : Optional.of(row.get(4).asInt());
+        return new OffsetAndMetadata(row.get(2).asLong(), epoch, row.get(3).asText());
+    }
+
     /** Null for null: that a task gives no map is no failure of its method, but one of the task. */
     static List<Object> rows(Map<TopicPartition, OffsetAndMetadata> offsets) {
         if (offsets == null) {
@@ -39,7 +50,8 @@ final class Partitions {
         }
         List<Object> rows = new ArrayList<>();
         offsets.forEach((partition, offset) ->
-            rows.add(List.of(partition.topic(), partition.partition(), offset.offset(), offset.metadata())));
+            rows.add(Arrays.asList(partition.topic(), partition.partition(), offset.offset(), offset.metadata(),
+                offset.leaderEpoch().orElse(null))));
         return rows;
     }
 }
