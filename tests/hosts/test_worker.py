@@ -28,9 +28,15 @@ SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 def worker(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("worker")
     path = plugin_path(folder / "plugins", "connect-file", "connect-mirror", "chain", "conduct")
-    running = WorkerProcess(
-        bootstrap, folder, **{"plugin.path": path, "penstock.java.opts": f"{QUICK_JAVA} -Xmx256m -D{MARK}"}, **PLAIN
-    )
+    settings = {
+        "plugin.path": path,
+        "penstock.java.opts": f"{QUICK_JAVA} -Xmx256m -D{MARK}",
+        "config.providers": "jar",
+        "config.providers.jar.class": "penstock.tests.ConductProvider",
+        "config.providers.jar.param.prefix": "from-the-jar",
+        "connector.client.config.override.policy": "penstock.tests.ConductPolicy",
+    }
+    running = WorkerProcess(bootstrap, folder, **settings, **PLAIN)
     running.start_seconds = 300
     with running as up:
         yield up
@@ -122,6 +128,31 @@ def test_levels_of_loggers_hold_in_the_jvms(worker: WorkerProcess, kafka: Kafka)
     until(lambda: said("connector-said"), "the connector's line", 60)
     worker.http.put("/admin/loggers/penstock.tests", json={"level": "INFO"}).raise_for_status()
     assert worker.http.delete("/connectors/talking").status_code == 204
+
+
+def test_values_of_a_config_provider_from_a_jar_expire(worker: WorkerProcess, kafka: Kafka, tmp_path: Path) -> None:
+    topic = kafka.create_topic()
+    own = {"connector.class": "penstock.tests.ConductSource", "topic": topic, "tasks.max": "1"}
+    worker.put("secrets", **own, journal=f"{tmp_path}/${{jar:ttl-2000:journal}}")
+    worker.running("secrets")
+
+    def starts() -> list[Path]:
+        return [each for each in tmp_path.iterdir() if "connector.start" in each.read_text()]
+
+    until(lambda: len(starts()) > 1, "the connector is restarted with another value", 120)
+    assert all(each.name.startswith("from-the-jar-journal-") for each in starts())
+    assert worker.http.delete("/connectors/secrets").status_code == 204
+    answer = worker.http.post("/connectors", json={"name": "x", "config": {**own, "batch": "${jar:sealed:a}"}})
+    assert answer.status_code >= 400
+    assert "The vault is sealed" in answer.json()["message"]
+
+
+def test_an_override_policy_from_a_jar(worker: WorkerProcess, kafka: Kafka) -> None:
+    own = {"connector.class": "penstock.tests.ConductSource", "topic": kafka.create_topic(), "tasks.max": "1"}
+    overrides = {"name": "mine", "producer.override.acks": "1", "producer.override.linger.ms": "5"}
+    found = worker.http.put("/connector-plugins/ConductSource/config/validate", json={**own, **overrides}).json()
+    errors = {each["value"]["name"]: each["value"]["errors"] for each in found["configs"] if each["value"]["errors"]}
+    assert errors == {"producer.override.acks": ["1 is not for PRODUCER of mine, a source of ConductSource"]}
 
 
 def test_a_sink_from_a_jar_writes_records(worker: WorkerProcess, kafka: Kafka, tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
 from penstock.api.errors import ConfigError
+from penstock.api.provider import ConfigData, ConfigProvider
 from penstock.settings import ConfigTransformer, has_reference, with_references
 from penstock.settings.providers import (
     BUILT_IN,
@@ -64,6 +66,18 @@ def test_references_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         "no reference": "${x}",
         "null": None,
     }
+
+
+def test_times_to_live_are_reported() -> None:
+    class Vault(ConfigProvider):
+        def get(self, path: str, keys: Collection[str] | None = None) -> dict[str, str]:
+            found = dict.fromkeys(keys or (), "x")
+            return ConfigData(found, int(path)) if path else found
+
+    ttls: list[int] = []
+    config = {"a": "${vault:500:a}", "b": "${vault:700:b}", "c": "${vault:-1:c}", "d": "${vault:d}"}
+    assert ConfigTransformer({"vault": Vault()}).transform(config, ttls.append) == dict.fromkeys("abcd", "x")
+    assert ttls == [500, 700]
 
 
 def test_without_providers_references_stay() -> None:

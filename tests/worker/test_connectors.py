@@ -107,7 +107,7 @@ class Runs:
         self.connectors = Connectors(setup, self.events.append, stop_timeout=WAIT_S)
 
     @staticmethod
-    def _resolve(config: Mapping[str, str]) -> dict[str, str]:
+    def _resolve(name: str, config: Mapping[str, str]) -> dict[str, str]:
         if config.get("block") == "resolve":
             Blocking.go.wait()
         return {k: v.removeprefix("${env:").removesuffix("}") for k, v in config.items()}

@@ -44,7 +44,7 @@ from penstock.api.errors import (
 )
 from penstock.api.override_policy import ClientOverridePolicy
 from penstock.api.plugin_metrics import Monitorable, PluginMetrics
-from penstock.api.provider import ConfigProvider
+from penstock.api.provider import ConfigData, ConfigProvider
 from penstock.api.record import Header, Record, SinkRecord, SourceRecord
 from penstock.api.schema import (
     BOOLEAN,
@@ -137,6 +137,7 @@ __all__ = [
     "CleanupPolicy",
     "ClientOverridePolicy",
     "Composite",
+    "ConfigData",
     "ConfigDef",
     "ConfigError",
     "ConfigKey",

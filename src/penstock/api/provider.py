@@ -12,6 +12,14 @@ from typing import ClassVar
 from penstock.api.config import ConfigDef
 
 
+class ConfigData(dict[str, str]):
+    """Values that a provider returns; out of date after ``ttl_ms``, if that is not None."""
+
+    def __init__(self, values: Mapping[str, str], ttl_ms: int | None = None) -> None:
+        super().__init__(values)
+        self.ttl_ms = ttl_ms
+
+
 class ConfigProvider:
     """Base of all config providers."""
 
@@ -31,7 +39,8 @@ class ConfigProvider:
     def get(self, path: str, keys: Collection[str] | None = None) -> dict[str, str]:
         """The values at this path: of these keys as far as they are there, or all of them.
 
-        Called whenever a configuration is resolved, from any thread. ``path`` is empty in ``${name:key}``.
+        Called whenever a configuration is resolved, from any thread. ``path`` is empty in ``${name:key}``. Return a
+        ``ConfigData`` for values that expire: connectors are restarted then, as ``config.action.reload`` says.
         """
         raise NotImplementedError
 

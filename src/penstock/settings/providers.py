@@ -1,8 +1,7 @@
 """Kafka's own config providers, and the resolution of references such as ``${file:/etc/secrets.properties:password}``
 (KIP-297).
 
-Java: ``FileConfigProvider``, ``DirectoryConfigProvider``, ``EnvVarConfigProvider``, ``ConfigTransformer``. Times to
-live are ignored: none of these providers has any.
+Java: ``FileConfigProvider``, ``DirectoryConfigProvider``, ``EnvVarConfigProvider``, ``ConfigTransformer``.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any, overload
 from penstock import KAFKA_VERSION
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError
-from penstock.api.provider import ConfigProvider
+from penstock.api.provider import ConfigData, ConfigProvider
 from penstock.java.errors import PropertiesError
 from penstock.java.properties import parse_properties
 from penstock.settings.references import Reference, references, replaced
@@ -172,11 +171,16 @@ class ConfigTransformer:
         return cls({name: _provider(name, worker_config, resolve) for name in names}, seen)
 
     @overload
-    def transform(self, config: Mapping[str, str]) -> dict[str, str]: ...
+    def transform(self, config: Mapping[str, str], expires: Callable[[int], None] = ...) -> dict[str, str]: ...
     @overload
-    def transform(self, config: Mapping[str, str | None]) -> dict[str, str | None]: ...
-    def transform(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """The configuration with values instead of references. Raises ConfigError if a provider can't read them."""
+    def transform(
+        self, config: Mapping[str, str | None], expires: Callable[[int], None] = ...
+    ) -> dict[str, str | None]: ...
+    def transform(self, config: Mapping[str, Any], expires: Callable[[int], None] = lambda ttl: None) -> dict[str, Any]:
+        """The configuration with values instead of references. Raises ConfigError if a provider can't read them.
+
+        ``expires`` is called with the times to live that providers give, in milliseconds.
+        """
         wanted: dict[tuple[str, str], set[str]] = {}
         for value in config.values():
             for reference in references(value):
@@ -188,6 +192,10 @@ class ConfigTransformer:
         self._seen(
             [value for (name, path), keys in wanted.items() for key, value in found[name, path].items() if key in keys]
         )
+
+        for values in found.values():
+            if isinstance(values, ConfigData) and values.ttl_ms is not None and values.ttl_ms >= 0:
+                expires(values.ttl_ms)
 
         def value_of(reference: Reference) -> str:
             values = found.get((reference.provider, reference.path), {})

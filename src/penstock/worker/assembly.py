@@ -63,6 +63,7 @@ from penstock.worker.monitoring.task_health import TaskHealth
 from penstock.worker.monitoring.telemetry import Known, Telemetry
 from penstock.worker.offsets import Offsets
 from penstock.worker.permissions import WorkerPermissions
+from penstock.worker.reloads import Reloads
 from penstock.worker.specs import Specs, WorkerFacts
 from penstock.worker.standalone import MemoryFoundation
 from penstock.worker.task_launcher import TaskLauncher
@@ -121,6 +122,7 @@ class Worker:
         audit_topic = (settings.values["penstock.audit.topic"] or "").strip()
         self._audit = AuditTopic(config, audit_topic) if audit_topic else None
         self._loop = Loop(self._herder, self._fail)
+        self._reloads = Reloads(self.submit)
         redact_by(self._redaction.clean)
         self._levels = LogLevels()
         self._hosts = HostedTasks(HostSettings.of(config, self.id), self._deliver)
@@ -145,6 +147,7 @@ class Worker:
     def stop(self) -> None:
         """Blocks until everything has ended, within the time that the settings give tasks to stop, and some more."""
         patience = self.settings.task_shutdown_timeout_ms / 1000
+        self._reloads.close()
         self._server.stop(timeout=5)
         ends: list[Callable[[], None]] = [self._foundation.leave, lambda: self._hosts.close(timeout=patience)]
         if not self._loop.shut_down(timeout=patience + 15):
@@ -185,7 +188,7 @@ class Worker:
         offsets = Offsets(config, self._foundation.offset_store, self._plugins, self._resolve, self._new_connector)
         setup = ConnectorSetup(
             new=self._new_connector,
-            resolve=self._resolve,
+            resolve=self._resolve_to_run,
             check=self._check_connector,
             prepare=self._prepare_connector,
             task_class_name=java_class_name,
@@ -302,9 +305,16 @@ class Worker:
                 problem = self._plugins.catalog.problem(converter.strip())
                 raise ConfigError(name, converter, problem or f"Class {converter} could not be found.")
 
-    def _resolve(self, config: Mapping[str, str]) -> dict[str, str]:
-        resolved = dict(self._providers.transform(dict(config)))
+    def _resolve(self, config: Mapping[str, str], expires: Callable[[int], None] = lambda ttl: None) -> dict[str, str]:
+        resolved = dict(self._providers.transform(dict(config), expires))
         self._redaction.learn(resolved, self._permissions.passwords(self._plugins.catalog, resolved))
+        return resolved
+
+    def _resolve_to_run(self, name: str, config: Mapping[str, str]) -> dict[str, str]:
+        """The configuration of a connector that runs here; it is restarted when values expire."""
+        ttls: list[int] = []
+        resolved = self._resolve(config, ttls.append)
+        self._reloads.resolved(name, config, min(ttls, default=None))
         return resolved
 
     def _deliver(self, event: object) -> None:

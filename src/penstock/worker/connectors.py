@@ -63,8 +63,8 @@ class ConnectorSetup:
 
     new: Callable[[Mapping[str, str]], Connector]
     """An object of the class that a configuration names."""
-    resolve: Callable[[Mapping[str, str]], dict[str, str]]
-    """The configuration with references to config providers resolved."""
+    resolve: Callable[[str, Mapping[str, str]], dict[str, str]]
+    """A connector's configuration with references to config providers resolved."""
     check: Callable[[Connector, Mapping[str, str]], None]
     """Raises ConfigError for settings that make a connector fail when it starts, though they were accepted."""
     prepare: Callable[[Mapping[str, str]], None]
@@ -135,7 +135,7 @@ class _Run:
         self.commands.put(lambda: self._fail(error))
 
     def source_offsets(self) -> SourceOffsets:
-        return self.setup.offsets(self.name, self.setup.resolve(self.raw))
+        return self.setup.offsets(self.name, self.setup.resolve(self.name, self.raw))
 
     # -- calls that take long
 
@@ -161,7 +161,7 @@ class _Run:
 
     def _resolved(self) -> dict[str, str]:
         with self._within("The resolution of the connector's configuration"):
-            return self.setup.resolve(self.raw)
+            return self.setup.resolve(self.name, self.raw)
 
     @contextmanager
     def _within(self, what: str) -> Iterator[None]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from penstock.api.config import ConfigDef, ConfigValue
 from penstock.api.errors import ConnectError
 from penstock.api.override_policy import ClientOverridePolicy
-from penstock.api.provider import ConfigProvider
+from penstock.api.provider import ConfigData, ConfigProvider
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.plugins.catalogue import JavaPlugin
 from penstock.hosts.jvm.plugins.control import CALL_SECONDS, ControlJvm
@@ -90,11 +90,11 @@ class JavaConfigProvider(ConfigProvider):
     def configure(self, config: Mapping[str, str]) -> None:
         self._object = _Object("provider", self.java_plugin, self.jvm, config)
 
-    def get(self, path: str, keys: Collection[str] | None = None) -> dict[str, str]:
+    def get(self, path: str, keys: Collection[str] | None = None) -> ConfigData:
         assert self._object is not None
         asked = {"path": path, "keys": None if keys is None else sorted(keys)}
-        found: dict[str, str] = self._object.call("get", asked)
-        return found
+        found = self._object.call("get", asked)
+        return ConfigData(found["data"], found["ttl"])
 
     def close(self) -> None:
         if self._object is not None:

@@ -2,6 +2,7 @@ package penstock.host.plugins;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.ByteBuffer;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
@@ -48,7 +49,10 @@ public final class ProviderMethods {
         return Reply.of(found(provider.get(path, keys)));
     }
 
-    private static Map<String, String> found(ConfigData data) {
-        return data.data();
+    private static Map<String, Object> found(ConfigData data) {
+        Map<String, Object> found = new HashMap<>();
+        found.put("data", data.data());
+        found.put("ttl", data.ttl());
+        return found;
     }
 }

@@ -1,0 +1,62 @@
+"""Restarts connectors when values from config providers expire, as their ``config.action.reload`` says.
+
+Java: ``WorkerConfigTransformer``. The connector is restarted, not its tasks: those whose configurations change are
+started again.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+
+from penstock.core.model.messages import Elsewhere, Reply, RestartConnector
+
+log = logging.getLogger(__name__)
+
+ACTION = "config.action.reload"
+DELETED = 404
+
+
+class Reloads:
+    """``submit`` takes the restarts; that of a connector which runs on another worker by then is not carried out."""
+
+    def __init__(self, submit: Callable[[RestartConnector], Future[Reply | Elsewhere]]) -> None:
+        self._submit = submit
+        self._timers: dict[str, threading.Timer] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def resolved(self, name: str, config: Mapping[str, str], ttl_ms: int | None) -> None:
+        """The configuration of a connector that runs here has been resolved; None if no value expires.
+
+        What was due before no longer is: a restart resolves all values again.
+        """
+        with self._lock:
+            if (before := self._timers.pop(name, None)) is not None:
+                before.cancel()
+            if self._closed or ttl_ms is None or (config.get(ACTION) or "restart").lower() != "restart":
+                return
+            log.info(
+                "Scheduling a restart of connector %s in %d ms, when a value of its configuration expires", name, ttl_ms
+            )
+            timer = threading.Timer(min(ttl_ms / 1000, threading.TIMEOUT_MAX), self._restart, (name,))
+            timer.daemon = True
+            timer.start()
+            self._timers[name] = timer
+
+    def _restart(self, name: str) -> None:
+        def answered(answer: Future[Reply | Elsewhere]) -> None:
+            reply = answer.result()
+            if isinstance(reply, Reply) and reply.status >= 400 and reply.status != DELETED:
+                log.error("Connector %s, of which a value has expired, could not be restarted: %s", name, reply.body)
+
+        self._submit(RestartConnector(name)).add_done_callback(answered)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            for timer in self._timers.values():
+                timer.cancel()
+            self._timers.clear()

@@ -1,0 +1,72 @@
+"""When values of config providers expire."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from concurrent.futures import Future
+
+import pytest
+
+from penstock.core.model.messages import Elsewhere, Reply, RestartConnector
+from penstock.worker.reloads import Reloads
+
+LONG_MS = 3_600_000
+LONG_S = 3600.0
+
+Answer = Future[Reply | Elsewhere]
+
+
+def never(request: RestartConnector) -> Answer:
+    pytest.fail(f"{request} is too early")
+
+
+def test_a_connector_is_restarted_when_values_expire() -> None:
+    submitted: queue.SimpleQueue[RestartConnector] = queue.SimpleQueue()
+
+    def submit(request: RestartConnector) -> Answer:
+        submitted.put(request)
+        return Future()
+
+    reloads = Reloads(submit)
+    for name, config in (("a", {}), ("b", {"config.action.reload": "RESTART"})):
+        reloads.resolved(name, config, 1)
+        assert submitted.get() == RestartConnector(name)
+    reloads.close()
+
+
+@pytest.fixture
+def waiting(monkeypatch: pytest.MonkeyPatch) -> list[threading.Timer]:
+    """The timers that have been started and not cancelled."""
+    timers: list[threading.Timer] = []
+    monkeypatch.setattr(threading.Timer, "start", lambda timer: timers.append(timer))
+    monkeypatch.setattr(threading.Timer, "cancel", lambda timer: timers.remove(timer))
+    return timers
+
+
+def test_a_restart_that_is_refused_is_logged(waiting: list[threading.Timer], caplog: pytest.LogCaptureFixture) -> None:
+    answer: Answer = Future()
+    answer.set_result(Reply(409, {"message": "a rebalance is due"}))
+    Reloads(lambda request: answer).resolved("a", {}, LONG_MS)
+    (timer,) = waiting
+    timer.function(*timer.args)
+    said = "Connector a, of which a value has expired, could not be restarted: {'message': 'a rebalance is due'}"
+    assert said in caplog.messages
+
+
+def test_a_connector_that_resolves_its_configuration_again_waits_again(waiting: list[threading.Timer]) -> None:
+    reloads = Reloads(never)
+    reloads.resolved("a", {}, LONG_MS)
+    reloads.resolved("b", {}, 2 * LONG_MS)
+    reloads.resolved("a", {}, 3 * LONG_MS)
+    assert [timer.interval for timer in waiting] == [2 * LONG_S, 3 * LONG_S]
+    reloads.resolved("b", {}, None)
+    assert [timer.interval for timer in waiting] == [3 * LONG_S]
+    reloads.close()
+    reloads.resolved("a", {}, LONG_MS)
+    assert waiting == []
+
+
+def test_a_connector_that_wants_none_is_not_restarted(waiting: list[threading.Timer]) -> None:
+    Reloads(never).resolved("a", {"config.action.reload": "none"}, LONG_MS)
+    assert waiting == []
