@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.api.connector import Connector, SinkConnector, SourceConnector
-from penstock.api.errors import ConnectError, KafkaError
+from penstock.api.errors import AlreadyExistsError, ConnectError, KafkaError, NotFoundError
 from penstock.connectors.spark_query import QueryConnector
 from penstock.core.model.messages import OffsetChanges, PluginFailed, Refused
 from penstock.core.model.tasks import OffsetsReported
+from penstock.hosts.jvm.errors import BadRequestError
+from penstock.hosts.jvm.plugins.connector import JavaConnector
 from penstock.kafka.fencing import fence_query
 from penstock.kafka.offsets.entries import StoredOffset
 from penstock.kafka.offsets.sink_connectors import SinkConnectorOffsets, SinkOffsetError, as_json, parse
@@ -104,7 +106,8 @@ class Offsets:
             pairs = [(each.partition, None) for each in self._of_source(config, migrate=False)]
         for partition, offset in pairs:
             _check_primitive({**(partition or {}), **(offset or {})})
-        external = _asked(f"source connector {config['name']}", lambda: plugin.alter_offsets(config, list(pairs)))
+        whose = f"source connector {config['name']}"
+        external = _asked(plugin, whose, lambda: plugin.alter_offsets(config, list(pairs)))
         known = None if offsets is None else [(p, o) for p, o in pairs if p is not None]
         await_result(lambda done: self._sources.write(config, known, done))
         return external
@@ -132,7 +135,7 @@ class Offsets:
             dict.fromkeys(await_result(lambda done: self._sinks.read(config, done))) if changes is None else changes
         )
         changed = {tuple(place): to for place, to in places.items()}
-        external = _asked(f"sink connector {config['name']}", lambda: plugin.alter_offsets(config, changed))
+        external = _asked(plugin, f"sink connector {config['name']}", lambda: plugin.alter_offsets(config, changed))
         try:
             await_result(lambda done: self._sinks.write(config, changes, done))
         except ConnectError as error:
@@ -154,14 +157,18 @@ def _check_primitive(fields: Mapping[str, object]) -> None:
         raise Refused(400, f"Offsets may only contain primitive types as values, but field {name} contains {kind}")
 
 
-def _asked(whose: str, ask: Callable[[], bool]) -> bool:
-    """The connector's own decision on new offsets. Raises Refused with its reason; any other error is a fault of its
-    code, which Java shows in the log alone, but for those of Connect's classes.
+def _asked(plugin: Connector, whose: str, ask: Callable[[], bool]) -> bool:
+    """The connector's own decision on new offsets. Raises Refused with its reason, of one from a jar with the status
+    that Java gives it; any other error is a fault of its code, which Java shows in the log alone, but for those of
+    Connect's classes.
     """
     try:
         return ask()
     except ConnectError as error:
-        raise Refused(400, str(error)) from error
+        if not isinstance(plugin, JavaConnector):
+            raise Refused(400, str(error)) from error
+        log.exception("Failed to modify offsets for %s", whose)
+        raise Refused(_status(error), str(error)) from error
     except TimeoutError:
         raise
     except Exception as error:
@@ -170,6 +177,19 @@ def _asked(whose: str, ask: Callable[[], bool]) -> bool:
             problem = str(error)  # Java wraps other errors only
         log.exception("%s", problem)
         raise PluginFailed(500, problem) from error
+
+
+def _status(error: ConnectError) -> int:
+    """Java: ``ConnectExceptionMapper``."""
+    match error:
+        case BadRequestError():
+            return 400
+        case NotFoundError():
+            return 404
+        case AlreadyExistsError():
+            return 409
+        case _:
+            return 500
 
 
 def await_result(start: Callable[[Callable[[Any, Exception | None], None]], None]) -> Any:
