@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import sqlite3
@@ -20,6 +21,7 @@ from penstock.spark.query.sink.plan import lost_host, reported
 from support.kafka.client import Kafka, Record
 from support.spark.host import Hosted
 from support.spark.queries import COLUMNS, ID, NAME, JdbcSink, JdbcSource, Query, Sink, Source, field, record
+from support.waiting import until
 from support.worker_process import QUICK_JAVA
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -116,14 +118,20 @@ def test_the_end_of_a_jvm_is_that_of_the_task_and_no_failure_of_its_plugins() ->
 
 
 @pytest.mark.parametrize("exactly_once", [False, True])
-def test_a_source_of_spark(hosted: Hosted, kafka: Kafka, tmp_path: Path, exactly_once: bool) -> None:
-    settings = {**MARK, "schema": COLUMNS}
+def test_a_source_of_spark(
+    hosted: Hosted, kafka: Kafka, tmp_path: Path, caplog: pytest.LogCaptureFixture, exactly_once: bool
+) -> None:
+    """In the driver, what a thread of its transform logs outside of calls is a line of the worker's log."""
+    caplog.set_level(logging.INFO)
+    settings = {**MARK, "schema": COLUMNS, "transforms.mark.says.later": "from a thread of its own"}
     with Source(hosted, kafka, tmp_path, exactly_once, **settings) as one:
         with_jars(one, tmp_path, "chain")
         one.add("a", *({"id": i, "name": f"n{i}"} for i in range(3)))
         one.start()
         found = {value["id"]: value.get("mark") for value in one.wait(3)}
         assert found == {0: None, 1: "seen", 2: None}
+        if not exactly_once:  # else the transform runs in an executor
+            until(lambda: "from a thread of its own" in caplog.messages, "the line of the thread", 60)
 
 
 def test_a_source_of_tables(hosted: Hosted, kafka: Kafka, tmp_path: Path) -> None:

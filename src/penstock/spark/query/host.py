@@ -25,6 +25,7 @@ from penstock.spark.channel import Message, RefusedError, TaskChannel
 from penstock.spark.query.progress_report import KEPT
 from penstock.spark.query.source.pausing import BetweenBatches
 from penstock.spark.run.stall_watch import watch_stalls
+from penstock.spark.run.task_threads import OfTask, inherit_task
 from penstock.spark.task import ChannelHost, LogRelay, Steering, named, plugins, resolver
 
 if TYPE_CHECKING:
@@ -62,9 +63,9 @@ class Queries:
         self._lock = threading.Lock()
         self._session: SparkSession | None = None
         self._steers: dict[str, Steering] = {}
-        self._own = threading.local()
         self._sampling = threading.BoundedSemaphore(SAMPLES)
-        # The log lines of a query are in its worker's log.
+        # The log lines of a query are in its worker's log, also those of threads that it starts.
+        inherit_task()
         logging.getLogger("penstock").setLevel(logging.INFO)
         for name in _REPORTED_BY_TASKS:
             logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -87,15 +88,14 @@ class Queries:
         control.leased = lambda: channel.holds(admitted["lease"])
         steer = self._steers[group] = Steering(control)
         relay = LogRelay(channel)
-        relay.addFilter(lambda _: getattr(self._own, "group", None) == group)
-        self._own.group = group
+        relay.addFilter(of_query := OfTask())
         logging.getLogger().addHandler(relay)
         # Lost contact ends the thread, not the process, which other queries share.
         attending = (steer.obey, steer.leave, sys.exit, admitted["lease"])
         threading.Thread(target=channel.attend, args=attending, name=f"channel-{group}", daemon=True).start()
         ended = False
         try:
-            return self._run(group, admitted["spec"], payload["jars"], channel, control)
+            return self._run(group, admitted["spec"], payload["jars"], channel, control, of_query)
         except _JavaEndedError as error:  # the worker hears of it when the driver ends, which it does now
             ended = True
             return str(error)
@@ -132,7 +132,13 @@ class Queries:
             self._sampling.release()
 
     def _run(
-        self, group: str, document: dict[str, Any], jars: Iterable[str], channel: TaskChannel, control: BetweenBatches
+        self,
+        group: str,
+        document: dict[str, Any],
+        jars: Iterable[str],
+        channel: TaskChannel,
+        control: BetweenBatches,
+        of_query: OfTask,
     ) -> str | None:
         from penstock.spark.query.jdbc.source.task import run_jdbc_source
         from penstock.spark.query.sink.task import run_sink_query
@@ -149,7 +155,7 @@ class Queries:
             run = sources[task.reads] if issubclass(task, SourceTask) else run_sink_query
             to_worker = ChannelHost(channel, self._steers[group])
             with task_jvm(spec):
-                run(spec, session, control, to_worker, resolve, lambda: self._enter(group))
+                run(spec, session, control, to_worker, resolve, of_query.enter)
         except FencedError as error:
             if not control.aborted:
                 channel.send({"say": "lost", "reason": str(error)})
@@ -166,9 +172,6 @@ class Queries:
         finally:
             ended.set()
         return None
-
-    def _enter(self, group: str) -> None:
-        self._own.group = group
 
     def _new_session(self, jars: Iterable[str]) -> SparkSession:
         """A session of the task's own, with views and settings of its own."""

@@ -1,4 +1,6 @@
-"""Several tasks in one process (``penstock.tasks.per.process``), a thread each; the worker's side is ``sharing``."""
+"""Several tasks in one process, a thread each: those of ``penstock.tasks.per.process``, whose worker's side is
+``sharing``, and the queries in Spark's driver.
+"""
 
 from __future__ import annotations
 
@@ -63,6 +65,10 @@ class OfTask(logging.Filter):
 
     def __init__(self) -> None:
         super().__init__()
+        self.enter()
+
+    def enter(self) -> None:
+        """The present thread is one of the task's from now on."""
         _own.task = self
 
     def filter(self, record: logging.LogRecord) -> bool:

@@ -16,6 +16,7 @@ import org.apache.kafka.connect.data.Struct;
 import org.apache.kafka.connect.errors.DataException;
 import org.apache.kafka.connect.errors.RetriableException;
 import org.apache.kafka.connect.transforms.Transformation;
+import org.slf4j.LoggerFactory;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -39,13 +40,19 @@ public final class Mark<R extends ConnectRecord<R>> implements Transformation<R>
     public ConfigDef config() {
         return new ConfigDef()
             .define("text", Type.STRING, "marked", Importance.HIGH, "What to mark records with.")
-            .define("topic", Type.STRING, null, Importance.LOW, "Where to send them.");
+            .define("topic", Type.STRING, null, Importance.LOW, "Where to send them.")
+            .define("says.later", Type.STRING, null, Importance.LOW, "What a thread of its own logs.");
     }
 
     @Override
     public void configure(Map<String, ?> configs) {
         text = configs.containsKey("text") ? String.valueOf(configs.get("text")) : "marked";
         topic = (String) configs.get("topic");
+        if (configs.get("says.later") != null) {
+            Thread thread = new Thread(() -> LoggerFactory.getLogger(Mark.class).info((String) configs.get("says.later")));
+            thread.setDaemon(true);
+            thread.start();
+        }
     }
 
     @Override
