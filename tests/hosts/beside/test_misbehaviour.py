@@ -271,6 +271,7 @@ def test_plugins_are_listed_alike(pair: Pair) -> None:
 
 
 OFFSETS = [{"partition": {"task": "0"}, "offset": {"next": 3}}]
+LAST = [{"partition": {"task": "0"}, "offset": {"next": 100}}]
 ALTERED: dict[str, tuple[str, Config, Any]] = {
     "altered": (SOURCE, {}, OFFSETS),
     "altered.throws": (SOURCE, deed("alterOffsets"), OFFSETS),
@@ -295,9 +296,9 @@ def changed(pair: Pair, topic: str, tmp_path_factory: pytest.TempPathFactory) ->
         states = worker.states(name(case, worker))
         if set(states) != {"RUNNING"} or len(states) < 2:
             return False
-        return ALTERED[case][0] != SOURCE or bool(worker.get(f"/connectors/{name(case, worker)}/offsets")["offsets"])
+        return ALTERED[case][0] != SOURCE or worker.get(f"/connectors/{name(case, worker)}/offsets")["offsets"] == LAST
 
-    runs.wait("all run, and have offsets", begun)
+    runs.wait("all run, and have sent all they have", begun)
     for case in runs.cases:
         for worker in pair.both:
             worker.http.put(f"/connectors/{name(case, worker)}/stop").raise_for_status()
