@@ -99,7 +99,7 @@ def test_a_new_connector_may_begin_in_another_state_and_elsewhere(
 @pytest.mark.parametrize(
     ("content", "complaint", "status"),
     [
-        ("{", "is not a connector configuration: The request's body is not valid JSON", 1),
+        ("{", "is not a connector configuration: it is not valid JSON", 1),
         ('{"connector.class": "FileStreamSource"}', "is missing the mandatory 'name' configuration", 1),
         ('{"name": "", "config": {}}', "does not name its connector: add a `name`.", 1),
         (None, "cannot be read: No such file or directory", 1),

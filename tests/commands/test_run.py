@@ -87,6 +87,10 @@ def test_what_an_author_changes_takes_effect_at_the_offsets_reached(tmp_path: Pa
         module.write_text(good + "\ndef\n")
         one.says("can't be loaded: SyntaxError")
         one.says("it is tried again when they change")
+        # The answer to the configuration takes long then; the reason is seen at once, and a change is not kept waiting.
+        module.write_text(good.replace("def task_configs(self", "def task_configs(self, _"))
+        one.says("task_configs() missing 1 required positional argument")
+        assert not any("timed out" in line for line in list(one.said))
         module.write_text(good.replace("value=number,", "value=-number,"))
         one.shows("\t-")
         config.write_text(json.dumps({**settings, "topic": "others"}))

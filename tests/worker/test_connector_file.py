@@ -42,7 +42,7 @@ def test_a_state_to_start_in(tmp_path: Path) -> None:
         ("c.json", '{"file": "a"}', "is missing the mandatory 'name' configuration"),
         ("c.json", '{"name": "c", "config": {"name": "d"}}', "doesn't match"),
         ("c.properties", r"name=\u12x4", "Malformed \\uxxxx encoding"),
-        ("c.json", "name=c", "is not a connector configuration: The request's body is not valid JSON"),
+        ("c.json", "name=c", "is not a connector configuration: it is not valid JSON"),
     ],
 )
 def test_what_is_refused(tmp_path: Path, name: str, content: str, sentence: str) -> None:

@@ -51,18 +51,18 @@ async def parsed(body: bytes) -> Any:
     return await asyncio.get_running_loop().run_in_executor(_PARSER, parse, body)
 
 
-def parse(body: bytes) -> Any:
-    """JSON with numbers as ``Number``. Raises Refused (400)."""
+def parse(body: bytes, what: str = "The request's body") -> Any:
+    """JSON with numbers as ``Number``. Raises Refused (400), with a sentence about ``what``."""
     try:
         value = json.loads(body, parse_int=_number, parse_float=_number, parse_constant=_no_constant)
         if _SURROGATE.search(body):  # JSON can express half a surrogate pair, UTF-8 can't
             json.dumps(value, ensure_ascii=False).encode()
     except RecursionError:
-        raise Refused(400, "The request's body is nested too deeply") from None
+        raise Refused(400, f"{what} is nested too deeply") from None
     except ValueError as error:
-        raise Refused(400, f"The request's body is not valid JSON: {error}") from None
+        raise Refused(400, f"{what} is not valid JSON: {error}") from None
     if _is_deeper(value, DEEPEST):
-        raise Refused(400, f"The request's body is nested too deeply; {DEEPEST} levels are accepted")
+        raise Refused(400, f"{what} is nested too deeply; {DEEPEST} levels are accepted")
     return value
 
 

@@ -1,7 +1,7 @@
 """``penstock run``: a broker, a worker and one connector with the plugin that is being written.
 
-What is changed takes effect at once: another configuration by ``PUT``, another plugin by a worker that starts again and
-goes on at the offsets of the one before.
+What is changed takes effect: another configuration at once, by ``PUT``, another plugin by a worker that starts again
+and goes on at the offsets of the one before.
 """
 
 from __future__ import annotations
@@ -9,15 +9,18 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from penstock.api.errors import ConfigError
 from penstock.embedded import Broker, EmbeddedError
 from penstock.embedded.ports import free_port
 from penstock.http.client import Client, ClientError, UnreachableError
 from penstock.scratch import Scratch
+from penstock.threads import Threads
 from penstock.trial.log import WorkerLog
 from penstock.trial.plugin import Changes, config_file, plugin_path
 from penstock.trial.topics import Lines, Shown
@@ -57,6 +60,10 @@ class Session:
     log: WorkerLog
     records: int = 0
     _name: str | None = None
+    _putting: tuple[str, Future[Any]] | None = None
+    """The connector whose configuration the worker is given: a plugin's ``task_configs`` that fails is tried again
+    until the request times out, and meanwhile its error is in the log.
+    """
     _failures: dict[str, str] = field(default_factory=dict)
     _lines: Lines | None = None
 
@@ -96,6 +103,8 @@ class Session:
             say(line)
         if (reason := self.worker.ended()) is not None:
             raise EmbeddedError(reason)
+        if self._putting is not None and self._putting[1].done():
+            self._configured(*self._putting)
         if self._name is not None:
             self._connector(self._name, shown)
 
@@ -152,21 +161,35 @@ class Session:
         self._configure()
 
     def _configure(self) -> None:
-        """Creates the connector or changes it; what is wrong with it is shown, and mended by another change."""
+        """Creates the connector or changes it; ``_look`` sees the answer."""
+        self._putting = None
         try:
             wanted = read_connector(self.config, self.config.stem)
-            if self._name not in (None, wanted.name):
-                self._delete(str(self._name))
-            self.client.put_config(wanted.name, dict(wanted.config))
+        except ConfigError as error:
+            self._wrong(error)
+            return
+        if self._name not in (None, wanted.name):
+            self._delete(str(self._name))
+        put = Threads().submit(self.client.put_config, wanted.name, dict(wanted.config))
+        self._putting = wanted.name, put
+
+    def _configured(self, name: str, put: Future[Any]) -> None:
+        self._putting = None
+        try:
+            put.result()
         except UnreachableError as error:
             raise EmbeddedError(str(error)) from error
-        except (ConfigError, ClientError) as error:
-            if self.records:
-                raise EmbeddedError(str(error)) from error
-            say(f"{error}\nMend {self.config} or the plugin; it is tried again when they change.")
+        except ClientError as error:
+            self._wrong(error)
             return
-        self._name = wanted.name
-        say(f"Connector {wanted.name} has this configuration now.")
+        self._name = name
+        say(f"Connector {name} has this configuration now.")
+
+    def _wrong(self, error: Exception) -> None:
+        """What is wrong with the connector is shown, and mended by another change."""
+        if self.records:
+            raise EmbeddedError(str(error)) from error
+        say(f"{error}\nMend {self.config} or the plugin; it is tried again when they change.")
 
     def _delete(self, name: str) -> None:
         try:

@@ -41,7 +41,7 @@ def parse_connector(path: Path, content: bytes, default_name: str | None = None)
 
 def _document(path: Path, content: bytes) -> Any:
     try:
-        return bodies.parse(content)
+        return bodies.parse(content, "it")
     except m.Refused:
         if path.suffix == ".json":
             raise
