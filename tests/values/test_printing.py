@@ -27,6 +27,7 @@ from penstock.api.schema import (
 )
 from penstock.values.column_printing import to_strings
 from penstock.values.hash_map import hash_map
+from penstock.values.lines import to_lines
 from penstock.values.printing import to_string
 from pipeline.converters.registry.connect_data import schemas_with_values
 
@@ -91,6 +92,16 @@ def test_numbers_print_in_columns_as_alone(schema, column):
     table = Table(["n"], [column])
     row = None if schema is None else struct(("n", schema.with_(optional=True)))
     assert to_strings([row] * len(column), table) == [to_string(row, {"n": value}) for value in column]
+
+
+def test_values_that_do_not_fit_the_schema_of_a_text():
+    row = struct(("s", STRING))
+    schemas, values = [STRING, STRING, STRING, row], [1, {"a": True}, "x", {"s": 1.0}]
+    printed = ["1", "{a=true}", "x", "Struct{s=1.0}"]
+    assert to_strings(schemas, values) == printed
+    assert to_strings(schemas[:3], values[:3]) == printed[:3]
+    assert to_strings([row], Table(["s"], [[1.0]])) == printed[3:]
+    assert to_lines(schemas, values) == b"1\n{a=true}\nx\nStruct{s=1.0}\n"
 
 
 def test_the_order_of_hash_maps():

@@ -45,8 +45,9 @@ def printer(schema: Schema | None) -> Printer:
 _printers: dict[Schema, Printer] = {}
 
 
-def _same(value: str) -> str:
-    return value
+def _string(value: Any) -> str:
+    """Also of a value that does not fit its schema."""
+    return value if isinstance(value, str) else _text(value)
 
 
 def _boolean(value: bool) -> str:
@@ -102,7 +103,7 @@ def _map(value: dict[Any, Any]) -> str:
 
 
 _BY_CLASS: dict[type, Printer] = {
-    str: _same,
+    str: _string,
     int: str,
     float: double_text,
     bool: _boolean,
@@ -132,7 +133,7 @@ _BY_TYPE: dict[SchemaType, Printer] = {
     SchemaType.FLOAT32: float_text,
     SchemaType.FLOAT64: double_text,
     SchemaType.BOOLEAN: _boolean,
-    SchemaType.STRING: _same,
+    SchemaType.STRING: _string,
     SchemaType.BYTES: _bytes,
 }
 
