@@ -22,6 +22,7 @@ from penstock.api.schema import (
     STRING,
     TIMESTAMP,
     Schema,
+    array,
     struct,
 )
 from penstock.pipeline import transforms
@@ -211,6 +212,16 @@ def test_mask():
     assert list(map(repr, masked.values)) == list(
         map(repr, [{"a": 0, "b": 0}, {"a": False, "b": 0}, {"a": None, "b": 0}, {"a": "", "b": 0}])
     )
+
+
+@pytest.mark.parametrize("form", [list, lambda rows: Table.of({"a": [row["a"] for row in rows]})])
+@pytest.mark.parametrize("schema", [None, struct(("a", array(INT32)))])
+def test_a_list_that_masks_another_is_that_of_one_record(form, schema):
+    batch = Batch.of("t", form([{"a": [1]}, {"a": [2]}]), value_schema=schema)
+    masked = applied(transforms.MaskFieldValue(), batch, fields="a").values
+    masked[0]["a"].append(3)
+    assert masked == [{"a": [3]}, {"a": []}]
+    assert applied(transforms.MaskFieldValue(), batch, fields="a").values == [{"a": []}] * 2
 
 
 def test_value_to_key():

@@ -159,7 +159,7 @@ class MaskField(ColumnTransform):
             return None
         for name, mask in masks.items():
             column = columns[name]
-            if type(None) in set(map(type, column)):
+            if type(None) in set(map(type, column)) or isinstance(mask, list | dict):
                 columns[name] = [None if old is None else _checked(mask) for old in column]
             else:
                 columns[name] = [_checked(mask)] * len(column)
@@ -168,6 +168,8 @@ class MaskField(ColumnTransform):
     def _masked_column(self, column: Sequence[Any]) -> list[Any]:
         """Of values without a schema: a mask follows from their class."""
         examples = dict(zip(map(type, column), column, strict=True))
+        if not examples.keys().isdisjoint((list, dict)):
+            return [None if old is None else self._mask_of(old) for old in column]
         masks = {kind: None if example is None else self._mask_of(example) for kind, example in examples.items()}
         if len(masks) == 1:
             return [*masks.values()] * len(column)
@@ -194,9 +196,10 @@ def _masking(mask: Any) -> Callable[[Any], Any]:
 
 
 def _checked(mask: Any) -> Any:
+    """Each time another list or map: a plugin behind this transform may change it, in one record."""
     if isinstance(mask, DataError):
         raise DataError(str(mask))
-    return mask
+    return mask.copy() if isinstance(mask, list | dict) else mask
 
 
 class MaskFieldKey(OnKey, MaskField):
