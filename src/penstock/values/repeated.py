@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 _BY_VALUE = frozenset((int, str, type(None)))
-"""Classes whose values are quick to look up; others repeat if the object is the same."""
+"""Classes whose values are quick to look up, and the same if they are equal. Moments may be equal though an hour lies
+between them, by ``fold``: others repeat if the object is the same.
+"""
 
 
 def only_nulls(column: Any) -> bool:
@@ -20,13 +22,15 @@ def distinct(column: Sequence[str]) -> set[str]:
 
 
 def converted(convert: Callable[[Any], Any], column: Sequence[Any]) -> list[Any]:
-    """``convert`` of each value, None of nulls; once of values that repeat. It must depend on nothing but the value;
-    what it raises is raised.
+    """``convert`` of each value, None of nulls; once of values that repeat. It must depend on nothing but the value,
+    and what it gives must be immutable; what it raises is raised.
     """
+    column = list(column)  # other sequences may make a new object each time that they are asked
     kinds = set(map(type, column))
-    if len(kinds) == 1 and column[0] is column[-1] and column.count(column[0]) == len(column):
+    by_value = kinds <= _BY_VALUE
+    if by_value and len(kinds) == 1 and column[0] is column[-1] and column.count(column[0]) == len(column):
         return [None if column[0] is None else convert(column[0])] * len(column)
-    identities = column if kinds <= _BY_VALUE else list(map(id, column))
+    identities = column if by_value else list(map(id, column))
     values = dict(zip(identities, column, strict=True))
     if len(values) * 2 > len(column):
         return [None if value is None else convert(value) for value in column]

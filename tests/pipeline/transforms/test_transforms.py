@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -283,6 +285,38 @@ def test_timestamps_that_repeat():
         timestamp_field="at",
     )
     assert [row["at"] for row in inserted.values] == [None if time is None else moment_of(time) for time in column]
+
+
+class Minutes(Sequence[datetime.datetime]):
+    """Another object each time that one is asked for."""
+
+    def __len__(self) -> int:
+        return 6
+
+    def __getitem__(self, minute: Any) -> Any:
+        return [datetime.datetime(1970, 1, 1, 0, each, tzinfo=datetime.UTC) for each in range(6)][minute]
+
+
+def test_moments_that_are_equal_and_not_the_same():
+    zone, east = ZoneInfo("Europe/Berlin"), datetime.timezone(datetime.timedelta(hours=1))
+    summer = datetime.datetime(2021, 10, 31, 2, 30, tzinfo=zone)
+    noon = datetime.time(12, tzinfo=datetime.UTC)
+    for column, hours in (
+        ([summer, summer.replace(fold=1), summer], [0, 1, 0]),
+        ([noon, datetime.time(13, tzinfo=east), noon], [12, 13, 12]),
+    ):
+        assert column[0] == column[1]
+        batch = Batch.of("t", Table.of({"at": column}))
+        converted = applied(transforms.TimestampConverterValue(), batch, field="at", target_type="string", format="H")
+        assert [row["at"] for row in converted.values] == list(map(str, hours))
+    batch = Batch.of("t", Table.of({"at": Minutes()}))
+    converted = applied(transforms.TimestampConverterValue(), batch, field="at", target_type="string", format="m")
+    assert [row["at"] for row in converted.values] == list("012345")
+
+
+def test_moments_without_a_zone_are_written_as_those_of_utc():
+    batch = Batch.of("t", [datetime.datetime(2021, 10, 31, 2, 30, tzinfo=datetime.UTC).replace(tzinfo=None)])
+    assert applied(transforms.TimestampConverterValue(), batch, target_type="string", format="H:m").values == ["2:30"]
 
 
 @pytest.mark.parametrize("odd", [1.5, [1], True])

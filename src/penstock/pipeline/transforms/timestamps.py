@@ -165,7 +165,7 @@ class Timestamps:
         if self._target is Form.TIMESTAMP:
             return value
         assert self._format is not None
-        return self._format.format(value)
+        return self._format.format_millis(milliseconds(value)) if value.tzinfo is None else self._format.format(value)
 
     def _from_unix(self, time: Any) -> int:
         if type(time) is not int:
