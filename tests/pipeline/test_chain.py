@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from penstock.api.batch import Batch, SourceOrigin
-from penstock.api.errors import ConfigError, ConnectError
+from penstock.api.errors import ConfigError, ConnectError, DataError
 from penstock.api.transform import Predicate, Transformation
 from penstock.pipeline.chain import Chain
-from penstock.pipeline.errors import Stage
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, Stage
+from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.trace import headline
 
 
@@ -46,6 +47,34 @@ class DropAll(Transformation):
         return None
 
 
+class Once(Transformation):
+    """Drops what it has seen before, marks what it has not, and refuses ``bad``."""
+
+    java_name = "x.Once"
+
+    def configure(self, config: Any) -> None:
+        self.seen: set[str] = set()
+        self.calls: list[str] = []
+
+    def apply(self, record: Any) -> Any:
+        (text,) = record.value
+        self.calls.append(text)
+        if text == "bad":
+            raise DataError(text)
+        if text in self.seen:
+            return None
+        self.seen.add(text)
+        record.value.append("!")
+        return record
+
+
+class OnceInBatches(Once):
+    java_name = "x.OnceInBatches"
+
+    def apply_batch(self, batch: Batch) -> Batch:
+        return super().apply_batch(batch)
+
+
 class Vowel(Predicate):
     java_name = "x.Vowel"
     closed = 0
@@ -54,13 +83,13 @@ class Vowel(Predicate):
         pass
 
     def test(self, record: Any) -> bool:
-        return record.value[0] in "aeiou"
+        return record.value[0][0] in "aeiou"
 
     def close(self) -> None:
         Vowel.closed += 1
 
 
-CLASSES = {each.java_name: each for each in (Append, DropLong, DropAll, Vowel)}
+CLASSES = {each.java_name: each for each in (Append, DropLong, DropAll, Once, OnceInBatches, Vowel)}
 
 
 def resolve(kind: str, name: str) -> type:
@@ -137,6 +166,38 @@ def test_a_predicate_says_for_which_records_a_transform_counts(config: dict[str,
 def test_all_or_none_of_the_records() -> None:
     assert applied(where("x.Append"), "a", "e") == ["a!", "e!"]
     assert applied(where("x.Append"), "b", "c") == ["b", "c"]
+
+
+def of_lists(*texts: str) -> Batch:
+    n = len(texts)
+    origin = SourceOrigin([{}] * n, [{"o": i} for i in range(n)])
+    return Batch.of("t", [[text] for text in texts], origin=origin)
+
+
+@pytest.mark.parametrize("transform", ["x.Once", "x.OnceInBatches"])
+def test_a_transform_sees_each_record_once_if_it_drops_some(transform: str) -> None:
+    (step,) = Chain.build(where(transform), resolve).steps
+    changed = step.apply(of_lists("a", "b", "e", "a", "a", "i", "x")).values
+    assert changed == [["a", "!"], ["b"], ["e", "!"], ["i", "!"], ["x"]]
+
+
+@pytest.mark.parametrize("tolerance", ["all", "none"])
+@pytest.mark.parametrize("predicate", [False, True])
+def test_a_transform_sees_each_record_once_if_it_fails_for_others(tolerance: str, predicate: bool) -> None:
+    config = where("x.Once", "true") if predicate else {"transforms": "t", "transforms.t.type": "x.Once"}
+    texts = ["b", "c", "b", "bad", "d", "c", "f", "bad", "bad", "g"]
+    failed: list[Failure] = []
+    settings = ErrorSettings.of({"errors.tolerance": tolerance})
+    handler = ErrorHandler(settings, Metrics(lambda values: None, ()), lambda seconds: False, (failed.append,))
+    once = Once()
+    chain = Chain.build(config, lambda kind, name: Vowel if kind == "predicate" else lambda: once)  # type: ignore[arg-type]
+    batch, error = handler.run_until(chain.steps, of_lists(*texts))
+    assert once.calls == (texts if tolerance == "all" else texts[:4])
+    there = "bcdfg" if tolerance == "all" else "bc"
+    assert batch.values == [[text, "!"] for text in there]
+    assert [failure.record.values for failure in failed] == [[["bad"]]] * (3 if tolerance == "all" else 1)
+    assert (error is None) == (tolerance == "all")
+    assert all(isinstance(failure.error, DataError) for failure in failed)
 
 
 def test_the_transform_does_not_see_what_concerns_its_predicate() -> None:

@@ -35,14 +35,17 @@ class Transformation:
         """Called once, with the settings whose names began with ``transforms.<alias>.``; raises ConfigError."""
 
     def apply(self, record: R) -> R | None:
-        """The record to continue with: the same, a changed one, or None to drop it."""
+        """The record to continue with: the same, a changed one, or None to drop it.
+
+        Called once for each record, in order; again only after RetriableError.
+        """
         raise NotImplementedError
 
     def apply_batch(self, batch: Batch) -> Batch:
         """The records to continue with, in order; must not change the given columns.
 
         May raise for any record of the batch (the runtime then applies it to the records one by one to find which),
-        so it must not change its own state before it can no longer fail.
+        so where it is defined it must not change its own state before it can no longer fail.
         """
         out = [changed for row in batch.rows() if (changed := self.apply(row)) is not None]
         return applied_batch(out) if out else batch.select(())

@@ -14,12 +14,15 @@ from typing import Any
 
 from penstock.api.batch import Batch
 from penstock.api.errors import ConfigError, ConnectError
+from penstock.api.returned import applied_batch
 from penstock.api.transform import Predicate, Transformation
 from penstock.hosts.jvm.tasks.java_steps import JavaStepOf, in_jvm, java_step, only_java
 from penstock.java.text import java_class_name
-from penstock.pipeline.errors import Stage, Step
+from penstock.pipeline.errors import PartlyAppliedError, Stage, Step
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.trace import headline
+from penstock.pipeline.transforms.column import BuiltIn
+from penstock.pipeline.transforms.python_function import PythonFunction
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +120,10 @@ def _application(
     transform: Transformation, step: JavaStepOf | None, predicate: _Configured | None, negate: bool
 ) -> Callable[[Batch], Batch]:
     """Applies the transform: in the JVM if it exists only there, or if the batch is there; else here."""
-    here = transform.apply_batch if predicate is None else _where(transform, predicate.plugin, negate)
+    test = None if predicate is None else predicate.plugin
+    if _takes_records(transform):
+        return _one_by_one(transform, test, negate)
+    here = transform.apply_batch if test is None else _where(transform, test, negate)
     if step is None or (predicate is not None and predicate.java_step is None):
         return here
     always = only_java(transform)
@@ -132,8 +138,46 @@ def _application(
     return apply
 
 
+def _takes_records(transform: Transformation) -> bool:
+    if isinstance(transform, PythonFunction):
+        return not transform.on_batches
+    return type(transform).apply_batch is Transformation.apply_batch
+
+
+def _one_by_one(transform: Transformation, predicate: Predicate | None, negate: bool) -> Callable[[Batch], Batch]:
+    """Applies the transform once to each record for which the predicate is true (or false): as in Java, it may keep a
+    state between them and change them in place.
+    """
+
+    def apply(batch: Batch) -> Batch:
+        hits = (
+            [True] * len(batch) if predicate is None else [bool(hit) != negate for hit in predicate.test_batch(batch)]
+        )
+        if not any(hits):
+            return batch
+        out: list[Any] = []
+        for row, (record, hit) in enumerate(zip(batch.rows(), hits, strict=True)):
+            try:
+                changed = transform.apply(record) if hit else record
+            except Exception as e:
+                if len(batch) == 1:
+                    raise
+                raise PartlyAppliedError(made(out, batch), row, e) from e
+            if changed is not None:
+                out.append(changed)
+        return made(out, batch)
+
+    def made(records: list[Any], batch: Batch) -> Batch:
+        return applied_batch(records) if records else batch.select(())
+
+    return apply
+
+
 def _where(transform: Transformation, predicate: Predicate, negate: bool) -> Callable[[Batch], Batch]:
-    """Applies the transform to the records for which the predicate is true (or false) and keeps their places."""
+    """Applies the transform to the records for which the predicate is true (or false) and keeps their places.
+
+    A plugin gets each run of such records once, since it may keep a state: which records it drops can't be seen.
+    """
 
     def apply(batch: Batch) -> Batch:
         hits = [bool(hit) != negate for hit in predicate.test_batch(batch)]
@@ -142,11 +186,12 @@ def _where(transform: Transformation, predicate: Predicate, negate: bool) -> Cal
             return batch
         if len(rows) == len(batch):
             return transform.apply_batch(batch)
-        changed = transform.apply_batch(batch.select(rows))
-        if not len(changed):
-            return batch.select([i for i, hit in enumerate(hits) if not hit])
-        if len(changed) == len(rows):
-            return _scattered(batch, rows, changed)
+        if isinstance(transform, BuiltIn) and not isinstance(transform, PythonFunction):
+            changed = transform.apply_batch(batch.select(rows))
+            if not len(changed):
+                return batch.select([i for i, hit in enumerate(hits) if not hit])
+            if len(changed) == len(rows):
+                return _scattered(batch, rows, changed)
         runs: list[Batch] = []
         for hit, group in groupby(range(len(batch)), hits.__getitem__):
             run = batch.select(list(group))

@@ -1,14 +1,14 @@
 """Error handling of records: they are retried, reported, skipped, or fail the task.
 
 Every operation of the pipeline is a ``Step`` on a whole batch. If it raises, the batch is halved until the records that
-fail are alone; each is retried while it raises RetriableError and ``errors.retry.timeout`` allows, then handed to the
-reporters, and then ``errors.tolerance`` decides. Java: ``RetryWithToleranceOperator``, ``ProcessingContext``,
+fail are alone, unless the step says which one failed (``PartlyAppliedError``). Each is retried while it raises
+RetriableError and ``errors.retry.timeout`` allows, then handed to the reporters, and then ``errors.tolerance`` decides.
+Java: ``RetryWithToleranceOperator``, ``ProcessingContext``,
 ``Stage``, ``LogReporter`` (KIP-298).
 """
 
 from __future__ import annotations
 
-import contextlib
 import enum
 import logging
 import random
@@ -51,6 +51,16 @@ class Step:
     apply: Callable[[Batch], Batch]
     alias: str | None = None
     """The transform's alias in the configuration."""
+
+
+class PartlyAppliedError(Exception):
+    """A step has raised ``error`` for the record in this row of the batch. Those before it have been processed, with
+    this result. None of them must be again: a plugin may count them, or may have changed them in place.
+    """
+
+    def __init__(self, applied: Batch, row: int, error: Exception) -> None:
+        super().__init__(applied, row, error)
+        self.applied, self.row, self.error = applied, row, error
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +166,27 @@ class ErrorHandler:
                 except ConnectError as e:
                     return batch.select(()), e
             elif len(batch):
-                with contextlib.suppress(Exception):
+                try:
                     batch = step.apply(batch)
-                    continue
-                return self._halves(steps[i:], batch)
+                except PartlyAppliedError as stop:
+                    return self._around(steps[i:], batch, stop)
+                except Exception:
+                    return self._halves(steps[i:], batch)
         return batch, None
+
+    def _around(self, steps: list[Step], batch: Batch, stop: PartlyAppliedError) -> tuple[Batch, ConnectError | None]:
+        before, error = self.run_until(steps[1:], stop.applied)
+        if error is not None:
+            return before, error
+        try:
+            alone = self._run_one(steps[0], batch.select((stop.row,)), stop.error)
+        except ConnectError as e:
+            return before, e
+        alone, error = self.run_until(steps[1:], alone)
+        if error is not None:
+            return Batch.concat([before, alone]), error
+        behind, error = self._halves(steps, batch.select(range(stop.row + 1, len(batch))))
+        return Batch.concat([before, alone, behind]), error
 
     def _halves(self, steps: list[Step], batch: Batch) -> tuple[Batch, ConnectError | None]:
         middle = len(batch) // 2
@@ -170,11 +196,14 @@ class ErrorHandler:
         second, error = self.run_until(steps, batch.select(range(middle, len(batch))))
         return Batch.concat([first, second]), error
 
-    def _run_one(self, step: Step, record: Batch) -> Batch:
+    def _run_one(self, step: Step, record: Batch, raised: Exception | None = None) -> Batch:
+        """``raised``: by the first attempt, if that has been made."""
         started, attempt = time.monotonic(), 0
         while True:
             attempt += 1
             try:
+                if raised is not None and attempt == 1:
+                    raise raised
                 return step.apply(record)
             except RetriableError as e:
                 self.metrics.add("total-record-failures")

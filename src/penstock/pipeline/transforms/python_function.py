@@ -96,7 +96,7 @@ class PythonFunction(BuiltIn):
         settings = self.config_def().parse(config)
         self._name: str = settings["function"]
         self._function = find_function(self._name)
-        self._on_batches = settings["mode"] == "batch"
+        self.on_batches = settings["mode"] == "batch"
 
     def apply(self, record: Any) -> Any:
         changed = self._function(record)
@@ -105,7 +105,7 @@ class PythonFunction(BuiltIn):
         return changed
 
     def apply_batch(self, batch: Batch) -> Batch:
-        if not self._on_batches:
+        if not self.on_batches:
             return super().apply_batch(batch)
         changed = self._function(batch)
         if not isinstance(changed, Batch):
