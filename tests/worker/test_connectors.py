@@ -96,9 +96,11 @@ CLASSES: dict[str, type[Connector]] = {each.__name__: each for each in (Blocking
 class Runs:
     def __init__(self) -> None:
         self.events: list[Any] = []
+        self.started: list[str] = []
         setup = ConnectorSetup(
             new=lambda config: CLASSES[config["connector.class"]](),
             resolve=self._resolve,
+            resolve_to_start=self._resolve_to_start,
             check=self._check,
             prepare=lambda config: None,
             task_class_name=lambda cls: cls.__name__,
@@ -106,8 +108,12 @@ class Runs:
         )
         self.connectors = Connectors(setup, self.events.append, stop_timeout=WAIT_S)
 
+    def _resolve_to_start(self, name: str, config: Mapping[str, str]) -> dict[str, str]:
+        self.started.append(name)
+        return self._resolve(config)
+
     @staticmethod
-    def _resolve(name: str, config: Mapping[str, str]) -> dict[str, str]:
+    def _resolve(config: Mapping[str, str]) -> dict[str, str]:
         if config.get("block") == "resolve":
             Blocking.go.wait()
         return {k: v.removeprefix("${env:").removesuffix("}") for k, v in config.items()}
@@ -261,6 +267,15 @@ def test_too_many_tasks_fail_the_connector(runs: Runs, enforced: str) -> None:
         "reconfiguring the connector with 'tasks.max.enforce' set to false; however, this option will be removed in a "
         "future release of Kafka Connect."
     ) in runs.of("a")[1].trace
+
+
+def test_only_values_that_a_connector_is_started_with_make_it_start_again(runs: Runs) -> None:
+    """Else it would not while its tasks are configured more often than values expire."""
+    runs.start("a", 1)
+    runs.connectors.make_task_configs(7, 1, 1)
+    until(lambda: runs.events[1:], "the tasks", 120)
+    runs.connectors._runs[1].source_offsets()
+    assert runs.started == ["a"]
 
 
 def test_too_many_tasks_may_be_allowed(runs: Runs) -> None:

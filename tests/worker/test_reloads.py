@@ -9,6 +9,7 @@ from concurrent.futures import Future
 import pytest
 
 from penstock.core.model.messages import Elsewhere, Reply, RestartConnector
+from penstock.worker import reloads as reloads_module
 from penstock.worker.reloads import Reloads
 
 LONG_MS = 3_600_000
@@ -21,7 +22,8 @@ def never(request: RestartConnector) -> Answer:
     pytest.fail(f"{request} is too early")
 
 
-def test_a_connector_is_restarted_when_values_expire() -> None:
+def test_a_connector_is_restarted_when_values_expire(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reloads_module, "LEAST_S", 0.0)
     submitted: queue.SimpleQueue[RestartConnector] = queue.SimpleQueue()
 
     def submit(request: RestartConnector) -> Answer:
@@ -30,7 +32,7 @@ def test_a_connector_is_restarted_when_values_expire() -> None:
 
     reloads = Reloads(submit)
     for name, config in (("a", {}), ("b", {"config.action.reload": "RESTART"})):
-        reloads.resolved(name, config, 1)
+        reloads.starts(name, config, 1)
         assert submitted.get() == RestartConnector(name)
     reloads.close()
 
@@ -46,27 +48,44 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> list[threading.Timer]:
 
 def test_a_restart_that_is_refused_is_logged(waiting: list[threading.Timer], caplog: pytest.LogCaptureFixture) -> None:
     answer: Answer = Future()
-    answer.set_result(Reply(409, {"message": "a rebalance is due"}))
-    Reloads(lambda request: answer).resolved("a", {}, LONG_MS)
+    answer.set_result(Reply(500, {"message": "Failed to start connector: a"}))
+    Reloads(lambda request: answer).starts("a", {}, LONG_MS)
     (timer,) = waiting
     timer.function(*timer.args)
-    said = "Connector a, of which a value has expired, could not be restarted: {'message': 'a rebalance is due'}"
+    said = (
+        "Connector a, of which a value has expired, could not be restarted: {'message': 'Failed to start connector: a'}"
+    )
     assert said in caplog.messages
+    assert waiting == [timer]
 
 
-def test_a_connector_that_resolves_its_configuration_again_waits_again(waiting: list[threading.Timer]) -> None:
+def test_a_restart_that_a_rebalance_prevents_is_tried_again(waiting: list[threading.Timer]) -> None:
+    answer: Answer = Future()
+    answer.set_result(Reply(409, {"message": "a rebalance is due"}))
+    Reloads(lambda request: answer).starts("a", {}, LONG_MS)
+    (timer,) = waiting
+    timer.function(*timer.args)
+    assert [timer.interval for timer in waiting] == [reloads_module.LEAST_S]
+
+
+def test_values_that_have_expired_at_once_bring_no_storm_of_restarts(waiting: list[threading.Timer]) -> None:
+    Reloads(never).starts("a", {}, 0)
+    assert [timer.interval for timer in waiting] == [reloads_module.LEAST_S]
+
+
+def test_a_connector_that_is_started_again_waits_again(waiting: list[threading.Timer]) -> None:
     reloads = Reloads(never)
-    reloads.resolved("a", {}, LONG_MS)
-    reloads.resolved("b", {}, 2 * LONG_MS)
-    reloads.resolved("a", {}, 3 * LONG_MS)
+    reloads.starts("a", {}, LONG_MS)
+    reloads.starts("b", {}, 2 * LONG_MS)
+    reloads.starts("a", {}, 3 * LONG_MS)
     assert [timer.interval for timer in waiting] == [2 * LONG_S, 3 * LONG_S]
-    reloads.resolved("b", {}, None)
+    reloads.starts("b", {}, None)
     assert [timer.interval for timer in waiting] == [3 * LONG_S]
     reloads.close()
-    reloads.resolved("a", {}, LONG_MS)
+    reloads.starts("a", {}, LONG_MS)
     assert waiting == []
 
 
 def test_a_connector_that_wants_none_is_not_restarted(waiting: list[threading.Timer]) -> None:
-    Reloads(never).resolved("a", {"config.action.reload": "none"}, LONG_MS)
+    Reloads(never).starts("a", {"config.action.reload": "none"}, LONG_MS)
     assert waiting == []

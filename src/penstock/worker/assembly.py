@@ -188,7 +188,8 @@ class Worker:
         offsets = Offsets(config, self._foundation.offset_store, self._plugins, self._resolve, self._new_connector)
         setup = ConnectorSetup(
             new=self._new_connector,
-            resolve=self._resolve_to_run,
+            resolve=self._resolve,
+            resolve_to_start=self._resolve_to_start,
             check=self._check_connector,
             prepare=self._prepare_connector,
             task_class_name=java_class_name,
@@ -310,11 +311,11 @@ class Worker:
         self._redaction.learn(resolved, self._permissions.passwords(self._plugins.catalog, resolved))
         return resolved
 
-    def _resolve_to_run(self, name: str, config: Mapping[str, str]) -> dict[str, str]:
-        """The configuration of a connector that runs here; it is restarted when values expire."""
+    def _resolve_to_start(self, name: str, config: Mapping[str, str]) -> dict[str, str]:
+        """The configuration of a connector that is started here; it is restarted when values expire."""
         ttls: list[int] = []
         resolved = self._resolve(config, ttls.append)
-        self._reloads.resolved(name, config, min(ttls, default=None))
+        self._reloads.starts(name, config, min(ttls, default=None))
         return resolved
 
     def _deliver(self, event: object) -> None:

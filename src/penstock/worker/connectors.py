@@ -63,8 +63,10 @@ class ConnectorSetup:
 
     new: Callable[[Mapping[str, str]], Connector]
     """An object of the class that a configuration names."""
-    resolve: Callable[[str, Mapping[str, str]], dict[str, str]]
-    """A connector's configuration with references to config providers resolved."""
+    resolve: Callable[[Mapping[str, str]], dict[str, str]]
+    """The configuration with references to config providers resolved."""
+    resolve_to_start: Callable[[str, Mapping[str, str]], dict[str, str]]
+    """The same, of a connector that is started with it, and again when values of it expire."""
     check: Callable[[Connector, Mapping[str, str]], None]
     """Raises ConfigError for settings that make a connector fail when it starts, though they were accepted."""
     prepare: Callable[[Mapping[str, str]], None]
@@ -135,7 +137,7 @@ class _Run:
         self.commands.put(lambda: self._fail(error))
 
     def source_offsets(self) -> SourceOffsets:
-        return self.setup.offsets(self.name, self.setup.resolve(self.name, self.raw))
+        return self.setup.offsets(self.name, self.setup.resolve(self.raw))
 
     # -- calls that take long
 
@@ -159,9 +161,9 @@ class _Run:
         with self._within(f"{method}() of the connector"):
             yield
 
-    def _resolved(self) -> dict[str, str]:
+    def _resolved(self, to_start: bool) -> dict[str, str]:
         with self._within("The resolution of the connector's configuration"):
-            return self.setup.resolve(self.name, self.raw)
+            return self.setup.resolve_to_start(self.name, self.raw) if to_start else self.setup.resolve(self.raw)
 
     @contextmanager
     def _within(self, what: str) -> Iterator[None]:
@@ -210,7 +212,7 @@ class _Run:
 
     def _start(self) -> None:
         if not self.started:
-            connector, config = self._instance(), self._resolved()
+            connector, config = self._instance(), self._resolved(to_start=True)
             self.setup.check(connector, config)
             self.version = connector.version()
             self.setup.prepare(config)
@@ -269,7 +271,7 @@ class _Run:
         return True
 
     def _task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        connector, config = self._instance(), self._resolved()
+        connector, config = self._instance(), self._resolved(to_start=False)
         if "${" in self.raw.get("tasks.max", ""):  # the herder can't resolve references to config providers
             max_tasks = int(config["tasks.max"])
         with self.calling("task_configs"):

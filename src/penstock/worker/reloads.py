@@ -16,7 +16,9 @@ from penstock.core.model.messages import Elsewhere, Reply, RestartConnector
 log = logging.getLogger(__name__)
 
 ACTION = "config.action.reload"
-DELETED = 404
+DELETED, REBALANCING = 404, 409
+LEAST_S = 1.0
+"""The shortest time to a restart: values that have expired at once would bring one after the other."""
 
 
 class Reloads:
@@ -28,28 +30,33 @@ class Reloads:
         self._lock = threading.Lock()
         self._closed = False
 
-    def resolved(self, name: str, config: Mapping[str, str], ttl_ms: int | None) -> None:
-        """The configuration of a connector that runs here has been resolved; None if no value expires.
+    def starts(self, name: str, config: Mapping[str, str], ttl_ms: int | None) -> None:
+        """A connector is started here with this configuration, resolved; None if no value expires.
 
-        What was due before no longer is: a restart resolves all values again.
+        What was due before no longer is: it concerns values that the connector had before.
         """
         with self._lock:
             if (before := self._timers.pop(name, None)) is not None:
                 before.cancel()
             if self._closed or ttl_ms is None or (config.get(ACTION) or "restart").lower() != "restart":
                 return
+            seconds = min(max(ttl_ms / 1000, LEAST_S), threading.TIMEOUT_MAX)
             log.info(
-                "Scheduling a restart of connector %s in %d ms, when a value of its configuration expires", name, ttl_ms
+                "Scheduling a restart of connector %s in %d ms, when a value of its configuration expires",
+                name,
+                seconds * 1000,
             )
-            timer = threading.Timer(min(ttl_ms / 1000, threading.TIMEOUT_MAX), self._restart, (name,))
+            timer = threading.Timer(seconds, self._restart, (name, config))
             timer.daemon = True
             timer.start()
             self._timers[name] = timer
 
-    def _restart(self, name: str) -> None:
+    def _restart(self, name: str, config: Mapping[str, str]) -> None:
         def answered(answer: Future[Reply | Elsewhere]) -> None:
             reply = answer.result()
-            if isinstance(reply, Reply) and reply.status >= 400 and reply.status != DELETED:
+            if isinstance(reply, Reply) and reply.status == REBALANCING:
+                self.starts(name, config, 0)
+            elif isinstance(reply, Reply) and reply.status >= 400 and reply.status != DELETED:
                 log.error("Connector %s, of which a value has expired, could not be restarted: %s", name, reply.body)
 
         self._submit(RestartConnector(name)).add_done_callback(answered)

@@ -114,7 +114,8 @@ def test_the_process_of_a_connector_that_is_given_up_ends(plugins: Plugins) -> N
     events: list[Any] = []
     setup = ConnectorSetup(
         new=lambda config: plugins.connector(config)(),
-        resolve=lambda name, config: dict(config),
+        resolve=dict,
+        resolve_to_start=lambda name, config: dict(config),
         check=lambda connector, config: None,
         prepare=lambda config: None,
         task_class_name=java_class_name,
