@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from penstock.api.errors import ConnectError
+from penstock.jdbc.connection import Connection
+from penstock.jdbc.source.definition import JDBC_SOURCE_CONFIG
 from penstock.jdbc.source.offsets import Position
 from penstock.jdbc.source.tables import Table
-from penstock.jdbc.source.windows import Select
-from penstock.spark.query.jdbc.source.database import Database
+from penstock.jdbc.source.types import BIGINT, SourceColumn
+from penstock.jdbc.source.windows import Extent, Select
+from penstock.spark.query.jdbc.source.database import Database, DatabaseError, NoTableError
 from penstock.spark.query.safe import Safe
 from support.postgres import Postgres
 from support.spark.queries import SECONDS
@@ -58,6 +61,23 @@ def test_ranges_have_as_many_rows_once_a_table_is_analyzed(
     assert largest() > 1200
     postgres.rows(f"ANALYZE {table}")
     assert largest() < 350
+
+
+@pytest.mark.parametrize("error", [ConnectError, DatabaseError, NoTableError])
+def test_a_catalog_that_is_not_postgresqls_tells_nothing_of_the_values(
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    """Whatever it says to the question: CockroachDB's SQLSTATE of what it does not have is 0A000."""
+
+    def refused(*_: object) -> list[Any]:
+        raise error("ERROR: unimplemented")
+
+    config = {"connection.url": "jdbc:postgresql://other/db"}
+    connection = Connection.of(config, JDBC_SOURCE_CONFIG.parse({**config, "mode": "bulk", "topic.prefix": ""}))
+    java: Any = None
+    database, extent = Database(java, connection), Extent(1, 100, 50)
+    monkeypatch.setattr(database, "_ask", refused)
+    assert database.described(extent, Table("", "public", "t"), SourceColumn("id", BIGINT), "N") == extent
 
 
 def test_few_new_rows_are_not_counted(looks: Looks, postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,7 @@ class Database:
             if not dialect.described or not (rows := self._numbers(dialect.described.format(table=sql), "N")):
                 return extent
             bounds = self._numbers(dialect.bounds.format(type=type, schema=schema, name=name, column=label), kind)
-        except (ConnectError, NoTableError) as error:
+        except (ConnectError, DatabaseError, NoTableError) as error:
             # The protocol is PostgreSQL's, the catalog is not.
             log.debug("%s has no statistics that are understood: %s", table, error)
             return extent
