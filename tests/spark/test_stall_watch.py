@@ -75,6 +75,26 @@ def test_a_call_in_another_process_is_reported_once_and_when_it_is_over() -> Non
     assert said[1:] == ["returned"]
 
 
+def test_what_has_not_returned_when_another_call_does_is_reported_again() -> None:
+    calls, said = PluginCalls(), list[Any]()
+    calls.on_return = lambda: said.append("returned")
+    polling: list[float | None] = [time.monotonic()]
+    calls.watch("poll", lambda: polling[0])
+
+    def report() -> list[Any]:
+        calls.report(0.0, lambda call: said.append(call.method))
+        found, said[:] = list(said), []
+        return found
+
+    with calls.entered("convert"):
+        assert report() == ["poll", "convert"]
+        polling[0] = None
+        assert report() == ["returned", "convert"]
+        polling[0] = time.monotonic()
+        assert report() == ["poll"]
+    assert report() == ["returned", "poll"]
+
+
 def test_a_call_that_raises_has_returned() -> None:
     calls, said = PluginCalls(), list[Any]()
     calls.on_return = lambda: said.append("returned")

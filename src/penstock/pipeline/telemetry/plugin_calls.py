@@ -66,24 +66,31 @@ class PluginCalls:
         with self._lock:
             call = self._calls.pop(thread, None)
             if call is not None and call.reported:
-                self.on_return()
+                self._take_back()
             return call
+
+    def _take_back(self) -> None:
+        """A call has returned; what else was reported and has not is reported again."""
+        self.on_return()
+        self._reported.clear()
+        for call in list(self._calls.values()):
+            call.reported = False
 
     def watch(self, method: str, since: Elsewhere) -> None:
         """Report also calls of this method that no thread here waits for."""
-        self._elsewhere[method] = since
+        with self._lock:
+            self._elsewhere[method] = since
 
     def report(self, seconds: float, how: Callable[[PluginCall], None]) -> None:
         """Call ``how`` with each call that has not returned for so long, once; one here does not return meanwhile."""
-        for method, since in list(self._elsewhere.items()):
-            began = since()
-            if method in self._reported and began != self._reported[method]:
-                del self._reported[method]
-                self.on_return()
-            if began is not None and method not in self._reported and time.monotonic() - began >= seconds:
-                self._reported[method] = began
-                how(PluginCall(method, began, None))
         with self._lock:
+            for method, since in self._elsewhere.items():
+                began = since()
+                if method in self._reported and began != self._reported[method]:
+                    self._take_back()
+                if began is not None and method not in self._reported and time.monotonic() - began >= seconds:
+                    self._reported[method] = began
+                    how(PluginCall(method, began, None))
             for call in list(self._calls.values()):
                 if not call.reported and time.monotonic() - call.since >= seconds:
                     call.reported = True
