@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,10 +14,12 @@ from penstock.api.errors import ConnectError
 from penstock.jdbc.connection import Connection
 from penstock.jdbc.source.definition import JDBC_SOURCE_CONFIG
 from penstock.jdbc.source.offsets import Position
+from penstock.jdbc.source.settings import JdbcSourceSettings
 from penstock.jdbc.source.tables import Table
 from penstock.jdbc.source.types import BIGINT, SourceColumn
 from penstock.jdbc.source.windows import Extent, Select
 from penstock.spark.query.jdbc.source.database import Database, DatabaseError, NoTableError
+from penstock.spark.query.jdbc.source.task import JdbcSource
 from penstock.spark.query.safe import Safe
 from support.postgres import Postgres
 from support.spark.queries import SECONDS
@@ -78,6 +81,30 @@ def test_a_catalog_that_is_not_postgresqls_tells_nothing_of_the_values(
     database, extent = Database(java, connection), Extent(1, 100, 50)
     monkeypatch.setattr(database, "_ask", refused)
     assert database.described(extent, Table("", "public", "t"), SourceColumn("id", BIGINT), "N") == extent
+
+
+def test_another_table_of_the_same_name_does_not_end_a_task_that_runs(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As with Confluent's, whose connector does not start then, but whose tasks run on."""
+    nothing: Any = None
+    spec: Any = SimpleNamespace(connector="c", task=0)
+    task = JdbcSource(spec, nothing, nothing, lambda: None)
+    config = {"connection.url": "jdbc:postgresql://db/app", "mode": "bulk", "topic.prefix": ""}
+    task._settings = JdbcSourceSettings.of(config)
+    task._database = database = Database(nothing, task._settings.connection)
+    task._offsets = SimpleNamespace(offset=lambda partition: None)  # type: ignore[assignment]
+    there = [Table("", "public", "t"), Table("", "public", "u")]
+    monkeypatch.setattr(database, "tables", lambda *_: there)
+    task._look_for_tables()
+    assert list(task._sources) == there
+    there = [there[0], Table("", "backup", "t"), Table("", "public", "new")]
+    task._look_for_tables()
+    assert list(task._sources) == there[:1]
+    assert "Tables public.t and backup.t would be sent to the same topic" in caplog.text
+    there = there[:1] + there[2:]
+    task._look_for_tables()
+    assert list(task._sources) == there
 
 
 def test_few_new_rows_are_not_counted(looks: Looks, postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:

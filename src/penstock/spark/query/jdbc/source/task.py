@@ -181,7 +181,13 @@ class JdbcSource(SourceTask):
         assert database is not None
         there = database.tables(settings.catalog, settings.schema, settings.types)
         chosen = [table for table in there if settings.choice.takes(table)]
-        check_names(chosen)
+        try:
+            check_names(chosen)
+        except ConnectError as error:
+            if not self._sources:
+                raise
+            log.error("No new tables are read, only those that were read before: %s", error)
+            chosen = [table for table in chosen if table in self._sources]
         for table in [table for table in self._sources if table not in chosen]:
             log.info("Table %s is not there any more", table)
             del self._sources[table]
