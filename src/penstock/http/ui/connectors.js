@@ -5,7 +5,7 @@ import { every, get } from "./rest.js";
 import { STATES, byTrouble, shortCause, traces, troubles, worst } from "./status.js";
 
 const LABEL = "penstock.labels.";
-const POLL_MS = 5000;
+const POLL_MS = 5000, EACH_MS = 16;
 const FIRST_ROWS = 60;
 
 export async function connectors(main, parts, signal) {
@@ -32,7 +32,8 @@ export async function connectors(main, parts, signal) {
 
   filter.addEventListener("input", draw);
   groups.addEventListener("change", draw);
-  await every(POLL_MS, signal, async () => {
+  const pause = () => Math.max(POLL_MS, EACH_MS * known.size);  // many cost the worker more to list
+  await every(pause, signal, async () => {
     try {
       known = merged(known, await answer(known, signal));
       offer(groups, known);

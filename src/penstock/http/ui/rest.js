@@ -40,12 +40,12 @@ export function principal(name) {
   return get(`/penstock/v1/principal${name ? `?connector=${encodeURIComponent(name)}` : ""}`);
 }
 
-/** Calls `act` now and every `ms` milliseconds while the page is seen, until `signal` is aborted. */
+/** Calls `act` now and every `ms` milliseconds, a number or what tells it, while the page is seen, until `signal` is aborted. */
 export async function every(ms, signal, act) {
   while (!signal.aborted) {
     if (!document.hidden) await act();
     await new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
+      const timer = setTimeout(resolve, typeof ms === "function" ? ms() : ms);
       signal.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, { once: true });
     });
   }
