@@ -13,7 +13,7 @@ from penstock.api.batch import Batch
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.tasks.source_task import JavaSourceTask
 from penstock.pipeline.source.delivery_tracking import wants_acknowledgements
-from penstock.spark.task import described
+from penstock.spark.run.stall_watch import described
 from support.kafka.client import Kafka
 from support.tasks.runs import JSON, TaskRun, eventually, new_name
 from support.worker_process import QUICK_JAVA
