@@ -10,12 +10,15 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from penstock import cli
+from penstock.http.client import Client
 from penstock.observe import LogLevels
 from support.log_levels import levels_kept
 from support.rest.cluster import RestCluster
 from support.rest.server import serve
 
 Run = Callable[..., Result]
+
+CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
 
 
 @pytest.fixture
@@ -41,3 +44,19 @@ def penstock(url: str) -> Run:
         return runner.invoke(cli.app, arguments, input=input)
 
     return run
+
+
+@pytest.fixture
+def worker(url: str) -> Iterator[Client]:
+    with Client(url) as worker:
+        yield worker
+
+
+@pytest.fixture
+def source(worker: Client) -> None:
+    worker.create("orders", CONFIG)
+
+
+@pytest.fixture
+def sink(worker: Client) -> None:
+    worker.create("lines out", {"connector.class": "FileStreamSink", "topics": "t", "file": "f"})

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from commands.conftest import CONFIG
 from penstock.api.config import ConfigDef
 from penstock.commands._rest import complete_connector
 from penstock.core.config.catalog import Catalog, Kind, PluginClass
@@ -17,24 +18,6 @@ from penstock.core.model.tasks import SparkDied, SparkReady, TaskId
 from penstock.http.client import Client
 from support.rest.cluster import RestCluster
 from support.waiting import until
-
-CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
-
-
-@pytest.fixture
-def worker(url: str) -> Any:
-    with Client(url) as worker:
-        yield worker
-
-
-@pytest.fixture
-def source(worker: Client) -> None:
-    worker.create("orders", CONFIG)
-
-
-@pytest.fixture
-def sink(worker: Client) -> None:
-    worker.create("lines out", {"connector.class": "FileStreamSink", "topics": "t", "file": "f"})
 
 
 def test_there_is_nothing_yet(penstock: Any) -> None:

@@ -7,27 +7,10 @@ from typing import Any
 
 import pytest
 
+from commands.conftest import CONFIG
 from penstock.core.model.tasks import TaskId
 from penstock.http.client import Client
 from support.rest.cluster import RestCluster
-
-CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
-
-
-@pytest.fixture
-def worker(url: str) -> Any:
-    with Client(url) as worker:
-        yield worker
-
-
-@pytest.fixture
-def source(worker: Client) -> None:
-    worker.create("orders", CONFIG)
-
-
-@pytest.fixture
-def sink(worker: Client) -> None:
-    worker.create("lines out", {"connector.class": "FileStreamSink", "topics": "t", "file": "f"})
 
 
 @pytest.mark.usefixtures("source", "sink")
