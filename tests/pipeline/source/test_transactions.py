@@ -332,7 +332,8 @@ def test_a_task_that_starts_while_the_brokers_are_away_waits_for_them(
         proxy.cut(6)
         once = {"exactly_once": True, "offsets_topic": offsets_topic, "group_id": new_name("g")}
         with TaskRun(stepping(records(topic, "a")), f"127.0.0.1:{proxy.port}", {}, **once):
-            eventually(lambda: kafka.values(topic) == [b"a"])
+            eventually(lambda: kafka.values(topic))
+        assert kafka.values(topic) == [b"a"]
 
 
 def test_a_task_that_reaches_no_broker_when_it_starts_is_lost(
