@@ -2,7 +2,7 @@
 
 The kernel does not limit groups whose parent has processes. So the process that makes groups must be in a group of its
 own, below one that is delegated to its user and has no processes, as with systemd's ``Delegate=`` and
-``DelegateSubgroup=``. The groups of plugins are made beside it. Elsewhere there are none, and ``setrlimit`` is used.
+``DelegateSubgroup=``. The groups of plugins are made next to it. Elsewhere there are none, and ``setrlimit`` is used.
 """
 
 from __future__ import annotations

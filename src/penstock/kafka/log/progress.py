@@ -150,7 +150,7 @@ class EndLookups:
         before, ends, over = self._reads.positions(), None, None
         try:
             ends = self._look_up()
-        except Exception as e:  # those who asked are told, and the next look-up may go well
+        except Exception as e:  # those who asked get it, and the next look-up may go well
             over = e
         with self._lock:
             self._looking, over = False, self._over or over

@@ -104,7 +104,7 @@ class Source:
         return replace(window, upto=extent.high).selects(self._cuts(extent))
 
     def _extent(self, window: Window) -> Extent | None:
-        """None if there are no rows. Their number may be less if they fit in one range all the same."""
+        """None if there are no rows. Their number may be less if one range holds them."""
         table, after = self._sql_name(), self.position.number
         if not window.times and window.number is not None and after is not None:
             # Most often an index answers this at once, and counting the rows would take longer than to read them.
