@@ -181,6 +181,12 @@ class Sink(Query):
         assert len(rows) == count
         return rows
 
+    def written(self, count: int) -> None:
+        """Wait until the group has so many records behind it. Rows are there a moment before their offsets are, and a
+        run that is stopped in between leaves those of the last batch to its successor.
+        """
+        eventually(lambda: self.fine() and sum(offset for offset, _ in self.committed().values()) == count, SECONDS)
+
     def committed(self) -> dict[int, tuple[int, dict[str, Any]]]:
         """By partition, what the group has: offset and metadata."""
         consumer = self._consumer()
@@ -245,10 +251,6 @@ class JdbcSink(Sink):
 
     def add(self, fields: list[dict[str, Any]], *rows: dict[str, Any]) -> None:
         self.kafka.produce(self.topic, [record(fields, row) for row in rows])
-
-    def written(self, count: int) -> None:
-        """Wait until so many records are behind it."""
-        eventually(lambda: self.fine() and sum(offset for offset, _ in self.committed().values()) == count, SECONDS)
 
 
 class Source(Query):
