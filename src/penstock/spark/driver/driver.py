@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.spark import task
 from penstock.spark.channel import Message, MessageDecoder, encode
+from penstock.spark.driver.class_data import make_when_quiet, with_archive
 from penstock.spark.driver.files import DriverFiles
 from penstock.spark.driver.java_figures import java_figures
 from penstock.spark.driver.log_levels import reduce_log_levels
@@ -109,7 +110,7 @@ class Driver:
 
     def _begin(self, conf: dict[str, str], warm_up: bool) -> None:
         # The worker gets Java's pid first, so that it can kill it whatever happens afterwards.
-        self.sc: SparkContext = start(conf)
+        self.sc: SparkContext = start(with_archive(conf))
         self._jvm = self.sc._jvm
         java = self._java()
         assert java is not None
@@ -129,6 +130,8 @@ class Driver:
                 f"in it ({problem})"
             )
         self._say({"say": "ready"})
+        if warm_up:
+            threading.Thread(target=make_when_quiet, args=(conf,), name="class data", daemon=True).start()
 
     def _warm_up(self) -> None:
         """The process that tasks are forked from takes a second to start, and Java's first jobs are slow: begin now."""
