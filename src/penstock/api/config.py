@@ -38,12 +38,19 @@ Type = ConfigType
 """The same, by its name within this module."""
 
 
+Validation = Callable[[str, Mapping[str, Any]], Iterable[ConfigValue]]
+"""Validates definitions whose code is not in this process: given the prefix under which they are embedded, and all
+settings that begin with it. What it raises validation raises.
+"""
+
+
 class ConfigDef:
     """An ordered set of definitions, by name. ``ConfigDef(base)`` starts with those of another one."""
 
     def __init__(self, base: ConfigDef | None = None) -> None:
         self.keys: dict[str, ConfigKey] = dict(base.keys) if base else {}
         self.groups: list[str] = list(base.groups) if base else []
+        self._elsewhere: list[tuple[str, Validation]] = list(base._elsewhere) if base else []
 
     def define(
         self,
@@ -95,6 +102,19 @@ class ConfigDef:
         self.keys[key.name] = key
         return self
 
+    def add_missing(self, other: ConfigDef) -> Self:
+        """Add those definitions of another one whose names are not here."""
+        for key in other.keys.values():
+            if key.name not in self.keys:
+                self.add(key)
+        self._elsewhere += other._elsewhere
+        return self
+
+    def validated_elsewhere(self, prefix: str, validation: Validation) -> Self:
+        """What this says counts, instead of what is found here, for the settings with this prefix that it names."""
+        self._elsewhere.append((prefix, validation))
+        return self
+
     def embed(self, prefix: str, group: str, order: int, child: ConfigDef) -> Self:
         """Add all definitions of another one with a prefix, in one group, numbered from ``order``."""
         for number, key in enumerate(child.sorted(), order):
@@ -109,6 +129,7 @@ class ConfigDef:
                     recommender=None if key.recommender is None else _Embedded(prefix, key.recommender),
                 )
             )
+        self._elsewhere += [(prefix + inner, validation) for inner, validation in child._elsewhere]
         return self
 
     def sorted(self) -> list[ConfigKey]:
@@ -169,6 +190,9 @@ class ConfigDef:
             self._parse_for_validation(name, props, load, parsed, values)
         for name in roots:
             self._recommend(name, parsed, values)
+        for prefix, validation in self._elsewhere:
+            own = {name: value for name, value in props.items() if name.startswith(prefix)}
+            values |= {value.name: value for value in validation(prefix, own)}
         return values
 
     def _parse_for_validation(

@@ -8,13 +8,17 @@ this file. Java: ``Plugins``, ``DelegatingClassLoader``, ``PluginUtils`` and ``P
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.api.config import ConfigDef
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.core.config.versions import UNDEFINED_VERSION, VersionRange, version_key
+from penstock.core.model.messages import PluginFailed
+
+BAD_REQUEST = "org.apache.kafka.connect.runtime.rest.errors.BadRequestException"
 
 
 class Kind(enum.Enum):
@@ -272,3 +276,18 @@ class Fixed:
 
     def visible(self, name: str, parsed: Mapping[str, Any]) -> bool:
         return True
+
+
+@contextmanager
+def asking() -> Iterator[None]:
+    """Around a call of a plugin's own code. Raises PluginFailed with the status that Java has for such an exception."""
+    try:
+        yield
+    except TimeoutError:
+        raise
+    except Exception as error:
+        raise PluginFailed(400 if is_bad_request(error) else 500, str(error) or repr(error)) from error
+
+
+def is_bad_request(error: Exception) -> bool:
+    return getattr(error, "java_name", None) == BAD_REQUEST

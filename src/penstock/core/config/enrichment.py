@@ -13,9 +13,10 @@ from typing import Any
 from penstock.api.config import ConfigDef, ConfigType, Importance, Width, parse_type
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Described
-from penstock.core.config.catalog import Catalog, Classes, Fixed, Kind
+from penstock.core.config.catalog import Catalog, Classes, Fixed, Kind, asking
 from penstock.core.config.connector import MOST_ALIASES, PREDICATES, TRANSFORMS
 from penstock.core.config.converter import require_kind
+from penstock.core.model.messages import PluginFailed
 
 Props = Mapping[str, str | None]
 
@@ -56,12 +57,20 @@ class _Aliases:
         found = None if named is None else self.catalog.load(named.strip())
         name = None if named is None else named.strip()
         version = self.catalog.default_version(name, self.kind, self.near)
+        own: ConfigDef | None = None
+        refused: ConfigError | None = None
+        try:
+            own = None if found is None else self._own(found.java_name, self.props.get(version_key))
+        except ConfigError as error:
+            refused = error
 
         def check_type(name: str, value: Any) -> None:
             self._check_negate(prefix)
             if value is not None:
                 require_kind(value, self.kind)
                 self.catalog.choose(value.java_name, self.props.get(version_key), self.near)
+            if refused is not None:
+                raise refused
 
         def check_version(name: str, value: Any) -> None:
             if value is not None and found is not None and self.kind in found.kinds:
@@ -92,29 +101,24 @@ class _Aliases:
             display_name=f"{self.kind.interface} version for {alias}",
             recommender=Fixed(tuple(self.catalog.versions(name, self.kind))),
         )
-        own = None if found is None else self._own(found.java_name, type_key)
         if own is not None:
             config.embed(prefix, group, 2, own)
 
-    def _own(self, name: str, type_key: str) -> ConfigDef | None:
-        """The settings of the class and the implicit ones, which hide settings of the class of the same name."""
-        try:
-            wanted = self.props.get(type_key.removesuffix("type") + "plugin.version")
-            found = self.catalog.choose(name, wanted, self.near)
-        except ConfigError:
-            return None
+    def _own(self, name: str, version: str | None) -> ConfigDef | None:
+        """The settings of the class and the implicit ones, which hide settings of the class of the same name. Raises
+        ConfigError, also the class's own, and PluginFailed for whatever else it raises.
+        """
+        found = self.catalog.choose(name, version, self.near)
         if found is None or self.kind not in found.kinds:
             return None
         own = implicit() if self.kind is Kind.TRANSFORMATION else ConfigDef()
         try:
-            defined = found.config_def()
-        except Exception as error:
-            problem = f"Error getting config definition from {self.kind.interface}: {error}"
-            raise ConfigError(type_key, str(found), problem) from error
-        for key in defined.keys.values():
-            if key.name not in own.keys:
-                own.add(key)
-        return own
+            with asking():
+                return own.add_missing(found.config_def())
+        except PluginFailed as failed:
+            if isinstance(failed.__cause__, ConfigError):
+                raise failed.__cause__ from None
+            raise
 
     def _check_negate(self, prefix: str) -> None:
         negate, predicate = f"{prefix}negate", f"{prefix}predicate"

@@ -134,7 +134,9 @@ def connector_infos(
 
 
 def prefixed_infos(keys: Mapping[str, ConfigKey], values: Iterable[ConfigValue], prefix: str) -> ConfigInfos:
-    """Of a converter or a client, whose settings carry a prefix: in the order of the values."""
+    """Of a converter or a client, whose settings carry a prefix: in the order of the values. All are visible, as in
+    Java.
+    """
     configs, groups, errors = [], [], 0
     for value in values:
         key = keys.get(value.name)
@@ -142,5 +144,5 @@ def prefixed_infos(keys: Mapping[str, ConfigKey], values: Iterable[ConfigValue],
             groups.append(key.group)
         errors += bool(value.errors)
         shown = ConfigValueInfo.of(value, None if key is None else key.type, prefix)
-        configs.append(ConfigInfo(None if key is None else key.info(prefix), shown))
+        configs.append(ConfigInfo(None if key is None else key.info(prefix), replace(shown, visible=True)))
     return ConfigInfos("", errors, tuple(dict.fromkeys(groups)), tuple(configs))

@@ -7,16 +7,16 @@ thread.
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import cast
 
 from penstock.api.config import ConfigDef, ConfigKeyInfo, ConfigValue
 from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.core.config.catalog import CONNECTORS, LISTED, Catalog, Kind, PluginClass
+from penstock.core.config.catalog import CONNECTORS, LISTED, Catalog, Kind, PluginClass, asking, is_bad_request
 from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from penstock.core.config.connector import (
     CONNECTOR_CLASS,
@@ -60,16 +60,17 @@ from penstock.core.config.source import (
 )
 from penstock.core.config.unknown.keys import Defined, unknown_keys
 from penstock.core.config.versions import VersionRange
-from penstock.core.model.messages import PluginFailed, Refused
+from penstock.core.model.messages import Refused
 from penstock.core.model.settings import RestartPolicyName
 from penstock.core.topic_creation.groups import uses_topic_creation
 from penstock.core.topic_creation.rules import Compile
 from penstock.java.hash_map import copy_order, hash_order
 from penstock.java.text import java_text
 
+log = logging.getLogger(__name__)
+
 Props = Mapping[str, str | None]
 NULL_VALUE = "Null value can not be supplied as the configuration value."
-BAD_REQUEST = "org.apache.kafka.connect.runtime.rest.errors.BadRequestException"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ def plugin_config(catalog: Catalog, name: str, version: str | None = None) -> li
     if found is None or not any(kind in found.kinds for kind in LISTED):
         valid = "Valid types are sink, source, converter, header_converter, transformation, predicate."
         raise Refused(400, f"Invalid plugin class {name}. {valid}")
-    with _asking():
+    with asking():
         keys = dict(found.config_def().keys)
     if any(kind in found.kinds for kind in CONNECTORS):
         newest = catalog.load(name)
@@ -167,7 +168,7 @@ def validate_connector(
     if forbidden := worker.forbidden(catalog, props):
         infos = _not_usable(catalog, props, name, newest, forbidden)
         return infos if raw is None else infos.as_given(props, raw)
-    with _asking():
+    with asking():
         connector = make()
     near = found.location
     common = common_config(newest.version, converter_defaults(catalog, props, worker.converters, near), catalog)
@@ -180,7 +181,8 @@ def validate_connector(
     if source:
         define_source_dead_letters(base, props)
     config = enrich(base, catalog, props, near)
-    values = config.validate_all(props, catalog.load_any)
+    with asking():
+        values = config.validate_all(props, catalog.load_any)
     if source:
         exactly_once = None if worker.group_id is None else worker.exactly_once
         check_source(props, values, connector, exactly_once, worker.compile)
@@ -194,7 +196,7 @@ def validate_connector(
     check_limits(props, values, connector)
     _check_nulls(props, values)
     converters = [_converter_infos(catalog, props, values, key, near) for key in ("header", "key", "value")]
-    with _asking():
+    with asking():
         own = found.config_def()
     clients = _clients(props, source, worker)
     defined = Defined(
@@ -210,7 +212,7 @@ def validate_connector(
     refused = {key: each.sentence for key, each in unknown.items() if worker.strict and each.certain}
     for key, problem in refused.items():
         values.setdefault(key, ConfigValue(key, props[key])).add_error(problem)
-    with _asking():
+    with asking():
         by_connector = connector.validate(cast(Mapping[str, str], props))  # nulls included, as in Java
     infos = connector_infos(
         name,
@@ -222,18 +224,6 @@ def validate_connector(
     warnings = tuple(each.sentence for key, each in unknown.items() if key not in refused)
     infos = replace(infos.plus([*overrides, *converters]), warnings=warnings)
     return infos if raw is None else infos.as_given(props, raw)
-
-
-@contextmanager
-def _asking() -> Iterator[None]:
-    """Around the plugin's own code. Raises PluginFailed with the status that Java has for such an exception."""
-    try:
-        yield
-    except TimeoutError:
-        raise
-    except Exception as error:
-        status = 400 if getattr(error, "java_name", None) == BAD_REQUEST else 500
-        raise PluginFailed(status, str(error) or repr(error)) from error
 
 
 def _converter_infos(
@@ -257,11 +247,21 @@ def _converter_infos(
     try:
         config = found.config_def()
     except Exception as error:
-        chosen.add_error(f"Failed to load ConfigDef from {use} converter: {error}")
+        if is_bad_request(error):  # from a jar; it has returned null
+            log.warning("%s; no further validation of its configuration is performed", error)
+        else:
+            chosen.add_error(f"Failed to load ConfigDef from {use} converter: {error}")
         return None
     prefix = f"{key}."
     own = {name.removeprefix(prefix): value for name, value in props.items() if name.startswith(prefix)}
-    return prefixed_infos(config.keys, config.validate({"converter.type": use, **own}, catalog.load), prefix)
+    try:
+        return prefixed_infos(config.keys, config.validate({"converter.type": use, **own}, catalog.load), prefix)
+    except TimeoutError:
+        raise
+    except Exception as error:
+        why = f": {error}" if str(error) else ""
+        chosen.add_error(f"Failed to perform config validation for {use} converter{why}")
+        return None
 
 
 def _optional(source: bool) -> tuple[str, ...]:

@@ -1,17 +1,18 @@
 """A Java plugin's definitions of settings, as discovery has kept them.
 
-All that documentation and forms show is here, without a JVM; what is code, the validators and recommenders of single
-settings, is called in the worker's JVM when a configuration is validated.
+All that documentation and forms show is here, without a JVM; a configuration is validated in the worker's JVM, where
+the code in the definitions is: their validators and recommenders.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigKey, ConfigType, Importance, Width, parse_type
-from penstock.api.errors import ConfigError, ConnectError
+from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance, Width, parse_type
+from penstock.api.errors import ConnectError
+from penstock.api.validators import Described
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.errors import java_error
 from penstock.hosts.jvm.plugins.control import CALL_SECONDS, ControlJvm, close_later
@@ -25,21 +26,22 @@ def config_def(plugin: Mapping[str, Any], jvm: ControlJvm | None) -> ConfigDef:
     """
     if (error := plugin.get("config_error")) is not None:
         raise java_error(error)
-    code = None if jvm is None else _Code(plugin, jvm)
     defined = ConfigDef()
     defined.groups = list(plugin.get("groups", ()))
     for each in plugin.get("config", ()):
-        defined.add(_key(each, code))
+        defined.add(_key(each))
+    if jvm is not None:
+        defined.validated_elsewhere("", _Validation(plugin, jvm))
     return defined
 
 
-def _key(kept: Mapping[str, Any], code: _Code | None) -> ConfigKey:
+def _key(kept: Mapping[str, Any]) -> ConfigKey:
     name, type = kept["name"], ConfigType[kept["type"]]
     return ConfigKey(
         name,
         type,
         NO_DEFAULT if kept["required"] else parse_type(name, kept["default"], type),
-        _Check(code, name, kept["validator"]) if code is not None and kept["validator"] is not None else None,
+        None if kept["validator"] is None else Described(_in_the_jvm, kept["validator"]),
         Importance[kept["importance"]],
         kept["documentation"],
         kept["group"],
@@ -47,71 +49,50 @@ def _key(kept: Mapping[str, Any], code: _Code | None) -> ConfigKey:
         Width[kept["width"]],
         kept["display"],
         tuple(kept["dependents"]),
-        _Recommend(code, name) if code is not None and kept["recommender"] else None,
+        None,
         kept["internal"],
     )
 
 
-class _Code:
-    """Calls of one ConfigDef's code, in one session as long as this object lives."""
+def _in_the_jvm(name: str, value: Any) -> None:
+    """The code of a validator is in the JVM, and so is every check."""
+
+
+class _Validation:
+    """Validates by one plugin's definitions, in one session as long as this object lives."""
 
     def __init__(self, plugin: Mapping[str, Any], jvm: ControlJvm) -> None:
         self._plugin, self._jvm = {name: plugin[name] for name in ("class", "version")}, jvm
+        self._types = types_of(plugin)
         self._session: Session | None = None
 
-    def call(self, method: str, args: dict[str, Any]) -> Any:
+    def __call__(self, prefix: str, config: Mapping[str, Any]) -> Iterable[ConfigValue]:
         if self._session is None:
             name = self._plugin["class"]
             self._session = self._jvm.open(name, f"config-{name.rpartition('.')[2]}")
             weakref.finalize(self, close_later, self._session)
+        args = {"plugin": self._plugin, "prefix": prefix, "config": dict(config)}
         try:
-            return self._session.call(method, {"plugin": self._plugin, **args}, timeout=CALL_SECONDS).result
+            found = self._session.call("definition.validate", args, timeout=CALL_SECONDS).result
         except HostLost as lost:
             raise ConnectError(f"{self._plugin['class']} has ended its JVM: {lost}") from lost
+        return validated_values(found, {prefix + name: type for name, type in self._types.items()})
 
 
-class _Check:
-    """A validator."""
-
-    def __init__(self, code: _Code, name: str, described: str) -> None:
-        self._code, self._name, self._described = code, name, described
-
-    def __call__(self, name: str, value: Any) -> None:
-        problem = self._code.call("definition.check", {"name": self._name, "value": _sent(value)})
-        if problem is not None:
-            raise ConfigError(problem)
-
-    def __str__(self) -> str:
-        return self._described
+def types_of(plugin: Mapping[str, Any]) -> dict[str, str]:
+    """The types of a plugin's settings, by their names."""
+    return {key["name"]: key["type"] for key in plugin.get("config", ())}
 
 
-class _Recommend:
-    """A recommender; the two questions are one call."""
-
-    def __init__(self, code: _Code, name: str) -> None:
-        self._code, self._name = code, name
-
-    def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]:
-        values: list[Any] = self._ask(parsed)["values"]
-        return values
-
-    def visible(self, name: str, parsed: Mapping[str, Any]) -> bool:
-        return bool(self._ask(parsed)["visible"])
-
-    def _ask(self, parsed: Mapping[str, Any]) -> dict[str, Any]:
-        sent = {name: _sent(value) for name, value in parsed.items()}
-        answer: dict[str, Any] = self._code.call("definition.recommend", {"name": self._name, "parsed": sent})
-        if (problem := answer.get("error")) is not None:
-            raise ConfigError(problem)
-        return answer
-
-
-def _sent(value: Any) -> Any:
-    """A parsed value as JSON: a class by its name, a password as it is."""
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    if isinstance(value, str):
-        return str.__str__(value)[:]
-    if isinstance(value, list):
-        return [_sent(each) for each in value]
-    return value.java_name
+def validated_values(found: Iterable[Mapping[str, Any]], types: Mapping[str, str]) -> list[ConfigValue]:
+    """The answer of a validation in the JVM, whose values are texts already."""
+    return [
+        ConfigValue(
+            each["name"],
+            [each["value"]] if types.get(each["name"]) == "LIST" and each["value"] is not None else each["value"],
+            each["recommended"],
+            each["errors"],
+            each["visible"],
+        )
+        for each in found
+    ]

@@ -27,7 +27,7 @@ from penstock.api.source import SourceTask
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.errors import java_error
 from penstock.hosts.jvm.plugins.catalogue import JavaPlugin
-from penstock.hosts.jvm.plugins.config_def import config_def
+from penstock.hosts.jvm.plugins.config_def import config_def, types_of, validated_values
 from penstock.hosts.jvm.plugins.control import CALL_SECONDS, ControlJvm, close_later
 from penstock.hosts.jvm.session import Pending, Session
 from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
@@ -79,17 +79,7 @@ class JavaConnector(Connector):
             return session.call(f"connector.{method}", args, timeout=CALL_SECONDS).result
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        types = {key["name"]: key["type"] for key in self.java_plugin.document.get("config", ())}
-        return [
-            ConfigValue(
-                each["name"],
-                [each["value"]] if types.get(each["name"]) == "LIST" and each["value"] is not None else each["value"],
-                each["recommended"],
-                each["errors"],
-                each["visible"],
-            )
-            for each in self._ask("validate", {"config": dict(config)})
-        ]
+        return validated_values(self._ask("validate", {"config": dict(config)}), types_of(self.java_plugin.document))
 
     def _alter(self, config: Mapping[str, str], offsets: Sequence[Any]) -> bool:
         try:

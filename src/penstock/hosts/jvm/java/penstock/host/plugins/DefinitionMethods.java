@@ -4,98 +4,63 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.config.ConfigDef;
-import org.apache.kafka.common.config.ConfigDef.ConfigKey;
-import org.apache.kafka.common.config.ConfigException;
-import org.apache.kafka.common.config.types.Password;
+import org.apache.kafka.common.config.ConfigDef.Importance;
+import org.apache.kafka.common.config.ConfigDef.Type;
+import org.apache.kafka.connect.transforms.Transformation;
 import penstock.host.Json;
 import penstock.host.Method;
 import penstock.host.Reply;
 import penstock.host.Session;
 
-/** The code in a plugin's ConfigDef: validators and recommenders of single settings. */
+/** Validation by the ConfigDef of a transform, a predicate or a converter, as Java Connect does it. */
 public final class DefinitionMethods {
     private final Map<JsonNode, ConfigDef> definitions = new HashMap<>();
 
     private DefinitionMethods() {}
 
     public static void register(Map<String, Method> methods) {
-        methods.put("definition.check", DefinitionMethods::check);
-        methods.put("definition.recommend", DefinitionMethods::recommend);
+        methods.put("definition.validate", DefinitionMethods::validate);
     }
 
-    /** Null, or what is wrong with a parsed value. */
-    private static Reply check(Session session, JsonNode args, ByteBuffer payload) throws Exception {
-        ConfigDef defined = of(session, args);
-        ConfigKey key = defined.configKeys().get(args.get("name").asText());
-        try {
-            key.validator.ensureValid(key.name, typed(args.get("value"), key.type));
-            return Reply.NONE;
-        } catch (ConfigException problem) {
-            return Reply.of(String.valueOf(problem.getMessage()));
+    /** With a prefix the settings are those of a connector that has embedded these definitions under it. */
+    private static Reply validate(Session session, JsonNode args, ByteBuffer payload) throws Exception {
+        ConfigDef defined = of(session, args.get("plugin"));
+        String prefix = args.get("prefix").asText();
+        if (!prefix.isEmpty()) {
+            ConfigDef embedded = new ConfigDef();
+            embedded.embed(prefix, "", 0, defined);
+            defined = embedded;
         }
+        Map<String, String> config = Json.texts(args.get("config"));
+        return Reply.of(ValidatedValues.document(new ArrayList<>(defined.validateAll(config).values()), defined));
     }
 
-    /** What a recommender says, given all parsed values. */
-    private static Reply recommend(Session session, JsonNode args, ByteBuffer payload) throws Exception {
-        ConfigDef defined = of(session, args);
-        ConfigKey key = defined.configKeys().get(args.get("name").asText());
-        Map<String, Object> parsed = new HashMap<>();
-        args.get("parsed").fields().forEachRemaining(each -> {
-            ConfigKey other = defined.configKeys().get(each.getKey());
-            parsed.put(each.getKey(), typed(each.getValue(), other == null ? null : other.type));
-        });
-        Map<String, Object> reply = new HashMap<>();
-        try {
-            List<Object> values = key.recommender.validValues(key.name, parsed);
-            reply.put("values", ValidatedValues.recommended(values, key.type));
-            reply.put("visible", key.recommender.visible(key.name, parsed));
-        } catch (ConfigException problem) {
-            reply.put("error", String.valueOf(problem.getMessage()));
-        }
-        return Reply.of(reply);
-    }
-
-    private static ConfigDef of(Session session, JsonNode args) throws Exception {
+    private static ConfigDef of(Session session, JsonNode plugin) throws Exception {
         DefinitionMethods state = session.state(DefinitionMethods.class, DefinitionMethods::new);
-        JsonNode plugin = args.get("plugin");
         ConfigDef known = state.definitions.get(plugin);
         if (known == null) {
-            known = Definitions.of(PluginObjects.make(plugin));
+            Object made = PluginObjects.make(plugin);
+            known = Definitions.of(made);
+            if (made instanceof Transformation) {
+                known = withImplicit(known);
+            }
             state.definitions.put(plugin, known);
         }
         return known;
     }
 
-    /** JSON as ConfigDef's parser leaves a value of this type. */
-    private static Object typed(JsonNode node, ConfigDef.Type type) {
-        if (node == null || node.isNull()) {
-            return null;
-        }
-        if (type == null) {
-            return Json.value(node);
-        }
-        switch (type) {
-            case BOOLEAN:
-                return node.booleanValue();
-            case SHORT:
-                return (short) node.intValue();
-            case INT:
-                return node.intValue();
-            case LONG:
-                return node.longValue();
-            case DOUBLE:
-                return node.doubleValue();
-            case PASSWORD:
-                return new Password(node.asText());
-            case LIST:
-                List<String> items = new ArrayList<>();
-                node.forEach(each -> items.add(each.asText()));
-                return items;
-            default:
-                return ConfigDef.parseType("value", node.asText(), type);
-        }
+    /** With the settings that every transform has; they hide its own of the same names. */
+    private static ConfigDef withImplicit(ConfigDef defined) {
+        ConfigDef all = new ConfigDef()
+            .define("predicate", Type.STRING, null, Importance.MEDIUM, "")
+            .define("negate", Type.BOOLEAN, false, Importance.MEDIUM, "");
+        defined.configKeys().forEach((name, key) -> {
+            if (!all.names().contains(name)) {
+                all.define(key);
+            }
+        });
+        return all;
     }
 }

@@ -68,8 +68,9 @@ final class Definitions {
 
     private static ConfigDef notNull(ConfigDef defined, Object plugin) {
         if (defined == null) {
-            String name = plugin.getClass().getName();
-            throw new BadRequestException(name + ".config() must return a ConfigDef that is not null.");
+            String problem = plugin.getClass().getName() + ".config() must return a ConfigDef that is not null.";
+            boolean inChain = plugin instanceof Transformation || plugin instanceof Predicate;
+            throw inChain ? new ConnectException(problem) : new BadRequestException(problem);
         }
         return defined;
     }
@@ -86,7 +87,6 @@ final class Definitions {
             node.put("group", key.group).put("order", key.orderInGroup).put("width", key.width.name());
             node.put("display", key.displayName).put("internal", key.internalConfig);
             node.put("validator", key.validator == null ? null : String.valueOf(key.validator));
-            node.put("recommender", key.recommender != null);
             key.dependents.forEach(node.putArray("dependents")::add);
         }
         defined.groups().forEach(to.putArray("groups")::add);

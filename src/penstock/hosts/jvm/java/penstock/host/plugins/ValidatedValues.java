@@ -16,8 +16,11 @@ final class ValidatedValues {
 
     /** In their order; {@code defined} has the types by which values become texts. */
     static List<Object> document(Config validated, ConfigDef defined) {
-        Map<String, ConfigKey> keys = defined == null ? Map.of() : defined.configKeys();
-        return document(validated.configValues(), keys);
+        return document(validated.configValues(), defined);
+    }
+
+    static List<Object> document(List<ConfigValue> values, ConfigDef defined) {
+        return document(values, defined == null ? Map.of() : defined.configKeys());
     }
 
     static List<Object> document(List<ConfigValue> values, Map<String, ConfigKey> keys) {
