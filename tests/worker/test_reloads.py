@@ -65,7 +65,20 @@ def test_a_restart_that_a_rebalance_prevents_is_tried_again(waiting: list[thread
     Reloads(lambda request: answer).starts("a", {}, LONG_MS)
     (timer,) = waiting
     timer.function(*timer.args)
-    assert [timer.interval for timer in waiting] == [reloads_module.LEAST_S]
+    assert [timer.interval for timer in waiting] == [LONG_S, reloads_module.LEAST_S]
+
+
+def test_a_restart_that_a_rebalance_prevents_is_not_tried_again_after_another_start(
+    waiting: list[threading.Timer],
+) -> None:
+    answer: Answer = Future()
+    reloads = Reloads(lambda request: answer)
+    reloads.starts("a", {}, LONG_MS)
+    (timer,) = waiting
+    timer.function(*timer.args)
+    reloads.starts("a", {}, 2 * LONG_MS)
+    answer.set_result(Reply(409, {"message": "a rebalance is due"}))
+    assert [timer.interval for timer in waiting] == [2 * LONG_S]
 
 
 def test_values_that_have_expired_at_once_bring_no_storm_of_restarts(waiting: list[threading.Timer]) -> None:

@@ -38,24 +38,29 @@ class Reloads:
         with self._lock:
             if (before := self._timers.pop(name, None)) is not None:
                 before.cancel()
-            if self._closed or ttl_ms is None or (config.get(ACTION) or "restart").lower() != "restart":
-                return
-            seconds = min(max(ttl_ms / 1000, LEAST_S), threading.TIMEOUT_MAX)
-            log.info(
-                "Scheduling a restart of connector %s in %d ms, when a value of its configuration expires",
-                name,
-                seconds * 1000,
-            )
-            timer = threading.Timer(seconds, self._restart, (name, config))
-            timer.daemon = True
-            timer.start()
-            self._timers[name] = timer
+            self._schedule(name, config, ttl_ms)
 
-    def _restart(self, name: str, config: Mapping[str, str]) -> None:
+    def _schedule(self, name: str, config: Mapping[str, str], ttl_ms: int | None) -> None:
+        if self._closed or ttl_ms is None or (config.get(ACTION) or "restart").lower() != "restart":
+            return
+        seconds = min(max(ttl_ms / 1000, LEAST_S), threading.TIMEOUT_MAX)
+        log.info(
+            "Scheduling a restart of connector %s in %d ms, when a value of its configuration expires",
+            name,
+            seconds * 1000,
+        )
+        timer = threading.Timer(seconds, lambda: self._restart(name, config, timer))
+        timer.daemon = True
+        timer.start()
+        self._timers[name] = timer
+
+    def _restart(self, name: str, config: Mapping[str, str], due: threading.Timer) -> None:
         def answered(answer: Future[Reply | Elsewhere]) -> None:
             reply = answer.result()
             if isinstance(reply, Reply) and reply.status == REBALANCING:
-                self.starts(name, config, 0)
+                with self._lock:
+                    if self._timers.get(name) is due:  # else it has been started meanwhile
+                        self._schedule(name, config, 0)
             elif isinstance(reply, Reply) and reply.status >= 400 and reply.status != DELETED:
                 log.error("Connector %s, of which a value has expired, could not be restarted: %s", name, reply.body)
 
