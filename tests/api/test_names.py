@@ -18,7 +18,9 @@ _OF_THE_RUNTIME = {
     "applied_batch",
     "parse_type",
     "polled_batch",
+    "task_class",
     "task_configs",
+    "validated",
     "to_text",
 }
 _OTHERWISE = {"testing"}

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.api import ConnectError, SourceRecord, SourceTask, Transformation
 from penstock.api.batch import Batch
-from penstock.api.returned import polled_batch, task_configs
+from penstock.api.returned import polled_batch, task_class, task_configs, validated
 from penstock.api.testing import apply, run_source, sink_record
 
 RECORD = SourceRecord(topic="t", value=1)
@@ -79,3 +79,27 @@ def test_configurations() -> None:
 def test_what_task_configs_must_not_return(made: Any, said: str) -> None:
     with pytest.raises(ConnectError, match=said):
         task_configs(made)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (None, r"task_class returned nothing \(is a `return` missing\?\); right is the class of the tasks"),
+        (object(), "task_class returned an object; right is the class of the tasks, not an object of it"),
+    ],
+)
+def test_what_task_class_must_not_return(made: Any, said: str) -> None:
+    with pytest.raises(ConnectError, match=said):
+        task_class(made)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (None, r"validate returned nothing \(is a `return` missing\?\); right is a list of ConfigValues"),
+        (["topic"], "validate returned a list; right is a list of ConfigValues"),
+    ],
+)
+def test_what_validate_must_not_return(made: Any, said: str) -> None:
+    with pytest.raises(ConnectError, match=said):
+        validated(made)

@@ -141,6 +141,14 @@ def test_a_folder_that_is_not_empty_is_not_touched(tmp_path: Path) -> None:
     )
 
 
+def test_a_folder_that_can_not_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    said = run("--folder", tmp_path / "file" / "demo")
+    assert said.returncode == 1
+    assert said.stderr.startswith(f"penstock: {tmp_path}/file/demo can't be a folder")
+    assert "Traceback" not in said.stderr
+
+
 def test_the_data_are_real(tmp_path: Path) -> None:
     assert flights.write(tmp_path / "all.csv") == flights.TOTAL
     lines = (tmp_path / "all.csv").read_text().splitlines()

@@ -95,8 +95,9 @@ def test_a_broken_plugin_does_not_hide_the_others(folder: Path, caplog: pytest.L
         found = versions(Plugins([str(folder), str(folder / "missing")]))
     assert "good_plugin.GoodConnector" in found
     messages = "\n".join(record.getMessage() for record in caplog.records)
-    assert "broken_plugin can't be loaded: ModuleNotFoundError(\"No module named 'no_such_library'\")" in messages
-    assert "exiting_plugin can't be loaded: SystemExit(3)" in messages
+    assert "broken_plugin can't be loaded: ModuleNotFoundError: No module named 'no_such_library' (" in messages
+    assert "broken_plugin.py:1)" in messages
+    assert "exiting_plugin can't be loaded: SystemExit: 3 (" in messages
     assert (
         "Plugin versionless_plugin.OddConnector is left out: its version() raised RuntimeError('no version')"
         in messages

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 STORM = """
 import signal
@@ -21,3 +25,47 @@ print(came)
 def test_signals_that_come_while_others_are_waited_for_do_not_stop_it():
     run = subprocess.run([sys.executable, "-c", STORM], capture_output=True, text=True, timeout=120, check=True)
     assert int(run.stdout) > 100
+
+
+STANDALONE = """
+bootstrap.servers=localhost:1
+listeners=http://127.0.0.1:0
+key.converter=org.apache.kafka.connect.json.JsonConverter
+value.converter=org.apache.kafka.connect.json.JsonConverter
+offset.storage.file.filename=%s
+"""
+OLD = """#!/bin/sh
+echo "    java.specification.version = 1.8" >&2
+echo "    java.home = /old" >&2
+"""
+
+
+def started(folder: Path, offsets: Path, java_home: Path | None = None) -> subprocess.CompletedProcess[str]:
+    properties = folder / "worker.properties"
+    properties.write_text(STANDALONE % offsets)
+    env = {**os.environ, **({"JAVA_HOME": str(java_home)} if java_home else {})}
+    command = [sys.executable, "-m", "penstock", "worker", "standalone", str(properties)]
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=600, check=False)
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["none", "old"])
+def test_a_worker_without_a_java_says_so_and_ends(tmp_path: Path, old: bool) -> None:
+    if old:
+        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin" / "java").write_text(OLD)
+        (tmp_path / "bin" / "java").chmod(0o755)
+    run = started(tmp_path, tmp_path / "offsets", tmp_path)
+    assert run.returncode == 3
+    said = f"JAVA_HOME ({tmp_path}) is Java 8" if old else f"JAVA_HOME is {tmp_path}, but {tmp_path}/bin/java does not"
+    assert run.stderr.startswith(f"penstock: {said}")
+    assert len(run.stderr.splitlines()) == 1
+
+
+def test_a_folder_for_offsets_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    run = started(tmp_path, tmp_path / "nothing" / "offsets")
+    assert run.returncode == 3
+    assert run.stderr.splitlines()[-1] == (
+        f"penstock: There is no folder for the offsets in `{tmp_path}/nothing/offsets` "
+        "(offset.storage.file.filename): create it, or name a file in another one"
+    )
+    assert "Traceback" not in run.stderr

@@ -155,9 +155,13 @@ def test_no_process_is_left_of_a_worker_that_was_stopped(bootstrap: str, kafka: 
             "key.converter=nope.Conv",
             "configuration key.converter: Class nope.Conv could not be found.",
         ),
-        ("bootstrap.servers=nonsense", "Invalid url in bootstrap.servers: nonsense"),
+        ("bootstrap.servers=nonsense", "Invalid url in bootstrap.servers: nonsense; right is host:port"),
+        (
+            "value.converter=org.apache.kafka.connect.json.JsonConvertor",
+            "could not be found. Is org.apache.kafka.connect.json.JsonConverter meant?",
+        ),
     ],
-    ids=["missing", "listener", "number", "empty", "converter", "address"],
+    ids=["missing", "listener", "number", "empty", "converter", "address", "misspelt"],
 )
 def test_settings_that_cannot_be_followed_are_one_sentence(
     bootstrap: str, tmp_path: Path, line: str, sentence: str

@@ -66,11 +66,11 @@ class Connector:
         """Called once, before ``task_configs``. ``self.context`` is set. If it raises, the connector becomes FAILED."""
 
     def task_class(self) -> type[SourceTask] | type[SinkTask]:
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__qualname__} has no method task_class")
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         """One configuration for each task, ``max_tasks`` at most."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__qualname__} has no method task_configs")
 
     def stop(self) -> None:
         """Called once, at the end; also when ``start`` has failed."""

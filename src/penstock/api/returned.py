@@ -9,10 +9,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from penstock.api.batch import Batch
+from penstock.api.config_key import ConfigValue
 from penstock.api.errors import ConnectError
 from penstock.api.record import Record, SourceRecord
 
-__all__ = ["applied_batch", "polled_batch", "task_configs"]
+__all__ = ["applied_batch", "polled_batch", "task_class", "task_configs", "validated"]
 
 _RECORDS = "right is a list of SourceRecords, a Batch, or None if there are no records now"
 _RECORD = "right is a record, such as `record.with_(value=...)`, or None to drop it"
@@ -62,6 +63,22 @@ def task_configs(made: Any) -> list[dict[str, str]]:
             if not isinstance(key, str) or not isinstance(value, str | None):
                 raise ConnectError(f"task_configs returned {_kind(value)} as the setting {key}; {_CONFIGS}")
     return [dict(config) for config in made]
+
+
+def task_class(made: Any) -> type[Any]:
+    """What ``task_class`` returned. Raises ConnectError."""
+    if not isinstance(made, type):
+        said = "nothing (is a `return` missing?)" if made is None else _kind(made)
+        raise ConnectError(f"task_class returned {said}; right is the class of the tasks, not an object of it")
+    return made
+
+
+def validated(made: Any) -> Collection[ConfigValue]:
+    """What ``validate`` of a connector returned. Raises ConnectError."""
+    if isinstance(made, Collection) and all(isinstance(value, ConfigValue) for value in made):
+        return made
+    said = "nothing (is a `return` missing?)" if made is None else _kind(made)
+    raise ConnectError(f"validate returned {said}; right is a list of ConfigValues, as `super().validate(config)` is")
 
 
 def _kind(thing: object) -> str:

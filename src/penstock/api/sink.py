@@ -102,7 +102,7 @@ class SinkTask:
         Raise RetriableError to get the same records again; any other error ends the task as FAILED. Records need not be
         durable when it returns: that is what ``flush`` (or ``pre_commit``) is for.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__qualname__} has no method put")
 
     def put_batch(self, batch: Batch) -> None:
         """``put`` for columns (with a ``SinkOrigin``).

@@ -99,7 +99,7 @@ class SourceTask:
         but must return soon after ``stop``. Raise RetriableError to be called again; any other error ends the task as
         FAILED.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__qualname__} has no method poll")
 
     def idle(self) -> float:
         """The seconds to wait after a ``poll`` that returned no records.

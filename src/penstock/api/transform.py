@@ -39,7 +39,7 @@ class Transformation:
 
         Called once for each record, in order; again only after RetriableError.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__qualname__} has no method apply")
 
     def apply_batch(self, batch: Batch) -> Batch:
         """The records to continue with, in order; must not change the given columns.
@@ -71,7 +71,7 @@ class Predicate:
         """Called once, with the settings whose names began with ``predicates.<alias>.``; raises ConfigError."""
 
     def test(self, record: Record) -> bool:
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__qualname__} has no method test")
 
     def test_batch(self, batch: Batch) -> list[bool]:
         """``test`` for every record, in order."""

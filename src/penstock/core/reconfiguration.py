@@ -7,8 +7,10 @@ run of the connector lasts.
 
 from __future__ import annotations
 
+import traceback
 from dataclasses import dataclass
 
+from penstock.api.errors import ConnectError
 from penstock.core.group.leadership import Leadership
 from penstock.core.model import actions
 from penstock.core.model.flow import Flow, Until
@@ -46,7 +48,7 @@ class Reconfigurations:
             again = run.reconfiguration is Reconfiguration.WANTED_AGAIN
             run.reconfiguration = Reconfiguration.IDLE
             if error is not None:
-                self.output.log("ERROR", f"The tasks of connector {name} could not be configured: {error}")
+                self.output.log("ERROR", f"The tasks of connector {name} could not be configured: {_said(error)}")
             if again:
                 self.request(name)
 
@@ -74,7 +76,8 @@ class Reconfigurations:
             except Exception as error:
                 self.output.log(
                     "ERROR",
-                    f"The tasks of connector {run.name} could not be configured; retrying in {backoff} ms: {error}",
+                    f"The tasks of connector {run.name} could not be configured; retrying in {backoff} ms: "
+                    f"{_said(error)}",
                 )
             try:
                 yield Until(lambda: not self._is_running(run), backoff, "")
@@ -131,3 +134,12 @@ def _tasks_max(config: dict[str, str]) -> int:
         return int(config.get("tasks.max", "1").strip())
     except ValueError:
         return 1
+
+
+def _said(error: BaseException) -> str:
+    """The message, with the place in the code for errors that are not meant as messages."""
+    if isinstance(error, ConnectError):
+        return str(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{place}"

@@ -18,6 +18,7 @@ from penstock.demo.kills import Kill
 from penstock.demo.problem import DemoError
 from penstock.demo.processes import WorkerProcess
 from penstock.embedded import Broker, daemon
+from penstock.embedded.home import writing
 from penstock.http.client import Client, ClientError, ResourceNotFoundError
 
 PICTURE = "flight-delays.svg"
@@ -120,9 +121,10 @@ def folder(options: Options) -> Iterator[Path]:
     """The demo's folder. A scratch one is removed at the end, unless the demo failed or its processes are kept."""
     if options.folder is not None:
         chosen = options.folder.absolute()
-        if chosen.exists() and any(chosen.iterdir()):
+        with writing(chosen):
+            chosen.mkdir(parents=True, exist_ok=True)
+        if any(chosen.iterdir()):
             raise DemoError(f"{chosen} is not empty: choose another folder for the demo, or remove it first.")
-        chosen.mkdir(parents=True, exist_ok=True)
         yield chosen
         return
     scratch = Path(tempfile.mkdtemp(prefix="penstock-demo-")).resolve()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import socket
@@ -205,7 +206,9 @@ def _bind(listener: Listener) -> socket.socket:
             family = socket.AF_INET6 if ":" in listener.host else socket.AF_INET
             bound = socket.create_server((listener.host, listener.port), family=family, backlog=1024)
     except OSError as error:
-        raise ListenError(f"Listener {listener} can't be used: {error.strerror or error}") from None
+        taken = error.errno == errno.EADDRINUSE
+        hint = "; stop what listens there, or choose another port, or 0 for a free one" if taken else ""
+        raise ListenError(f"Listener {listener} can't be used: {error.strerror or error}{hint}") from None
     # Accepted connections inherit it. asyncio sets it on sockets of its own making only, and without it the body of an
     # answer, written after its headers, waits 40 ms for their acknowledgement.
     bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

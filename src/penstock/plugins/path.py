@@ -12,6 +12,7 @@ import importlib
 import importlib.metadata
 import logging
 import sys
+import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from penstock.hosts.python.serving.discovery import GROUP, classes_of
 from penstock.java.text import java_class_name
 
 log = logging.getLogger(__name__)
+
+_NOT_OF_PLUGINS = ("<frozen ", importlib.__file__, str(Path(__file__).parents[1]))
 
 BUILT_IN = (
     "penstock.connectors",
@@ -51,11 +54,20 @@ def find_classes(plugin_path: Iterable[str], bases: tuple[type, ...]) -> list[Fo
         except BaseException as error:  # a module may raise anything when it is imported, SystemExit included
             if isinstance(error, KeyboardInterrupt):
                 raise
-            log.error("A plugin of %s is left out, since %s can't be loaded: %r", location, source.name, error)
+            log.error("A plugin of %s is left out, since %s can't be loaded: %s", location, source.name, _said(error))
             continue
         for cls in classes:
             found.setdefault(cls, Found(cls, java_class_name(cls), location))
     return list(found.values())
+
+
+def _said(error: BaseException) -> str:
+    """What it is, and the line of the plugin that it comes from."""
+    if isinstance(error, SyntaxError):
+        return f"{type(error).__name__}: {error.msg} ({error.filename}:{error.lineno})"
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [f" ({each.filename}:{each.lineno})" for each in frames if not each.filename.startswith(_NOT_OF_PLUGINS)]
+    return f"{type(error).__name__}: {error}{places[-1] if places else ''}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 _SERIOUS = ("WARN", "ERROR", "FATAL")
 _OURS = ("penstock", "py4j", "pyspark", "uvicorn", "httpx")
+_FAILURE = re.compile(r"(Task|Connector) \S+ has failed\b")
+"""Its trace is in the status, which is shown."""
+_RETRIES = re.compile(r" retrying in \d+ ms:")
 
 
 class WorkerLog:
@@ -16,6 +20,8 @@ class WorkerLog:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._read = 0
+        self._retried = ""
+        """The last one that is retried; it is shown once."""
 
     def news(self) -> Iterator[str]:
         """What has been written since the last call, if it concerns an author."""
@@ -38,7 +44,15 @@ class WorkerLog:
             level, logger = line["level"], line["logger"]
         except (ValueError, KeyError):
             return None
-        if level not in _SERIOUS and logger.partition(".")[0] in _OURS:
+        root = logger.partition(".")[0]
+        if root == "uvicorn" or (root == "penstock" and _FAILURE.match(line["message"])):
+            return None
+        if root == "penstock" and _RETRIES.search(line["message"]):
+            line["message"] = _RETRIES.sub("", line["message"])
+            if line["message"] == self._retried:
+                return None
+            self._retried = line["message"]
+        if level not in _SERIOUS and root in _OURS:
             return None
         trace = line.get("exception")
         return f"{level} {line['message']} ({logger})" + (f"\n{trace}" if trace else "")

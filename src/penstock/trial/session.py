@@ -18,10 +18,11 @@ from typing import Any
 from penstock.api.errors import ConfigError
 from penstock.embedded import Broker, EmbeddedError
 from penstock.embedded.ports import free_port
-from penstock.http.client import Client, ClientError, UnreachableError
+from penstock.http.client import Client, ClientError, ResourceNotFoundError, UnreachableError
 from penstock.scratch import Scratch
 from penstock.threads import Threads
 from penstock.trial.log import WorkerLog
+from penstock.trial.mistakes import in_short
 from penstock.trial.plugin import Changes, config_file, plugin_path
 from penstock.trial.topics import Lines, Shown
 from penstock.trial.worker import LocalWorker
@@ -60,6 +61,8 @@ class Session:
     log: WorkerLog
     records: int = 0
     _name: str | None = None
+    _wanted: dict[str, str | None] = field(default_factory=dict)
+    """The configuration that the worker was given last."""
     _putting: tuple[str, Future[Any]] | None = None
     """The connector whose configuration the worker is given: a plugin's ``task_configs`` that fails is tried again
     until the request times out, and meanwhile its error is in the log.
@@ -122,7 +125,7 @@ class Session:
         failures = {what: state["trace"] for what, state in instances.items() if state["state"] == "FAILED"}
         for what, trace in failures.items():
             if self._failures.get(what) != trace:
-                say(f"{what} has failed:\n{trace.rstrip()}")
+                say(f"{what} has failed:\n{trace.rstrip()}\n{self._mend()}")
         self._failures = failures
         if failures and (self.records or (self._lines is not None and self._lines.ended)):
             raise EmbeddedError(f"{next(iter(failures))} has failed.")
@@ -170,7 +173,8 @@ class Session:
             return
         if self._name not in (None, wanted.name):
             self._delete(str(self._name))
-        put = Threads().submit(self.client.put_config, wanted.name, dict(wanted.config))
+        self._wanted = dict(wanted.config)
+        put = Threads().submit(self.client.put_config, wanted.name, self._wanted)
         self._putting = wanted.name, put
 
     def _configured(self, name: str, put: Future[Any]) -> None:
@@ -180,20 +184,42 @@ class Session:
         except UnreachableError as error:
             raise EmbeddedError(str(error)) from error
         except ClientError as error:
-            self._wrong(error)
+            if self._has_failed(name, str(error)):  # it has been created; its trace is shown with its status
+                self._name = name
+            else:
+                self._wrong(EmbeddedError(in_short(str(error), self._wanted, self._classes())))
             return
         self._name = name
         say(f"Connector {name} has this configuration now.")
+
+    def _has_failed(self, name: str, reason: str) -> bool:
+        """Whether it is FAILED for this reason."""
+        try:
+            connector = self.client.status(name)["connector"]
+        except ClientError:
+            return False
+        return connector["state"] == "FAILED" and reason in connector["trace"]
+
+    def _classes(self) -> list[str]:
+        try:
+            return [each["class"] for each in self.client.plugins(connectors_only=False)]
+        except ClientError:
+            return []
 
     def _wrong(self, error: Exception) -> None:
         """What is wrong with the connector is shown, and mended by another change."""
         if self.records:
             raise EmbeddedError(str(error)) from error
-        say(f"{error}\nMend {self.config} or the plugin; it is tried again when they change.")
+        say(f"{error}\n{self._mend()}")
+
+    def _mend(self) -> str:
+        return f"Mend {self.config} or the plugin; it is tried again when they change."
 
     def _delete(self, name: str) -> None:
         try:
             self.client.delete(name)
+        except ResourceNotFoundError:  # the worker has started again since
+            pass
         except ClientError as error:
             say(str(error))
 

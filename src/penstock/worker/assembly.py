@@ -7,6 +7,7 @@ running.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import logging
 import threading
@@ -84,7 +85,10 @@ class Worker:
         self.failure: Exception | None = None
         """The cause, once ``failed`` is set."""
         self.failed = threading.Event()
-        check_addresses(settings.bootstrap_servers)
+        try:
+            check_addresses(settings.bootstrap_servers)
+        except ConfigError as error:
+            raise ConfigError(f"{error}; right is host:port, as in localhost:9092") from error
         self._jvm, jars = java_plugins(JavaSettings.of(config, settings.plugin_path))
         self._plugins = Plugins.discover(settings.plugin_path, jars, config)
         self._check_converters()
@@ -304,7 +308,11 @@ class Worker:
             found = self._plugins.catalog.load(converter.strip())
             if found is None or kind not in found.kinds:
                 problem = self._plugins.catalog.problem(converter.strip())
-                raise ConfigError(name, converter, problem or f"Class {converter} could not be found.")
+                if problem is None:
+                    names = [each.java_name for each in self._plugins.catalog.of_kind(kind)]
+                    close = difflib.get_close_matches(converter.strip(), names, 1)
+                    problem = f"Class {converter} could not be found." + "".join(f" Is {c} meant?" for c in close)
+                raise ConfigError(name, converter, problem)
 
     def _resolve(self, config: Mapping[str, str], expires: Callable[[int], None] = lambda ttl: None) -> dict[str, str]:
         resolved = dict(self._providers.transform(dict(config), expires))

@@ -34,12 +34,16 @@ def parse_connector(path: Path, content: bytes, default_name: str | None = None)
             if "name" not in document:
                 raise ConfigError(f"Connector configuration at '{path}' is missing the mandatory 'name' configuration")
             document = {"name": document["name"], "config": document}
+        if not isinstance(document, dict):
+            raise ConfigError(f"The connector's file {path} is not a connector configuration: right is a JSON object")
         return creation(document)
     except m.Refused as error:
         raise ConfigError(f"The connector's file {path} is not a connector configuration: {error}") from error
 
 
 def _document(path: Path, content: bytes) -> Any:
+    if not content.strip():
+        raise ConfigError(f"The connector's file {path} is empty; right is a JSON object of settings")
     try:
         return bodies.parse(content, "it")
     except m.Refused:

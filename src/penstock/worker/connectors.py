@@ -19,7 +19,7 @@ from typing import Any
 from penstock.api.connector import Connector, SinkConnector
 from penstock.api.errors import ConnectError
 from penstock.api.plugin_metrics import PluginMetrics
-from penstock.api.returned import task_configs
+from penstock.api.returned import task_class, task_configs
 from penstock.core.model.events import (
     Completed,
     ConnectorDelayed,
@@ -284,7 +284,7 @@ class _Run:
             if config.get("tasks.max.enforce", "true").strip().lower() != "false":
                 raise TooManyTasks(message + _DISALLOWED)
             log.warning("%sThis behaviour should be considered a bug.", message)
-        own = {"task.class": self.setup.task_class_name(connector.task_class())}
+        own = {"task.class": self.setup.task_class_name(task_class(connector.task_class()))}
         if isinstance(connector, SinkConnector):
             own |= {key: self.raw[key] for key in ("topics", "topics.regex") if key in self.raw}
         return [with_references(self.raw, {**config, **own}) for config in made]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.core.model import messages as m
+from penstock.embedded import EmbeddedError, java_home
 from penstock.observe import start_logging
 from penstock.settings import WorkerSettings, load_settings
 from penstock.worker.assembly import Worker
@@ -63,10 +64,11 @@ def run(properties: Path, standalone: bool = False, connectors: Sequence[Path] =
         start_logging(format=settings.values["penstock.log.format"])
         creations = _read(connectors)
         signals = Signals(signal.SIGTERM, signal.SIGINT)
+        java_home()  # Spark needs it; without one its driver would be started again and again
         worker = Worker(settings)
     except ConfigError as error:
         raise StartError(str(error), SETTINGS) from error
-    except ConnectError as error:  # no tickets of Kerberos can be had
+    except (ConnectError, EmbeddedError) as error:  # no tickets of Kerberos can be had, or no Java
         raise StartError(str(error), START) from error
     try:
         worker.start()

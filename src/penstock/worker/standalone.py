@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from penstock.api.errors import ConnectError
 from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Joined, Owners
 from penstock.core.model.events import CaughtUp, ConfigRead, StatusRead
 from penstock.core.model.records import ConfigRecord, ConfigTopicRecord, StatusTopicRecord
@@ -30,7 +31,12 @@ class MemoryFoundation:
         self.offset_store = OffsetFile(settings.offset_file)
 
     def open(self) -> None:
-        """Raises ConnectError if the file of offsets can't be read."""
+        """Raises ConnectError if the file of offsets can't be read, or its folder is not there."""
+        if not self.offset_store.path.absolute().parent.is_dir():
+            raise ConnectError(
+                f"There is no folder for the offsets in `{self.offset_store.path}` (offset.storage.file.filename): "
+                "create it, or name a file in another one"
+            )
         self.offset_store.start()
         self._deliver(CaughtUp())
 

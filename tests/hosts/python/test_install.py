@@ -184,6 +184,21 @@ def test_what_has_no_connector_is_refused(tmp_path: Path) -> None:
         install(tmp_path / "empty", tmp_path / "plugins")
 
 
+def test_what_a_user_gets_wrong_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "pyproject.toml").write_text("[project")
+    with pytest.raises(InstallError, match=r"broken/pyproject\.toml can't be read: Expected"):
+        install(tmp_path / "broken", tmp_path / "plugins")
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "one.py").touch()
+    (tmp_path / "file").touch()
+    with pytest.raises(InstallError, match="file/plugins can't be written: Not a directory; name another folder"):
+        install(tmp_path / "one", tmp_path / "file" / "plugins")
+    with pytest.raises(InstallError, match="Could not make the environment"):
+        install(tmp_path / "one", tmp_path / "plugins", "no-such-python")
+    assert list((tmp_path / "plugins").iterdir()) == []
+
+
 def test_what_can_not_be_resolved_is_refused(tmp_path: Path) -> None:
     made = source_wheel(tmp_path, major=3)
     with pytest.raises(InstallError, match="wire-format"):

@@ -32,12 +32,24 @@ def test_several_listeners_and_the_default() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("localhost:8080", "Listener doesn't have the right format (protocol://hostname:port)."),
-        ("http://localhost", "Listener doesn't have the right format (protocol://hostname:port)."),
-        ("http://a_b/c:1", "Listener doesn't have the right format (protocol://hostname:port)."),
-        ("ftp://localhost:21", 'Listener protocol must be either "http" or "https".'),
-        ("http://localhost:-1", "port out of range:-1"),
-        ("http://localhost:65536", "port out of range:65536"),
+        (
+            "localhost:8080",
+            "Listener doesn't have the right format (protocol://hostname:port); `listeners` has localhost:8080",
+        ),
+        (
+            "http://localhost",
+            "Listener doesn't have the right format (protocol://hostname:port); `listeners` has http://localhost",
+        ),
+        (
+            "http://a_b/c:1",
+            "Listener doesn't have the right format (protocol://hostname:port); `listeners` has http://a_b/c:1",
+        ),
+        (
+            "ftp://localhost:21",
+            'Listener protocol must be either "http" or "https"; `listeners` has {}',
+        ),
+        ("http://localhost:-1", "port out of range:-1; `listeners` has {}"),
+        ("http://localhost:65536", "port out of range:65536; `listeners` has {}"),
         ("http://a:1,,http://b:2", "Empty URL found when parsing listeners list."),
         (
             " ",
@@ -49,7 +61,7 @@ def test_several_listeners_and_the_default() -> None:
 def test_wrong_listeners(text: str, message: str) -> None:
     with pytest.raises(RestSettingError) as error:
         listeners({"listeners": text})
-    assert str(error.value) == message
+    assert str(error.value) == message.format(text)
 
 
 def test_admin_listeners() -> None:

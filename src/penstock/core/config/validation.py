@@ -16,6 +16,7 @@ from typing import cast
 from penstock.api.config import ConfigDef, ConfigKeyInfo, ConfigValue
 from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError, ConnectError
+from penstock.api.returned import validated
 from penstock.core.config.catalog import CONNECTORS, LISTED, Catalog, Kind, PluginClass, asking, is_bad_request
 from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from penstock.core.config.connector import (
@@ -213,7 +214,7 @@ def validate_connector(
     for key, problem in refused.items():
         values.setdefault(key, ConfigValue(key, props[key])).add_error(problem)
     with asking():
-        by_connector = connector.validate(cast(Mapping[str, str], props))  # nulls included, as in Java
+        by_connector = validated(connector.validate(cast(Mapping[str, str], props)))  # nulls included, as in Java
     infos = connector_infos(
         name,
         {**config.keys, **own.keys},

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import penstock
 from penstock.api.errors import ConnectError
@@ -65,7 +66,7 @@ def source_of(path: Path) -> Source:
     steps: list[tuple[str, ...]] = [] if lock is None else [("-r", str(lock))]
     project, uv_lock = path / "pyproject.toml", path / "uv.lock"
     if project.exists():
-        about = tomllib.loads(project.read_text("utf-8")).get("project", {})
+        about = _about(project)
         locked = lock is not None or uv_lock.exists()
         steps.append((str(path), "--no-deps") if locked else (str(path),))
         version = str(about.get("version", ""))
@@ -82,6 +83,15 @@ def source_of(path: Path) -> Source:
     return Source(_normal(path.name), "", tuple(steps), wheels, modules=modules)
 
 
+def _about(project: Path) -> dict[str, Any]:
+    """The table ``project``. Raises InstallError."""
+    try:
+        about: dict[str, Any] = tomllib.loads(project.read_text("utf-8")).get("project", {})
+    except (OSError, ValueError) as error:
+        raise InstallError(f"{project} can't be read: {error}") from error
+    return about
+
+
 def _normal(name: str) -> str:
     """As PyPI compares names: a wheel and the project it was built from are the same plugin."""
     return re.sub(r"[-_.]+", "-", name).lower()
@@ -90,7 +100,12 @@ def _normal(name: str) -> str:
 def install(path: Path, into: Path, python: str | None = None) -> Environment:
     """Build the environment and replace the plugin's older one. Raises InstallError, with nothing left behind."""
     source = source_of(path)
-    into.mkdir(parents=True, exist_ok=True)
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InstallError(
+            f"{into} can't be written: {error.strerror}; name another folder of the worker's plugin.path"
+        ) from error
     sweep(into)
     folder = into.resolve() / f"{source.name}-{secrets.token_hex(4)}"
     with _building(folder):
@@ -218,7 +233,10 @@ def _has_pip() -> bool:
 
 def _run(command: Sequence[str], what: str) -> str:
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
-    done = subprocess.run(command, capture_output=True, text=True, env=environ)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env=environ)
+    except OSError as error:
+        raise InstallError(f"Could not {what}: {command[0]} does not run ({error.strerror})") from error
     if done.returncode:
         said = (done.stderr or done.stdout).strip()
         raise InstallError(f"Could not {what}: {said or f'exit status {done.returncode}'}")

@@ -54,7 +54,7 @@ def listeners(config: Config) -> tuple[Listener, ...]:
         raise RestSettingError(f"Invalid value for listeners, {example}")
     if "" in texts:
         raise RestSettingError("Empty URL found when parsing listeners list.")
-    return tuple(map(Listener.parse, texts))
+    return tuple(_parsed("listeners", text) for text in texts)
 
 
 def admin_listeners(config: Config) -> tuple[Listener, ...] | None:
@@ -64,7 +64,15 @@ def admin_listeners(config: Config) -> tuple[Listener, ...] | None:
     texts = _list(config["admin.listeners"])
     if "" in texts:
         raise RestSettingError("Empty URL found when parsing admin.listeners list.")
-    return tuple(map(Listener.parse, texts))
+    return tuple(_parsed("admin.listeners", text) for text in texts)
+
+
+def _parsed(setting: str, text: str) -> Listener:
+    """Raises RestSettingError, which names the setting and what is wrong in it."""
+    try:
+        return Listener.parse(text)
+    except RestSettingError as error:
+        raise RestSettingError(f"{str(error).rstrip('.')}; `{setting}` has {text.strip()}") from error
 
 
 def advertised_url(config: Config, bound: Sequence[Listener]) -> str:

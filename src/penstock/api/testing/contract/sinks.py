@@ -47,8 +47,11 @@ class SinkContract:
     """Whether a record that is put twice is there once; most systems with keys can do that."""
 
     def outage(self) -> AbstractContextManager[object]:
-        """The system that is written to can't be reached while this is entered."""
-        raise unittest.SkipTest("outage() is not defined")
+        """A context manager (``contextlib.contextmanager``): the system that is written to can't be reached within it.
+
+        Stop a server, hold a lock, or make what the task uses refuse, and undo that at the end.
+        """
+        raise unittest.SkipTest("outage() is not defined; it is a context manager within which the system is away")
 
     def changed_records(self) -> Sequence[SinkRecord]:
         """Records with another schema than those of ``records``."""

@@ -42,8 +42,11 @@ class SourceContract:
         raise NotImplementedError
 
     def outage(self) -> AbstractContextManager[object]:
-        """The system that is read from can't be reached while this is entered."""
-        raise unittest.SkipTest("outage() is not defined")
+        """A context manager (``contextlib.contextmanager``): the system that is read from can't be reached within it.
+
+        Stop a server, hold a lock, or make what the task uses refuse, and undo that at the end.
+        """
+        raise unittest.SkipTest("outage() is not defined; it is a context manager within which the system is away")
 
     def change_schema(self) -> None:
         """Make the source give further records, with another schema."""
