@@ -33,14 +33,14 @@ def catalog() -> Catalog:
         ("my_numbers.MyNumber", " Did you mean my_numbers.MyNumbers?"),
         ("my_number.MyNumbers", " Did you mean my_numbers.MyNumbers?"),
         ("FileStreamSourc", " Did you mean org.apache.kafka.connect.file.FileStreamSourceConnector?"),
-        ("com.example.Quite", ""),
+        ("com.example.Quite", " A plugin that can't be loaded is named above, with the reason."),
     ],
 )
 def test_a_connector_that_is_not_there(catalog: Catalog, name: str, meant: str) -> None:
     with pytest.raises(Exception, match="Failed to find any class") as error:
         catalog.connector(name)
     said = in_short(str(error.value), {CONNECTOR_CLASS: name}, CLASSES)
-    assert said.startswith(f"There is no connector `{name}`, which connector.class names.{meant} `penstock help")
+    assert said == f"There is no connector `{name}`, which connector.class names.{meant}"
 
 
 def test_a_configuration_without_a_class() -> None:

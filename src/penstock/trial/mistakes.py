@@ -18,10 +18,8 @@ def in_short(message: str, config: Mapping[str, str | None], classes: Iterable[s
     """``message`` for its reader at a terminal; ``classes`` are the plugins that the worker has."""
     known = list(classes)
     if missing := _NO_CONNECTOR.fullmatch(message):
-        return (
-            f"There is no connector `{missing[1]}`, which connector.class names.{_meant(missing[1], known)} "
-            "`penstock help CLASS` explains one; a plugin that can't be loaded is named above."
-        )
+        meant = _meant(missing[1], known) or " A plugin that can't be loaded is named above, with the reason."
+        return f"There is no connector `{missing[1]}`, which connector.class names.{meant}"
     if _NO_TYPE.fullmatch(message):
         close = difflib.get_close_matches("connector.class", config, 1)
         return "connector.class is missing" + (f"; is it meant by `{close[0]}`?" if close else ".")
