@@ -16,7 +16,7 @@ class LevelFollowers(Generic[P]):
         """``tell`` sends a process the level that the logger of this name has now."""
         self.processes: list[P] = []
         self.telling = threading.Lock()
-        """Held while processes are told: the last level told is the newest."""
+        """Held while levels are sent to processes: the last one sent is the newest."""
         self._tell = tell
 
     def level_changed(self, name: str) -> None:

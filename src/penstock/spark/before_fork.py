@@ -34,7 +34,7 @@ def open_libraries() -> None:
 
 
 def keep_shared() -> None:
-    """Called last: what exists by now is not looked at by the collector any more, and nothing is put between it."""
+    """Called last: the collector passes over what exists by now, and nothing is put between it."""
     gc.collect()
     with contextlib.suppress(OSError):  # tasks run without it
         fill_free_blocks()

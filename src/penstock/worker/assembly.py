@@ -7,7 +7,6 @@ running.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import logging
 import threading
@@ -308,11 +307,7 @@ class Worker:
             found = self._plugins.catalog.load(converter.strip())
             if found is None or kind not in found.kinds:
                 problem = self._plugins.catalog.problem(converter.strip())
-                if problem is None:
-                    names = [each.java_name for each in self._plugins.catalog.of_kind(kind)]
-                    close = difflib.get_close_matches(converter.strip(), names, 1)
-                    problem = f"Class {converter} could not be found." + "".join(f" Is {c} meant?" for c in close)
-                raise ConfigError(name, converter, problem)
+                raise ConfigError(name, converter, problem or self._plugins.catalog.not_found(kind, converter))
 
     def _resolve(self, config: Mapping[str, str], expires: Callable[[int], None] = lambda ttl: None) -> dict[str, str]:
         resolved = dict(self._providers.transform(dict(config), expires))

@@ -7,6 +7,7 @@ this file. Java: ``Plugins``, ``DelegatingClassLoader``, ``PluginUtils`` and ``P
 
 from __future__ import annotations
 
+import difflib
 import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -100,6 +101,12 @@ class Catalog:
             same.sort(key=_rank)
         self._aliases = _aliases(each for same in self._by_name.values() for each in same)
         self._aliases_of_unusable = _aliases(self._unusable.values())
+
+    def not_found(self, kind: Kind, name: str) -> str:
+        """The sentence on a class that is none of this kind, with the one that was probably meant."""
+        names = [each.java_name for each in self.of_kind(kind)]
+        close = difflib.get_close_matches(name.strip(), names, 1)
+        return f"Class {name} could not be found." + "".join(f" Is {each} meant?" for each in close)
 
     def of_kind(self, *kinds: Kind) -> list[PluginClass]:
         """The classes of any of these kinds, by name."""

@@ -106,7 +106,7 @@ class _Aliases:
 
     def _own(self, name: str, version: str | None) -> ConfigDef | None:
         """The settings of the class and the implicit ones, which hide settings of the class of the same name. Raises
-        ConfigError, also the class's own, and PluginFailed for whatever else it raises.
+        ConfigError, also the class's own, and PluginFailed for anything else it raises.
         """
         found = self.catalog.choose(name, version, self.near)
         if found is None or self.kind not in found.kinds:

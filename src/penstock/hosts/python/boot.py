@@ -1,6 +1,6 @@
 """What the interpreter of a plugin's environment executes: ``python boot.py <folder of penstock> <fd> <options>``.
 
-Of the worker's packages it gets ``penstock`` alone, not what is installed beside it.
+Of the worker's packages it gets ``penstock`` alone, not what else is installed there.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The topics that a task uses, with the schemas of their values, for events of OpenLineage.
 
-Each topic is reported once, and again with each new schema. Each batch is looked at once.
+Each topic is reported once, and again with each new schema. Each batch is read once.
 """
 
 from __future__ import annotations

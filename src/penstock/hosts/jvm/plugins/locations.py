@@ -105,7 +105,7 @@ class Checksums:
 
 
 def write_json(file: Path, content: object) -> None:
-    """Whole or not at all, whoever reads it meanwhile."""
+    """Written whole or not at all: readers never see a part of it."""
     draft = file.with_name(f".{file.name}-{os.getpid()}-{threading.get_ident()}")
     with writing(file):
         draft.write_bytes(orjson.dumps(content))

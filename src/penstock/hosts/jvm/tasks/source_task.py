@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.1
 STOP_SECONDS = 1.0
-"""How long a poll may go on after the task was asked to stop, before the plugin's ``stop`` is called beside it."""
+"""How long a poll may go on after the task was asked to stop, before another thread calls the plugin's ``stop``."""
 CLOSE_SECONDS = 10.0
 TASK_CLASS = "task.class"
 _BEHIND = "_MilliSecondsBehindSource"
