@@ -108,6 +108,8 @@ def run(cluster: Cluster, command: str, lines: list[str]) -> Cluster:
             cluster.broken.add(name)
         case "mend", [name]:
             cluster.broken.discard(name)
+        case "secret", [name, value]:
+            cluster.secrets[name] = value
         case "fail", [name, task, why]:
             cluster.fail(TaskId(name, int(task)), why)
         case "lose", [name, task, *why]:

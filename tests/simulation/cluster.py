@@ -73,6 +73,8 @@ class Cluster:
         """To which worker each request went."""
         self.broken: set[str] = set()
         """Connectors that fail when they start."""
+        self.secrets: dict[str, str] = {}
+        """What config providers have for a connector."""
 
     # -- what a test does
 
@@ -301,7 +303,8 @@ class Cluster:
             case a.MakeTaskConfigs(name=name, max_tasks=n, token=token):
                 known = worker.herder.work.connectors[name]
                 tasks = [{**known.config, "n": str(i)} for i in range(n)]
-                self.post(worker, f"connector {name}", e.Completed(token, tasks))
+                made = a.GeneratedTasks(tasks, self.secrets.get(name, "").encode())
+                self.post(worker, f"connector {name}", e.Completed(token, made))
             case _:
                 self._steer_task(worker, action)
 

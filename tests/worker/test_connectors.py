@@ -11,6 +11,7 @@ import pytest
 
 from penstock.api.connector import Connector, SourceConnector
 from penstock.api.source import SourceTask
+from penstock.core.model.actions import GeneratedTasks
 from penstock.core.model.events import (
     Completed,
     ConnectorDelayed,
@@ -97,6 +98,7 @@ class Runs:
     def __init__(self) -> None:
         self.events: list[Any] = []
         self.started: list[str] = []
+        self.secret = ""
         setup = ConnectorSetup(
             new=lambda config: CLASSES[config["connector.class"]](),
             resolve=self._resolve,
@@ -112,11 +114,11 @@ class Runs:
         self.started.append(name)
         return self._resolve(config)
 
-    @staticmethod
-    def _resolve(config: Mapping[str, str]) -> dict[str, str]:
+    def _resolve(self, config: Mapping[str, str]) -> dict[str, str]:
         if config.get("block") == "resolve":
             Blocking.go.wait()
-        return {k: v.removeprefix("${env:").removesuffix("}") for k, v in config.items()}
+        given = {k: v.replace("${env:SECRET}", self.secret) for k, v in config.items()}
+        return {k: v.removeprefix("${env:").removesuffix("}") for k, v in given.items()}
 
     @staticmethod
     def _check(connector: Connector, config: Mapping[str, str]) -> None:
@@ -136,6 +138,14 @@ class Runs:
             return [reason for reason in reasons if reason and reason.startswith(what)]
 
         return str(until(told, f"the delay of {name}", 120)[0])
+
+
+def made(event: Any) -> list[dict[str, str]]:
+    """The task configurations of the answer to the request 7."""
+    assert isinstance(event, Completed)
+    assert event.token == 7
+    assert isinstance(event.value, GeneratedTasks)
+    return event.value.configs
 
 
 @pytest.fixture
@@ -174,7 +184,7 @@ def test_task_configs_that_block_are_logged(runs: Runs) -> None:
     assert "has not returned" in runs.delay("a", "task_configs() of the connector")
     Blocking.go.set()
     until(lambda: [e for e in runs.events if isinstance(e, Completed)], "the tasks", 120)
-    assert runs.events[-1] == Completed(7, [{"of": "1", "task.class": "SourceTask"}])
+    assert made(runs.events[-1]) == [{"of": "1", "task.class": "SourceTask"}]
 
 
 def test_a_stop_that_blocks_is_logged(runs: Runs) -> None:
@@ -253,7 +263,25 @@ def test_a_config_provider_may_supply_the_number_of_tasks(runs: Runs) -> None:
     runs.start("a", 1, **{"tasks.max": "${env:3}"})
     runs.connectors.make_task_configs(7, 1, 1)
     until(lambda: runs.events[1:], "the tasks", 120)
-    assert runs.events[1] == Completed(7, [{"of": "3", "task.class": "SourceTask"}])
+    assert made(runs.events[1]) == [{"of": "3", "task.class": "SourceTask"}]
+
+
+def test_tasks_are_known_by_the_values_that_they_were_made_of(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a digest, in which no secret can be found."""
+
+    def digest_of(password: str) -> bytes:
+        monkeypatch.setattr(runs, "secret", password)
+        runs.events.clear()
+        runs.connectors.make_task_configs(7, 1, 1)
+        until(lambda: runs.events, "the tasks", 120)
+        found = runs.events[0].value.resolved
+        assert password.encode() not in found
+        return bytes(found)
+
+    runs.start("a", 1, password="${env:SECRET}")
+    until(lambda: runs.events, "a runs", 120)
+    one, two, three = map(digest_of, ("one", "one", "two"))
+    assert one == two != three
 
 
 @pytest.mark.parametrize("enforced", ["true", "${env:true}"])
@@ -282,4 +310,4 @@ def test_too_many_tasks_may_be_allowed(runs: Runs) -> None:
     runs.start("a", 1, tasks="2", **{"tasks.max.enforce": "${env:false}"})
     runs.connectors.make_task_configs(7, 1, 1)
     until(lambda: runs.events[1:], "the tasks", 120)
-    assert runs.events[1] == Completed(7, [{"of": "1", "task.class": "SourceTask"}] * 2)
+    assert made(runs.events[1]) == [{"of": "1", "task.class": "SourceTask"}] * 2

@@ -244,6 +244,7 @@ class Herder:
                     self._reconfigurations.committed(name)
                 case ConnectorConfig(name, None):
                     self._topics.deleted(name)
+                    self._reconfigurations.forget(name)
                     self._losses.forget(name)
                     self.restart_policy.forget(name)
         if self.membership.is_leader:

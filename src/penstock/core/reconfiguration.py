@@ -3,12 +3,16 @@
 Happens whenever a connector starts to run and whenever it asks for it. The leader writes the task configurations to the
 config topic; another worker sends them to the leader. Retried without end, with growing backoff, for as long as that
 run of the connector lasts.
+
+Values of config providers are not in the config topic, so this worker remembers a digest of those that the tasks were
+configured with (Java: ``AppliedConnectorConfig``). A worker that does not know it, because the tasks were configured
+before it ran the connector, takes those that it sees first.
 """
 
 from __future__ import annotations
 
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.api.errors import ConnectError
 from penstock.core.group.leadership import Leadership
@@ -33,6 +37,8 @@ class Reconfigurations:
     work: Work
     leadership: Leadership
     keys: SessionKeys
+    _applied: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    """By connector: the position of the commit of its tasks, and the digest of what they were made from."""
 
     def request(self, name: str) -> None:
         """Ask the connector that runs here for its tasks; once more afterwards if it is being asked already."""
@@ -56,11 +62,17 @@ class Reconfigurations:
 
     def committed(self, name: str) -> None:
         """Called with every commit of tasks: an older set of configurations may have been written late."""
-        run = self.work.connectors.get(name)
-        if run is not None and run.tasks is not None and self.state.tasks(name):
-            connector, idle = self.state.connectors[name], run.reconfiguration is Reconfiguration.IDLE
-            if connector.task_configs != run.tasks and idle and self._is_running(run):
-                self.request(name)
+        run, connector = self.work.connectors.get(name), self.state.connectors.get(name)
+        if run is None or run.tasks is None or connector is None:
+            return
+        if connector.task_configs == run.tasks.configs:
+            self._applied[name] = (connector.tasks_position, run.tasks.resolved)
+        elif connector.task_configs and run.reconfiguration is Reconfiguration.IDLE and self._is_running(run):
+            self.request(name)
+
+    def forget(self, name: str) -> None:
+        """Called when a connector is deleted."""
+        self._applied.pop(name, None)
 
     def _reconfigure(self, run: ConnectorRun) -> Flow:
         backoff = FIRST_BACKOFF_MS
@@ -71,7 +83,7 @@ class Reconfigurations:
                     return
                 run.tasks = tasks
                 if self._changed(run, tasks):
-                    yield from self._publish(run, tasks)
+                    yield from self._publish(run, tasks.configs)
                 return
             except Exception as error:
                 self.output.log(
@@ -91,9 +103,20 @@ class Reconfigurations:
             and self.state.target_state(run.name) == STARTED
         )
 
-    def _changed(self, run: ConnectorRun, tasks: list[dict[str, str]]) -> bool:
+    def _changed(self, run: ConnectorRun, tasks: actions.GeneratedTasks) -> bool:
         connector = self.state.connectors[run.name]
-        return connector.inconsistent or connector.task_configs != tasks or connector.applied_config != run.config
+        if connector.inconsistent or connector.task_configs != tasks.configs or connector.applied_config != run.config:
+            return True
+        position, resolved = self._applied.get(run.name, (-1, b""))
+        if position != connector.tasks_position:
+            self._applied[run.name] = (connector.tasks_position, tasks.resolved)
+            return False
+        if resolved == tasks.resolved:
+            return False
+        self.output.log(
+            "INFO", f"Config providers have other values for connector {run.name}; its tasks are started again"
+        )
+        return True
 
     def _publish(self, run: ConnectorRun, tasks: list[dict[str, str]]) -> Flow:
         def write_unless_outdated() -> Flow:

@@ -53,7 +53,7 @@ class ConnectorRun:
     """Nothing of it is running any more; only a failed one is kept after that."""
     made: bool = True
     """False after a failure if there is not even an object of its class."""
-    tasks: list[dict[str, str]] | None = None
+    tasks: actions.GeneratedTasks | None = None
     """The task configurations that it gave last."""
     reconfiguration: Reconfiguration = Reconfiguration.IDLE
     last_status: ConnectorStatus | None = None

@@ -7,19 +7,23 @@ not stop in time is abandoned and reported as ended; if its plugin has an enviro
 
 from __future__ import annotations
 
+import json
 import logging
 import queue
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 from penstock.api.connector import Connector, SinkConnector
 from penstock.api.errors import ConnectError
 from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.returned import task_class, task_configs
+from penstock.core.model.actions import GeneratedTasks
 from penstock.core.model.events import (
     Completed,
     ConnectorDelayed,
@@ -80,6 +84,14 @@ class TooManyTasks(ConnectError):
     """More tasks than ``tasks.max``; never retried."""
 
     java_name = "org.apache.kafka.connect.runtime.TooManyTasksException"
+
+
+_KEY = secrets.token_bytes(32)
+
+
+def _digest(config: Mapping[str, str]) -> bytes:
+    """Of a resolved configuration; says nothing about its secrets to whoever has not the key."""
+    return blake2b(json.dumps(sorted(config.items())).encode(), key=_KEY, digest_size=16).digest()
 
 
 @dataclass(slots=True)
@@ -270,7 +282,7 @@ class _Run:
             self.deliver(Completed(token, error=error))
         return True
 
-    def _task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+    def _task_configs(self, max_tasks: int) -> GeneratedTasks:
         connector, config = self._instance(), self._resolved(to_start=False)
         if "${" in self.raw.get("tasks.max", ""):  # the herder can't resolve references to config providers
             max_tasks = int(config["tasks.max"])
@@ -287,7 +299,7 @@ class _Run:
         own = {"task.class": self.setup.task_class_name(task_class(connector.task_class()))}
         if isinstance(connector, SinkConnector):
             own |= {key: self.raw[key] for key in ("topics", "topics.regex") if key in self.raw}
-        return [with_references(self.raw, {**config, **own}) for config in made]
+        return GeneratedTasks([with_references(self.raw, {**each, **own}) for each in made], _digest(config))
 
     def _end(self) -> None:
         try:

@@ -130,8 +130,21 @@ class StopConnectorRun(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class GeneratedTasks:
+    """The task configurations that a connector has made of its own configuration."""
+
+    configs: list[dict[str, str]]
+    resolved: bytes
+    """A digest of the connector's configuration with the values of config providers: equal if they are, comparable
+    only with those of the same worker process.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class MakeTaskConfigs(Ask):
-    """Ask a running connector for its tasks' configurations. Outcome: a list of dicts."""
+    """Ask a running connector for its tasks' configurations. Outcome: ``GeneratedTasks``, or None if it has failed or
+    does not run.
+    """
 
     name: str
     run: int
