@@ -66,3 +66,32 @@ def test_validation_tells_what_is_wrong(plugin, config, errors):
 def test_a_setting_without_a_default_is_required():
     with pytest.raises(ConfigError, match='Missing required configuration "field" which'):
         transforms.HoistFieldValue().configure({})
+
+
+@pytest.mark.parametrize(
+    ("transform", "config", "message"),
+    [
+        (transforms.InsertFieldValue, {}, "No field insertion configured"),
+        (
+            transforms.InsertFieldValue,
+            {"static.field": "s"},
+            "Invalid value null for configuration static.value: No value specified for static field: s",
+        ),
+        (transforms.SetSchemaMetadataKey, {}, "Neither schema name nor version configured"),
+        (transforms.CastValue, {"spec": ""}, "Must specify at least one field to cast."),
+        (
+            transforms.TimestampConverterKey,
+            {"target.type": "string"},
+            "TimestampConverter requires format option to be specified when using string timestamps",
+        ),
+        (
+            transforms.HeaderFromKey,
+            {"fields": "a", "headers": "b,c", "operation": "move"},
+            "'fields' config must have the same number of elements as 'headers' config.",
+        ),
+    ],
+)
+def test_settings_that_do_not_work(transform, config, message):
+    with pytest.raises(ConfigError) as caught:
+        transform().configure(config)
+    assert str(caught.value) == message

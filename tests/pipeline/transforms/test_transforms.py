@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Sequence
-from typing import Any
-from zoneinfo import ZoneInfo
-
 import pytest
 
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.columns import Table
-from penstock.api.errors import ConfigError, DataError, SchemaBuilderError
-from penstock.api.record import Header
+from penstock.api.errors import DataError, SchemaBuilderError
 from penstock.api.schema import (
     FLOAT64,
     INT8,
@@ -23,27 +17,15 @@ from penstock.api.schema import (
     OPTIONAL_STRING,
     STRING,
     TIMESTAMP,
-    Schema,
     array,
     struct,
 )
 from penstock.pipeline import transforms
-from penstock.values.logical import moment_of
+from pipeline.transforms.applying import DAY, applied, values_of
 
 LINE = struct(("line", STRING))
 ORDER = struct(("id", INT64), ("price", FLOAT64), ("note", OPTIONAL_STRING), name="Order", version=2)
 ORDERS = [{"id": 1, "price": 1.5, "note": "x"}, {"id": 2, "price": -2.75}]
-DAY = datetime.datetime(2024, 2, 29, tzinfo=datetime.UTC)
-
-
-def applied(transform: Any, batch: Batch, **config: str) -> Batch:
-    transform.configure({name.replace("_", "."): value for name, value in config.items()})
-    return transform.apply_batch(batch)
-
-
-def values_of(batch: Batch) -> tuple[Schema | None, list[Any]]:
-    assert len({id(schema) for schema in batch.value_schemas}) == 1
-    return batch.value_schemas[0], batch.values
 
 
 def test_hoist_field():
@@ -182,10 +164,7 @@ def test_extract_a_nested_field():
     schema = struct(("a.b", struct(("c", OPTIONAL_INT64))))
     assert values_of(
         applied(transforms.ExtractFieldValue(), Batch.of("t", [value], value_schema=schema), **config)
-    ) == (
-        OPTIONAL_INT64,
-        [1],
-    )
+    ) == (OPTIONAL_INT64, [1])
 
 
 def test_extract_a_field_that_is_not_there():
@@ -234,135 +213,10 @@ def test_value_to_key():
         applied(transforms.ValueToKey(), Batch.of("t", ORDERS, value_schema=ORDER), fields="nope")
 
 
-def test_headers():
-    batch = applied(transforms.InsertHeader(), Batch.of("t", [0, 0]), header="h", value_literal="[1,2]")
-    [[header], _] = batch.headers
-    assert (header.key, header.value, header.schema.value_schema) == ("h", [1, 2], INT8)
-    batch = applied(transforms.InsertHeader(), batch, header="g", value_literal="x")
-    assert [[h.key for h in headers] for headers in batch.headers] == [["h", "g"]] * 2
-    assert applied(transforms.DropHeaders(), batch, headers="h,nope").headers == [(Header("g", STRING, "x"),)] * 2
-
-
-@pytest.mark.parametrize(("operation", "left"), [("copy", {"a": 1, "b": 2}), ("move", {"b": 2})])
-def test_header_from(operation, left):
-    schema = struct(("a", INT32), ("b", INT32))
-    given = Batch.of("t", [{"a": 1, "b": 2}], value_schema=schema, headers=[(Header("x", None, 0),)])
-    batch = applied(transforms.HeaderFromValue(), given, fields="a", headers="h", operation=operation)
-    assert (batch.values, batch.headers) == ([left], [(Header("x", None, 0), Header("h", INT32, 1))])
-    assert [field.name for field in batch.value_schemas[0]] == list(left)
-
-
 def test_name_and_version_of_a_schema():
     config = {"schema.name": "my.Line", "schema.version": "3"}
     batch = applied(transforms.SetSchemaMetadataValue(), Batch.of("t", [{"line": "a"}], value_schema=LINE), **config)
     assert values_of(batch) == (LINE.with_(name="my.Line", version=3), [{"line": "a"}])
-
-
-def test_text_to_timestamp_and_back():
-    config = {"field": "at", "format": "yyyy-MM-dd"}
-    schema = struct(("at", STRING))
-    batch = Batch.of("t", [{"at": "2024-02-29"}], value_schema=schema)
-    moments = applied(transforms.TimestampConverterValue(), batch, **config, **{"target.type": "Timestamp"})
-    assert values_of(moments) == (struct(("at", TIMESTAMP)), [{"at": DAY}])
-    texts = applied(transforms.TimestampConverterValue(), moments, **config, **{"target.type": "string"})
-    assert values_of(texts) == (schema, batch.values)
-
-
-def test_timestamps_that_repeat():
-    config = {"field": "at", "target.type": "string", "format": "ss.SSS"}
-    column = [1001, None, 1001, 2002, 1001, None, 1001, 2002]
-    for form in (list, lambda times: [None if time is None else moment_of(time) for time in times]):
-        batch = Batch.of("t", Table.of({"at": form(column)}))
-        texts = applied(transforms.TimestampConverterValue(), batch, **config)
-        assert [row["at"] for row in texts.values] == [
-            "01.001", None, "01.001", "02.002", "01.001", None, "01.001", "02.002",
-        ]  # fmt: skip
-    same = applied(transforms.TimestampConverterValue(), Batch.of("t", Table.of({"at": [7] * 3})), **config)
-    assert [row["at"] for row in same.values] == ["00.007"] * 3
-    inserted = applied(
-        transforms.InsertFieldValue(),
-        Batch.of("t", [{}] * 8, timestamps=column, value_schema=struct()),
-        timestamp_field="at",
-    )
-    assert [row["at"] for row in inserted.values] == [None if time is None else moment_of(time) for time in column]
-
-
-class Minutes(Sequence[datetime.datetime]):
-    """Another object each time that one is asked for."""
-
-    def __len__(self) -> int:
-        return 6
-
-    def __getitem__(self, minute: Any) -> Any:
-        return [datetime.datetime(1970, 1, 1, 0, each, tzinfo=datetime.UTC) for each in range(6)][minute]
-
-
-def test_moments_that_are_equal_and_not_the_same():
-    zone, east = ZoneInfo("Europe/Berlin"), datetime.timezone(datetime.timedelta(hours=1))
-    summer = datetime.datetime(2021, 10, 31, 2, 30, tzinfo=zone)
-    noon = datetime.time(12, tzinfo=datetime.UTC)
-    for column, hours in (
-        ([summer, summer.replace(fold=1), summer], [0, 1, 0]),
-        ([noon, datetime.time(13, tzinfo=east), noon], [12, 13, 12]),
-    ):
-        assert column[0] == column[1]
-        batch = Batch.of("t", Table.of({"at": column}))
-        converted = applied(transforms.TimestampConverterValue(), batch, field="at", target_type="string", format="H")
-        assert [row["at"] for row in converted.values] == list(map(str, hours))
-    batch = Batch.of("t", Table.of({"at": Minutes()}))
-    converted = applied(transforms.TimestampConverterValue(), batch, field="at", target_type="string", format="m")
-    assert [row["at"] for row in converted.values] == list("012345")
-
-
-def test_moments_without_a_zone_are_written_as_those_of_utc():
-    batch = Batch.of("t", [datetime.datetime(2021, 10, 31, 2, 30, tzinfo=datetime.UTC).replace(tzinfo=None)])
-    assert applied(transforms.TimestampConverterValue(), batch, target_type="string", format="H:m").values == ["2:30"]
-
-
-@pytest.mark.parametrize("odd", [1.5, [1], True])
-def test_a_value_that_is_no_timestamp_among_those_that_are(odd):
-    batch = Batch.of("t", Table.of({"at": [1, 1, odd, 1]}))
-    with pytest.raises(DataError, match="TimestampConverter does not support class"):
-        applied(transforms.TimestampConverterValue(), batch, field="at", target_type="Timestamp")
-
-
-def test_text_that_is_no_timestamp():
-    with pytest.raises(DataError) as caught:
-        applied(
-            transforms.TimestampConverterValue(),
-            Batch.of("t", ["a"], value_schema=STRING),
-            target_type="unix",
-            format="yyyy-MM-dd",
-        )
-    assert str(caught.value) == "Could not parse timestamp: value (a) does not match pattern (yyyy-MM-dd)"
-
-
-@pytest.mark.parametrize(
-    ("precision", "expected"), [("seconds", -1), ("milliseconds", -1999), ("nanoseconds", -1999000000)]
-)
-def test_unix_times_are_cut_off_towards_zero(precision, expected):
-    moment = datetime.datetime(1969, 12, 31, 23, 59, 58, 1000, datetime.UTC)
-    config = {"target.type": "unix", "unix.precision": precision}
-    batch = applied(transforms.TimestampConverterValue(), Batch.of("t", [moment], value_schema=TIMESTAMP), **config)
-    assert values_of(batch) == (INT64, [expected])
-
-
-def test_routers():
-    batch = Batch.of(["orders-1", "orders-2", "other"], [0, 0, 0], timestamps=[0, 86399999, 86400000])
-    assert applied(transforms.RegexRouter(), batch, regex="(.*)-\\d", replacement="all-$1").topics == [
-        "all-orders",
-        "all-orders",
-        "other",
-    ]
-    assert applied(transforms.TimestampRouter(), batch).topics == [
-        "orders-1-19700101",
-        "orders-2-19700101",
-        "other-19700102",
-    ]
-
-
-def test_filter_drops_everything():
-    assert len(applied(transforms.Filter(), Batch.of("t", [1, 2]))) == 0
 
 
 @pytest.mark.parametrize("name", [name for name in transforms.__all__ if name.endswith(("Key", "Value"))])
@@ -374,32 +228,3 @@ def test_an_empty_batch_stays_empty(name):
     transform = getattr(transforms, name)()
     transform.configure(config)
     assert len(transform.apply_batch(Batch.of("t", []))) == 0
-
-
-@pytest.mark.parametrize(
-    ("transform", "config", "message"),
-    [
-        (transforms.InsertFieldValue, {}, "No field insertion configured"),
-        (
-            transforms.InsertFieldValue,
-            {"static.field": "s"},
-            "Invalid value null for configuration static.value: No value specified for static field: s",
-        ),
-        (transforms.SetSchemaMetadataKey, {}, "Neither schema name nor version configured"),
-        (transforms.CastValue, {"spec": ""}, "Must specify at least one field to cast."),
-        (
-            transforms.TimestampConverterKey,
-            {"target.type": "string"},
-            "TimestampConverter requires format option to be specified when using string timestamps",
-        ),
-        (
-            transforms.HeaderFromKey,
-            {"fields": "a", "headers": "b,c", "operation": "move"},
-            "'fields' config must have the same number of elements as 'headers' config.",
-        ),
-    ],
-)
-def test_settings_that_do_not_work(transform, config, message):
-    with pytest.raises(ConfigError) as caught:
-        transform().configure(config)
-    assert str(caught.value) == message

@@ -1,0 +1,47 @@
+"""Transforms of topics, headers and whole records: lists in, lists out."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.api.batch import Batch
+from penstock.api.record import Header
+from penstock.api.schema import INT8, INT32, STRING, struct
+from penstock.pipeline import transforms
+from pipeline.transforms.applying import applied
+
+
+def test_headers():
+    batch = applied(transforms.InsertHeader(), Batch.of("t", [0, 0]), header="h", value_literal="[1,2]")
+    [[header], _] = batch.headers
+    assert (header.key, header.value, header.schema.value_schema) == ("h", [1, 2], INT8)
+    batch = applied(transforms.InsertHeader(), batch, header="g", value_literal="x")
+    assert [[h.key for h in headers] for headers in batch.headers] == [["h", "g"]] * 2
+    assert applied(transforms.DropHeaders(), batch, headers="h,nope").headers == [(Header("g", STRING, "x"),)] * 2
+
+
+@pytest.mark.parametrize(("operation", "left"), [("copy", {"a": 1, "b": 2}), ("move", {"b": 2})])
+def test_header_from(operation, left):
+    schema = struct(("a", INT32), ("b", INT32))
+    given = Batch.of("t", [{"a": 1, "b": 2}], value_schema=schema, headers=[(Header("x", None, 0),)])
+    batch = applied(transforms.HeaderFromValue(), given, fields="a", headers="h", operation=operation)
+    assert (batch.values, batch.headers) == ([left], [(Header("x", None, 0), Header("h", INT32, 1))])
+    assert [field.name for field in batch.value_schemas[0]] == list(left)
+
+
+def test_routers():
+    batch = Batch.of(["orders-1", "orders-2", "other"], [0, 0, 0], timestamps=[0, 86399999, 86400000])
+    assert applied(transforms.RegexRouter(), batch, regex="(.*)-\\d", replacement="all-$1").topics == [
+        "all-orders",
+        "all-orders",
+        "other",
+    ]
+    assert applied(transforms.TimestampRouter(), batch).topics == [
+        "orders-1-19700101",
+        "orders-2-19700101",
+        "other-19700102",
+    ]
+
+
+def test_filter_drops_everything():
+    assert len(applied(transforms.Filter(), Batch.of("t", [1, 2]))) == 0

@@ -1,0 +1,107 @@
+"""Timestamps as texts, Unix times and types: lists in, lists out."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from penstock.api.batch import Batch
+from penstock.api.columns import Table
+from penstock.api.errors import DataError
+from penstock.api.schema import INT64, STRING, TIMESTAMP, struct
+from penstock.pipeline import transforms
+from penstock.values.logical import moment_of
+from pipeline.transforms.applying import DAY, applied, values_of
+
+
+def test_text_to_timestamp_and_back():
+    config = {"field": "at", "format": "yyyy-MM-dd"}
+    schema = struct(("at", STRING))
+    batch = Batch.of("t", [{"at": "2024-02-29"}], value_schema=schema)
+    moments = applied(transforms.TimestampConverterValue(), batch, **config, **{"target.type": "Timestamp"})
+    assert values_of(moments) == (struct(("at", TIMESTAMP)), [{"at": DAY}])
+    texts = applied(transforms.TimestampConverterValue(), moments, **config, **{"target.type": "string"})
+    assert values_of(texts) == (schema, batch.values)
+
+
+def test_timestamps_that_repeat():
+    config = {"field": "at", "target.type": "string", "format": "ss.SSS"}
+    column = [1001, None, 1001, 2002, 1001, None, 1001, 2002]
+    for form in (list, lambda times: [None if time is None else moment_of(time) for time in times]):
+        batch = Batch.of("t", Table.of({"at": form(column)}))
+        texts = applied(transforms.TimestampConverterValue(), batch, **config)
+        assert [row["at"] for row in texts.values] == [
+            "01.001", None, "01.001", "02.002", "01.001", None, "01.001", "02.002",
+        ]  # fmt: skip
+    same = applied(transforms.TimestampConverterValue(), Batch.of("t", Table.of({"at": [7] * 3})), **config)
+    assert [row["at"] for row in same.values] == ["00.007"] * 3
+    inserted = applied(
+        transforms.InsertFieldValue(),
+        Batch.of("t", [{}] * 8, timestamps=column, value_schema=struct()),
+        timestamp_field="at",
+    )
+    assert [row["at"] for row in inserted.values] == [None if time is None else moment_of(time) for time in column]
+
+
+class Minutes(Sequence[datetime.datetime]):
+    """Another object each time that one is asked for."""
+
+    def __len__(self) -> int:
+        return 6
+
+    def __getitem__(self, minute: Any) -> Any:
+        return [datetime.datetime(1970, 1, 1, 0, each, tzinfo=datetime.UTC) for each in range(6)][minute]
+
+
+def test_moments_that_are_equal_and_not_the_same():
+    zone, east = ZoneInfo("Europe/Berlin"), datetime.timezone(datetime.timedelta(hours=1))
+    summer = datetime.datetime(2021, 10, 31, 2, 30, tzinfo=zone)
+    noon = datetime.time(12, tzinfo=datetime.UTC)
+    for column, hours in (
+        ([summer, summer.replace(fold=1), summer], [0, 1, 0]),
+        ([noon, datetime.time(13, tzinfo=east), noon], [12, 13, 12]),
+    ):
+        assert column[0] == column[1]
+        batch = Batch.of("t", Table.of({"at": column}))
+        converted = applied(transforms.TimestampConverterValue(), batch, field="at", target_type="string", format="H")
+        assert [row["at"] for row in converted.values] == list(map(str, hours))
+    batch = Batch.of("t", Table.of({"at": Minutes()}))
+    converted = applied(transforms.TimestampConverterValue(), batch, field="at", target_type="string", format="m")
+    assert [row["at"] for row in converted.values] == list("012345")
+
+
+def test_moments_without_a_zone_are_written_as_those_of_utc():
+    batch = Batch.of("t", [datetime.datetime(2021, 10, 31, 2, 30, tzinfo=datetime.UTC).replace(tzinfo=None)])
+    assert applied(transforms.TimestampConverterValue(), batch, target_type="string", format="H:m").values == ["2:30"]
+
+
+@pytest.mark.parametrize("odd", [1.5, [1], True])
+def test_a_value_that_is_no_timestamp_among_those_that_are(odd):
+    batch = Batch.of("t", Table.of({"at": [1, 1, odd, 1]}))
+    with pytest.raises(DataError, match="TimestampConverter does not support class"):
+        applied(transforms.TimestampConverterValue(), batch, field="at", target_type="Timestamp")
+
+
+def test_text_that_is_no_timestamp():
+    with pytest.raises(DataError) as caught:
+        applied(
+            transforms.TimestampConverterValue(),
+            Batch.of("t", ["a"], value_schema=STRING),
+            target_type="unix",
+            format="yyyy-MM-dd",
+        )
+    assert str(caught.value) == "Could not parse timestamp: value (a) does not match pattern (yyyy-MM-dd)"
+
+
+@pytest.mark.parametrize(
+    ("precision", "expected"), [("seconds", -1), ("milliseconds", -1999), ("nanoseconds", -1999000000)]
+)
+def test_unix_times_are_cut_off_towards_zero(precision, expected):
+    moment = datetime.datetime(1969, 12, 31, 23, 59, 58, 1000, datetime.UTC)
+    config = {"target.type": "unix", "unix.precision": precision}
+    batch = applied(transforms.TimestampConverterValue(), Batch.of("t", [moment], value_schema=TIMESTAMP), **config)
+    assert values_of(batch) == (INT64, [expected])
