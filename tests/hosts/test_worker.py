@@ -136,11 +136,13 @@ def test_values_of_a_config_provider_from_a_jar_expire(worker: WorkerProcess, ka
     worker.put("secrets", **own, journal=f"{tmp_path}/${{jar:ttl-2000:journal}}")
     worker.running("secrets")
 
-    def starts() -> list[Path]:
-        return [each for each in tmp_path.iterdir() if "connector.start" in each.read_text()]
+    def starts(method: str) -> list[Path]:
+        """The files that runs with different values write to."""
+        return [each for each in tmp_path.iterdir() if f"\n{method} " in f"\n{each.read_text()}"]
 
-    until(lambda: len(starts()) > 1, "the connector is restarted with another value", 120)
-    assert all(each.name.startswith("from-the-jar-journal-") for each in starts())
+    until(lambda: len(starts("connector.start")) > 1, "the connector is restarted with another value", 120)
+    until(lambda: len(starts("start")) > 1, "its task, too", 120)
+    assert all(each.name.startswith("from-the-jar-journal-") for each in starts("start"))
     assert worker.http.delete("/connectors/secrets").status_code == 204
     answer = worker.http.post("/connectors", json={"name": "x", "config": {**own, "batch": "${jar:sealed:a}"}})
     assert answer.status_code >= 400

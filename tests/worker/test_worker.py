@@ -20,6 +20,7 @@ from support.worker_process import WorkerProcess
 pytestmark = pytest.mark.integration
 
 
+PROVIDERS = {"config.providers": "file", "config.providers.file.class": "FileConfigProvider"}
 TELEMETRY = {f"penstock.telemetry.{each}": "true" for each in ("traces", "headers", "metrics")}
 
 
@@ -41,7 +42,7 @@ def worker(bootstrap: str, tmp_path_factory: pytest.TempPathFactory, collector: 
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         environment.setenv("OTEL_METRIC_EXPORT_INTERVAL", "1000")
-        with WorkerProcess(bootstrap, folder, **TELEMETRY, **lineage) as worker:
+        with WorkerProcess(bootstrap, folder, **TELEMETRY, **lineage, **PROVIDERS) as worker:
             yield worker
 
 
@@ -113,6 +114,31 @@ def test_a_task_that_fails_says_why_and_is_brought_back_by_a_restart(worker: Wor
     answer = worker.http.post("/connectors/late/restart?includeTasks=true&onlyFailed=true")
     assert (answer.status_code, answer.json()["tasks"][0]["state"]) == (202, "RESTARTING")
     worker.running("late")
+
+
+def test_tasks_take_other_values_of_config_providers_when_their_connector_restarts(
+    worker: WorkerProcess, kafka: Kafka, tmp_path: Path
+) -> None:
+    secret, given = tmp_path / "secret.properties", tmp_path / "in.txt"
+    first, *others = (kafka.create_topic() for _ in range(3))
+
+    def arrives_in(topic: str) -> bool:
+        """Of the lines that are written while it is waited for; those before the restart go where they went."""
+        with given.open("a") as lines:
+            lines.write(f"for {topic}\n")
+        return f"for {topic}".encode() in [(value or b"").strip(b'"') for value in kafka.values(topic)]
+
+    secret.write_text(f"topic={first}\n")
+    given.touch()
+    reference = f"${{file:{secret}:topic}}"
+    worker.put("secretive", connector__class="FileStreamSource", file=str(given), topic=reference)
+    until(lambda: arrives_in(first), "lines in the first topic", 300)
+    for topic in others:
+        secret.write_text(f"topic={topic}\n")
+        assert worker.http.post("/connectors/secretive/restart").status_code == 204
+        until(lambda topic=topic: arrives_in(topic), "lines in the other topic", 120)
+    assert worker.get("/connectors/secretive/tasks")[0]["config"]["topic"] == reference
+    assert worker.http.delete("/connectors/secretive").status_code == 204
 
 
 def test_a_connector_whose_own_offsets_topic_is_not_compacted_fails(

@@ -1,7 +1,7 @@
 """Restarts connectors when values from config providers expire, as their ``config.action.reload`` says.
 
-Java: ``WorkerConfigTransformer``. The connector is restarted, not its tasks: those whose configurations change are
-started again.
+Java: ``WorkerConfigTransformer``. The request is for the connector alone; ``core.reconfiguration`` then configures its
+tasks again if there are other values.
 """
 
 from __future__ import annotations
