@@ -45,6 +45,18 @@ class NoSuchGroupError(JavaError):
     java_name = "java.lang.IndexOutOfBoundsException"
 
 
+class NumberFormatError(JavaError):
+    """A text that is no number, or none of the type."""
+
+    java_name = "java.lang.NumberFormatException"
+
+
+class DateParseError(JavaError):
+    """A text that does not match the pattern of a ``SimpleDateFormat``."""
+
+    java_name = "java.text.ParseException"
+
+
 class DatePatternError(JavaError):
     """A pattern that ``SimpleDateFormat`` refuses."""
 

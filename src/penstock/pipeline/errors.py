@@ -166,12 +166,13 @@ class ErrorHandler:
                 except ConnectError as e:
                     return batch.select(()), e
             elif len(batch):
-                try:
-                    batch = step.apply(batch)
-                except PartlyAppliedError as stop:
-                    return self._around(steps[i:], batch, stop)
-                except Exception:
-                    return self._halves(steps[i:], batch)
+                match _attempted(step, batch):
+                    case PartlyAppliedError() as stop:
+                        return self._around(steps[i:], batch, stop)
+                    case Exception():
+                        return self._halves(steps[i:], batch)
+                    case made:
+                        batch = made
         return batch, None
 
     def _around(self, steps: list[Step], batch: Batch, stop: PartlyAppliedError) -> tuple[Batch, ConnectError | None]:
@@ -257,6 +258,16 @@ class ErrorHandler:
             exceeded = ConnectError("Tolerance exceeded in error handler")
             exceeded.add_note(f"In {failure.place()}")
             raise exceeded from failure.error
+
+
+def _attempted(step: Step, batch: Batch) -> Batch | Exception:
+    """What the step makes of the batch, or raises: returned, so that it does not become the context of what the records
+    raise afterwards, one by one.
+    """
+    try:
+        return step.apply(batch)
+    except Exception as e:
+        return e
 
 
 class LogReporter:

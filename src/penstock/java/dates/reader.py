@@ -7,6 +7,7 @@ import re
 
 from penstock.java.dates.calendar import DAY, Fields, Moment, days_of
 from penstock.java.dates.pattern import ERAS, HALVES, MONTHS, WEEKDAYS, Piece
+from penstock.java.errors import DateParseError
 
 _NUMERIC = frozenset("ydkHmsSDFwWhKYu")
 _ZONES = {
@@ -46,8 +47,8 @@ class DateReader:
             result = self.fields.millis()
         return result
 
-    def _failure(self) -> ValueError:
-        return ValueError(f'Unparseable date: "{self.text}"')
+    def _failure(self) -> DateParseError:
+        return DateParseError(f'Unparseable date: "{self.text}"')
 
     def _field(self, piece: Piece, following: Piece | None) -> None:
         begin = self.i

@@ -15,6 +15,7 @@ from typing import Any
 
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
+from penstock.java.errors import NumberFormatError
 from penstock.java.numbers import double_text, float32, float_text
 from penstock.values.class_names import class_name
 from penstock.values.logical import DAY, milliseconds
@@ -34,6 +35,8 @@ OUTPUTS = (
 )
 INPUTS = (*OUTPUTS, SchemaType.BYTES)
 _BITS = {SchemaType.INT8: 8, SchemaType.INT16: 16, SchemaType.INT32: 32, SchemaType.INT64: 64}
+_SHORT = (SchemaType.INT8, SchemaType.INT16)
+_INT = 1 << 31
 _DAYS_AND_TIMES = (DATE_NAME, TIME_NAME, TIMESTAMP_NAME)
 _BLANKS = "".join(map(chr, range(33)))
 _INTEGER = re.compile(r"[+-]?\d+")
@@ -158,7 +161,9 @@ def _parser(target: SchemaType) -> Caster:
             number = int(text)
             if -limit <= number < limit:
                 return number
-        raise _out_of_range(text)
+            if target in _SHORT and -_INT <= number < _INT:
+                raise _out_of_range(text, f'Value out of range. Value:"{text}" Radix:10')
+        raise _out_of_range(text, f'For input string: "{text}"')
 
     return parse
 
@@ -173,11 +178,13 @@ def _parse_float(text: str) -> float:
             return float.fromhex(found[1])
         except OverflowError:
             return float("-inf") if trimmed[0] == "-" else float("inf")
-    raise _out_of_range(text)
+    raise _out_of_range(text, f'For input string: "{trimmed}"' if trimmed else "empty String")
 
 
-def _out_of_range(text: str) -> DataError:
-    return DataError(f"Value ({text}) was out of range for requested data type")
+def _out_of_range(text: str, cause: str) -> DataError:
+    error = DataError(f"Value ({text}) was out of range for requested data type")
+    error.__cause__ = NumberFormatError(cause)
+    return error
 
 
 def _to_text(schema: Schema) -> Caster:

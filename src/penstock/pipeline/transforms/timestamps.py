@@ -153,9 +153,9 @@ class Timestamps:
             )
         try:
             return self._format.parse(text)
-        except ValueError:
+        except ValueError as e:
             pattern = self._format.pattern
-            raise DataError(f"Could not parse timestamp: value ({text}) does not match pattern ({pattern})") from None
+            raise DataError(f"Could not parse timestamp: value ({text}) does not match pattern ({pattern})") from e
 
     def _kept_timestamp(self, value: Any) -> Any:
         if not isinstance(value, datetime.datetime):

@@ -1,0 +1,68 @@
+"""Random chains of Kafka's own transforms and predicates do here what Kafka's own code does in the JVM."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from hosts.chains.random_chains import batch_of, random_chain
+from penstock.api.batch import Batch
+from penstock.hosts.jvm.tasks.remote_batch import remote
+from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
+from penstock.pipeline.chain import Chain
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure
+from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.trace import causes, headline
+from pipeline.transforms.notation import write_batch
+from support.tasks.runs import resolve
+
+SEEDS = 500
+BEYOND = "beyond the years 1 to 9999"
+
+
+def outcome(config: dict[str, str], batch: Batch, tolerate: bool) -> dict[str, Any]:
+    """The records after the chain, and those that failed: where, with which errors and causes."""
+    failures: list[Failure] = []
+    chain = Chain.build(config, resolve)
+    handler = ErrorHandler(
+        ErrorSettings(tolerate), Metrics(lambda values: None, ()), lambda _: False, (failures.append,)
+    )
+    after, error = handler.run_until(chain.steps, batch)
+    chain.close()
+    return {
+        "records": rows(after),
+        "failures": [[each.alias, heads(each.error), rows(each.record)] for each in failures],
+        "error": error and heads(error),
+    }
+
+
+def rows(batch: Batch) -> list[Any]:
+    return [write_batch(batch.select((row,))) for row in range(len(batch))]
+
+
+def heads(error: BaseException) -> list[str]:
+    return [headline(each) for each in causes(error)]
+
+
+def text(outcome: dict[str, Any]) -> str:
+    """Without addresses, and the class that schemaless maps from here have in the JVM."""
+    written = re.sub(r"\[B@[0-9a-f]+", "[B@", json.dumps(outcome, ensure_ascii=False, indent=1))
+    return written.replace("java.util.LinkedHashMap", "java.util.HashMap")
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, 50))
+def test_random_chains_do_what_they_do_in_java(jvm: TaskJvm, first: int) -> None:
+    beyond = 0
+    for seed in range(first, first + 50):
+        config, records = random_chain(seed)
+        for tolerate in (True, False):
+            ours = text(outcome(config, batch_of(records), tolerate))
+            if BEYOND in ours:  # a java.util.Date reaches farther than a datetime
+                beyond += 1
+            else:
+                java = text(outcome(config, remote(jvm, batch_of(records)), tolerate))
+                assert ours == java, f"seed {seed}: {config}"
+    assert beyond < 10
