@@ -89,7 +89,7 @@ class Schema:
             and self.name == other.name
             and self.version == other.version
             and self.doc == other.doc
-            and self.default == other.default
+            and _same_default(self.default, other.default)
             and self.parameters == other.parameters
             and self.fields == other.fields
             and self.key_schema == other.key_schema
@@ -120,6 +120,13 @@ class Schema:
     def with_(self, **changes: Any) -> Schema:
         """The same schema with these attributes changed, e.g. ``INT64.with_(optional=True, default=0)``."""
         return replace(self, **changes)
+
+
+def _same_default(one: Any, other: Any) -> bool:
+    """As Java compares them: NaN is the same as NaN, and 0.0 is not -0.0."""
+    if isinstance(one, float) and isinstance(other, float):
+        return repr(one) == repr(other)
+    return bool(one == other)
 
 
 def _restore(*parts: Any) -> Schema:

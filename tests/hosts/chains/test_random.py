@@ -48,8 +48,10 @@ def heads(error: BaseException) -> list[str]:
 
 
 def text(outcome: dict[str, Any]) -> str:
-    """Without addresses, and the class that schemaless maps from here have in the JVM."""
+    """Without addresses, the class that maps from here have in the JVM, and the width of numbers without a schema."""
     written = re.sub(r"\[B@[0-9a-f]+", "[B@", json.dumps(outcome, ensure_ascii=False, indent=1))
+    written = re.sub(r"java\.lang\.(Byte|Short|Integer)\b", "java.lang.Long", written)
+    written = written.replace("java.lang.Float", "java.lang.Double")
     return written.replace("java.util.LinkedHashMap", "java.util.HashMap")
 
 

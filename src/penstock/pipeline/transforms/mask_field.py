@@ -80,8 +80,8 @@ def mask_for(schema: Schema, replacement: str | None) -> Any:
     if isinstance(example, Decimal):
         try:
             return big_decimal(replacement)
-        except ValueError:
-            raise DataError(f"Unable to convert {replacement} (class java.lang.String) to number") from None
+        except ValueError as error:
+            raise DataError(f"Unable to convert {replacement} (class java.lang.String) to number") from error
     if schema.name in _EXAMPLES or schema.type not in _CONVERSIONS:
         raise DataError(f"Cannot mask value of type class {name} with custom replacement.")
     return _CONVERSIONS[schema.type](None, replacement)
@@ -198,7 +198,7 @@ def _masking(mask: Any) -> Callable[[Any], Any]:
 def _checked(mask: Any) -> Any:
     """Each time another list or map: a plugin behind this transform may change it, in one record."""
     if isinstance(mask, DataError):
-        raise DataError(str(mask))
+        raise DataError(str(mask)) from mask.__cause__
     return mask.copy() if isinstance(mask, list | dict) else mask
 
 
