@@ -13,7 +13,7 @@ from penstock.api.errors import ConnectError, DataError, RetriableError
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, LogReporter, Stage, Step, StoppedError
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.trace import trace
+from penstock.pipeline.trace import causes, trace
 
 TASK = TaskId("c", 0)
 
@@ -59,6 +59,15 @@ def test_nothing_happens_to_good_records() -> None:
     handling = Handling({})
     assert handling.handler.run([NUMBERS, NUMBERS], consumed("1", "2")).values == [1, 2]
     assert handling.failures == []
+
+
+def test_no_record_is_the_cause_of_anothers_error() -> None:
+    handling = Handling(TOLERATE)
+    handling.handler.run([NUMBERS], consumed("x", "1", "2", "y"))
+    assert [[str(each) for each in causes(failure.error)] for failure in handling.failures] == [
+        ["invalid literal for int() with base 10: 'x'"],
+        ["invalid literal for int() with base 10: 'y'"],
+    ]
 
 
 def test_the_first_culprit_ends_the_task() -> None:

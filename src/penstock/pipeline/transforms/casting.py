@@ -17,6 +17,7 @@ from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.java.errors import NumberFormatError
 from penstock.java.numbers import double_text, float32, float_text
+from penstock.pipeline.transforms.structs import ClassCastError
 from penstock.values.class_names import class_name
 from penstock.values.logical import DAY, milliseconds
 from penstock.values.text import moment_text
@@ -38,6 +39,7 @@ _BITS = {SchemaType.INT8: 8, SchemaType.INT16: 16, SchemaType.INT32: 32, SchemaT
 _SHORT = (SchemaType.INT8, SchemaType.INT16)
 _INT = 1 << 31
 _DAYS_AND_TIMES = (DATE_NAME, TIME_NAME, TIMESTAMP_NAME)
+_DATES = (datetime.date, datetime.time)
 _BLANKS = "".join(map(chr, range(33)))
 _INTEGER = re.compile(r"[+-]?\d+")
 _FLOAT = re.compile(r"([+-]?)(?:(NaN|Infinity)|((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[fFdD]?)", re.ASCII)
@@ -79,6 +81,8 @@ def _refused(direction: str, type: SchemaType, supported: tuple[SchemaType, ...]
 
 def _encoded(schema: Schema, value: Any) -> int:
     """The integer that stands for a date, a time or a timestamp."""
+    if not isinstance(value, _DATES):  # the schema of a cast whole value keeps its name
+        raise ClassCastError(class_name(schema, value), "java.util.Date")
     time = milliseconds(value)
     return time // DAY if schema.name == DATE_NAME else time
 
@@ -190,7 +194,8 @@ def _out_of_range(text: str, cause: str) -> DataError:
 def _to_text(schema: Schema) -> Caster:
     match schema.type:
         case _ if schema.name in _DAYS_AND_TIMES:
-            return _date_text
+            plain = _to_text(schema.with_(name=None))
+            return lambda value: _date_text(value) if isinstance(value, _DATES) else plain(value)
         case SchemaType.FLOAT32:
             return float_text
         case SchemaType.FLOAT64:

@@ -12,7 +12,7 @@ from penstock.api.errors import DataError
 from penstock.api.schema import Schema, SchemaType
 from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.plans import Plans
-from penstock.pipeline.transforms.structs import rebuilt, require_maps, require_structs
+from penstock.pipeline.transforms.structs import rebuilt, require_maps, require_structs, require_valid
 from penstock.values.class_names import class_name
 
 PURPOSE = "flattening"
@@ -60,6 +60,8 @@ class Flatten(ColumnTransform):
             return None, [self._flat_map(value) for value in values]
         require_structs(schema, values, PURPOSE)
         flat, parts = self._plans[schema]
+        if not schema.optional:  # else all fields are by now
+            require_valid(schema, values)
         return flat, [_flat_struct(value, parts, {}) for value in values]
 
     def _flat_map(self, value: dict[Any, Any]) -> dict[Any, Any]:

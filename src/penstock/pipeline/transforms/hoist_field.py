@@ -11,7 +11,7 @@ from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.schema import Schema
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.plans import Plans
-from penstock.pipeline.transforms.structs import checked_struct, require_value
+from penstock.pipeline.transforms.structs import checked_struct, require_valid, require_value
 
 
 class HoistField(ColumnTransform):
@@ -38,6 +38,7 @@ class HoistField(ColumnTransform):
             return None, hoisted
         if not schema.optional and not all(values) and None in values:
             require_value(name, schema, None)
+        require_valid(schema, values)
         return self._schemas[schema], hoisted
 
 

@@ -14,7 +14,7 @@ from penstock.api.schema import INT32, INT64, STRING, TIMESTAMP, Schema
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
 from penstock.pipeline.transforms.map_order import copied, for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
-from penstock.pipeline.transforms.structs import StructReader, rebuilt, require_maps, require_structs
+from penstock.pipeline.transforms.structs import StructReader, may_leave_null, rebuilt, require_maps, require_structs
 from penstock.values.logical import moment_of
 from penstock.values.repeated import converted
 
@@ -77,6 +77,9 @@ class InsertField(ColumnTransform):
             raise ConfigError("No field insertion configured")
         if specs["static"] is not None and self._static_value is None:
             raise ConfigError("static.value", None, f"No value specified for static field: {specs['static']}")
+        for insertion in self._insertions:
+            if insertion.source in ("partition", "timestamp") and not insertion.schema.optional:
+                may_leave_null(insertion.name)
         self._replace_null: bool = settings["replace.null.with.default"]
         self._plans = Plans(self._plan)
         names = [insertion.name for insertion in self._insertions]

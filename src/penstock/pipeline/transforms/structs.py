@@ -22,6 +22,16 @@ class IllegalArgumentError(ValueError):
     java_name = "java.lang.IllegalArgumentException"
 
 
+class ClassCastError(ValueError):
+    """Java's ``ClassCastException``, where a Java transform throws it, of two classes of the JDK."""
+
+    java_name = "java.lang.ClassCastException"
+
+    def __init__(self, found: str, wanted: str) -> None:
+        both = f"{found} and {wanted} are in module java.base of loader 'bootstrap'"
+        super().__init__(f"class {found} cannot be cast to class {wanted} ({both})")
+
+
 class NullPointerError(ValueError):
     """Java's ``NullPointerException``, where a Java transform throws it."""
 
@@ -87,6 +97,28 @@ def require_class(name: str, schema: Schema, source: Schema, value: Any) -> Any:
     return value
 
 
+_LEFT_NULL: set[str] = set()
+
+
+def may_leave_null(name: str) -> None:
+    """An InsertField of this process may leave a required field of this name null. Java finds such a null when the
+    struct is copied the next time; it is not looked for in others, since that takes time.
+    """
+    _LEFT_NULL.add(name)
+
+
+def _may_be_null(name: str, schema: Schema) -> bool:
+    return name in _LEFT_NULL and not schema.optional and schema.default is None
+
+
+def require_valid(schema: Schema, values: Iterable[Any]) -> None:
+    """``Struct.validate`` as far as it concerns those fields. Raises DataError."""
+    fields = [field for field in schema.fields if _may_be_null(field.name, field.schema)]
+    for value in values if fields else ():
+        for field in fields if isinstance(value, dict) else ():
+            require_value(field.name, field.schema, value.get(field.name))
+
+
 def rebuilt(source: Schema, fields: Iterable[tuple[str, Schema]], **changes: Any) -> Schema:
     """A struct of these fields, required, without a default, with name, version, doc and parameters of another."""
     return checked_struct(
@@ -137,6 +169,7 @@ class StructReader:
         with_default = {f.name: f.schema.default for f in schema.fields if f.schema.default is not None}
         self.defaults = {old: with_default[old] for old, _, _ in carried if replace_null and old in with_default}
         strict = not replace_null and any(old in with_default and not inner.optional for old, _, inner in carried)
+        strict = strict or any(_may_be_null(old, inner) for old, _, inner in carried)
         self._checks = carried if strict or check else []
         self._converts = converts or {}
 
