@@ -12,6 +12,7 @@ from hosts.chains.random_chains import batch_of, random_chain
 from penstock.api.batch import Batch
 from penstock.hosts.jvm.tasks.remote_batch import remote
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
+from penstock.java.numbers import float32, float_text
 from penstock.pipeline.chain import Chain
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure
 from penstock.pipeline.metrics import Metrics
@@ -49,7 +50,12 @@ def heads(error: BaseException) -> list[str]:
 
 def text(outcome: dict[str, Any]) -> str:
     """Without addresses, the class that maps from here have in the JVM, and the width of numbers without a schema."""
+
+    def narrow(found: re.Match[str]) -> str:
+        return f'"float": "{float_text(float32(float(found[1])))}"'
+
     written = re.sub(r"\[B@[0-9a-f]+", "[B@", json.dumps(outcome, ensure_ascii=False, indent=1))
+    written = re.sub(r'"float": "(.*?)"', narrow, written)
     written = re.sub(r"java\.lang\.(Byte|Short|Integer)\b", "java.lang.Long", written)
     written = written.replace("java.lang.Float", "java.lang.Double")
     return written.replace("java.util.LinkedHashMap", "java.util.HashMap")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.api.batch import Batch
-from penstock.api.errors import DataError
+from penstock.api.errors import DataError, SchemaBuilderError
 from penstock.api.schema import STRING, TIMESTAMP, struct
 from penstock.pipeline import transforms
 from penstock.pipeline.trace import headline
@@ -75,6 +75,15 @@ def test_the_cause_says_why_a_replacement_is_no_number(text, cause):
     with pytest.raises(DataError, match=r" \(class java\.lang\.String\) to a number$") as caught:
         applied(transforms.MaskFieldValue(), Batch.of("t", [{"a": 1}]), fields="a", replacement=text)
     assert headline(caught.value.__cause__) == f"java.lang.NumberFormatException: {cause}"
+
+
+def test_the_cause_says_why_a_default_is_none_of_the_type():
+    day = TIMESTAMP.with_(default=moment_of(7))
+    with pytest.raises(SchemaBuilderError, match="Invalid default value") as caught:
+        applied(transforms.CastValue(), Batch.of("t", [moment_of(7)], value_schema=day), spec="float32")
+    assert str(caught.value.__cause__) == (
+        f'Invalid Java object for schema "{TIMESTAMP.name}" with type FLOAT32: class java.lang.Float for value'
+    )
 
 
 def test_the_cause_says_why_a_text_is_no_timestamp():

@@ -19,6 +19,7 @@ from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey,
 from penstock.pipeline.transforms.map_order import for_each, orders, skeletons
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.structs import StructReader, rebuilt, require_maps, require_structs
+from penstock.values.class_names import class_name
 from penstock.values.column_printing import numbers
 
 PURPOSE = "cast types"
@@ -138,7 +139,10 @@ class Cast(ColumnTransform):
         assert target is not None
         default = None if schema.default is None else caster(schema, target)(schema.default)
         if default is not None and schema.name in (DECIMAL_NAME, DATE_NAME, TIME_NAME, TIMESTAMP_NAME):
-            raise SchemaBuilderError("Invalid default value")  # the name stays, and asks for values of its own class
+            # The name stays, and asks for values of its own class.
+            found = f"with type {target.name}: class {class_name(Schema(target), default)} for value"
+            wrong = DataError(f'Invalid Java object for schema "{schema.name}" {found}')
+            raise SchemaBuilderError("Invalid default value") from wrong
         changed = Schema(target, schema.optional, schema.name, schema.version, schema.doc, default, schema.parameters)
         return changed, _first_use(schema, target)
 
