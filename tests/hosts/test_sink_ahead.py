@@ -109,6 +109,17 @@ def test_nothing_is_put_after_a_put_that_fails(sinks: Sinks, kafka: Kafka, topic
     assert values(sinks.written) == lines[:24]
 
 
+def test_reports_of_errant_records_that_nothing_tolerates_hold_up_no_end(
+    sinks: Sinks, kafka: Kafka, topic: str, noting: type[Noting]
+) -> None:
+    kafka.produce(topic, ["bad" if i >= 30 else str(i) for i in range(60)])
+    config = {"errant": "bad", "swallow": "true", "errors.log.enable": "true"}
+    failure = sinks.run(topic, task=noting, **THREE, **config).failure()
+    assert "Tolerance exceeded in error handler" in failure
+    assert sum(noting.notes) > 3
+    assert sinks.calls("stop")
+
+
 def test_records_that_can_not_be_converted_change_no_order(
     sinks: Sinks, kafka: Kafka, topic: str, noting: type[Noting]
 ) -> None:

@@ -6,6 +6,7 @@ the first and asks for nothing. Both are waited for before anything else is done
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 
@@ -50,6 +51,13 @@ class Ahead:
             return None
         self.records = None
         return records, *begun
+
+    def abandon(self) -> None:
+        """Wait for the end of the put that has begun, whatever comes of it: nothing of these records counts."""
+        begun, self.put = self.put, None
+        if begun is not None:
+            with contextlib.suppress(Exception):
+                begun[1]()
 
     def take(self, held: Set[TopicPartition]) -> Batch | None:
         """Those whose partitions are not held, which stay."""

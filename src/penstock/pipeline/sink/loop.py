@@ -380,6 +380,7 @@ class SinkLoop:
     def close_all(self) -> None:
         """Called when the loop has ended, for whatever reason: commit what the task has taken, close its partitions."""
         self.closed = True
+        self.ahead.abandon()
         if self.context.assignment:
             self._close(sorted(self.context.assignment), lost=False)
 

@@ -53,12 +53,16 @@ class BegunPut:
         """Whether the task has taken the records and asked for nothing, so that a put begun behind this one runs."""
 
     def wait(self) -> None:
-        """Returns when the task has taken the records. Raises the plugin's error, NotConvertedError and HostLost."""
+        """Returns when the task has taken the records, or when a put that was begun behind another one has put nothing.
+        Raises the plugin's error, NotConvertedError and HostLost.
+        """
         answer = self._call.wait()
         assert answer is not None
         reply = answer.result
         if "unconverted" in reply:
             raise NotConvertedError
+        if "skipped" in reply:
+            return
         self.converted, self.converting, self.seconds = True, reply["converting"], reply["putting"]
         self.clear = reply["clear"]
         self._settle(reply)
