@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
+from hosts.conducted import Sinks
+from hosts.plugins import plugin_path
 from penstock.embedded.java import java
 from penstock.hosts.jvm.class_path import class_path
+from penstock.hosts.jvm.plugins.catalogue import find
 from penstock.hosts.jvm.process import JvmSpec, open_session
 from penstock.hosts.jvm.session import Session
+from support.kafka.client import Kafka
 from support.worker_process import QUICK_JAVA
 
 OpenSession = Callable[..., Session]
@@ -40,3 +44,21 @@ def open_sessions(jvm_spec: JvmSpec) -> Iterator[OpenSession]:
     yield open_one
     for each in opened:
         each.close()
+
+
+@pytest.fixture(scope="session")
+def conduct(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The plugin path of the sources and sinks that do what their configuration says."""
+    path = plugin_path(tmp_path_factory.mktemp("plugins"), "conduct", "everything")
+    assert find((path,), None) is not None  # so that no test waits for discovery
+    return path
+
+
+@pytest.fixture
+def sinks(bootstrap: str, tmp_path: Path, conduct: str) -> Sinks:
+    return Sinks(bootstrap, tmp_path, conduct)
+
+
+@pytest.fixture
+def topic(kafka: Kafka) -> str:
+    return kafka.create_topic()

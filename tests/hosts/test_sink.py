@@ -8,71 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from hosts.plugins import plugin_path
+from hosts.conducted import ONE_JVM, Sinks, values
 from penstock.api.record import SinkRecord
-from penstock.hosts.jvm.plugins.catalogue import find
 from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
 from support.kafka.client import Kafka, Record
 from support.tasks.runs import JSON, TaskRun, eventually
-from support.worker_process import QUICK_JAVA
 
 pytestmark = pytest.mark.integration
 
-CONDUCT = {"connector.class": "penstock.tests.ConductSink", "task.class": "penstock.tests.ConductSinkTask"}
 FUNCTION = "penstock.transforms.PythonFunction"
-ONE_JVM = {"penstock.java.process": "worker", "penstock.java.opts": QUICK_JAVA}
-"""All tasks of these tests are in one JVM, which saves the time of its start."""
-
-
-class Sinks:
-    """Runs the sink of these tests; ``written`` and ``journal`` are what it has written down."""
-
-    def __init__(self, bootstrap: str, folder: Path, path: str) -> None:
-        self._bootstrap, self.folder, self._path = bootstrap, folder, path
-
-    def run(self, topic: str, worker: dict[str, str] | None = None, **config: str) -> TaskRun:
-        own = {key.replace("__", "."): value for key, value in config.items()}
-        files = {"file": str(self.folder / "written"), "journal": str(self.folder / "journal")}
-        settings = {**ONE_JVM, **(worker or {})}
-        config = {**CONDUCT, **files, "topics": topic, **own}
-        return TaskRun(JavaSinkTask, self._bootstrap, config, settings, plugin_path=(self._path,))
-
-    @property
-    def written(self) -> list[str]:
-        return self._lines("written")
-
-    @property
-    def journal(self) -> list[str]:
-        return self._lines("journal")
-
-    def calls(self, name: str) -> list[str]:
-        """What the journal says of the calls of this method."""
-        return [line[len(name) :].strip() for line in self.journal if line.split(" ")[0] == name]
-
-    def _lines(self, name: str) -> list[str]:
-        file = self.folder / name
-        return file.read_text().splitlines() if file.exists() else []
-
-
-@pytest.fixture(scope="module")
-def plugins(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = plugin_path(tmp_path_factory.mktemp("plugins"), "conduct", "everything")
-    assert find((path,), None) is not None  # so that no test waits for discovery
-    return path
-
-
-@pytest.fixture
-def sinks(bootstrap: str, tmp_path: Path, plugins: str) -> Sinks:
-    return Sinks(bootstrap, tmp_path, plugins)
-
-
-@pytest.fixture
-def topic(kafka: Kafka) -> str:
-    return kafka.create_topic()
-
-
-def values(lines: list[str]) -> list[str]:
-    return [line.split(" ", 1)[1] for line in lines]
 
 
 def test_the_life_of_a_task(sinks: Sinks, kafka: Kafka, topic: str) -> None:
@@ -121,56 +65,6 @@ def test_a_pause_and_a_commit_that_the_task_asks_for(sinks: Sinks, kafka: Kafka,
         assert sinks.calls("resume")
         kafka.produce(topic, ["c"])
         eventually(lambda: any("offset=4" in each for each in sinks.calls("flush")))
-
-
-def test_what_is_fetched_while_others_are_put_waits_for_its_turn(sinks: Sinks, kafka: Kafka, topic: str) -> None:
-    lines = [str(i) for i in range(300)]
-    lines[100] = "pause"
-    kafka.produce(topic, lines)
-    retriable = {f"at.put@{i}": "throw org.apache.kafka.connect.errors.RetriableException not yet" for i in (20, 60)}
-    with sinks.run(topic, pause__at="pause", timeout__ms="50", **retriable, **THREE):
-        eventually(lambda: values(sinks.written)[-1:] == lines[-1:])
-        assert sinks.calls("resume")
-    assert values(sinks.written) == lines
-    assert max(map(int, sinks.calls("put"))) == 3
-
-
-def test_what_was_fetched_before_a_rewind_is_fetched_again(sinks: Sinks, kafka: Kafka, topic: str) -> None:
-    lines = [str(i) for i in range(100)]
-    kafka.produce(topic, lines)
-    with sinks.run(topic, rewind__once__at="50", **THREE):
-        eventually(lambda: values(sinks.written)[-1:] == lines[-1:])
-    found = values(sinks.written)
-    before = len(found) - len(lines)
-    assert 50 < before <= 53
-    assert found == lines[:before] + lines
-
-
-THREE = {"consumer.override.max.poll.records": "3"}
-
-
-def test_partitions_move_while_records_are_fetched_and_put(
-    bootstrap: str, kafka: Kafka, tmp_path: Path, plugins: str
-) -> None:
-    topic, lines = kafka.create_topic(partitions=4), [str(i) for i in range(600)]
-    records = [Record(line, partition=i % 4) for i, line in enumerate(lines)]
-    kafka.produce(topic, records[:400])
-    first, second = (Sinks(bootstrap, tmp_path / name, plugins) for name in ("first", "second"))
-    config = {"consumer.override.group.id": f"g-{topic}", "at.put": "sleep 20", **THREE}
-    for each in (first, second):
-        each.folder.mkdir()
-    with first.run(topic, **config):
-        eventually(lambda: first.written)
-        with second.run(topic, **config):
-            eventually(lambda: second.calls("open"))
-            kafka.produce(topic, records[400:])
-            eventually(lambda: second.written)
-        eventually(lambda: len(first.written) + len(second.written) >= len(lines))
-    assert sorted(values(first.written + second.written)) == sorted(lines)
-    for each in (first, second):
-        for number in range(4):
-            found = [int(value) for place, value in map(str.split, each.written) if f"{topic}-{number}@" in place]
-            assert found == sorted(found)
 
 
 def test_a_record_that_can_not_be_converted_keeps_no_other_from_the_task(
@@ -286,7 +180,7 @@ def same(record: SinkRecord) -> SinkRecord:
 
 @pytest.mark.parametrize("here", [False, True], ids=["all in the JVM", "with a step here"])
 def test_schemas_arrive_with_all_details(
-    bootstrap: str, kafka: Kafka, topic: str, tmp_path: Path, plugins: str, here: bool
+    bootstrap: str, kafka: Kafka, topic: str, tmp_path: Path, conduct: str, here: bool
 ) -> None:
     kafka.produce(topic, [Record(DETAILED, b"key", headers=(("n", b"12"), ("s", b"text"))), Record(None, b"gone")])
     own = {"transforms": "mine", "transforms.mine.type": FUNCTION, "transforms.mine.function": f"{__name__}:same"}
@@ -298,7 +192,7 @@ def test_schemas_arrive_with_all_details(
         "value.converter": "org.apache.kafka.connect.json.JsonConverter",
         **(own if here else {}),
     }
-    with TaskRun(JavaSinkTask, bootstrap, config, ONE_JVM, plugin_path=(plugins,)):
+    with TaskRun(JavaSinkTask, bootstrap, config, ONE_JVM, plugin_path=(conduct,)):
         # A put without records makes the file.
         eventually(lambda: (tmp_path / "out").exists() and (tmp_path / "out").read_text().count("\n") == 2)
     first, second = (tmp_path / "out").read_text().splitlines()

@@ -148,6 +148,10 @@ class SinkContext:
             seconds, self._retry_after = self._retry_after, None
         return seconds
 
+    @property
+    def commit_requested(self) -> bool:
+        return self._commit_requested
+
     def take_commit_request(self) -> bool:
         """Whether a commit was requested since the last call."""
         with self._lock:

@@ -34,7 +34,7 @@ class SinkFigures:
             for partition in sorted(loop.context.assignment)
         ]
         behind = sum(place.behind or 0 for place in places)
-        times = loop.pending.records.timestamps[:1] if loop.pending is not None else [loop.last_time]
+        times = loop.pending.records.timestamps[:1] if loop.pending is not None else [loop.reading.last_time]
         seconds = time.time() - times[0] / 1000 if times and times[0] is not None else 0.0
         metrics.put("penstock-records-behind", behind)
         metrics.put("penstock-seconds-behind", max(seconds, 0.0) if behind else 0.0)

@@ -2,7 +2,8 @@
 
 Offsets are committed up to what the task has taken and its ``pre_commit`` agrees to. After a RetriableError of ``put``
 the same records are put again; meanwhile all partitions are paused, and the consumer is polled to stay in its group.
-While a put runs in a JVM the records of the next one are fetched; everything else waits for its end, rebalances too.
+While a put runs in a JVM the records of the next one are fetched, and that one may be begun (``ahead``); everything
+else waits for the end of both, rebalances too.
 Java: ``WorkerSinkTask``.
 """
 
@@ -14,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
-from confluent_kafka import Consumer, KafkaException, Message
+from confluent_kafka import Consumer, KafkaException
 from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.batch import Batch
@@ -24,11 +25,11 @@ from penstock.hosts.jvm.tasks.sink_task import NotConvertedError
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.sink.ahead import PUT_FAILED, Ahead, EndPut, JavaPuts
 from penstock.pipeline.sink.context import Flow, SinkContext
-from penstock.pipeline.sink.fetch import fetch, raw_batch
 from penstock.pipeline.sink.offsets import SinkTaskOffsets
 from penstock.pipeline.sink.partitions import names, pause, positions, resume
 from penstock.pipeline.sink.parts import GroupConsumer, SinkSteps
 from penstock.pipeline.sink.pending import PendingBatch
+from penstock.pipeline.sink.reading import Reading
 
 log = logging.getLogger(__name__)
 
@@ -57,17 +58,13 @@ class SinkLoop:
     ahead: Ahead = field(default_factory=Ahead)
     next_commit: float = 0.0
     next_put: float = 0.0
-    failure: Exception | None = None
-    """What a callback raised within the current fetch."""
-    removed: set[TopicPartition] = field(default_factory=set)
-    """Partitions that were revoked or lost within the current fetch."""
-    last_time: int | None = None
-    """The timestamp of the last record that was fetched."""
-    drained: bool = False
-    """Whether the last fetch has taken all that the consumer had."""
     taking: bool = False
     """Whether fetched records are being converted, so that they are not pending yet."""
     closed: bool = False
+    reading: Reading = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.reading = Reading(self.consumer, self.context, self.runtime.metrics)
 
     def run(self) -> None:
         control = self.runtime.control
@@ -75,6 +72,8 @@ class SinkLoop:
         while not control.stopping:
             now = time.monotonic()
             self.runtime.metrics.tick(now)
+            if self.end_put is not None and self._due(now):
+                self._end_put()
             self.consumer.subscription.update(self.consumer.client, now, self.on_assign, self.on_revoke, self.on_lost)
             if self.paused != control.pausing:
                 self._pause_or_resume()
@@ -83,14 +82,20 @@ class SinkLoop:
             self._rewind()
             if self.idle and not self.paused and self.consumer.watch.due(now):
                 self.consumer.watch.look(self._waited_for(), now)
-            raw = self._fetch(TURN_SECONDS if self.pending is None else self.pending.until_retry(now, TURN_SECONDS))
-            if raw is not None:
-                self._take(raw)
+            if self.end_put is None:
+                raw = self._fetch(TURN_SECONDS if self.pending is None else self.pending.until_retry(now, TURN_SECONDS))
+                if raw is not None:
+                    self._take(raw)
             if self.pending is not None:
                 if time.monotonic() >= self.pending.retry_at:
                     self._deliver(self.pending)
             elif not self.paused and now >= self.next_put:
                 self._put(partial(self.task.put_batch, Batch.of_sink_records([])), 0)
+        self._end_put()
+
+    def _due(self, now: float) -> bool:
+        """Whether something is to be done that waits for the end of the put that runs."""
+        return self.paused != self.runtime.control.pausing or self._commit_due(now) or bool(self.context.rewinds)
 
     def meanwhile(self) -> None:
         """Called while a record waits for its next attempt: what the task has taken is committed meanwhile."""
@@ -99,14 +104,18 @@ class SinkLoop:
         self._commit_if_due(now)
 
     def _commit_if_due(self, now: float) -> None:
-        if not self.offsets.committing and (self.context.take_commit_request() or now >= self.next_commit):
+        if self._commit_due(now):
+            self.context.take_commit_request()
             self._commit(self.context.assignment)
             self.next_commit = now + self.offsets.timing.interval
+
+    def _commit_due(self, now: float) -> bool:
+        return not self.offsets.committing and (self.context.commit_requested or now >= self.next_commit)
 
     @property
     def idle(self) -> bool:
         """Whether the consumer had no more records, and all that it had are put."""
-        return self.drained and self.pending is None and self.ahead.records is None
+        return self.reading.drained and self.pending is None and self.ahead.records is None
 
     @property
     def retrying(self) -> bool:
@@ -127,58 +136,35 @@ class SinkLoop:
 
     def _fetch(self, seconds: float) -> Batch | None:
         """The next records as they were read, be it while others were put. Those of paused partitions wait."""
-        if self.pending is None and not self.paused and self.failure is None:
+        if self.pending is None and not self.paused and self.reading.failure is None:
             ready = self.ahead.take(self.context.paused | self.context.rewinds.keys())
             if ready is not None:
                 return ready
-        return self._poll(seconds)
+        return self.reading.poll(seconds)
 
     def _read_ahead(self, puts: JavaPuts) -> None:
-        """Fetch the records of the next put. What fails does so at the next turn, since a put runs."""
+        """Fetch the records of the next put, and begin it. What fails does so at the next turn, since a put runs."""
         if self.paused or self.retrying or self.ahead.records is not None or self.runtime.control.stopping:
             return
         try:
-            self.ahead.records = self._poll(0.0)
-            if self.ahead.records is not None:
-                puts.prepare(self.ahead.records)
+            self.ahead.records = raw = self.reading.poll(0.0)
+            if raw is None:
+                return
+            if puts.overlap and self.end_put is not None and not self.context.rewinds:
+                self.ahead.begin(puts, self.reading.only)
+            else:
+                puts.prepare(raw)
         except Exception as e:
-            self.failure = self.failure or e
+            self.reading.failed(e)
 
-    def _poll(self, seconds: float) -> Batch | None:
-        messages: list[Message] = []
-        began = time.monotonic()
-        try:
-            most = self.consumer.max_records
-            messages = fetch(self.consumer.client, most, seconds, self.removed, self.consumer.watch.ends)
-            self.drained = len(messages) < most
-        except Exception as e:  # an error of a callback within the fetch came first
-            self.failure = self.failure or e
-        if self.failure is not None:
-            failure, self.failure = self.failure, None
-            raise failure
-        if messages:
-            self.runtime.metrics.spent("poll", time.monotonic() - began)
-        if messages and (rewinds := self.context.rewinds):
-            messages = [m for m in messages if (m.topic(), m.partition()) not in rewinds]
-        if not messages:
-            return None
-        kind, written = messages[-1].timestamp()
-        self.last_time = written if kind else None
-        return raw_batch(messages, self._only)
-
-    @property
-    def _only(self) -> TopicPartition | None:
-        """The partition that is assigned, if it is just one."""
-        assigned = self.context.assignment
-        return next(iter(assigned)) if len(assigned) == 1 else None
-
-    def _take(self, raw: Batch) -> None:
+    def _take(self, raw: Batch, begun: PendingBatch | None = None) -> None:
+        """Make them the pending records; ``begun`` are the same if their put has begun."""
         self.runtime.metrics.traces.begin(raw.headers)
         self.runtime.metrics.traces.polled(raw)
         self.runtime.metrics.add("sink-record-read-total", len(raw))
         self.steps.originals.raw = raw
         unconverted = self.steps.puts is not None and self.steps.puts.converts
-        self.pending = PendingBatch.of(raw, raw if unconverted else self._converted(raw), self._only)
+        self.pending = begun or PendingBatch.of(raw, raw if unconverted else self._converted(raw), self.reading.only)
         self.pending.unconverted = unconverted
 
     def _converted(self, raw: Batch) -> Batch:
@@ -194,11 +180,16 @@ class SinkLoop:
             self.end_put = partial(self.task.put_batch, pending.records)
             self._end_put()
             return
-        self.end_put = self.steps.puts.begin(pending)
+        if self.end_put is None:
+            self.end_put = self.steps.puts.begin(pending)
         try:
             self._read_ahead(self.steps.puts)
         finally:
             self._end_put()
+        if (begun := self.ahead.take_put(runs=self.pending is None and self.steps.puts.clear)) is not None:
+            raw, pending, end_put = begun
+            self._take(raw, pending)
+            self.end_put = end_put
 
     def _end_put(self) -> None:
         """Wait for the end of the put that runs, if one does, and draw the consequences."""
@@ -339,7 +330,7 @@ class SinkLoop:
             resume(consumer, set(came) - held)
             pause(consumer, held)
         except Exception as e:
-            self.failure = self.failure or e
+            self.reading.failed(e)
 
     def on_revoke(self, consumer: Consumer, partitions: list[ClientPartition]) -> None:
         self._remove(names(partitions), lost=False)
@@ -353,12 +344,12 @@ class SinkLoop:
         try:
             self._end_put()
         except Exception as e:
-            self.failure = self.failure or e
+            self.reading.failed(e)
         try:
             self._close(partitions, lost)
         except Exception as e:
-            self.failure = self.failure or e
-        self.removed |= set(partitions)
+            self.reading.failed(e)
+        self.reading.removed |= set(partitions)
 
     def _close(self, partitions: list[TopicPartition], lost: bool) -> None:
         self._forget(set(partitions))
@@ -389,6 +380,7 @@ class SinkLoop:
     def close_all(self) -> None:
         """Called when the loop has ended, for whatever reason: commit what the task has taken, close its partitions."""
         self.closed = True
+        self.ahead.abandon()
         if self.context.assignment:
             self._close(sorted(self.context.assignment), lost=False)
 

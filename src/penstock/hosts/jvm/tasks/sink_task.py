@@ -4,7 +4,8 @@ A call crosses with the partitions or offsets it is about; records are in the JV
 the task asks of its context (rewinds, pauses, commits, a timeout) is kept there and comes back with the call's reply.
 
 A put can be begun and waited for later. It may take records as they were read, and convert them before: then they
-cross once, and nothing else does until they are put.
+cross once, and nothing else does until they are put. A second one may be begun behind it, which does nothing unless
+the task takes the records of the first and asks for nothing.
 """
 
 from __future__ import annotations
@@ -48,15 +49,22 @@ class BegunPut:
         """The records as they are converted, if the put of records as they were read has failed."""
         self.converting = self.seconds = 0.0
         """How long the conversion and the task's ``put`` have taken."""
+        self.clear = False
+        """Whether the task has taken the records and asked for nothing, so that a put begun behind this one runs."""
 
     def wait(self) -> None:
-        """Returns when the task has taken the records. Raises the plugin's error, NotConvertedError and HostLost."""
+        """Returns when the task has taken the records, or when a put that was begun behind another one has put nothing.
+        Raises the plugin's error, NotConvertedError and HostLost.
+        """
         answer = self._call.wait()
         assert answer is not None
         reply = answer.result
         if "unconverted" in reply:
             raise NotConvertedError
+        if "skipped" in reply:
+            return
         self.converted, self.converting, self.seconds = True, reply["converting"], reply["putting"]
+        self.clear = reply["clear"]
         self._settle(reply)
 
 
@@ -108,11 +116,14 @@ class JavaSinkTask(SinkTask):
     def put_batch(self, batch: Batch) -> None:
         self.begin_put(batch).wait()
 
-    def begin_put(self, batch: Batch, converters: Mapping[str, JavaStepOf] | None = None) -> BegunPut:
+    def begin_put(
+        self, batch: Batch, converters: Mapping[str, JavaStepOf] | None = None, behind: bool = False
+    ) -> BegunPut:
         """``converters`` of key, value and header, if the records are as they were read. Until the put has been waited
-        for, nothing else may be called, and calls of the plugin are not answered.
+        for, nothing else but one put ``behind`` it may be called, and calls of the plugin are not answered. The latter
+        is waited for if the first is clear, and has put nothing otherwise: its records are to be put anew.
         """
-        args: dict[str, Any] = {}
+        args: dict[str, Any] = {"behind": True} if behind else {}
         payload: list[bytes] = []
         if converters is not None:
             args["convert"] = {part: step().number for part, step in converters.items()}

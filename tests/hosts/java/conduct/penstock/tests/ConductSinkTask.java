@@ -73,7 +73,7 @@ public final class ConductSinkTask extends SinkTask {
             ErrantRecordReporter reporter = context.errantRecordReporter();
             conduct.note("reporter", reporter == null ? "none" : "there");
             if (reporter != null) {
-                reporter.report(each, new IllegalArgumentException("I do not like " + value));
+                report(reporter, each, value);
             }
         }
         if (value.equals(config.get("commit.at"))) {
@@ -89,6 +89,16 @@ public final class ConductSinkTask extends SinkTask {
         }
         if ("internals".equals(value)) {
             Internals.note(each, context, conduct);
+        }
+    }
+
+    private void report(ErrantRecordReporter reporter, SinkRecord each, String value) {
+        try {
+            reporter.report(each, new IllegalArgumentException("I do not like " + value));
+        } catch (RuntimeException e) {
+            if (!config.containsKey("swallow")) {
+                throw e;
+            }
         }
     }
 

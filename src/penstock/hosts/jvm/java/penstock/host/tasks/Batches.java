@@ -80,6 +80,12 @@ public final class Batches {
         return new Incoming(input, new ColumnReader(payload, schemas)).sinkRecords(converters);
     }
 
+    /** Take from a call whose records are not wanted what the other side will not send again. */
+    void forgo(JsonNode args) throws IOException {
+        free(args);
+        schemas.learn(args.path("input").path("schemas"));
+    }
+
     /** Batches that the other side has forgotten. */
     public void free(JsonNode args) {
         for (JsonNode each : args.path("free")) {

@@ -28,11 +28,14 @@ import penstock.host.SessionMetrics;
 
 /** A sink task. The reply of each call has what the task has asked of its context meanwhile. */
 final class HostedSink {
+    private static final List<Object> NO_ROWS = List.of();
+
     private final Map<String, String> config;
     private final ClassLoader loader;
     private final SinkTask task;
     private final GroupMember member;
     private final WorkerSinkTaskContext context;
+    private boolean clear;
 
     /**
      * {@code args}: what {@link TaskObjects#create} needs, {@code name} and {@code number} of the connector's task, its
@@ -82,10 +85,24 @@ final class HostedSink {
         for (ConnectRecord<?> each : batch) {
             records.add(each instanceof InternalSinkRecord known ? known : Originals.attached((SinkRecord) each));
         }
-        return called(() -> {
+        clear = false;
+        Map<String, Object> reply = called(() -> {
             task.put(records);
             return null;
         });
+        clear = !reply.containsKey("failure") && asksNothing(reply);
+        reply.put("clear", clear);
+        return reply;
+    }
+
+    /** Records of a put could not be converted. */
+    void notPut() {
+        clear = false;
+    }
+
+    /** Whether the task has taken the records of the last put, and has asked for nothing; the put's reply has it, too. */
+    boolean isClear() {
+        return clear;
     }
 
     Reply preCommit(Map<TopicPartition, OffsetAndMetadata> offsets) {
@@ -127,5 +144,10 @@ final class HostedSink {
         reply.put("commit", context.isCommitRequested());
         context.clearCommitRequest();
         reply.put("flow", member.takeFlow());
+    }
+
+    private static boolean asksNothing(Map<String, Object> reply) {
+        return NO_ROWS.equals(reply.get("rewinds")) && NO_ROWS.equals(reply.get("flow"))
+            && reply.get("timeout") == null && Boolean.FALSE.equals(reply.get("commit"));
     }
 }

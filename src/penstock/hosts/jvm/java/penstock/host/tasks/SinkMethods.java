@@ -24,11 +24,16 @@ public final class SinkMethods {
 
     /**
      * With {@code convert} the records are as they were read, and converted first: none is put if that fails for one.
+     * With {@code behind} none is put unless the task has taken those of the put before this, and asked for nothing.
      * The reply has the seconds that both have taken, and after a failed put the batch that has been converted.
      */
     private static Reply put(Session session, JsonNode args, ByteBuffer payload) throws Exception {
         Batches batches = Batches.of(session);
         HostedSink task = task(session);
+        if (args.path("behind").asBoolean() && !task.isClear()) {
+            batches.forgo(args);
+            return Reply.of(Map.of("skipped", true));
+        }
         boolean raw = args.hasNonNull("convert");
         long began = System.nanoTime();
         ConnectRecord<?>[] records = new ConnectRecord<?>[0];
@@ -40,6 +45,7 @@ public final class SinkMethods {
             try {
                 records = batches.converted(args, payload, new RawConverters(session, args.get("convert")));
             } catch (Exception | StackOverflowError | LinkageError e) {
+                task.notPut();
                 return Reply.of(Map.of("unconverted", true));
             }
         }

@@ -1,0 +1,54 @@
+"""Sinks of the test plugin that does what its configuration says (``java/conduct``), and what they leave behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
+from support.tasks.runs import TaskRun
+from support.worker_process import QUICK_JAVA
+
+CONDUCT = {"connector.class": "penstock.tests.ConductSink", "task.class": "penstock.tests.ConductSinkTask"}
+ONE_JVM = {"penstock.java.process": "worker", "penstock.java.opts": QUICK_JAVA}
+"""All tasks of these tests are in one JVM, which saves the time of its start."""
+
+
+class Sinks:
+    """Runs the sink of these tests; ``written`` and ``journal`` are what it has written down."""
+
+    def __init__(self, bootstrap: str, folder: Path, path: str) -> None:
+        self._bootstrap, self.folder, self._path = bootstrap, folder, path
+
+    def run(
+        self,
+        topic: str,
+        worker: dict[str, str] | None = None,
+        task: type[JavaSinkTask] = JavaSinkTask,
+        **config: str,
+    ) -> TaskRun:
+        own = {key.replace("__", "."): value for key, value in config.items()}
+        files = {"file": str(self.folder / "written"), "journal": str(self.folder / "journal")}
+        settings = {**ONE_JVM, **(worker or {})}
+        config = {**CONDUCT, **files, "topics": topic, **own}
+        return TaskRun(task, self._bootstrap, config, settings, plugin_path=(self._path,))
+
+    @property
+    def written(self) -> list[str]:
+        return self._lines("written")
+
+    @property
+    def journal(self) -> list[str]:
+        return self._lines("journal")
+
+    def calls(self, name: str) -> list[str]:
+        """What the journal says of the calls of this method."""
+        return [line[len(name) :].strip() for line in self.journal if line.split(" ")[0] == name]
+
+    def _lines(self, name: str) -> list[str]:
+        file = self.folder / name
+        return file.read_text().splitlines() if file.exists() else []
+
+
+def values(lines: list[str]) -> list[str]:
+    """What comes after the place of each record."""
+    return [line.split(" ", 1)[1] for line in lines]
