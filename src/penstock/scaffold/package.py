@@ -73,6 +73,11 @@ class NewPlugin:
                 file = folder / path
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text, "utf-8")
+        except FileExistsError as error:
+            raise ConfigError(
+                f"There is {'a folder' if folder.is_dir() else 'a file'} {folder} already, which stays as it is: "
+                "choose another name, or another place with --in"
+            ) from error
         except OSError as error:
             raise ConfigError(f"The folder {folder} cannot be written: {error.strerror}") from error
         return folder
