@@ -40,6 +40,15 @@ class Commands(TyperGroup):
         command.params = [option for option in command.params if option.name not in COMPLETION]
         return command
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        known = self.list_commands(ctx)
+        if args[0] not in known and not ctx.resilient_parsing:
+            from penstock.core.config.unknown.similar_names import question, similar
+
+            if meant := question(similar(args[0], known)):
+                ctx.fail(f"No such command '{args[0]}'{meant}")
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         """An error that is the user's to mend becomes a sentence on stderr; the exit status is 1 or its own."""
         try:

@@ -220,10 +220,10 @@ def test_json(penstock: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("erors.tolerance", "Did you mean errors.tolerance?"),
-        ("aply", "Did you mean apply?"),
-        ("offsets rest", "Did you mean offsets reset or offsets get?"),
-        ("list", "Did you mean dlq list or plugins list?"),
+        ("erors.tolerance", "Did you mean 'errors.tolerance'?"),
+        ("aply", "Did you mean 'apply'?"),
+        ("offsets rest", "Did you mean 'offsets reset'?"),
+        ("list", "Did you mean 'dlq list' or 'plugins list'?"),
         ("apply offsets", "`penstock help` says what it explains."),
     ],
 )

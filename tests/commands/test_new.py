@@ -67,4 +67,15 @@ def test_a_name_that_a_module_has(penstock: Any, tmp_path: Path, name: str) -> N
 def test_a_folder_that_is_there_stays_as_it_is(penstock: Any, tmp_path: Path) -> None:
     (tmp_path / "my-sink").mkdir()
     said = penstock("new", "sink", "my-sink", "--in", str(tmp_path))
-    assert (said.exit_code, "cannot be written: File exists" in said.stderr) == (1, True)
+    assert (said.exit_code, said.stderr) == (
+        1,
+        f"penstock: There is a folder {tmp_path}/my-sink already, which stays as it is: "
+        "choose another name, or another place with --in\n",
+    )
+    assert list((tmp_path / "my-sink").iterdir()) == []
+
+
+def test_of_a_plugin_that_is_installed_its_folder_is_named(penstock: Any, tmp_path: Path) -> None:
+    (tmp_path / "pyarrow").mkdir()
+    said = penstock("new", "sink", "pyarrow", "--in", str(tmp_path))
+    assert f"There is a folder {tmp_path}/pyarrow already" in said.stderr

@@ -147,7 +147,8 @@ def test_unknown_settings_are_named_with_what_may_be_meant(caplog: pytest.LogCap
     assert [record.getMessage() for record in caplog.records] == [
         "`internal.key.converter` has no effect: internal topics always hold JSON without schemas",
         "`metrics.context.region` has no effect: it is for metric reporters, of which there are none here",
-        "`offset.flush.intervall.ms` is no setting of a worker and has no effect; is `offset.flush.interval.ms` meant?",
+        "`offset.flush.intervall.ms` is no setting of a worker and has no effect. Did you mean "
+        "'offset.flush.interval.ms'?",
         "`tasks.max` is no setting of a worker and has no effect",
     ]
 

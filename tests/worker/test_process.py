@@ -40,9 +40,11 @@ echo "    java.home = /old" >&2
 """
 
 
-def started(folder: Path, offsets: Path, java_home: Path | None = None) -> subprocess.CompletedProcess[str]:
+def started(
+    folder: Path, offsets: Path, java_home: Path | None = None, more: str = ""
+) -> subprocess.CompletedProcess[str]:
     properties = folder / "worker.properties"
-    properties.write_text(STANDALONE % offsets)
+    properties.write_text(STANDALONE % offsets + more)
     env = {**os.environ, **({"JAVA_HOME": str(java_home)} if java_home else {})}
     command = [sys.executable, "-m", "penstock", "worker", "standalone", str(properties)]
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=600, check=False)
@@ -59,6 +61,15 @@ def test_a_worker_without_a_java_says_so_and_ends(tmp_path: Path, old: bool) -> 
     said = f"JAVA_HOME ({tmp_path}) is Java 8" if old else f"JAVA_HOME is {tmp_path}, but {tmp_path}/bin/java does not"
     assert run.stderr.startswith(f"penstock: {said}")
     assert len(run.stderr.splitlines()) == 1
+
+
+def test_a_wrong_java_for_plugins_is_refused_without_jars_too(tmp_path: Path) -> None:
+    run = started(tmp_path, tmp_path / "offsets", more=f"penstock.java.home={tmp_path}")
+    assert run.returncode == 2
+    assert run.stderr.splitlines()[-1] == (
+        f"penstock: penstock.java.home is {tmp_path}, but {tmp_path}/bin/java does not run: "
+        "set it to Java 17 or newer, or unset it."
+    )
 
 
 def test_a_folder_for_offsets_that_does_not_exist_is_named(tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def test_no_process_is_left_of_a_worker_that_was_stopped(bootstrap: str, kafka: 
         ("bootstrap.servers=nonsense", "Invalid url in bootstrap.servers: nonsense; right is host:port"),
         (
             "value.converter=org.apache.kafka.connect.json.JsonConvertor",
-            "could not be found. Is org.apache.kafka.connect.json.JsonConverter meant?",
+            "could not be found. Did you mean 'org.apache.kafka.connect.json.JsonConverter'?",
         ),
     ],
     ids=["missing", "listener", "number", "empty", "converter", "address", "misspelt"],

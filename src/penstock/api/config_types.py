@@ -15,7 +15,8 @@ from typing import Any, Final
 from penstock.api.errors import ConfigError
 from penstock.java.text import java_class_name, java_text
 
-# Loads the class of a name, in any spelling that users may use; None if there is no such class.
+# Loads the class of a name, in any spelling that users may use. If there is no such class it returns None,
+# or raises LookupError with the sentence on that.
 ClassLoader = Callable[[str], Any]
 
 _BLANKS = "".join(map(chr, range(33)))  # what String.trim takes away
@@ -139,7 +140,10 @@ def _class(name: str, value: Any, trimmed: str | None, load: ClassLoader | None)
         return value
     if load is None:
         return trimmed
-    found = load(trimmed)
+    try:
+        found = load(trimmed)
+    except LookupError as error:
+        raise ConfigError(name, value, str(error)) from error
     if found is None:
         raise ConfigError(name, value, f"Class {value} could not be found.")
     return found

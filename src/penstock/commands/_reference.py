@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from penstock.core.config.enrichment import implicit
 from penstock.core.config.overrides import ADMIN, CONSUMER, PRODUCER
 from penstock.core.config.sink import sink_config
 from penstock.core.config.source import DEAD_LETTERS, define_source_dead_letters, source_config
+from penstock.core.config.unknown.similar_names import similar
 from penstock.settings.definitions import distributed_config, standalone_config
 
 _PLACE = "in a worker's properties or a mirror connector's configuration"
@@ -74,7 +74,7 @@ class Reference:
         known = {key for owner in self.owners for key in owner.settings}
         known |= {each.java_name for each in self.catalog.of_kind(*Kind)}
         known |= {_short(each) for each in self.catalog.of_kind(*Kind)} | set(others)
-        return difflib.get_close_matches(name, sorted(known), 4, 0.75)
+        return similar(name, known)
 
 
 def _is(plugin: PluginClass, found: PluginClass | None, name: str) -> bool:

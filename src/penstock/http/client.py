@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import dropwhile, islice
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
@@ -21,6 +22,8 @@ TIMEOUT_S = 100.0
 PATIENCE_S = 30.0
 MOMENTARILY = "Cannot complete request"
 """Start of the message of a 409 that ends with the rebalance; a connector that exists already is a 409, too."""
+LATE = "Request timed out"
+"""Start of the message of a 500 for a request that the worker goes on with."""
 _PAUSES = (0.1, 0.2, 0.5, 1.0)
 
 
@@ -39,9 +42,13 @@ class WorkerError(ClientError):
 
 
 class ResourceNotFoundError(WorkerError):
-    """There is no such connector, task, plugin or logger."""
+    """There is no such connector, task, plugin or logger. ``connector``: the one that the request named."""
 
     exit_status = 3
+
+    def __init__(self, status: int, message: str, connector: str | None = None) -> None:
+        super().__init__(status, message)
+        self.connector = connector
 
 
 class UnreachableError(ClientError):
@@ -90,14 +97,14 @@ class Client:
         give_up, tried = time.monotonic() + self._patience, 0
         while True:
             try:
-                return self._once(method, url, query, body)
+                return self._once(method, url, query, body, _connector(path))
             except WorkerError as error:
                 if error.status != 409 or not error.message.startswith(MOMENTARILY) or time.monotonic() > give_up:
                     raise
             time.sleep(_PAUSES[min(tried, len(_PAUSES) - 1)])
             tried += 1
 
-    def _once(self, method: str, url: str, query: Mapping[str, Any] | None, body: Any) -> Any:
+    def _once(self, method: str, url: str, query: Mapping[str, Any] | None, body: Any, connector: str | None) -> Any:
         try:
             answer = self._http.request(method, url, params=query, json=body)
         except httpx.TimeoutException as error:
@@ -106,9 +113,7 @@ class Client:
             raise UnreachableError(f"No worker can be reached at {self.url}: {_bare(error)}.") from error
         if answer.is_success:
             return self._json(answer) if answer.content else None
-        raise (ResourceNotFoundError if answer.status_code == 404 else WorkerError)(
-            answer.status_code, _message(answer)
-        )
+        raise _refusal(answer, connector)
 
     def _json(self, answer: httpx.Response) -> Any:
         try:
@@ -234,8 +239,7 @@ class Client:
             with self._http.stream("GET", url, params=query, timeout=httpx.Timeout(TIMEOUT_S, read=60)) as answer:
                 if not answer.is_success:
                     answer.read()
-                    failed = ResourceNotFoundError if answer.status_code == 404 else WorkerError
-                    raise failed(answer.status_code, _message(answer))
+                    raise _refusal(answer, name)
                 for line in answer.iter_lines():
                     if line.startswith("event: end"):
                         return
@@ -291,6 +295,18 @@ class Client:
 
     def reset_offsets(self, name: str) -> str:
         return self.request("DELETE", "connectors", name, "offsets")["message"]
+
+
+def _connector(path: Sequence[str]) -> str | None:
+    """The connector that the path of a request names."""
+    following = dropwhile(lambda part: part != "connectors", path)
+    return next(islice(following, 1, None), None)
+
+
+def _refusal(answer: httpx.Response, connector: str | None) -> WorkerError:
+    if answer.status_code == 404:
+        return ResourceNotFoundError(404, _message(answer), connector)
+    return WorkerError(answer.status_code, _message(answer))
 
 
 def _escaped(part: str) -> str:

@@ -52,6 +52,14 @@ class JavaSettings:
             options,
         )
 
+    def check_home(self) -> None:
+        """Raises ConfigError if ``penstock.java.home`` is no Java in which plugins could run."""
+        try:
+            if self.java_home:
+                java_executable(self.java_home)
+        except EmbeddedError as error:
+            raise ConfigError(str(error)) from error
+
     def catalogue(self) -> Catalogue | None:
         """What the jars hold; None without jars. Raises ConfigError."""
         try:
@@ -83,6 +91,7 @@ def plugin_classes(catalogue: Catalogue, discovery: str, jvm: ControlJvm | None 
 
 def java_plugins(settings: JavaSettings) -> tuple[ControlJvm | None, list[PluginClass]]:
     """A worker's JVM, not started yet, and the plugins from jars; nothing without jars. Raises ConfigError."""
+    settings.check_home()
     found = settings.catalogue()
     if found is None:
         return None, []

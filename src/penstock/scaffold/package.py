@@ -25,17 +25,11 @@ class NewPlugin:
 
     @classmethod
     def of(cls, kind: str, name: str) -> NewPlugin:
-        """Raises ConfigError for a name that no package can have, or whose module another would hide."""
+        """Raises ConfigError for a name that no package can have."""
         if not _NAME.fullmatch(name) or keyword.iskeyword(name.replace("-", "_")):
             right = "small letters and digits, words joined by `-`, beginning with a letter, such as `weather-source`"
             raise ConfigError(f"`{name}` can't be the name of a plugin; right are {right}")
-        new = cls(kind, name)
-        if find_spec(new.module) is not None:
-            raise ConfigError(
-                f"`{name}` can't be the name of a plugin: Python or an installed package has a module {new.module} "
-                f"already; right would be `{name}-{kind}`"
-            )
-        return new
+        return cls(kind, name)
 
     @property
     def module(self) -> str:
@@ -65,8 +59,20 @@ class NewPlugin:
         return Template(text).substitute(names, kind=self.kind)
 
     def write(self, parent: Path) -> Path:
-        """Make the folder of the package. Raises ConfigError if there is one of its name."""
+        """Make the folder of the package. Raises ConfigError if there is one of its name, or a module that would hide
+        the plugin's.
+        """
         folder = parent / self.name
+        if folder.exists():
+            raise ConfigError(
+                f"There is {'a folder' if folder.is_dir() else 'a file'} {folder} already, which stays as it is: "
+                "choose another name, or another place with --in"
+            )
+        if find_spec(self.module) is not None:
+            raise ConfigError(
+                f"`{self.name}` can't be the name of a plugin: Python or an installed package has a module "
+                f"{self.module} already; right would be `{self.name}-{self.kind}`"
+            )
         try:
             folder.mkdir()
             for path, text in self.texts().items():

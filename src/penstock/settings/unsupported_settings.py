@@ -5,13 +5,13 @@ Known ones are refused; unknown ones are logged once, with the likely correction
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping
 
 from penstock.api.errors import ConfigError
 from penstock.core.config.clients.cloud_logins import INSTEAD, has_counterpart
 from penstock.core.config.clients.common import NO_REPORTERS, OF_REPORTERS
 from penstock.core.config.clients.oauthbearer import JWT_RETRIEVERS, OTHER_RETRIEVERS
+from penstock.core.config.unknown.similar_names import question, similar
 
 # Settings that only make sense inside a JVM; a value other than the default would silently be without effect.
 JAVA_ONLY = {
@@ -99,6 +99,4 @@ def _sentence(name: str, known: Collection[str]) -> str:
         return f"`{name}` has no effect: internal topics always hold JSON without schemas"
     if name.startswith(OF_REPORTERS):
         return f"`{name}` has no effect: {NO_REPORTERS}"
-    close = difflib.get_close_matches(name, known, 1, 0.8)
-    hint = f"; is `{close[0]}` meant?" if close else ""
-    return f"`{name}` is no setting of a worker and has no effect{hint}"
+    return f"`{name}` is no setting of a worker and has no effect{question(similar(name, known))}"

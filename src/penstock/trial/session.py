@@ -9,21 +9,19 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from penstock.api.errors import ConfigError
 from penstock.embedded import Broker, EmbeddedError
 from penstock.embedded.ports import free_port
 from penstock.http.client import Client, ClientError, ResourceNotFoundError, UnreachableError
 from penstock.scratch import Scratch
-from penstock.threads import Threads
 from penstock.trial.log import WorkerLog
 from penstock.trial.mistakes import in_short
 from penstock.trial.plugin import Changes, config_file, plugin_path
+from penstock.trial.put import Put
 from penstock.trial.topics import Lines, Shown
 from penstock.trial.worker import LocalWorker
 from penstock.worker.connector_file import read_connector
@@ -61,12 +59,8 @@ class Session:
     log: WorkerLog
     records: int = 0
     _name: str | None = None
-    _wanted: dict[str, str | None] = field(default_factory=dict)
-    """The configuration that the worker was given last."""
-    _putting: tuple[str, Future[Any]] | None = None
-    """The connector whose configuration the worker is given: a plugin's ``task_configs`` that fails is tried again
-    until the request times out, and meanwhile its error is in the log.
-    """
+    _putting: Put | None = None
+    """The configuration that the worker is given."""
     _failures: dict[str, str] = field(default_factory=dict)
     _lines: Lines | None = None
 
@@ -106,8 +100,10 @@ class Session:
             say(line)
         if (reason := self.worker.ended()) is not None:
             raise EmbeddedError(reason)
-        if self._putting is not None and self._putting[1].done():
-            self._configured(*self._putting)
+        if self._putting is not None and self._putting.done():
+            self._configured(self._putting)
+        elif self._putting is not None and self._putting.late:
+            self._name = self._putting.name  # it may be there already, and its status says more
         if self._name is not None:
             self._connector(self._name, shown)
 
@@ -173,24 +169,22 @@ class Session:
             return
         if self._name not in (None, wanted.name):
             self._delete(str(self._name))
-        self._wanted = dict(wanted.config)
-        put = Threads().submit(self.client.put_config, wanted.name, self._wanted)
-        self._putting = wanted.name, put
+        self._putting = Put(self.client, wanted.name, wanted.config)
 
-    def _configured(self, name: str, put: Future[Any]) -> None:
+    def _configured(self, put: Put) -> None:
         self._putting = None
         try:
             put.result()
         except UnreachableError as error:
             raise EmbeddedError(str(error)) from error
         except ClientError as error:
-            if self._has_failed(name, str(error)):  # it has been created; its trace is shown with its status
-                self._name = name
+            if self._has_failed(put.name, str(error)):  # it has been created; its trace is shown with its status
+                self._name = put.name
             else:
-                self._wrong(EmbeddedError(in_short(str(error), self._wanted, self._classes())))
+                self._wrong(EmbeddedError(in_short(str(error), put.config)))
             return
-        self._name = name
-        say(f"Connector {name} has this configuration now.")
+        self._name = put.name
+        say(f"Connector {put.name} has this configuration now.")
 
     def _has_failed(self, name: str, reason: str) -> bool:
         """Whether it is FAILED for this reason."""
@@ -199,12 +193,6 @@ class Session:
         except ClientError:
             return False
         return connector["state"] == "FAILED" and reason in connector["trace"]
-
-    def _classes(self) -> list[str]:
-        try:
-            return [each["class"] for each in self.client.plugins(connectors_only=False)]
-        except ClientError:
-            return []
 
     def _wrong(self, error: Exception) -> None:
         """What is wrong with the connector is shown, and mended by another change."""

@@ -307,7 +307,7 @@ class Worker:
             found = self._plugins.catalog.load(converter.strip())
             if found is None or kind not in found.kinds:
                 problem = self._plugins.catalog.problem(converter.strip())
-                raise ConfigError(name, converter, problem or self._plugins.catalog.not_found(kind, converter))
+                raise ConfigError(name, converter, problem or self._plugins.catalog.not_found(converter, kind))
 
     def _resolve(self, config: Mapping[str, str], expires: Callable[[int], None] = lambda ttl: None) -> dict[str, str]:
         resolved = dict(self._providers.transform(dict(config), expires))

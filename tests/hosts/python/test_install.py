@@ -88,7 +88,7 @@ def test_the_commands(tmp_path: Path) -> None:
     for wrong, at, says in (
         ("plugins.zip", options, "ends in .tar.gz"),
         ("no-folder/x.tar.gz", options, "there is no such folder"),
-        ("x.tar.gz", ["--plugin-path", str(tmp_path / "none")], "there are no plugins in"),
+        ("x.tar.gz", ["--plugin-path", str(tmp_path / "in")], "there are no plugins in"),
     ):
         refused = CliRunner().invoke(app, ["plugins", "pack", wrong, *at], env={"COLUMNS": "300"})
         assert refused.exit_code == 2

@@ -7,7 +7,6 @@ this file. Java: ``Plugins``, ``DelegatingClassLoader``, ``PluginUtils`` and ``P
 
 from __future__ import annotations
 
-import difflib
 import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import Any
 
 from penstock.api.config import ConfigDef
 from penstock.api.errors import ConfigError, ConnectError
+from penstock.core.config.unknown.similar_names import question, similar_classes
 from penstock.core.config.versions import UNDEFINED_VERSION, VersionRange, version_key
 from penstock.core.model.messages import PluginFailed
 
@@ -102,11 +102,12 @@ class Catalog:
         self._aliases = _aliases(each for same in self._by_name.values() for each in same)
         self._aliases_of_unusable = _aliases(self._unusable.values())
 
-    def not_found(self, kind: Kind, name: str) -> str:
-        """The sentence on a class that is none of this kind, with the one that was probably meant."""
-        names = [each.java_name for each in self.of_kind(kind)]
-        close = difflib.get_close_matches(name.strip(), names, 1)
-        return f"Class {name} could not be found." + "".join(f" Is {each} meant?" for each in close)
+    def not_found(self, name: str, *kinds: Kind) -> str:
+        """The sentence on a class that is none of these kinds, with the one that was probably meant."""
+        return f"Class {name} could not be found" + (self._meant(name, *kinds) or ".")
+
+    def _meant(self, name: str, *kinds: Kind) -> str:
+        return question(similar_classes(name.strip(), (each.java_name for each in self.of_kind(*kinds))))
 
     def of_kind(self, *kinds: Kind) -> list[PluginClass]:
         """The classes of any of these kinds, by name."""
@@ -157,6 +158,13 @@ class Catalog:
             raise ConfigError(problem)
         return found
 
+    def load_named(self, name: str) -> PluginClass:
+        """``load_any`` for a setting's value. Raises LookupError with the sentence on a class that is not there."""
+        found = self.load_any(name)
+        if found is None:
+            raise LookupError(self.not_found(name, *Kind))
+        return found
+
     def problem(self, name: str) -> str | None:
         """Why the class of this full name or alias can't be used; None if one can, or if there is none."""
         unusable = self._unusable.get(self._aliases_of_unusable.get(name, name))
@@ -181,9 +189,8 @@ class Catalog:
         if sum(each.simple_name in (name, name + "Connector") for each in known) > 1:
             problem = f"More than one connector matches alias {name}. Please use full package and class name instead."
             raise ConnectError(f"{problem} Classes found: {shown}")
-        hint = (
-            ". Its jar, or its Python package, must be in a folder of the worker's plugin.path" if "." in name else ""
-        )
+        place = ". Its jar, or its Python package, must be in a folder of the worker's plugin.path"
+        hint = self._meant(name, *CONNECTORS) or (place if "." in name else "")
         raise ConnectError(
             f"Failed to find any class that implements Connector and which name matches {name}, "
             f"available connectors are: {shown}{hint}"

@@ -183,7 +183,7 @@ def validate_connector(
         define_source_dead_letters(base, props)
     config = enrich(base, catalog, props, near)
     with asking():
-        values = config.validate_all(props, catalog.load_any)
+        values = config.validate_all(props, catalog.load_named)
     if source:
         exactly_once = None if worker.group_id is None else worker.exactly_once
         check_source(props, values, connector, exactly_once, worker.compile)
@@ -292,7 +292,7 @@ def _not_usable(
     in its configuration is not allowed.
     """
     config = common_config(found.version, catalog=catalog)
-    values = config.validate_all(props, catalog.load_any)
+    values = config.validate_all(props, catalog.load_named)
     for key in CONVERTERS:
         values[key].recommended_values = []
     values[CONNECTOR_VERSION].recommended_values = [*catalog.available(found.java_name)]

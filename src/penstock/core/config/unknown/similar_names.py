@@ -1,4 +1,4 @@
-"""Names that a misspelt one may mean."""
+"""Names that a misspelt one may mean: of settings, classes, connectors, commands."""
 
 from __future__ import annotations
 
@@ -46,6 +46,23 @@ def misspelt_prefix(name: str, prefixes: Iterable[str]) -> list[str]:
 def similar(name: str, known: Collection[str]) -> list[str]:
     """The names most like this one, best first."""
     return near_misses(name, known)[:_MOST] or difflib.get_close_matches(name, sorted(set(known)), _MOST, _CLOSE)
+
+
+def similar_classes(name: str, classes: Iterable[str]) -> list[str]:
+    """The full names of the classes most like this one, which is a full name or the last part of one, where connectors
+    may lack ``Connector``.
+    """
+    full = sorted(set(classes))
+    if "." in name and (found := similar(name, full)):
+        return found
+    by_last: dict[str, list[str]] = {}
+    for each in full:
+        last = each.rpartition(".")[2]
+        for short in {last, last.removesuffix("Connector")}:
+            by_last.setdefault(short, []).append(each)
+    given = name.rpartition(".")[2]
+    meant = [given] if given in by_last else similar(given, by_last)
+    return list(dict.fromkeys(each for short in meant for each in by_last[short]))[:_MOST]
 
 
 def question(names: Iterable[str]) -> str:

@@ -1,0 +1,50 @@
+"""A configuration on its way to a worker that may be busy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from penstock.http.client import LATE, Client, UnreachableError
+from penstock.threads import Threads
+
+PATIENCE_SECONDS = 150
+"""How long a worker is given it again; it takes 90 s to say that it has not taken it yet."""
+
+
+class Put:
+    """Gives a worker a connector's configuration, in the background; again while no answer comes in time, since what
+    that request asked for may still happen, or be refused.
+
+    A plugin's ``task_configs`` that fails is tried again by the worker until the request times out, and meanwhile its
+    error is in the log.
+    """
+
+    def __init__(self, client: Client, name: str, config: Mapping[str, str | None]) -> None:
+        self.name, self.config = name, config
+        self.late = False
+        """Whether an answer has not come in time."""
+        self._client = client
+        self._until = time.monotonic() + PATIENCE_SECONDS
+        self._answer = self._asked()
+
+    def done(self) -> bool:
+        """Whether there is an answer, or none is waited for any longer."""
+        if not self._answer.done():
+            return False
+        error = self._answer.exception()
+        if isinstance(error, UnreachableError) or str(error).startswith(LATE):
+            self.late = True
+            if time.monotonic() < self._until:
+                self._answer = self._asked()
+                return False
+        return True
+
+    def result(self) -> None:
+        """Raises ClientError, as ``Client.put_config`` does; call it when it is ``done``."""
+        self._answer.result()
+
+    def _asked(self) -> Future[Any]:
+        return Threads().submit(self._client.put_config, self.name, self.config)
