@@ -234,17 +234,11 @@ def test_a_missing_right_to_the_group_is_named(secured: Secured):
 
 
 def test_a_member_that_may_not_be_removed_is_named(secured: Secured, caplog: pytest.LogCaptureFixture):
-    name, removal = secured.add_user(), MemberRemoval()
-    login = secured.login("SCRAM-SHA-512", name, "PEM") | {"client.id": "c"}
-    removal.remove(login | {"group.id": f"connect-{name}"}, "m-1")
-    wrong = {"sasl.jaas.config": login["sasl.jaas.config"].replace(f'password="{name}"', 'password="wrong"')}
-    removal.remove(login | {"group.id": f"connect-{name}-2"} | wrong, "m-2")
-    for problem in (
-        f"Member m-1 of group connect-{name}, whose process has ended, can't be removed: GroupAuthorizationFailedError",
-        f"Member m-2 of group connect-{name}-2, whose process has ended, can't be removed: SaslAuthenticationFailed",
-    ):
-        until(lambda problem=problem: problem in caplog.text, problem, 120)
-    assert "password" not in caplog.text
+    name = secured.add_user()
+    login = secured.login("SCRAM-SHA-512", name, "PEM")
+    MemberRemoval().remove(login | {"client.id": "c", "group.id": f"connect-{name}"}, "m-1")
+    problem = f"Member m-1 of group connect-{name}, whose process has ended, can't be removed: GroupAuthorizationFailed"
+    until(lambda: problem in caplog.text, problem, 120)
 
 
 def test_a_wrong_password_is_reported(secured: Secured, caplog: pytest.LogCaptureFixture):
