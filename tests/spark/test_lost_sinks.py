@@ -16,6 +16,7 @@ from penstock.pipeline.task import TaskSpec
 from support.kafka.client import Kafka
 from support.spark.host import id_of, process_of
 from support.tasks.runs import STRING, eventually, new_name
+from support.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.integration
 
@@ -89,3 +90,13 @@ def test_all_tasks_of_a_killed_process_leave_their_group(
     eventually(lambda: kafka.members(group) == 1 == kafka.sharing(group))
     hosted.stop(id_of(alone))
     hosted.events.until(TaskEnded, id_of(alone))
+
+
+def test_the_tasks_of_a_killed_worker_leave_their_group(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
+    topic, name = kafka.create_topic(partitions=2), new_name()
+    config = {"connector.class": "FileStreamSink", "topics": topic, "tasks.max": "2", **NEVER_EXPIRES}
+    with WorkerProcess(bootstrap, tmp_path) as worker:
+        worker.put(name, file=str(tmp_path / "out"), **config)
+        eventually(lambda: kafka.sharing(f"connect-{name}") == 2)
+        worker.kill()
+        eventually(lambda: kafka.members(f"connect-{name}") == 0)
