@@ -23,6 +23,7 @@ from typing import Any
 
 from penstock.core.model.tasks import SparkDied, SparkFigures, SparkReady, TaskEnded, TaskEvent, TaskId
 from penstock.embedded import EmbeddedError
+from penstock.kafka.group.removal import MemberRemoval
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.admission import Link, Reception
 from penstock.spark.channel import Message, RefusedError
@@ -147,7 +148,15 @@ class HostedTasks:
         free = asyncio.Semaphore(capacity)
         own = identity()
         self._shared = Shared(
-            self.settings, address, own.fingerprint, free, capacity, self._deliver, self._exits, OutOfMemoryKills()
+            self.settings,
+            address,
+            own.fingerprint,
+            free,
+            capacity,
+            self._deliver,
+            self._exits,
+            OutOfMemoryKills(),
+            MemberRemoval(),
         )
         self._driving = {self._loop.create_task(self._processes.driver.keep())}
         reception = Reception(own, self._key_of, self._ready, self._admit)

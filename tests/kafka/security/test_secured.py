@@ -18,6 +18,7 @@ from penstock.kafka.client_settings import connector_consumer, connector_produce
 from penstock.kafka.clients import init_transactions, new_consumer, new_producer
 from penstock.kafka.fencing import fence_task
 from penstock.kafka.group.member import GroupMember
+from penstock.kafka.group.removal import MemberRemoval
 from penstock.kafka.offsets.sink_connectors import SinkConnectorOffsets
 from penstock.kafka.offsets.source_connectors import SourceConnectorOffsets
 from penstock.kafka.offsets.topic import worker_offsets
@@ -140,6 +141,9 @@ def _tasks_work(settings: dict[str, str], source: dict[str, str], topic: str) ->
     assert message is not None
     assert (message.error(), message.value()) == (None, b"value")
     consumer.commit(message, asynchronous=False)
+    before = consumer.memberid()
+    MemberRemoval().remove(connector_consumer(settings, sink, "c"), str(before))
+    until(lambda: consumer.memberid() != before, "the removed member joins again", 120)
     consumer.close()
     offsets = SinkConnectorOffsets(settings)
     assert answer(lambda done: offsets.read(sink, done)) == {TopicPartition(topic, 0): 1}
@@ -227,6 +231,14 @@ def test_a_missing_right_to_the_group_is_named(secured: Secured):
     assert event == Failed(
         f"Not authorized to access group: {name}-group (User:{name} needs READ on Group:{name}-group)"
     )
+
+
+def test_a_member_that_may_not_be_removed_is_named(secured: Secured, caplog: pytest.LogCaptureFixture):
+    name = secured.add_user()
+    login = secured.login("SCRAM-SHA-512", name, "PEM")
+    MemberRemoval().remove(login | {"client.id": "c", "group.id": f"connect-{name}"}, "m-1")
+    problem = f"Member m-1 of group connect-{name}, whose process has ended, can't be removed: GroupAuthorizationFailed"
+    until(lambda: problem in caplog.text, problem, 120)
 
 
 def test_a_wrong_password_is_reported(secured: Secured, caplog: pytest.LogCaptureFixture):

@@ -7,8 +7,10 @@ import pytest
 from penstock.api.errors import KafkaError
 from penstock.api.record import SinkRecord
 from penstock.api.sink import SinkTask, TopicPartition
-from penstock.pipeline.sink.member import GroupMember, GroupMetadata
+from penstock.kafka.group.removal import MemberRemoval
+from penstock.pipeline.sink.member import GroupMember, GroupMetadata, consumer_settings
 from support.kafka.client import Kafka
+from support.tasks.recording_sink import recording, values
 from support.tasks.runs import TaskRun, eventually
 
 
@@ -58,3 +60,31 @@ def test_the_member_is_that_of_the_group_and_knows_where_it_is(kafka: Kafka, boo
     assert metadata.member.startswith(f"connector-consumer-{run.spec.connector}-0-")
     assert metadata.generation >= 1
     assert (first, committed, second) == (1, 1, 2)
+
+
+@pytest.mark.integration
+def test_the_worker_knows_the_member_that_the_group_has(kafka: Kafka, bootstrap: str, topic: str) -> None:
+    def in_group() -> list[str]:
+        return [each.member_id for each in kafka.admin.describe_consumer_groups([group])[group].result(30).members]
+
+    kafka.produce(topic, [b"1"])
+    task = recording()
+    with TaskRun(task, bootstrap, {"topics": topic}) as run:
+        group = f"connect-{run.connector}"
+        eventually(lambda: values(task))
+        (first,) = run.host.members
+        assert in_group() == [first]
+        MemberRemoval().remove(consumer_settings(run.spec), first)
+        eventually(lambda: kafka.sharing(group) == 1 and run.host.members[-1:] == in_group() != [first])
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("own", [{"group.instance.id": "i"}, {"group.protocol": "consumer"}])
+def test_a_member_that_no_rebalance_waits_for_is_not_reported(
+    kafka: Kafka, bootstrap: str, topic: str, own: dict[str, str]
+) -> None:
+    kafka.produce(topic, [b"1"])
+    task, overrides = recording(), {f"consumer.override.{name}": value for name, value in own.items()}
+    with TaskRun(task, bootstrap, {"topics": topic, **overrides}) as run:
+        eventually(lambda: values(task))
+    assert not run.host.members

@@ -20,6 +20,7 @@ from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, TaskRuntime
 from penstock.pipeline.sink.context import SinkContext
 from penstock.pipeline.sink.loop import SinkLoop
+from penstock.pipeline.sink.member import MemberReport
 from penstock.pipeline.sink.offsets import SinkTaskOffsets
 from penstock.pipeline.sink.parts import GroupConsumer, SinkSteps
 from penstock.pipeline.sink.pending import PendingBatch
@@ -53,9 +54,9 @@ def delivered(client: Consumer, task: SinkTask) -> dict[str, Any]:
     timing = CommitTiming(60.0, 5.0)
     settings = ErrorSettings.of({})
     runtime = TaskRuntime(TaskId("c", 0), TaskControl(), MemoryHost(), metrics, ErrorHandler(settings, metrics, bool))
-    consumer = GroupConsumer(
-        client, Subscription({"topics": "t"}, 1.0), 10, "earliest", False, PartitionWatch(client, 1.0)
-    )
+    member = MemberReport(client, {}, runtime.host.group_member)
+    subscription, watch = Subscription({"topics": "t"}, 1.0), PartitionWatch(client, 1.0)
+    consumer = GroupConsumer(client, subscription, 10, "earliest", False, watch, member)
     steps = SinkSteps([], OriginalRecords(), None)
     loop = SinkLoop(runtime, task, SinkContext({}, None), consumer, steps, SinkTaskOffsets(metrics, timing))
     raw = Batch.of("t", [b"a"], origin=SinkOrigin(["t"], [0], [7], ["CreateTime"]))

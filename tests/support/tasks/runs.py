@@ -67,6 +67,8 @@ class MemoryHost:
     def __init__(self) -> None:
         self.states: list[str] = []
         self.topics: list[str] = []
+        self.members: list[str] = []
+        """The ids that the coordinator has given a sink."""
         self.stored: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self.reported: dict[str, float] = {}
         self.committed: CommittedOffsets = ()
@@ -83,6 +85,9 @@ class MemoryHost:
 
     def topic_seen(self, topic: str) -> None:
         self.topics.append(topic)
+
+    def group_member(self, id: str) -> None:
+        self.members.append(id)
 
     def store_offsets(self, offsets: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
         self.stored += offsets

@@ -5,6 +5,7 @@ Numbers have the defaults of Connect's DistributedConfig, where kafka-python's a
 
 from __future__ import annotations
 
+import logging
 import socket
 from collections.abc import Mapping
 from typing import Any
@@ -12,6 +13,10 @@ from typing import Any
 from penstock.core.config.clients import CONSUMER_SETTINGS
 from penstock.kafka.security.clients import for_kafka_python
 from penstock.kafka.security.tickets import log_in
+
+# It logs each attempt to connect; this package logs what an operator must know, once per change.
+if (kafka_log := logging.getLogger("kafka")).level == logging.NOTSET:
+    kafka_log.setLevel(logging.CRITICAL)
 
 ARGUMENTS = {
     "session.timeout.ms": "session_timeout_ms",

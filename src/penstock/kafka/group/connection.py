@@ -26,9 +26,6 @@ from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Ow
 from penstock.kafka.group.protocol import VERSIONS, decode_assignment, decode_metadata, encode_assignment, offers
 
 log = logging.getLogger(__name__)
-# It logs each attempt to connect; `kafka.group` logs what an operator must know, once per change.
-if (kafka_log := logging.getLogger("kafka")).level == logging.NOTSET:
-    kafka_log.setLevel(logging.CRITICAL)
 
 LEAVE_TIMEOUT_MS = 3_000
 

@@ -17,15 +17,9 @@ from kafka import KafkaAdminClient
 from kafka import TopicPartition as GroupPartition
 from kafka import errors as group_errors
 from penstock.api.sink import TopicPartition
-from penstock.kafka.group.client import client_arguments
+from penstock.kafka.group.admin import group_admin
 
 _PAUSE_S = 0.5
-
-
-def group_admin(settings: Mapping[str, str], client_id: str) -> KafkaAdminClient:
-    """``settings``: a client's, as Java's. Raises kafka-python's errors."""
-    arguments = client_arguments(settings, client_id)
-    return KafkaAdminClient(**{k: v for k, v in arguments.items() if k in KafkaAdminClient.DEFAULT_CONFIG})
 
 
 class GroupOffsets:

@@ -23,7 +23,8 @@ from penstock.kafka.admin import code_of, sentence
 from penstock.kafka.background import OnAnswer, in_background
 from penstock.kafka.client_settings import connector_admin, consumer_group
 from penstock.kafka.clients import new_admin
-from penstock.kafka.offsets.groups import committed_offsets, group_admin
+from penstock.kafka.group.admin import group_admin
+from penstock.kafka.offsets.groups import committed_offsets
 
 log = logging.getLogger(__name__)
 

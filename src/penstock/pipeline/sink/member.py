@@ -1,7 +1,8 @@
-"""The member of a consumer group that a sink task is, for plugins that look behind the API (Iceberg's sink does).
+"""The member of a consumer group that a sink task is.
 
-Such a plugin commits the group's offsets in a transaction of its own, for which it needs the generation and the id of
-the member that reads the records.
+The worker removes it from the group if the task's process is killed (``kafka.group.removal``). Plugins that look behind
+the API (Iceberg's sink does) commit the group's offsets in a transaction of their own, for which they need the
+generation and the id of the member that reads the records.
 """
 
 from __future__ import annotations
@@ -16,9 +17,34 @@ from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.errors import KafkaError
 from penstock.api.sink import OffsetAndMetadata, TopicPartition
+from penstock.kafka.client_settings import connector_consumer
 from penstock.pipeline.sink.partitions import SECONDS, names, of_client
+from penstock.pipeline.task import TaskSpec
 
 _SERIALIZED = b"CGMDv2:"
+
+
+def consumer_settings(spec: TaskSpec) -> dict[str, str]:
+    """Those of the task's consumer, as Java's."""
+    connector = {**spec.connector_config, "name": spec.connector}
+    return connector_consumer(spec.worker_config, connector, f"connector-consumer-{spec.connector}-{spec.task}")
+
+
+class MemberReport:
+    """Reports the consumer's id in its group. ``update`` is called by the loop, often."""
+
+    def __init__(self, client: Consumer, native: Mapping[str, Any], report: Callable[[str], None]) -> None:
+        """``native``: librdkafka's settings."""
+        self._client, self._report = client, report
+        self._reported = ""
+        # The next run of a static member takes its place in the group, and needs no other to be gone; a member of
+        # KIP-848's protocol is waited for by nobody, and can't be removed.
+        self._removable = "group.instance.id" not in native and native.get("group.protocol") != "consumer"
+
+    def update(self) -> None:
+        if self._removable and (id := self._client.memberid() or "") != self._reported:
+            self._reported = id
+            self._report(id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from confluent_kafka import Consumer
 from penstock.pipeline.dead_letters import DeadLetterQueue, OriginalRecords
 from penstock.pipeline.errors import Step
 from penstock.pipeline.sink.ahead import JavaPuts
+from penstock.pipeline.sink.member import MemberReport
 from penstock.pipeline.sink.standstill import PartitionWatch
 from penstock.pipeline.sink.subscription import Subscription
 
@@ -26,6 +27,7 @@ class GroupConsumer:
     cooperative: bool
     """Whether partitions are assigned and revoked a few at a time (cooperative assignors)."""
     watch: PartitionWatch
+    member: MemberReport
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from penstock.core.model.tasks import TaskId
 from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 from penstock.java.text import java_class_name
-from penstock.kafka.client_settings import connector_consumer, connector_producer, max_poll_records
+from penstock.kafka.client_settings import connector_producer, max_poll_records
 from penstock.kafka.clients import consumer_config, make_admin, new_consumer, new_producer
 from penstock.kafka.statistics import ClientStatistics
 from penstock.pipeline.chain import Chain, Resolve
@@ -31,7 +31,7 @@ from penstock.pipeline.sink.ahead import JavaPuts
 from penstock.pipeline.sink.context import SinkContext, WorkerErrantRecordReporter
 from penstock.pipeline.sink.figures import SinkFigures
 from penstock.pipeline.sink.loop import SinkLoop
-from penstock.pipeline.sink.member import GroupMember
+from penstock.pipeline.sink.member import GroupMember, MemberReport, consumer_settings
 from penstock.pipeline.sink.offsets import SinkTaskOffsets
 from penstock.pipeline.sink.parts import GroupConsumer, SinkSteps
 from penstock.pipeline.sink.standstill import PartitionWatch
@@ -96,7 +96,7 @@ def run_sink_task(
         reporter = WorkerErrantRecordReporter(errors) if queue is not None or settings.log else None
         task.context = context = SinkContext(dict(spec.config), reporter, plugins.of())
         offsets = SinkTaskOffsets(metrics, CommitTiming.of(spec))
-        statistics, consumer = _consumer(spec, id, connector, offsets)
+        statistics, consumer = _consumer(spec, host, connector, offsets)
         offsets.consumer = consumer.client
         active = ActiveTopics(spec, control, host).step()
         seen = [active, *noting(spec, metrics)]
@@ -129,9 +129,9 @@ def run_sink_task(
 
 
 def _consumer(
-    spec: TaskSpec, id: TaskId, connector: dict[str, str], offsets: SinkTaskOffsets
+    spec: TaskSpec, host: TaskHost, connector: dict[str, str], offsets: SinkTaskOffsets
 ) -> tuple[ClientStatistics, GroupConsumer]:
-    java = connector_consumer(spec.worker_config, connector, f"connector-consumer-{id}")
+    java = consumer_settings(spec)
     native = consumer_config(java)
     statistics = ClientStatistics("consumer", java["client.id"])
     cooperative = "cooperative" in str(native.get("partition.assignment.strategy", ""))
@@ -144,4 +144,5 @@ def _consumer(
         str(native["auto.offset.reset"]),
         cooperative or native.get("group.protocol") == "consumer",
         PartitionWatch(client, native.get("fetch.wait.max.ms", 500) / 1000),
+        MemberReport(client, native, host.group_member),
     )

@@ -40,6 +40,10 @@ WARMING = 12
 """Jobs after which Java is at its speed; its first ones take it twice and three times as long."""
 
 
+LEAVING_S = 2.0
+"""How long tasks may take to end when the worker is gone, which they see for themselves: the consumers of sinks leave
+their groups, which would have to wait for the ends of their sessions otherwise.
+"""
 PINGS_OF_FIGURES = 5
 """Which pings are answered with figures of Java."""
 
@@ -54,6 +58,8 @@ class Driver:
         """Java, once Spark has started there."""
         self._files: DriverFiles | None = None
         self._ending = threading.Lock()
+        self._jobs, self._jobs_over = set[str](), threading.Condition()
+        """Those of hosted tasks that run."""
         self._wanted = threading.Event()
         """Set by the first command: Java need not be warmed up any more."""
         threading.Thread(target=self._listen, name="worker", daemon=True).start()
@@ -150,6 +156,8 @@ class Driver:
     def _job(self, command: Message) -> None:
         """One hosted task, for as long as it runs."""
         error = None
+        with self._jobs_over:
+            self._jobs.add(command["group"])
         try:
             # Not by an interrupt: a thread that waits for a fork would take it for the death of the forking process,
             # and Spark would end that one and with it every task that was ever forked from it.
@@ -159,6 +167,10 @@ class Driver:
             if getattr(problem, "java_exception", None) is None and self._java_is_gone():
                 return
             error = _sentence(problem)
+        finally:
+            with self._jobs_over:
+                self._jobs.discard(command["group"])
+                self._jobs_over.notify_all()
         with suppress(OSError):
             self._say({"say": "ended", "group": command["group"], "error": error})
 
@@ -182,6 +194,8 @@ class Driver:
             while data := self._socket.recv(1 << 16):
                 for message in frames.feed(data):
                     (self._pings if message["do"] == "ping" else self._commands).put(message)
+        with self._jobs_over:
+            self._jobs_over.wait_for(lambda: not self._jobs, LEAVING_S)
         self.end("The worker is gone.")
 
     def _answer_pings(self) -> None:

@@ -18,9 +18,11 @@ from penstock.core.model.tasks import (
     TaskId,
 )
 from penstock.embedded import EmbeddedError
+from penstock.kafka.group.removal import MemberRemoval
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.spark.admission import Link
 from penstock.spark.channel import Message, RefusedError
+from penstock.spark.run.group_member import RunGroupMember
 from penstock.spark.run.reports import TaskReports
 from penstock.spark.run.sharing import Company, SharedProcess, TaskProcesses
 from penstock.spark.run.task_process import SETTLING, TaskProcess
@@ -51,6 +53,7 @@ class Shared:
     exits: ExitStatuses | None
     """Where tasks run on this machine."""
     out_of_memory: OutOfMemoryKills
+    removal: MemberRemoval
 
 
 class NotConfirmedError(Exception):
@@ -85,6 +88,7 @@ class HostedRun:
         self._admitted: asyncio.Future[Link] = loop.create_future()
         self.reports = TaskReports(self.id, spec.run, shared.deliver)
         self._process = TaskProcess(shared.exits, shared.out_of_memory)
+        self._member = RunGroupMember(spec, shared.removal)
         self._job: asyncio.Future[JobEnd] | None = None
         self._enforcing: asyncio.Task[None] | None = None
         self._gate = gate
@@ -321,6 +325,8 @@ class HostedRun:
         elif not (seen or done):
             # Nobody can look after a process on another machine; but it ends before its lease does.
             await asyncio.sleep(link.heard + lease - asyncio.get_running_loop().time())
+        if not done:
+            self._member.remove()
         if not (done or lost):
             self.reports.lost(*reason)
 
@@ -361,6 +367,8 @@ class HostedRun:
                 aside.add_done_callback(self._asides.discard)
             case "lost":
                 self.stop(self._shared.settings.graceful)  # it ends on its own, unless the connector's code hangs
+            case "member":
+                self._member.heard(message)
             case "metrics":
                 self._process.measured()
                 totals = {name: n for name, n in message["values"].items() if name.endswith("-total")}

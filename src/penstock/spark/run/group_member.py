@@ -1,0 +1,24 @@
+"""The member of a consumer group that a run of a sink task is, as the worker knows it."""
+
+from __future__ import annotations
+
+from penstock.kafka.group.removal import MemberRemoval
+from penstock.pipeline.sink.member import consumer_settings
+from penstock.pipeline.task import TaskSpec
+from penstock.spark.channel import Message
+
+
+class RunGroupMember:
+    """None until the run's process reports one; other tasks than hosted sinks have none."""
+
+    def __init__(self, spec: TaskSpec, removal: MemberRemoval) -> None:
+        self._spec, self._removal = spec, removal
+        self._id = ""
+
+    def heard(self, message: Message) -> None:
+        self._id = message["id"]
+
+    def remove(self) -> None:
+        """Called when the run is certainly over and has not closed its consumer; returns at once."""
+        if self._id:
+            self._removal.remove(consumer_settings(self._spec), self._id)

@@ -1,0 +1,149 @@
+"""Members of consumers whose processes were killed are removed from their groups, and no others."""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from penstock.kafka.group import removal
+from penstock.kafka.group.removal import MemberRemoval
+from support.kafka.client import Kafka
+from support.waiting import SECONDS, until
+
+pytestmark = pytest.mark.integration
+
+TEN_MINUTES = "600000"
+CONSUMER = """
+import json, sys
+from confluent_kafka import Consumer
+
+consumer = Consumer(json.loads(sys.argv[1]))
+consumer.subscribe([sys.argv[2]])
+said = None
+while True:
+    consumer.poll(0.1)
+    member = [consumer.memberid(), len(consumer.assignment())]
+    if member != said:
+        said = member
+        print(json.dumps(member), flush=True)
+"""
+
+
+class OtherProcess:
+    """A consumer whose member no session's end removes within a test."""
+
+    def __init__(self, bootstrap: str, group: str, topic: str) -> None:
+        # Java's names are librdkafka's here.
+        self.settings = {
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "client.id": f"consumer-of-{group}",
+            "session.timeout.ms": TEN_MINUTES,
+            "max.poll.interval.ms": TEN_MINUTES,
+            "heartbeat.interval.ms": "200",
+        }
+        arguments = [sys.executable, "-c", CONSUMER, json.dumps(self.settings), topic]
+        self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+        self.id, self.partitions = "", 0
+
+    def until_it_has(self, partitions: int) -> None:
+        assert self.process.stdout is not None
+        while self.partitions != partitions:
+            self.id, self.partitions = json.loads(self.process.stdout.readline())
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+@pytest.fixture
+def consumer(bootstrap: str, group: str) -> Iterator[Callable[[str], OtherProcess]]:
+    processes = []
+
+    def start(topic: str) -> OtherProcess:
+        processes.append(OtherProcess(bootstrap, group, topic))
+        return processes[-1]
+
+    yield start
+    for each in processes:
+        each.kill()
+        assert each.process.stdout is not None
+        each.process.stdout.close()
+
+
+def members(kafka: Kafka, group: str) -> set[str]:
+    return {each.member_id for each in kafka.admin.describe_consumer_groups([group])[group].result(SECONDS).members}
+
+
+def test_those_that_are_left_share_the_partitions_of_killed_ones(
+    kafka: Kafka, group: str, consumer: Callable[[str], OtherProcess]
+) -> None:
+    topic, removal = kafka.create_topic(partitions=6), MemberRemoval()
+    first, second, third = consumer(topic), consumer(topic), consumer(topic)
+    for each in (first, second, third):
+        each.until_it_has(2)
+    for each in (first, second):
+        each.kill()
+        removal.remove(each.settings, each.id)
+    before = third.id
+    third.until_it_has(6)
+    assert members(kafka, group) == {third.id} == {before}
+
+
+def test_a_rebalance_that_waits_for_a_killed_member_ends(
+    kafka: Kafka, group: str, consumer: Callable[[str], OtherProcess]
+) -> None:
+    topic = kafka.create_topic()
+    killed = consumer(topic)
+    killed.until_it_has(1)
+    killed.kill()
+    following = consumer(topic)
+    until(lambda: len(members(kafka, group)) == 2, "another member", SECONDS)
+    MemberRemoval().remove(killed.settings, killed.id)
+    following.until_it_has(1)
+    assert members(kafka, group) == {following.id}
+
+
+def test_members_and_groups_that_are_not_there_are_no_failure(
+    kafka: Kafka, group: str, consumer: Callable[[str], OtherProcess], caplog: pytest.LogCaptureFixture
+) -> None:
+    living = consumer(kafka.create_topic())
+    living.until_it_has(1)
+    with caplog.at_level(logging.INFO, removal.__name__):
+        MemberRemoval().remove(living.settings, "somebody")
+        MemberRemoval().remove(living.settings | {"group.id": f"no-{group}"}, living.id)
+        until(lambda: not threads(), "the end of the requests", SECONDS)
+    assert members(kafka, group) == {living.id}
+    assert not caplog.records
+
+
+def test_brokers_that_do_not_answer_are_given_up_with_one_warning(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(removal, "THREADS", 2)
+    nowhere = {"bootstrap.servers": "127.0.0.1:1", "client.id": "c", "session.timeout.ms": "1000"}
+    away = MemberRemoval()
+    with caplog.at_level(logging.INFO, removal.__name__):
+        began = time.monotonic()
+        for group in ("a", "b", "c", "a"):
+            away.remove(nowhere | {"group.id": group}, "m")
+        assert time.monotonic() - began < 1.0  # the caller has waited for none of them
+        assert len(threads()) <= 4  # with kafka-python's own
+        until(lambda: not threads(), "the end of the requests", SECONDS)
+        away.remove(nowhere | {"group.id": "a"}, "m")
+        until(lambda: not threads(), "the end of the request", SECONDS)
+    warnings = [record for record in caplog.records if record.levelno == logging.WARNING]
+    assert sorted(str(record.args[1]) for record in warnings if record.args) == ["a", "b", "c"]
+    assert "can't be removed: KafkaTimeoutError" in warnings[0].getMessage()
+
+
+def threads() -> list[str]:
+    return [each.name for each in threading.enumerate() if each.name.startswith(("member-removal", "kafka-io-c"))]
