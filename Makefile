@@ -2,7 +2,8 @@
 .PHONY: help install browser databases demo test unit soak kill-test kill-test-sinks kill-test-changes kill-test-tables fuzz scale page bench conformance docs dist release check audit lock clean
 
 PYTHON ?= python3
-JOBS ?= 2
+# Tests wait about half of their time for leases, sessions and retries: two for each of the two processors of CI.
+JOBS ?= 4
 BIN := .venv/bin
 STAMP := .venv/.installed
 CLASSES := build/spark.jsa
@@ -29,7 +30,7 @@ databases:  ## install PostgreSQL and MariaDB, which tests of databases need, by
 demo: $(STAMP)  ## run a broker, a worker and connectors with real data, on this machine
 	$(BIN)/penstock demo
 
-test: $(STAMP) $(CLASSES)  ## run all tests, in JOBS=2 processes, each with its own Kafka broker and Spark
+test: $(STAMP) $(CLASSES)  ## run all tests, in JOBS=4 processes, each with its own Kafka broker and Spark
 	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 $(CLASSES): $(STAMP)
@@ -37,7 +38,7 @@ $(CLASSES): $(STAMP)
 	@PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m support.spark.class_data $@
 
 unit: $(STAMP)  ## run the tests that need neither Kafka nor a JVM
-	$(BIN)/pytest -n $(JOBS) --dist loadfile -m "not integration and not slow"
+	$(BIN)/pytest -n logical --dist loadfile -m "not integration and not slow"
 
 soak: $(STAMP)  ## 15 minutes: workers, Sparks and tasks are killed while connectors change, and other faults if asked for; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak churn $(ARGS)

@@ -8,6 +8,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -42,6 +43,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         {item.path for item in items if item.get_closest_marker(marker)} for marker in ("slow", "integration")
     )
     items.sort(key=lambda item: (item.path not in slow, item.path not in integration))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from support.together import scheduler
+
+    return scheduler(config, log)
 
 
 @pytest.fixture(scope="session")

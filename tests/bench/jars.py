@@ -22,7 +22,7 @@ from bench.watch import Watch
 from hosts.plugins import plugin_path
 from support.java_worker import JavaWorker
 from support.postgres import LOOPBACK, USER, Postgres, binaries
-from support.worker_process import SPARKS_JAVA, WorkerProcess
+from support.worker_process import PLUGINS_JAVA, SPARKS_JAVA, WorkerProcess
 
 _FILE = "org.apache.kafka.connect.file.FileStream"
 _SOURCE, _SINK = f"{_FILE}SourceConnector", f"{_FILE}SinkConnector"
@@ -57,7 +57,7 @@ class Workers:
         if process not in self._started:
             self._close()
             path = plugin_path(self._folder / "plugins", "connect-file", "debezium-postgres")
-            settings = {"plugin.path": path, SPARKS_JAVA: "", "penstock.java.process": process}
+            settings = {"plugin.path": path, SPARKS_JAVA: "", PLUGINS_JAVA: "", "penstock.java.process": process}
             self._start(process, "penstock", WorkerProcess(self._bootstrap, self._folder, **settings))
             java = _JavaConnect(self._bootstrap, self._folder, **{"plugin.path": path})
             self._start("java", "java", java)

@@ -59,6 +59,7 @@ def file_source(bootstrap: str, tmp_path: Path, topic: str) -> Any:
         **spec: Any,
     ) -> TaskRun:
         own = {**FILE, "file": str(tmp_path / "in"), "topic": topic, **(config or {})}
+        worker = {"penstock.java.opts": f"{QUICK_JAVA} -Xmx128m", **(worker or {})}
         return TaskRun(task, bootstrap, own, worker, plugin_path=(path,), **spec)
 
     return run

@@ -15,6 +15,7 @@ from hosts.plugins import plugin_path
 from penstock.demo import connectors, flights
 from penstock.embedded.home import home
 from support.kafka.client import Kafka
+from support.spark.class_data import EXECUTORS_JAVA, java_options
 from support.spark.cluster import SparkCluster
 from support.waiting import until
 from support.worker_process import PLAIN, WorkerProcess
@@ -39,6 +40,7 @@ def on_the_cluster(spark: SparkCluster) -> dict[str, str]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "rest.advertised.host.name": "127.0.0.1",
+        EXECUTORS_JAVA: java_options(),
     }
 
 

@@ -21,6 +21,7 @@ from penstock.hosts.python.packed import FOLDER, pack
 from penstock.hosts.python.tasks import EnvironmentSourceTask
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.settings import HostSettings
+from support.spark.class_data import EXECUTORS_JAVA, java_options
 from support.spark.host import Hosted
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -41,6 +42,7 @@ def test_tasks_run_on_the_executors_of_a_cluster_and_are_seen_in_its_pages(
         "spark.ui.enabled": "true",
         "spark.ui.port": str(port),
         "spark.archives": f"{tmp_path}/plugins.tar.gz#{FOLDER}",
+        EXECUTORS_JAVA: java_options(),
     }
     hosted = Hosted(HostSettings(spark=cluster))
     hosted.start()

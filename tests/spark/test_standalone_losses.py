@@ -14,6 +14,7 @@ from penstock.core.model.tasks import SparkReady, TaskEnded, TaskLost, TaskRunni
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.settings import HostSettings
 from support.process_tree import alive, command
+from support.spark.class_data import EXECUTORS_JAVA, java_options
 from support.spark.cluster import SparkCluster
 from support.spark.host import LOOPS, Hosted, id_of
 
@@ -38,6 +39,7 @@ def hosted(cluster: SparkCluster) -> Iterator[Hosted]:
         "spark.executorEnv.PYTHONPATH": LOOPS,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        EXECUTORS_JAVA: java_options(),
     }
     hosted = Hosted(HostSettings(spark=spark, lease=3.0, advertised_host="127.0.0.1"))
     hosted.start()

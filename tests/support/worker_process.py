@@ -17,6 +17,7 @@ from support.waiting import until
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 SPARKS_JAVA = "spark.driver.extraJavaOptions"
+PLUGINS_JAVA = "penstock.java.opts"
 QUICK_JAVA = "-XX:TieredStopAtLevel=1"
 """Half the processor time until a Java is there; but what it does for long would be much slower."""
 PLAIN = {"key.converter": STRING, "value.converter": STRING}
@@ -44,6 +45,7 @@ class WorkerProcess:
             # A member hears of a rebalance with a heartbeat; 3 s by default.
             "heartbeat.interval.ms": "500",
             SPARKS_JAVA: QUICK_JAVA,
+            PLUGINS_JAVA: QUICK_JAVA,
             **{key.replace("__", "."): value for key, value in settings.items()},
         }
         self.process: subprocess.Popen[bytes] | None = None

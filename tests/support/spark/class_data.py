@@ -16,11 +16,14 @@ from support.worker_process import QUICK_JAVA
 ARCHIVE = Path(__file__).parents[3] / "build" / "spark.jsa"
 """Made by ``make test``."""
 SILENT = "-Xshare:auto -Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
+EXECUTORS_JAVA = "spark.executor.extraJavaOptions"
 END_SECONDS = 120
 
 
 def java_options(archive: Path = ARCHIVE) -> str:
-    """For SPARK_SUBMIT_OPTS, which all Sparks below a process get, whoever starts them."""
+    """For SPARK_SUBMIT_OPTS, which all Sparks below a process get, whoever starts them. Executors that are processes of
+    their own get them by EXECUTORS_JAVA.
+    """
     there = archive.exists() and archive.stat().st_size > 0
     return f"{QUICK_JAVA} -XX:SharedArchiveFile={archive} {SILENT}" if there else QUICK_JAVA
 

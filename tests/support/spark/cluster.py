@@ -16,10 +16,11 @@ import pyspark
 from penstock.embedded import java_home
 from penstock.embedded.leash import leashed
 from support.process_tree import command, descendants
+from support.spark.class_data import java_options
 from support.waiting import until
 
 SECONDS = 300
-_SMALL_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k"
+_SMALL_JAVA = f"-XX:+UseSerialGC -Xss512k {java_options()}"
 
 _TOLD = "Telling app of decommission executors"
 

@@ -18,6 +18,7 @@ from penstock.spark.settings import HostSettings
 from support.kafka.client import Kafka
 from support.postgres import Postgres
 from support.process_tree import command, descendants
+from support.spark.class_data import EXECUTORS_JAVA, java_options
 from support.spark.host import Hosted, started
 from support.spark.queries import ID, NAME, SECONDS, JdbcSink, JdbcSource
 from support.tasks.runs import eventually
@@ -42,7 +43,11 @@ def far(tmp_path_factory: pytest.TempPathFactory, there: Path, jars: str) -> Ite
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("far"))  # Spark's workers have a folder `work` where they are
         install("jdbc-postgresql")
-        queries = {"spark.master": "local-cluster[2,1,1024]", "spark.executorEnv.PENSTOCK_HOME": str(there)}
+        queries = {
+            "spark.master": "local-cluster[2,1,1024]",
+            "spark.executorEnv.PENSTOCK_HOME": str(there),
+            EXECUTORS_JAVA: java_options(),
+        }
         with started(HostSettings(query_spark=queries, files=tuple(pack([jars])))) as hosted:
             yield hosted
 

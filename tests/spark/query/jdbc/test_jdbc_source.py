@@ -101,7 +101,7 @@ def test_a_few_rows_are_read_for_a_preview(spark: Hosted, tmp_path: Path) -> Non
     assert (found.values, found.topics) == ([{"id": i, "name": f"n{i}"} for i in (1, 2, 3)], ["of-things"] * 3)
     assert list(found.origin.offsets)[-1] == {"incrementing": 3}
     execute(file, "DROP TABLE things")
-    lacking = {**config, "connection.url": f"jdbc:sqlite:{tmp_path}/no/folder.db"}
+    lacking = {**config, "connection.url": f"jdbc:sqlite:{tmp_path}/no/folder.db", "connection.attempts": "1"}
     assert "could not be read" in spark.sample(sample_spec(task, lacking), 3, 60.0).result(SECONDS)["error"]
 
 
