@@ -61,7 +61,7 @@ def test_a_plain_worker_works() -> None:
         ("offset.flush.interval.ms", "soon", REFUSED, "Not a number"),
         ("key.converter", "com.x.C", NEEDS_JAR, "plugin.path"),
         ("metrics.num.samples", "3", DIFFERS, "half a minute"),
-        ("offset.flush.intervall.ms", "3", DIFFERS, "`offset.flush.interval.ms` meant"),
+        ("offset.flush.intervall.ms", "3", DIFFERS, "Did you mean 'offset.flush.interval.ms'"),
         ("penstock.restart.max", "3", DIFFERS, "no setting of a worker"),
         ("offset.flush.interval.ms", "3", WORKS, ""),
         ("offset.flush.interval.ms", "${file:/x:y}", WORKS, "not resolved"),
