@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,32 @@ def plugin_path(given: Path) -> Path:
         )
     sources = given / "src"
     return (sources if sources.is_dir() else given).absolute()
+
+
+def require_own_modules(path: Path) -> None:
+    """Raises EmbeddedError if Python would find another module by the name of one at ``path``, by ``plugin_path``: a
+    plugin that is installed from elsewhere would run in its place.
+    """
+    for module in _modules(path):
+        try:
+            found = importlib.util.find_spec(module.stem)
+        except (ImportError, ValueError):  # no name of a module: the worker says so
+            continue
+        if found is None or found.origin is None:
+            continue
+        if Path(found.origin).resolve() not in (module.resolve(), module.resolve() / "__init__.py"):
+            raise EmbeddedError(
+                f"Python finds another module by the name of {module}: {found.origin}. "
+                f"Rename one of them, or uninstall the other one, so that the one here runs."
+            )
+
+
+def _modules(path: Path) -> Iterator[Path]:
+    if path.suffix == ".py" or (path / "__init__.py").exists():
+        yield path
+    elif path.is_dir():
+        yield from (each for each in sorted(path.glob("*.py")) if not each.name.startswith("_"))
+        yield from (each.parent for each in sorted(path.glob("*/__init__.py")))
 
 
 def config_file(plugin: Path, given: Path | None) -> Path:

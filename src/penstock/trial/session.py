@@ -20,7 +20,7 @@ from penstock.http.client import Client, ClientError, ResourceNotFoundError, Unr
 from penstock.scratch import Scratch
 from penstock.trial.log import WorkerLog
 from penstock.trial.mistakes import in_short
-from penstock.trial.plugin import Changes, config_file, plugin_path
+from penstock.trial.plugin import Changes, config_file, plugin_path, require_own_modules
 from penstock.trial.put import Put
 from penstock.trial.topics import Lines, Shown
 from penstock.trial.worker import LocalWorker
@@ -216,6 +216,7 @@ class Session:
 def session(plugin: Path, config: Path | None = None, records: int = 0) -> Iterator[Session]:
     """With a broker and a worker that end with the block. Raises EmbeddedError."""
     path = plugin_path(plugin)
+    require_own_modules(path)
     config = config_file(plugin, config)
     with ExitStack() as ending:
         folder = ending.enter_context(Scratch("run")).resolve()
