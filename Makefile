@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 # Tests wait about half of their time for leases, sessions and retries: two for each of the two processors of CI.
-JOBS ?= 3
+JOBS ?= 2
 BIN := .venv/bin
 STAMP := .venv/.installed
 CLASSES := build/spark.jsa
@@ -30,7 +30,7 @@ databases:  ## install PostgreSQL and MariaDB, which tests of databases need, by
 demo: $(STAMP)  ## run a broker, a worker and connectors with real data, on this machine
 	$(BIN)/penstock demo
 
-test: $(STAMP) $(CLASSES)  ## run all tests, in JOBS=3 processes, each with its own Kafka broker and Spark
+test: $(STAMP) $(CLASSES)  ## run all tests, in JOBS=2 processes, each with its own Kafka broker and Spark
 	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 $(CLASSES): $(STAMP)
