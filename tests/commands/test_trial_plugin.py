@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.embedded import EmbeddedError
-from penstock.trial.plugin import plugin_path, require_own_modules
+from penstock.trial.plugin import other_modules, plugin_path, require_own_modules
 
 
 @pytest.fixture
@@ -25,12 +25,12 @@ def installed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_package_that_is_not_installed(package: Path) -> None:
-    require_own_modules(plugin_path(package))
+    assert not other_modules(plugin_path(package))
 
 
 def test_a_package_that_is_installed_editable(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed(package / "src", monkeypatch)
-    require_own_modules(plugin_path(package))
+    assert not other_modules(plugin_path(package))
 
 
 def test_another_one_is_installed(package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,4 +54,4 @@ def test_a_file_with_the_name_of_a_part_of_python(tmp_path: Path) -> None:
 def test_a_name_that_no_module_can_have(tmp_path: Path) -> None:
     file = tmp_path / "no.module.py"
     file.touch()
-    require_own_modules(plugin_path(file))
+    assert not other_modules(plugin_path(file))

@@ -38,11 +38,6 @@ from simulation.topics import Topics
 from simulation.worker import Facts, Task, Worker
 
 Effect = Callable[[], None]
-CONNECTOR_EVENTS: dict[str, Callable[[str, int, str], e.ConnectorEvent]] = {
-    "STARTED": e.ConnectorRunning,
-    "PAUSED": e.ConnectorPaused,
-    "STOPPED": e.ConnectorStopped,
-}
 
 
 class Cluster:
@@ -295,7 +290,7 @@ class Cluster:
             case a.Release(done):
                 done()
             case a.StartConnector(name, run, _, target) | a.ChangeConnectorState(name, run, target):
-                event = self._connector_is(worker, name, run, target)
+                event = worker.connector_is(name, run, target, name in self.broken)
                 if event is not None:
                     self.post(worker, f"connector {name}", event)
             case a.StopConnectorRun(name, run):
@@ -349,16 +344,6 @@ class Cluster:
             self.post(worker, f"task {task.id}", TaskEnded(task.id, task.run))
         else:
             worker.under_way.append((f"task {task.id}", end))
-
-    def _connector_is(self, worker: Worker, name: str, run: int, target: str) -> e.ConnectorEvent | None:
-        """One that has failed can only be stopped."""
-        if run in worker.failed and target != "STOPPED":
-            return None
-        worker.failed.discard(run)
-        if name in self.broken and target == "STARTED":
-            worker.failed.add(run)
-            return e.ConnectorFailed(name, run, "broken", "1")
-        return CONNECTOR_EVENTS[target](name, run, "1")
 
     def _answer(self, worker: Worker, number: int, reply: m.Reply | m.Elsewhere) -> None:
         assert number not in self.answered, f"request {number} was answered twice"

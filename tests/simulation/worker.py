@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Joined
 from penstock.core.herder import Herder
+from penstock.core.model import events as e
 from penstock.core.model.settings import PluginFacts
 from penstock.core.model.tasks import TaskId
+
+CONNECTOR_EVENTS: dict[str, Callable[[str, int, str], e.ConnectorEvent]] = {
+    "STARTED": e.ConnectorRunning,
+    "PAUSED": e.ConnectorPaused,
+    "STOPPED": e.ConnectorStopped,
+}
 
 
 class Facts(PluginFacts):
@@ -44,6 +52,16 @@ class Worker:
     paused: set[TaskId] = field(default_factory=set)
     tasks: dict[TaskId, Task] = field(default_factory=dict)
     """The runs of tasks that have not ended."""
+
+    def connector_is(self, name: str, run: int, target: str, broken: bool) -> e.ConnectorEvent | None:
+        """What the connector says of itself; one that has failed can only be stopped."""
+        if run in self.failed and target != "STOPPED":
+            return None
+        self.failed.discard(run)
+        if broken and target == "STARTED":
+            self.failed.add(run)
+            return e.ConnectorFailed(name, run, "broken", "1")
+        return CONNECTOR_EVENTS[target](name, run, "1")
 
 
 @dataclass

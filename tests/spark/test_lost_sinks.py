@@ -99,4 +99,4 @@ def test_the_tasks_of_a_killed_worker_leave_their_group(bootstrap: str, kafka: K
         worker.put(name, file=str(tmp_path / "out"), **config)
         eventually(lambda: kafka.sharing(f"connect-{name}") == 2)
         worker.kill()
-        eventually(lambda: kafka.members(f"connect-{name}") == 0)
+        assert eventually(lambda: kafka.members(f"connect-{name}") == 0)

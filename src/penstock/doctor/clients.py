@@ -22,7 +22,7 @@ COUNTERPARTS: Mapping[str, Mapping[str, Counterpart]] = {
 
 
 def judge_client(client: str, prefix: str, settings: Mapping[str, str]) -> Iterator[Finding]:
-    """``settings`` without their prefix; values that are references to config providers are not looked at."""
+    """``settings`` without their prefix; values that refer to config providers are not checked."""
     for name, value in settings.items():
         yield _judge(client, prefix + name, name, value)
     if settings.get("security.protocol", "PLAINTEXT").upper() != "PLAINTEXT" and not _has_references(settings):

@@ -59,7 +59,7 @@ def _report(
         try:
             found = topics.look(config)
         except (ConnectError, ConfigError) as error:
-            report.sections.append(Section("Kafka", (), (f"Topics and offsets were not looked at. {error}",)))
+            report.sections.append(Section("Kafka", (), (f"Topics and offsets were not checked. {error}",)))
         else:
             report.sections.append(Section("Kafka", tuple(found.findings), tuple(found.facts)))
             configs = {**found.connectors, **configs}

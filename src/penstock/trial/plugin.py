@@ -25,9 +25,17 @@ def plugin_path(given: Path) -> Path:
 
 
 def require_own_modules(path: Path) -> None:
-    """Raises EmbeddedError if Python would find another module by the name of one at ``path``, by ``plugin_path``: a
-    plugin that is installed from elsewhere would run in its place.
-    """
+    """Raises EmbeddedError if another plugin would run in place of the one at ``path``."""
+    for module, origin in other_modules(path).items():
+        raise EmbeddedError(
+            f"Python finds another module by the name of {module}: {origin}. "
+            f"Rename one of them, or uninstall the other one, so that the one here runs."
+        )
+
+
+def other_modules(path: Path) -> dict[Path, str]:
+    """The modules at ``path``, by ``plugin_path``, by whose name Python finds another one, and where that is."""
+    others = {}
     for module in _modules(path):
         try:
             found = importlib.util.find_spec(module.stem)
@@ -36,10 +44,8 @@ def require_own_modules(path: Path) -> None:
         if found is None or found.origin is None:
             continue
         if Path(found.origin).resolve() not in (module.resolve(), module.resolve() / "__init__.py"):
-            raise EmbeddedError(
-                f"Python finds another module by the name of {module}: {found.origin}. "
-                f"Rename one of them, or uninstall the other one, so that the one here runs."
-            )
+            others[module] = found.origin
+    return others
 
 
 def _modules(path: Path) -> Iterator[Path]:

@@ -90,7 +90,7 @@ _KEY = secrets.token_bytes(32)
 
 
 def _digest(config: Mapping[str, str]) -> bytes:
-    """Of a resolved configuration; says nothing about its secrets to whoever has not the key."""
+    """Of a resolved configuration; without the key it says nothing about its secrets."""
     return blake2b(json.dumps(sorted(config.items())).encode(), key=_KEY, digest_size=16).digest()
 
 

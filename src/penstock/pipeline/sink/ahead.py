@@ -44,7 +44,7 @@ class Ahead:
         self.put = pending, puts.begin(pending, behind=True)
 
     def take_put(self, runs: bool) -> tuple[Batch, PendingBatch, EndPut] | None:
-        """The records and their put, which has begun, if it ``runs``; otherwise they are to be put anew."""
+        """The records and their put, which has begun, if it ``runs``; otherwise they have to be put again."""
         begun, self.put = self.put, None
         records = self.records
         if begun is None or not runs or records is None:

@@ -121,7 +121,7 @@ class JavaSinkTask(SinkTask):
     ) -> BegunPut:
         """``converters`` of key, value and header, if the records are as they were read. Until the put has been waited
         for, nothing else but one put ``behind`` it may be called, and calls of the plugin are not answered. The latter
-        is waited for if the first is clear, and has put nothing otherwise: its records are to be put anew.
+        is waited for if the first is clear, and has put nothing otherwise: its records have to be put again.
         """
         args: dict[str, Any] = {"behind": True} if behind else {}
         payload: list[bytes] = []
