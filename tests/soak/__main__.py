@@ -42,6 +42,7 @@ Freeze = Annotated[float, typer.Option(help="Freeze processes of workers for so 
 Alone = Annotated[bool, typer.Option(help="Restart nothing by REST; otherwise connectors are, as one more fault.")]
 Session = Annotated[int, typer.Option(help="session.timeout.ms of the workers.")]
 Heartbeat = Annotated[int, typer.Option(help="heartbeat.interval.ms of the workers.")]
+Bound = Annotated[float, typer.Option(help="Seconds that something may not be running after a fault.")]
 Delay = Annotated[int, typer.Option(help="scheduled.rebalance.max.delay.ms of the workers.")]
 
 
@@ -61,16 +62,17 @@ def churn(
         ),
     ] = MOST,
     exactly_once: Once = False,
+    bound: Bound = 60.0,
     bootstrap: Bootstrap = "",
     logs: Logs = None,
 ) -> None:
     """30 connectors are created, changed and deleted while workers, Sparks, tasks and the broker have faults.
 
     In the end all must be as it was asked for, and no process of a worker may have taken more and more memory or file
-    descriptors.
+    descriptors. Two more connectors send numbers, as in ``kills``.
     """
     plan = _plan(seed, max(1, round(minutes * 60 / between)), kinds, between, freeze, True)
-    wanted = churning.Soak(plan=plan, pace=pace, exactly_once=exactly_once, most=growth)
+    wanted = churning.Soak(plan=plan, pace=pace, exactly_once=exactly_once, bound=bound, most=growth)
     with _faulty_broker(bootstrap, plan) as (running, faulty), _folder(logs) as folder:
         _end("Soak", churning.run(wanted, running, folder, Clock().say, faulty))
 
@@ -84,7 +86,7 @@ def kills(
     freeze: Freeze = 40.0,
     alone: Alone = True,
     exactly_once: Once = True,
-    bound: Annotated[float, typer.Option(help="Seconds that something may not be running after a fault.")] = 60.0,
+    bound: Bound = 60.0,
     session_timeout: Session = 6_000,
     heartbeat_interval: Heartbeat = 1_500,
     rebalance_delay: Delay = 1_000,

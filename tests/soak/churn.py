@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,9 +112,12 @@ class Operator:
         self.done[told] += 1
 
 
-def differences(worker: WorkerProcess, wanted: Mapping[str, Wanted]) -> list[str]:
-    """Sentences on what this worker tells of that is not as it was last asked for."""
+def differences(worker: WorkerProcess, wanted: Mapping[str, Wanted], apart: Collection[str] = ()) -> list[str]:
+    """Sentences on what this worker tells of that is not as it was last asked for, but of connectors that stand
+    ``apart``.
+    """
     found: dict[str, Any] = worker.get("/connectors?expand=info&expand=status")
+    found = {name: one for name, one in found.items() if name not in apart}
     at = f"says {worker.http.base_url}"
     wrong = [f"{name} is missing, {at}" for name in sorted(wanted.keys() - found.keys())]
     wrong += [f"{name} is there though it was deleted, {at}" for name in sorted(found.keys() - wanted.keys())]

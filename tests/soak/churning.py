@@ -3,7 +3,8 @@ asked for frozen, and the broker meets with faults. The third worker and what is
 alone, so that they live for the whole time. No process of any worker may take more and more, see ``resources``.
 
 At the end every connector must be in the state last asked for, every task that should be at work must be, once and with
-its last configuration, and no task may have run twice at any time.
+its last configuration, and no task may have run twice at any time. Two more connectors are left alone and count, see
+``counting``.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from pathlib import Path
 from faults.broker import FaultyBroker
 from faults.inflict import Faults
 from faults.plan import Plan
+from faults.silences import Span
 from soak.beats import BeatReader
 from soak.churn import Operator, Wanted, beats_amiss, differences, milliseconds
-from soak.cluster import Cluster
+from soak.cluster import TO_SETTLE, Cluster
+from soak.counting import Counters
 from soak.failures import FailureWatch
 from soak.report import Clock, Outcome
 from soak.resources import MOST, Life, Resources, described, growth
@@ -28,20 +31,21 @@ from support.kafka.client import Kafka
 
 CONNECTORS = 30
 OPERATORS = 3
-TO_SETTLE = 300.0
-"""Seconds within which everything must be as asked for, once nothing is asked for and nobody is killed any more."""
 LAST_WATCH = 6.0
 """Seconds of heartbeats that decide who is at work in the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Soak:
-    """``pace``: seconds between two things that one of three operators does. ``most``: as in ``resources``."""
+    """``pace``: seconds between two things that one of three operators does. ``bound``: seconds; no counter that could
+    run may be silent for longer after a fault. ``most``: as in ``resources``.
+    """
 
     plan: Plan
     pace: float = 2.0
     connectors: int = CONNECTORS
     exactly_once: bool = False
+    bound: float = 60.0
     most: float = MOST
 
 
@@ -58,14 +62,22 @@ def run(
         BeatReader(bootstrap, topic) as reader,
     ):
         operators = [Operator(cluster, names[i::OPERATORS], topic, soak.pace) for i in range(OPERATORS)]
+        counters = Counters(cluster, bootstrap, soak.exactly_once)
         faults = Faults(cluster, broker, (), cluster.workers[:1])
-        course = _Course(cluster, reader, operators, soak.connectors, faults, say)
+        course = _Course(cluster, reader, operators, counters, soak.connectors, faults, say)
         course.begin()
         course.inflict_all(soak.plan)
         course.end(soak.most)
         say("stopping")
-    figures = {"seed": str(soak.plan.seed), "duration": f"{clock.seconds:.0f} s", **course.figures}
-    return Outcome(figures, [*course.violations, *cluster.survivors])
+    judged = counters.judge(course.watched, faults, soak.bound)
+    figures = {
+        "seed": str(soak.plan.seed),
+        "exactly once": "on" if soak.exactly_once else "off",
+        "duration": f"{clock.seconds:.0f} s",
+        **course.figures,
+        **judged.figures,
+    }
+    return Outcome(figures, [*course.violations, *judged.violations, *cluster.survivors])
 
 
 @dataclass(slots=True)
@@ -75,9 +87,12 @@ class _Course:
     cluster: Cluster
     reader: BeatReader
     operators: list[Operator]
+    counters: Counters
     connectors: int
     faults: Faults
     say: Callable[[str], None]
+    watched: Span = (0.0, 0.0)
+    """From the first fault until the counters counted again after the last."""
     counted: str = ""
     """How many faults of each kind."""
     failures: list[str] = field(default_factory=list)
@@ -89,12 +104,14 @@ class _Course:
         """All connectors are there and run before anything is changed or killed."""
         for operator in self.operators:
             operator.create_all()
-        wrong, seconds = _settle(self.cluster, self._wanted())
+        wrong, seconds = self._settle(self._wanted())
         self.violations += [f"at the start: {sentence}" for sentence in wrong]
+        self.counters.begin()
         self.say(f"{len(self.cluster.workers)} workers run {self.connectors} connectors after {seconds:.1f} s")
 
     def inflict_all(self, plan: Plan) -> None:
-        """Returns when the last fault is over, and nothing more is asked for."""
+        """Returns when the last fault is over, nothing more is asked for, and the counters count again."""
+        begun = time.time()
         watch, resources = FailureWatch(self.cluster), Resources(self.cluster.workers)
         resources.start()
         watch.start()
@@ -107,6 +124,8 @@ class _Course:
                 operator.stop()
             self.failures = watch.stop()
             self.lives = resources.stop()
+        self.violations += self.counters.wait_for_progress()
+        self.watched = (begun, time.time())
         self.violations += [str(operator.failure) for operator in self.operators if operator.failure]
 
     def _say(self, text: str) -> None:
@@ -120,13 +139,16 @@ class _Course:
         self.say("no more requests, no more faults")
         clock, wanted = Clock(), self._wanted()
         while True:
-            wrong, _ = _settle(self.cluster, wanted)
+            wrong, _ = self._settle(wanted)
             seconds = clock.seconds
             amiss = self._watch(wanted)
             # A killed worker's tasks are said to run until the group has missed it: then it is not over yet.
             if not amiss or clock.seconds > TO_SETTLE:
                 break
         self.cluster.watch_doomed()
+        for name in wanted:
+            self.cluster.request("DELETE", f"/connectors/{name}")
+        self.counters.end()
         mishaps = self.cluster.mishaps()
         with self.reader.lock:
             runs, twice = self.reader.runs, self.reader.runs.twice()
@@ -151,6 +173,16 @@ class _Course:
             **described(self.lives),
         }
 
+    def _settle(self, wanted: dict[str, Wanted]) -> tuple[list[str], float]:
+        """What is not as asked for in the end, and after how many seconds that was known."""
+        clock = Clock()
+        while True:
+            apart = self.counters.topics
+            wrong = [each for worker in self.cluster.workers for each in differences(worker, wanted, apart)]
+            if not wrong or clock.seconds > TO_SETTLE:
+                return wrong, clock.seconds
+            time.sleep(0.5)
+
     def _watch(self, wanted: dict[str, Wanted]) -> list[str]:
         since = milliseconds()
         time.sleep(LAST_WATCH)
@@ -159,16 +191,6 @@ class _Course:
 
     def _wanted(self) -> dict[str, Wanted]:
         return {name: one for operator in self.operators for name, one in operator.wanted.items()}
-
-
-def _settle(cluster: Cluster, wanted: dict[str, Wanted]) -> tuple[list[str], float]:
-    """What is not as asked for in the end, and after how many seconds that was known."""
-    clock = Clock()
-    while True:
-        wrong = [sentence for worker in cluster.workers for sentence in differences(worker, wanted)]
-        if not wrong or clock.seconds > TO_SETTLE:
-            return wrong, clock.seconds
-        time.sleep(0.5)
 
 
 def _listed(counts: Counter[str]) -> str:

@@ -20,6 +20,8 @@ from support.worker_process import WorkerProcess
 WORKERS = 3
 PATIENCE = 300.0
 """Seconds within which a request must have been carried out, whatever is killed meanwhile."""
+TO_SETTLE = 300.0
+"""Seconds within which all must run and make progress again after the last fault."""
 LAST_BREATH = 30.0
 """Seconds that a killed worker's processes may outlive it: their lease, and some more on a busy machine."""
 
@@ -134,6 +136,15 @@ class Cluster:
             for line in worker.log.read_text(errors="replace").splitlines()
             if any(sentence in line for sentence in UNHANDLED) and " ERROR " in line
         ]
+
+
+def status(cluster: Cluster, name: str) -> Any:
+    return cluster.request("GET", f"/connectors/{name}/status").json()
+
+
+def states(cluster: Cluster, name: str) -> list[str]:
+    found = status(cluster, name)
+    return [found["connector"]["state"], *(task["state"] for task in found["tasks"])]
 
 
 def kill(process: psutil.Process) -> None:

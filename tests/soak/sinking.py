@@ -21,10 +21,9 @@ from faults.broker import FaultyBroker
 from faults.inflict import Faults
 from faults.plan import Plan
 from faults.silences import Span, distribution, longest, silences
-from soak.cluster import Cluster
+from soak.cluster import TO_SETTLE, Cluster, states, status
 from soak.failures import FailureWatch
 from soak.feeder import MARK, Feeder
-from soak.killing import TO_SETTLE, states, status
 from soak.progress import Measure, ProgressWatch
 from soak.report import Clock, Outcome
 from soak.tally import Tally

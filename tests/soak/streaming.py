@@ -20,9 +20,8 @@ from faults.inflict import Faults
 from faults.plan import Plan
 from hosts.debezium.beside import CONNECTOR, LOGICAL
 from hosts.plugins import plugin_path
-from soak.cluster import Cluster
+from soak.cluster import TO_SETTLE, Cluster, states, status
 from soak.failures import FailureWatch
-from soak.killing import TO_SETTLE, states, status
 from soak.report import Clock, Outcome
 from soak.tally import Tally
 from support.kafka.client import Kafka

@@ -21,9 +21,8 @@ from faults.broker import FaultyBroker
 from faults.inflict import Faults
 from faults.plan import Plan
 from penstock.jdbc.drivers import install
-from soak.cluster import Cluster
+from soak.cluster import TO_SETTLE, Cluster, states, status
 from soak.failures import FailureWatch
-from soak.killing import TO_SETTLE, states, status
 from soak.report import Clock, Outcome
 from support.kafka.client import Kafka
 from support.postgres import Postgres

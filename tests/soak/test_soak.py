@@ -27,9 +27,10 @@ BOUND = 180.0
 
 def test_connectors_are_as_asked_for_though_workers_are_killed(bootstrap: str, tmp_path: Path) -> None:
     plan = Plan(seed=1, number=3, between=8.0, processes=("worker",))
-    outcome = churning.run(churning.Soak(plan=plan, connectors=12), bootstrap, tmp_path, print)
+    outcome = churning.run(churning.Soak(plan=plan, connectors=12, bound=BOUND), bootstrap, tmp_path, print)
     assert outcome.violations == []
     assert outcome.figures["faults"] == "3 kill"
+    assert outcome.figures["numbers lost"] == 0
 
 
 def test_numbers_arrive_once_and_in_order_whatever_is_killed_frozen_or_cut_off(tmp_path: Path) -> None:

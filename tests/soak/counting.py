@@ -1,0 +1,120 @@
+"""Two connectors that count: their numbers must come to Kafka once and in order, whatever happens to those who send
+them.
+
+A test calls ``begin``, inflicts its faults, and calls ``wait_for_progress``, ``end`` and ``judge``. Nobody restarts
+them by REST unless the test's plan says so.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from faults.inflict import Faults
+from faults.silences import Silence, Span, distribution, longest, silences
+from soak.cluster import TO_SETTLE, Cluster, states, status
+from soak.report import Outcome
+from soak.tally import amiss, read, sending_times
+from soak.victims import processes
+from support.kafka.client import Kafka
+from support.waiting import until
+from support.worker_process import PLAIN
+
+BOUNDARIES = ("poll", "interval")
+"""A connector for each, so that transactions are short and long."""
+TASKS = 3
+SOURCES = 6
+TOPIC_PARTITIONS = 3
+
+
+class Counters:
+    """``topics``: by connector."""
+
+    def __init__(self, cluster: Cluster, bootstrap: str, exactly_once: bool) -> None:
+        """``bootstrap`` leads to the broker directly, past what may be broken."""
+        kafka = Kafka(bootstrap)
+        self.topics = {
+            f"counting-{boundary}": kafka.create_topic(f"numbers-{uuid.uuid4().hex[:8]}", partitions=TOPIC_PARTITIONS)
+            for boundary in BOUNDARIES
+        }
+        self._cluster, self._bootstrap, self._exactly_once = cluster, bootstrap, exactly_once
+        self._ends: dict[str, dict[int, int]] = {}
+
+    def begin(self) -> None:
+        """Returns when all tasks run."""
+        for name, topic in self.topics.items():
+            self._cluster.request("PUT", f"/connectors/{name}/config", _config(name, topic))
+        until(self._all_run, "all tasks running", TO_SETTLE)
+
+    def wait_for_progress(self) -> list[str]:
+        """Sentences on what does not run again, or counts no more, after the last fault."""
+        before = {name: self._committed(name) for name in self.topics}
+        try:
+            until(self._all_run, "all tasks running again", TO_SETTLE)
+            until(lambda: all(self._progresses(name, before[name]) for name in before), "progress of all", TO_SETTLE)
+        except AssertionError as error:
+            return [str(error), *(f"{name}: {status(self._cluster, name)}" for name in self.topics)]
+        return []
+
+    def end(self) -> None:
+        """Nothing more is sent: what is committed now is what must have arrived. No other tasks may be there."""
+        for name in self.topics:
+            self._cluster.request("PUT", f"/connectors/{name}/stop")
+        until(lambda: all(states(self._cluster, name) == ["STOPPED"] for name in self.topics), "the stop", TO_SETTLE)
+        # Of what another worker stops the leader says no more than that it is to stop.
+        until(lambda: not processes(self._cluster, "task"), "the end of the tasks", TO_SETTLE)
+        self._ends = {name: self._committed(name) for name in self.topics}
+
+    def judge(self, watched: Span, faults: Faults, bound: float) -> Outcome:
+        """After ``end``. ``watched``: from the first fault until everything ran after the last, in seconds of
+        ``time.time``; ``bound``: seconds for which a counter that could run may be silent after a fault.
+        """
+        tallies = {name: read(self._bootstrap, topic) for name, topic in self.topics.items()}
+        wrong = [
+            f"{name}, {each}"
+            for name in self.topics
+            for each in amiss(tallies[name], self._ends[name], self._exactly_once)
+        ]
+        quiet = self._silences(watched, faults)
+        wrong += [each.sentence() for each in quiet if each.length > bound]
+        every = [tally for by_source in tallies.values() for tally in by_source.values()]
+        figures: dict[str, object] = {
+            "not running after a fault": distribution(longest(quiet, len(faults.begun))),
+            "numbers sent": sum(len(tally.counts) for tally in every),
+            "numbers lost": sum(tally.missing for tally in every),
+            "numbers that came more than once": sum(tally.repeated for tally in every),
+            "places out of order": sum(tally.disordered for tally in every),
+        }
+        return Outcome(figures, wrong)
+
+    def _silences(self, watched: Span, faults: Faults) -> list[Silence]:
+        sent = {
+            f"source partition {source} of {name}": times
+            for name, topic in self.topics.items()
+            for source, times in sending_times(self._bootstrap, topic).items()
+        }
+        return silences(sent, watched, faults.begun, faults.away)
+
+    def _all_run(self) -> bool:
+        return all(states(self._cluster, name) == ["RUNNING"] * (TASKS + 1) for name in self.topics)
+
+    def _committed(self, name: str) -> dict[int, int]:
+        """By source partition, the number with which it goes on."""
+        offsets = self._cluster.request("GET", f"/connectors/{name}/offsets").json()["offsets"]
+        return {each["partition"]["source"]: each["offset"]["next"] for each in offsets}
+
+    def _progresses(self, name: str, before: dict[int, int]) -> bool:
+        now = self._committed(name)
+        return len(now) == SOURCES and all(end > before.get(source, 0) for source, end in now.items())
+
+
+def _config(name: str, topic: str) -> dict[str, str]:
+    return {
+        **PLAIN,
+        "connector.class": "plugin.Counting",
+        "tasks.max": str(TASKS),
+        "topic": topic,
+        "topic.partitions": str(TOPIC_PARTITIONS),
+        "source.partitions": str(SOURCES),
+        "transaction.boundary": name.removeprefix("counting-"),
+        "transaction.boundary.interval.ms": "1000",
+    }
