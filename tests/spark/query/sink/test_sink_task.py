@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -48,6 +49,10 @@ def test_json_becomes_columns_once(sink: Callable[..., Sink]) -> None:
         one.produce(*make(100, 110))
         one.wait(110)
         one.written(110)
+        # Hadoop starts a process for each checksum that it writes, and scratch needs none.
+        scratch = list(Path(tempfile.gettempdir()).glob("*/penstock-query-*/offsets"))
+        assert scratch
+        assert [path.name for folder in scratch for path in folder.glob(".*.crc")] == []
         one.stop()
         assert all("end" not in metadata for _, metadata in one.committed().values())
         # The next run goes on from there.

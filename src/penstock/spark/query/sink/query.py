@@ -39,6 +39,11 @@ NO_TOPIC_SECONDS = 1.0
 RENEW_SECONDS = 3600.0
 """How often the offsets are committed again; brokers keep them for days (``offsets.retention.minutes``)."""
 RETRY_SECONDS = 60.0
+LOCAL_FILES = "fs.AbstractFileSystem.file.impl"
+"""The class by which Spark writes its checkpoint of a query: two files for each batch. Hadoop starts ``chmod`` for
+each, and by default for the checksum of each as well, which scratch needs not.
+"""
+WITHOUT_CHECKSUMS = "org.apache.hadoop.fs.local.RawLocalFs"
 
 
 class Pace(Protocol):
@@ -201,14 +206,17 @@ class SinkQuery:
         self._ending, self._failure, self._checkpoint = False, None, checkpoint
         pace = self._input.pace
         self._times = BatchTimes(self._report.metrics)
+        stream = self._input.reader.stream(self._position, pace.most)
+        session = stream.sparkSession
+        session.conf.set(LOCAL_FILES, WITHOUT_CHECKSUMS)
         self._query = (
-            self._input.reader.stream(self._position, pace.most)
-            .writeStream.queryName(self._name)
+            stream.writeStream.queryName(self._name)
             .option("checkpointLocation", checkpoint.as_uri())
             .trigger(processingTime=f"{int(pace.interval * 1000)} milliseconds")
             .foreachBatch(self._batch)
             .start()
         )
+        session.conf.unset(LOCAL_FILES)
         return self._query
 
     def _attend(self, query: StreamingQuery, partitions: list[Partition]) -> None:
@@ -247,6 +255,8 @@ class SinkQuery:
                 return
             self._report.entered()
             try:
+                # The query has a copy of the session: tables are written as Hadoop writes files.
+                records.sparkSession.conf.unset(LOCAL_FILES)
                 end = self._end_of(number)
                 span = Span({partition: self._position[partition] for partition in end}, end)
                 self._write(records, span)

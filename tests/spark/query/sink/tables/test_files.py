@@ -71,7 +71,7 @@ class Rows:
     def format(self, _: str) -> Rows:
         return self
 
-    def options(self) -> Rows:
+    def options(self, **_: str) -> Rows:
         return self
 
     def save(self, path: str) -> None:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 HIDDEN = ".penstock"
+MARKED = "mapreduce.fileoutputcommitter.marksuccessfuljobs"
+"""Whether Hadoop adds ``_SUCCESS`` to the folder of a batch. The list says that a batch is complete."""
 _OF_BATCH = re.compile(r"\.?([^-]+)-(\d+)[-.]")
 """How the names of lists, of their drafts and of the folders of batches begin."""
 
@@ -95,7 +97,8 @@ class Files:
             )
 
     def _write(self, frame: DataFrame, path: str) -> list[str]:
-        writer = frame.write.format(self._settings.format).options(**self._settings.options)
+        options = {MARKED: "false", **self._settings.options}
+        writer = frame.write.format(self._settings.format).options(**options)
         if self._settings.partition_by:
             writer = writer.partitionBy(*self._settings.partition_by)
         writer.save(self._folder.full(path))
