@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from bench.connect import CaseError, Connect
-from bench.processes import usage
+from bench.processes import busy, megabytes
 from bench.setting import Setting
 
 _TASKS = 20
@@ -18,16 +18,14 @@ def density(cluster: Connect, setting: Setting) -> dict[str, float]:
     names = [setting.create_topic(setting.name("density")) for _ in range(_TASKS)]
     _start(cluster, setting, names[:1])  # Spark, where there is one
     time.sleep(_SECONDS)
-    base, _ = usage(cluster.pid)
+    base = megabytes(cluster.pid)
     _start(cluster, setting, names[1:])
     time.sleep(_SECONDS)
-    memory, before = usage(cluster.pid)
-    time.sleep(_SECONDS)
-    _, after = usage(cluster.pid)
+    memory = megabytes(cluster.pid)
+    idle = busy(cluster.pid, _SECONDS)
     for name in names:
         cluster.delete(name)
     setting.delete_topics(*names)
-    idle = (after - before) / _SECONDS * 100
     return {"worker and one task MB": base, "MB a task": (memory - base) / (_TASKS - 1), "idle CPU %": idle}
 
 

@@ -16,7 +16,7 @@ from typing import Self
 
 from bench.connect import JSON, CaseError, Connect
 from bench.copying import Copy, sink, source
-from bench.processes import Peak, usage
+from bench.processes import Peak, megabytes
 from bench.setting import Setting
 from bench.watch import Watch
 from hosts.plugins import plugin_path
@@ -179,7 +179,7 @@ def memory(cluster: Connect, setting: Setting) -> Figures:
     """Ten connectors with a task, which read a line and wait; and one with ten tasks."""
     if cluster.pid is None:
         raise CaseError(f"jar-memory: the process of the worker at {cluster.url} can't be seen from here")
-    idle = usage(cluster.pid)[0]
+    idle = megabytes(cluster.pid)
     one, more = _sources(cluster, setting, 1), []
     first = _settled(cluster.pid)
     more = _sources(cluster, setting, _TASKS - 1)
@@ -200,7 +200,7 @@ def memory(cluster: Connect, setting: Setting) -> Figures:
 
 def _settled(pid: int) -> float:
     time.sleep(_SETTLED_SECONDS)
-    return usage(pid)[0]
+    return megabytes(pid)
 
 
 def _sources(cluster: Connect, setting: Setting, count: int) -> list[str]:

@@ -10,7 +10,7 @@ import time
 from functools import partial
 
 from bench.connect import PATIENCE, CaseError, Connect
-from bench.processes import usage
+from bench.processes import busy, megabytes
 from bench.setting import Setting
 
 _SECONDS = 10
@@ -28,16 +28,15 @@ def many(most: int, cluster: Connect, setting: Setting) -> dict[str, float]:
     cluster.put(first, config)  # Spark starts, where there is one
     cluster.running(first, time.perf_counter())
     time.sleep(_SECONDS)
-    base, _ = usage(cluster.pid)
+    base = megabytes(cluster.pid)
     begun = rebalances(cluster)
     started = time.perf_counter()
     for name in others:
         cluster.put(name, config)
     figures = {"running s": _all_run(cluster, others, started)}
     time.sleep(_SECONDS)
-    memory, before = usage(cluster.pid)
-    time.sleep(_SECONDS)
-    _, after = usage(cluster.pid)
+    memory = megabytes(cluster.pid)
+    figures["idle CPU %"] = busy(cluster.pid, _SECONDS)
     started = time.perf_counter()
     for name in others:
         cluster.restart(name)
@@ -51,7 +50,6 @@ def many(most: int, cluster: Connect, setting: Setting) -> dict[str, float]:
     cluster.delete(first)
     setting.delete_topics(topic)
     figures["MB a task"] = (memory - base) / len(others)
-    figures["idle CPU %"] = (after - before) / _SECONDS * 100
     return figures
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from contextlib import suppress
 from typing import Self
 
 import psutil
@@ -16,19 +18,31 @@ def listening(port: int) -> int | None:
     return next((c.pid for c in found if c.status == psutil.CONN_LISTEN and c.laddr.port == port and c.pid), None)
 
 
-def usage(pid: int) -> tuple[float, float]:
-    """Megabytes and processor seconds of a process and all below it. Memory that processes share is divided among
-    them.
+def megabytes(pid: int) -> float:
+    """Of a process and all below it. Memory that processes share is divided among them, which takes some milliseconds
+    for each of them to be found out.
     """
-    memory = cpu = 0.0
+    memory = 0.0
     for process in (psutil.Process(pid), *descendants(pid)):
-        try:
-            shares, times = process.memory_full_info().pss, process.cpu_times()
-        except psutil.Error:
-            continue
-        memory += shares / 2**20
-        cpu += times.user + times.system
-    return memory, cpu
+        with suppress(psutil.Error):
+            memory += process.memory_full_info().pss / 2**20
+    return memory
+
+
+def busy(pid: int, seconds: float) -> float:
+    """What a process and all below it take in so many seconds from now, in percent of a processor."""
+    before, begun = _processor_seconds(pid), time.perf_counter()
+    time.sleep(seconds)
+    return (_processor_seconds(pid) - before) / (time.perf_counter() - begun) * 100
+
+
+def _processor_seconds(pid: int) -> float:
+    taken = 0.0
+    for process in (psutil.Process(pid), *descendants(pid)):
+        with suppress(psutil.Error):
+            times = process.cpu_times()
+            taken += times.user + times.system
+    return taken
 
 
 class Peak:
@@ -50,6 +64,6 @@ class Peak:
 
     def _look(self) -> None:
         while True:
-            self.megabytes = max(self.megabytes, usage(self._pid)[0])
+            self.megabytes = max(self.megabytes, megabytes(self._pid))
             if self._over.wait(self._every):
                 return
