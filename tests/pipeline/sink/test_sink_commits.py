@@ -85,6 +85,22 @@ def test_the_task_may_ask_for_a_commit(kafka: Kafka, bootstrap: str, topic: str)
         assert kafka.committed(f"connect-{run.connector}") == {(topic, 0): 1}
 
 
+def test_what_the_task_asks_for_again_as_it_ends_is_not_committed(kafka: Kafka, bootstrap: str, topic: str) -> None:
+    kafka.produce(topic, ["a", "b", "c"])
+    runs: list[TaskRun] = []
+
+    def put(self: Any, records: Sequence[SinkRecord]) -> None:
+        if records:
+            self.context.offset({TopicPartition(topic, 0): 1})
+            eventually(lambda: runs)
+            runs[0].control.stop()
+
+    with TaskRun(recording(put=put), bootstrap, {"topics": topic}) as run:
+        runs.append(run)
+        run.thread.join()
+    assert kafka.committed(f"connect-{run.connector}") == {(topic, 0): 1}
+
+
 def test_the_task_may_begin_where_it_wants(kafka: Kafka, bootstrap: str, topic: str) -> None:
     kafka.produce(topic, ["a", "b", "c"])
     task = recording(open=lambda self, partitions: self.context.offset(dict.fromkeys(partitions, 2)))

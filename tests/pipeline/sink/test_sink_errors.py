@@ -167,3 +167,42 @@ def test_without_anything_to_report_to_there_is_no_reporter(kafka: Kafka, bootst
     with TaskRun(task, bootstrap, {"topics": topic}):
         eventually(lambda: seen)
     assert seen == [None]
+
+
+def reporting(swallowing: bool = False) -> Any:
+    """A task that buffers its records, and reports them all when its offsets are to be committed."""
+
+    def put(self: Any, records: Sequence[SinkRecord]) -> None:
+        self.log += records
+
+    def pre_commit(self: Any, offsets: Any) -> Any:
+        for record in self.log:
+            try:
+                self.context.errant_record_reporter.report(record, ValueError("not mine"))
+            except ConnectError:
+                if not swallowing:
+                    raise
+        return offsets
+
+    return recording(put=put, pre_commit=pre_commit, open=lambda *_: None, close=lambda *_: None, stop=lambda _: None)
+
+
+def test_records_reported_in_pre_commit_are_in_the_queue_before_the_offsets_are_committed(
+    kafka: Kafka, bootstrap: str, topic: str
+) -> None:
+    kafka.produce(topic, ["x" * 2000])
+    queue = kafka.create_topic(config={"max.message.bytes": "500"})
+    config = {"topics": topic, "errors.tolerance": "all", "errors.deadletterqueue.topic.name": queue}
+    run = TaskRun(reporting(), bootstrap, config, {"offset.flush.interval.ms": "200"})
+    assert f"A record could not be written to the dead letter queue {queue}" in run.failure()
+    assert kafka.committed(f"connect-{run.connector}") == {}
+
+
+def test_a_report_in_pre_commit_that_is_not_tolerated_ends_the_task_though_it_is_swallowed(
+    kafka: Kafka, bootstrap: str, topic: str
+) -> None:
+    kafka.produce(topic, ["a"])
+    config = {"topics": topic, "errors.log.enable": "true"}
+    run = TaskRun(reporting(swallowing=True), bootstrap, config, {"offset.flush.interval.ms": "200"})
+    assert "not mine" in run.failure()
+    assert kafka.committed(f"connect-{run.connector}") == {}

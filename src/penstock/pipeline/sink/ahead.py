@@ -52,12 +52,15 @@ class Ahead:
         self.records = None
         return records, *begun
 
-    def abandon(self) -> None:
-        """Wait for the end of the put that has begun, whatever comes of it: nothing of these records counts."""
+    def abandon(self, running: EndPut | None) -> None:
+        """Called when the loop has ended: wait for the end of the put that still runs, since the loop has failed
+        meanwhile, and of the one behind it, whatever comes of them. Nothing of their records counts.
+        """
         begun, self.put = self.put, None
-        if begun is not None:
-            with contextlib.suppress(Exception):
-                begun[1]()
+        for end in (running, begun[1] if begun is not None else None):
+            if end is not None:
+                with contextlib.suppress(Exception):
+                    end()
 
     def take(self, held: Set[TopicPartition]) -> Batch | None:
         """Those whose partitions are not held, which stay."""

@@ -158,6 +158,11 @@ class SinkContext:
             requested, self._commit_requested = self._commit_requested, False
         return requested
 
+    @property
+    def failed_report(self) -> bool:
+        """Whether ``check_reported`` would raise."""
+        return self._reporter is not None and self._reporter.failed
+
     def check_reported(self) -> None:
         """Raises what ``report`` raised, if the task has swallowed it."""
         if self._reporter is not None:
@@ -184,6 +189,10 @@ class WorkerErrantRecordReporter:
         except ConnectError as e:
             self._raised = e
             raise
+
+    @property
+    def failed(self) -> bool:
+        return self._raised is not None
 
     def check(self) -> None:
         if self._raised is not None:

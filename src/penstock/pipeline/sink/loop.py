@@ -30,6 +30,7 @@ from penstock.pipeline.sink.partitions import names, pause, positions, resume
 from penstock.pipeline.sink.parts import GroupConsumer, SinkSteps
 from penstock.pipeline.sink.pending import PendingBatch
 from penstock.pipeline.sink.reading import Reading
+from penstock.pipeline.sink.reported import settling
 
 log = logging.getLogger(__name__)
 
@@ -189,8 +190,8 @@ class SinkLoop:
             self._end_put()
         if (begun := self.ahead.take_put(runs=self.pending is None and self.steps.puts.clear)) is not None:
             raw, pending, end_put = begun
-            self._take(raw, pending)
             self.end_put = end_put
+            self._take(raw, pending)
 
     def _end_put(self) -> None:
         """Wait for the end of the put that runs, if one does, and draw the consequences."""
@@ -355,6 +356,9 @@ class SinkLoop:
 
     def _close(self, partitions: list[TopicPartition], lost: bool) -> None:
         self._forget(set(partitions))
+        # A put that was waited for just now may have asked for records again: whoever goes on must read them.
+        for partition, offset in self.context.rewinds.items():
+            self.offsets.limited(partition, offset)
         try:
             if not lost and not self.runtime.control.aborted:
                 self._commit(partitions, closing=True)
@@ -369,11 +373,12 @@ class SinkLoop:
                 self.runtime.metrics.put("partition-count", len(self.context.assignment))
 
     def _commit(self, partitions: Iterable[TopicPartition], closing: bool = False) -> None:
+        self._end_put()
         began = time.monotonic()
-        if self.steps.queue is not None:
-            self.steps.queue.flush(max(self.offsets.timing.timeout, QUEUE_FLUSH_SECONDS))
+        settle = settling(self.context, self.steps.queue, max(self.offsets.timing.timeout, QUEUE_FLUSH_SECONDS))
+        settle()
         with self.runtime.control.calls.entered("flush or pre_commit"):
-            rewinds = self.offsets.commit(self.task, partitions, closing)
+            rewinds = self.offsets.commit(self.task, partitions, closing, settle)
         self.context.offset(rewinds)
         self.runtime.metrics.spent("commit", time.monotonic() - began)
 
@@ -382,7 +387,8 @@ class SinkLoop:
     def close_all(self) -> None:
         """Called when the loop has ended, for whatever reason: commit what the task has taken, close its partitions."""
         self.closed = True
-        self.ahead.abandon()
+        running, self.end_put = self.end_put, None
+        self.ahead.abandon(running)
         if self.context.assignment:
             self._close(sorted(self.context.assignment), lost=False)
 

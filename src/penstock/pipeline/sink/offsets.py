@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as ClientPartition
@@ -50,6 +50,11 @@ class SinkTaskOffsets:
     def rewound(self, partition: TopicPartition, offset: int) -> None:
         self.current[partition] = self.committed[partition] = offset
 
+    def limited(self, partition: TopicPartition, offset: int) -> None:
+        """Called before the partition is closed: nothing from this offset on is to be committed."""
+        if self.current.get(partition, offset) > offset:
+            self.current[partition] = offset
+
     def lag(self) -> int:
         committed = self.committed
         return sum(max(offset - committed.get(partition, offset), 0) for partition, offset in self.current.items())
@@ -63,8 +68,16 @@ class SinkTaskOffsets:
             self._sent_at = None
         return self._sent_at is not None
 
-    def commit(self, task: SinkTask, partitions: Iterable[TopicPartition], closing: bool) -> dict[TopicPartition, int]:
+    def commit(
+        self,
+        task: SinkTask,
+        partitions: Iterable[TopicPartition],
+        closing: bool,
+        agreed: Callable[[], None] = lambda: None,
+    ) -> dict[TopicPartition, int]:
         """Commit what the task's ``pre_commit`` agrees to; waits for the brokers' answer when ``closing``.
+
+        ``agreed`` is called when it has, before anything is committed; nothing is if it raises.
 
         If ``pre_commit`` fails before closing, the result is where to read from again: the last committed offsets of
         these partitions.
@@ -83,6 +96,11 @@ class SinkTaskOffsets:
                 return {}
             log.exception("Offset commit failed, rewinding to last committed offsets")
             return {p: int(offset) for p, offset in self.committed.items() if p in wanted}
+        try:
+            agreed()
+        except Exception:
+            self.gone(wanted)  # the task ends, and commits nothing of these when it closes them either
+            raise
         if answer is None:
             raise ConnectError("The task's preCommit has returned null instead of offsets")
         if not isinstance(answer, Mapping):

@@ -78,6 +78,8 @@ class HadoopFolder:
 
     def data_files(self, path: str) -> list[str]:
         folder = self._at(path)
+        if not self._files.exists(folder):  # object stores have no folders without files
+            return []
         start = len(self._files.makeQualified(folder).toString()) + 1
         found = self._files.listFiles(folder, True)
         names = []

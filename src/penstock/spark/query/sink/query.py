@@ -209,14 +209,16 @@ class SinkQuery:
         stream = self._input.reader.stream(self._position, pace.most)
         session = stream.sparkSession
         session.conf.set(LOCAL_FILES, WITHOUT_CHECKSUMS)
-        self._query = (
-            stream.writeStream.queryName(self._name)
-            .option("checkpointLocation", checkpoint.as_uri())
-            .trigger(processingTime=f"{int(pace.interval * 1000)} milliseconds")
-            .foreachBatch(self._batch)
-            .start()
-        )
-        session.conf.unset(LOCAL_FILES)
+        try:
+            self._query = (
+                stream.writeStream.queryName(self._name)
+                .option("checkpointLocation", checkpoint.as_uri())
+                .trigger(processingTime=f"{int(pace.interval * 1000)} milliseconds")
+                .foreachBatch(self._batch)
+                .start()
+            )
+        finally:
+            session.conf.unset(LOCAL_FILES)
         return self._query
 
     def _attend(self, query: StreamingQuery, partitions: list[Partition]) -> None:

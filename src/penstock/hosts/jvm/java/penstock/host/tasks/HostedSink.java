@@ -95,7 +95,7 @@ final class HostedSink {
         return reply;
     }
 
-    /** Records of a put could not be converted. */
+    /** The records of a put have yet to be converted, which may fail. */
     void notPut() {
         clear = false;
     }

@@ -34,6 +34,8 @@ public final class SinkMethods {
             batches.forgo(args);
             return Reply.of(Map.of("skipped", true));
         }
+        // Whatever ends this put before the task has its records.
+        task.notPut();
         boolean raw = args.hasNonNull("convert");
         long began = System.nanoTime();
         ConnectRecord<?>[] records = new ConnectRecord<?>[0];
@@ -45,7 +47,6 @@ public final class SinkMethods {
             try {
                 records = batches.converted(args, payload, new RawConverters(session, args.get("convert")));
             } catch (Exception | StackOverflowError | LinkageError e) {
-                task.notPut();
                 return Reply.of(Map.of("unconverted", true));
             }
         }
