@@ -24,10 +24,6 @@ NOISE = {"MB of memory": 16.0, "file descriptors": 12.0, "threads": 8.0}
 """What a process may take more in any case, of each resource."""
 LEAST = 24
 """Looks at a process, without which nothing can be said of it."""
-LEAST_PART = 10
-"""Nor can it if it lived for less than one part in so many of the longest life: in a long run, growth is what goes on
-for long, and a process that has taken up one task after the other since its start has not grown in that sense.
-"""
 MOST = 1.25
 """How much more, as a factor, a process may take in the last third of its time than in the second; in the first it is
 still warming up.
@@ -131,7 +127,7 @@ def described(lives: list[Life]) -> dict[str, object]:
     lines: dict[str, object] = {}
     for kind, found in by_kind(lives).items():
         every = sum(life.kind == kind for life in lives)
-        lines[f"{kind} processes"] = f"{every}, {len(found)} of them watched for {least(lives) * OFTEN:g} s or longer"
+        lines[f"{kind} processes"] = f"{every}, {len(found)} of them watched for {LEAST * OFTEN:g} s or longer"
         for resource in NOISE if found else ():
             most = max(found, key=lambda life: _step(life, resource))
             lines[f"{resource} of a {kind}"] = " → ".join(f"{each:g}" for each in most.thirds()[resource])
@@ -140,17 +136,11 @@ def described(lives: list[Life]) -> dict[str, object]:
 
 def by_kind(lives: list[Life]) -> Mapping[str, list[Life]]:
     """Of each kind that there is, those that were watched for long enough."""
-    enough = least(lives)
     return {
-        kind: [life for life in lives if life.kind == kind and len(life.samples) >= enough]
+        kind: [life for life in lives if life.kind == kind and len(life.samples) >= LEAST]
         for kind in PROCESSES
         if any(life.kind == kind for life in lives)
     }
-
-
-def least(lives: list[Life]) -> int:
-    """How many looks at a process are enough."""
-    return max(LEAST, max((len(life.samples) for life in lives), default=0) // LEAST_PART)
 
 
 def _step(life: Life, resource: str) -> float:

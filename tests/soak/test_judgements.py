@@ -149,14 +149,6 @@ def test_a_process_that_lived_for_a_short_time_is_counted_alone() -> None:
     assert described([short]) == {"daemon processes": "1, 0 of them watched for 120 s or longer"}
 
 
-def test_a_process_that_lived_for_a_small_part_of_a_long_run_is_counted_alone() -> None:
-    busier = life("java", "process 7", *((300, 40, 100 + 3 * i) for i in range(60)))
-    assert growth([busier], MOST) != []
-    lasting = life("java", "process 8", *[(300, 40, 100)] * 650)
-    assert growth([busier, lasting], MOST) == []
-    assert described([busier, lasting])["java processes"] == "2, 1 of them watched for 325 s or longer"
-
-
 def test_the_processes_of_a_worker_are_watched_until_they_end(tmp_path: Path) -> None:
     worker = WorkerProcess("", tmp_path)
     resources = Resources([worker])
