@@ -65,7 +65,7 @@ def select(
     """The names in ``connectors`` (as ``GET /connectors?expand=info&expand=status`` shows them) that are meant.
 
     A name that is no pattern is kept though there is no such connector, so that the worker says so. Without names all
-    connectors are looked at.
+    connectors are considered.
     """
     given, wanted = list(names), {state.upper() for state in states}
     found: dict[str, None] = {}

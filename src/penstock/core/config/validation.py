@@ -94,7 +94,7 @@ class WorkerRules:
     restart_policy: RestartPolicyName = "never"
     """``penstock.restart.policy`` of connectors that have none of their own."""
     forbidden: Callable[[Catalog, Props], list[tuple[str, str]]] = lambda catalog, props: []
-    """What the worker does not allow in a configuration: settings and sentences. Nothing else of it is then looked at.
+    """What the worker does not allow in a configuration: settings and sentences. Nothing else of it is then checked.
     """
 
 

@@ -64,5 +64,5 @@ def change(postgres: Postgres, round: int, rounds: int, *, second_half: bool) ->
 
 
 def records(counts: dict[str, int]) -> int:
-    """How many records tell such changes: a number that changes is told as a deletion and an insertion."""
+    """How many records such changes have: a changed number is a deletion and an insertion."""
     return sum(counts.values()) + counts["moved"]

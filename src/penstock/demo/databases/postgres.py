@@ -74,7 +74,7 @@ class Postgres:
                 time.sleep(0.1)
             yield
         finally:
-            server.send_signal(signal.SIGINT)  # it disconnects whoever is connected
+            server.send_signal(signal.SIGINT)  # it disconnects all clients
             with suppress(subprocess.TimeoutExpired):
                 server.wait(SECONDS)
             with suppress(ProcessLookupError):

@@ -13,7 +13,7 @@ _NAMES = {0: "ALL", 5: "TRACE", 10: "DEBUG", 20: "INFO", 30: "WARN", 40: "ERROR"
 
 def follow(session: Session) -> None:
     """Give the JVM of this session all levels, and from now on each that changes. Raises HostLost."""
-    with JVMS.telling:  # so that a change in between is told after them
+    with JVMS.telling:  # so that a change in between is sent after them
         JVMS.processes.append(session)
         told = session.begin("host.levels", levels(), lane="levels")
     told.wait()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import enum
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, IllegalWorkerStateError
 from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.record import SinkRecord
 from penstock.api.sink import ErrantRecordReporter, TopicPartition
+from penstock.pipeline.dead_letters import DeadLetterQueue
 from penstock.pipeline.errors import ErrorHandler, Failure, Stage
 from penstock.pipeline.sink.member import GroupMember
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
@@ -158,15 +159,25 @@ class SinkContext:
             requested, self._commit_requested = self._commit_requested, False
         return requested
 
-    @property
-    def failed_report(self) -> bool:
-        """Whether ``check_reported`` would raise."""
-        return self._reporter is not None and self._reporter.failed
-
     def check_reported(self) -> None:
         """Raises what ``report`` raised, if the task has swallowed it."""
         if self._reporter is not None:
             self._reporter.check()
+
+    def settling(self, queue: DeadLetterQueue | None, seconds: float) -> Callable[[], None]:
+        """A function for the loop to call before ``pre_commit`` and after it, in which a task may report, too: it waits
+        for dead letters. It raises ConnectError if one did not arrive in so many seconds, or if a report since now was
+        not tolerated.
+        """
+        failed = self._reporter is not None and self._reporter.failed
+
+        def settle() -> None:
+            if queue is not None:
+                queue.flush(seconds)
+            if not failed:
+                self.check_reported()
+
+        return settle
 
 
 class WorkerErrantRecordReporter:

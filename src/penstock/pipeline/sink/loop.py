@@ -30,7 +30,6 @@ from penstock.pipeline.sink.partitions import names, pause, positions, resume
 from penstock.pipeline.sink.parts import GroupConsumer, SinkSteps
 from penstock.pipeline.sink.pending import PendingBatch
 from penstock.pipeline.sink.reading import Reading
-from penstock.pipeline.sink.reported import settling
 
 log = logging.getLogger(__name__)
 
@@ -356,7 +355,7 @@ class SinkLoop:
 
     def _close(self, partitions: list[TopicPartition], lost: bool) -> None:
         self._forget(set(partitions))
-        # A put that was waited for just now may have asked for records again: whoever goes on must read them.
+        # A put that has just ended may have asked for records again, which the next task of the partition must read.
         for partition, offset in self.context.rewinds.items():
             self.offsets.limited(partition, offset)
         try:
@@ -375,7 +374,7 @@ class SinkLoop:
     def _commit(self, partitions: Iterable[TopicPartition], closing: bool = False) -> None:
         self._end_put()
         began = time.monotonic()
-        settle = settling(self.context, self.steps.queue, max(self.offsets.timing.timeout, QUEUE_FLUSH_SECONDS))
+        settle = self.context.settling(self.steps.queue, max(self.offsets.timing.timeout, QUEUE_FLUSH_SECONDS))
         settle()
         with self.runtime.control.calls.entered("flush or pre_commit"):
             rewinds = self.offsets.commit(self.task, partitions, closing, settle)
