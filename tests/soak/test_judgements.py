@@ -143,6 +143,15 @@ def test_a_process_that_takes_the_place_of_another_does_not_grow_by_what_that_to
     assert growth([low, high], MOST) == []
 
 
+def test_what_is_given_back_again_is_no_growth() -> None:
+    pool = [(80, 20, 130 + (160 if i >= 60 and i % 10 < 8 else 0)) for i in range(90)]
+    leak = [(80, 20, threads + 2 * i) for i, (_, _, threads) in enumerate(pool)]
+    assert growth([life("java", "process 7", *pool)], MOST) == []
+    assert growth([life("java", "process 7", *leak)], MOST) == [
+        "the threads of 1 java processes grew by more than 25%, of process 7 from 219 to 431"
+    ]
+
+
 def test_a_process_that_lived_for_a_short_time_is_counted_alone() -> None:
     short = life("daemon", "process 7", *((80 * i, 20, 20) for i in range(10)))
     assert growth([short], MOST) == []
