@@ -94,6 +94,12 @@ class Cluster:
         self.group.lose(self.workers[name], joins_again)
         self._settle_unless_picked()
 
+    def lose_answer(self, number: int) -> None:
+        """Of a request from worker to worker: the asking one gives up, and the asked one may carry it out later."""
+        caller, called, token = self.calls.pop(number)
+        self.post(caller, f"ask {token}", e.Completed(token, error=TimeoutError(f"{called} has not answered")))
+        self._settle_unless_picked()
+
     def shut_down(self, name: str) -> None:
         """The worker stops everything; it has not left the group yet."""
         self.post(self.workers[name], "group", e.ShutDown())

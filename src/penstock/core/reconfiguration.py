@@ -61,13 +61,15 @@ class Reconfigurations:
         self.output.start(self._reconfigure(run), done)
 
     def committed(self, name: str) -> None:
-        """Called with every commit of tasks: an older set of configurations may have been written late."""
+        """Called with every commit of tasks: an older set of configurations may have been written late, even while the
+        answer for the newer one is awaited.
+        """
         run, connector = self.work.connectors.get(name), self.state.connectors.get(name)
         if run is None or run.tasks is None or connector is None:
             return
         if connector.task_configs == run.tasks.configs:
             self._applied[name] = (connector.tasks_position, run.tasks.resolved)
-        elif connector.task_configs and run.reconfiguration is Reconfiguration.IDLE and self._is_running(run):
+        elif connector.task_configs and self._is_running(run):
             self.request(name)
 
     def forget(self, name: str) -> None:

@@ -1,0 +1,72 @@
+"""Task configurations that the leader writes late, after newer ones, do not stay."""
+
+from __future__ import annotations
+
+from penstock.core.model import messages as m
+from simulation.cluster import Cluster
+
+
+class HeldBack(Exception):
+    """Nothing else is under way."""
+
+
+class Ordered(Cluster):
+    """Everything goes on but what is held back: channels by the names that they begin with."""
+
+    def __init__(self) -> None:
+        super().__init__([].append, self._next)
+        self.held_back: set[str] = set()
+
+    def _next(self, channels: list[str]) -> int:
+        for i, channel in enumerate(channels):
+            if not channel.startswith(tuple(self.held_back)):
+                return i
+        raise HeldBack
+
+    def go_on(self) -> None:
+        try:
+            self.settle()
+        except HeldBack:
+            pass
+
+    def put_until_leader_is_called(self, config: dict[str, str | None]) -> int:
+        """The number of the request that the worker which runs the connector sends to the leader."""
+        known = set(self.calls)
+        self.send("a", m.PutConfig("c", config))
+        while not self.calls.keys() - known:
+            assert self.step()
+        (number,) = self.calls.keys() - known
+        return number
+
+
+def config(tasks_max: int) -> dict[str, str | None]:
+    return {"connector.class": "Source", "tasks.max": str(tasks_max)}
+
+
+def test_an_older_set_that_is_written_while_a_newer_one_is_acknowledged() -> None:
+    """b's request with two tasks is not answered in time, and the leader gets to it after the one with three."""
+    cluster = Ordered()
+    cluster.start("a")
+    cluster.start("b")
+    cluster.send("a", m.PutConfig("d", config(1)))
+    cluster.go_on()
+    cluster.send("a", m.PutConfig("c", config(1)))
+    cluster.go_on()
+    leader, owner = cluster.workers["a"].herder, cluster.workers["b"].herder
+    assert leader.membership.is_leader
+    assert "c" in owner.work.connectors
+
+    older = cluster.put_until_leader_is_called(config(2))
+    cluster.held_back = {f"a client {older}"}
+    cluster.lose_answer(older)
+    newer = cluster.put_until_leader_is_called(config(3))
+    token = cluster.calls[newer][2]
+    cluster.held_back.add(f"b ask {token}")
+    cluster.go_on()
+    assert len(leader.state.connectors["c"].task_configs) == 3
+    cluster.held_back.remove(f"a client {older}")
+    cluster.go_on()
+    assert len(leader.state.connectors["c"].task_configs) == 2
+    cluster.held_back.clear()
+    cluster.go_on()
+    assert len(leader.state.connectors["c"].task_configs) == 3
