@@ -187,6 +187,12 @@ class Interleavings(RuleBasedStateMachine):
         if self.cluster.workers[name].joined:
             self.cluster.cut_off(name, joins_again=True)
 
+    @precondition(lambda self: self.cluster.calls)
+    @rule(which=st.integers(0, 5))
+    def answer_is_lost(self, which: int) -> None:
+        calls = list(self.cluster.calls)
+        self.cluster.lose_answer(calls[which % len(calls)])
+
     # -- the end
 
     def teardown(self) -> None:
@@ -266,11 +272,12 @@ class Rest:
                 assert status.state == "FAILED", f"{status}, but it should be {wanted}"
                 assert run.phase.value == "failed"
             assert status.worker_id == worker.id
-            tasks = len(self._leader().herder.state.connectors[name].task_configs)
+            tasks, config = self._leader().herder.state.connectors[name].task_configs, self.connectors[name]
             if target == "STOPPED":
-                assert tasks == 0, f"{name} is stopped and has {tasks} tasks"
+                assert tasks == [], f"{name} is stopped and has tasks {tasks}"
             if target == "STARTED" and status.state == "RUNNING":
-                assert tasks == int(self.connectors[name]["tasks.max"])
+                wanted_tasks = [{**config, "n": str(i)} for i in range(int(config["tasks.max"]))]
+                assert tasks == wanted_tasks, f"{name} is {config} and has tasks {tasks}"
 
     def _check_tasks(self, statuses: dict[Any, Any]) -> None:
         for id in self._tasks():

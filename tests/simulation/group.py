@@ -27,24 +27,27 @@ class Group:
         self.memory: dict[str, AssignorMemory] = {}
 
     def join(self, worker: Worker) -> None:
+        worker.waits_for_request = False
         worker.wants_to_join = not worker.joined
         self.wanted = True
 
     def leave(self, worker: Worker, keeps_work: bool) -> None:
         self.wanted |= worker.joined
         worker.joined, worker.arrived = False, None
+        worker.waits_for_request, worker.wants_to_join = True, False
         if not keeps_work:
             worker.runs = None
 
     def lose(self, worker: Worker, joins_again: bool) -> None:
         """Nothing more is heard of the worker, and it is told so."""
         worker.joined, worker.runs, worker.arrived = False, None, None
+        worker.waits_for_request = False
         worker.to_release += 1
 
         def released() -> None:
             worker.to_release -= 1
-            worker.wants_to_join = joins_again
-            self.wanted |= joins_again
+            worker.wants_to_join |= joins_again and not worker.waits_for_request
+            self.wanted |= worker.wants_to_join
 
         self._post(worker, "group", Lost("no heartbeat", (), (), released))
         self.wanted = True

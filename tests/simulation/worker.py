@@ -40,6 +40,8 @@ class Worker:
     snapshot: ClusterConfigSnapshot = field(default_factory=lambda: ClusterConfigSnapshot(0))
     joined: bool = False
     wants_to_join: bool = False
+    waits_for_request: bool = False
+    """It has left the group, and joins only when it asks for it."""
     runs: Assignment | None = None
     """What it runs, as it tells when it joins."""
     to_release: int = 0

@@ -193,7 +193,7 @@ class Herder:
                 self.membership.stage = Stage.JOINING
                 self._rebalance.publish()
                 self.output.emit(actions.JoinGroup())
-            case Joined() if self.membership.stage is not Stage.STOPPING:
+            case Joined() if self.membership.stage is not Stage.STOPPING and not self.membership.stays_away:
                 if not self._rebalance.joined(event):
                     self.output.start(self._catch_up.until_read(event), what="Catching up with the config topic")
             case Revoked():

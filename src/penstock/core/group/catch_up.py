@@ -83,12 +83,13 @@ class CatchUp:
             yield from self._stay_away(event)
 
     def _join_again(self) -> None:
-        self.membership.awaited = None
+        self.membership.awaited, self.membership.stays_away = None, False
         self.output.emit(actions.Rejoin("this worker has caught up with the config topic"))
 
     def _stay_away(self, event: Joined) -> Flow:
         """Out of the group until the topic can be read; tasks keep running as long as nobody else is given them."""
         self.membership.leave()
+        self.membership.stays_away = True
         self.output.emit(actions.LeaveGroup("taking too long to read the config topic"))
         working, left_at, retries = True, self.output.now, RETRIES
         timeout_ms, max_delay_ms = self.reader.timeout_ms, self.backoff.max_delay_ms

@@ -189,6 +189,8 @@ class Membership:
     """Exactly once: this leader's writes to the config topic fence all others' (KIP-618)."""
     awaited: Joined | None = None
     """The completed rebalance that is taken once the config topic has been read as far as it requires."""
+    stays_away: bool = False
+    """It has left the group until it has read the config topic: rebalances that completed just before are void."""
     rejoin_requested_at: int = -1
     """The offset of the layout for which a rebalance has been requested."""
     rejoin_due: int | None = None

@@ -81,8 +81,10 @@ class Rebalancing:
     def lost(self, event: Lost) -> None:
         """Everything that was assigned is given up, also an assignment that has not been taken yet."""
         self.output.log("WARNING", f"Lost contact with the worker group: {event.reason}; stopping everything here")
+        if self.membership.stays_away:  # the member may have been told to leave after it had lost contact, and wait
+            self.output.emit(actions.Rejoin("contact with the group was lost while this worker stayed away"))
         self.membership.leave()
-        self.membership.awaited = None
+        self.membership.awaited, self.membership.stays_away = None, False
         self.give_up_all(event.done)
 
     def give_up_all(self, done: Callable[[], None] | None) -> None:
