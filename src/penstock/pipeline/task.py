@@ -102,10 +102,11 @@ class TaskHost(Protocol):
     def topic_seen(self, topic: str) -> None:
         """The task used this topic and it was not among the known ones."""
 
-    def group_member(self, id: str) -> None:
+    def group_member(self, id: str, waits: bool) -> None:
         """The member of its consumer group that the task is: what is to be removed from it if the process is killed.
 
-        Called by a sink task as soon as the coordinator has given it an id, and with each other id.
+        Called by a sink task as soon as the coordinator has given it an id, and with each other id; and again, with
+        ``waits``, at intervals while a rebalance of the group takes long: it may wait for an earlier run of the task.
         """
 
     def store_offsets(self, offsets: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:

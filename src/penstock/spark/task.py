@@ -85,8 +85,8 @@ class ChannelHost:
     def topic_seen(self, topic: str) -> None:
         self._channel.send({"say": "topic", "topic": topic})
 
-    def group_member(self, id: str) -> None:
-        self._channel.send({"say": "member", "id": id})
+    def group_member(self, id: str, waits: bool) -> None:
+        self._channel.send({"say": "member", "id": id, "waits": waits})
 
     def store_offsets(self, offsets: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
         self._channel.send({"say": "offsets", "offsets": offsets})

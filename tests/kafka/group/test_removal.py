@@ -40,12 +40,12 @@ while True:
 class OtherProcess:
     """A consumer whose member no session's end removes within a test."""
 
-    def __init__(self, bootstrap: str, group: str, topic: str) -> None:
+    def __init__(self, bootstrap: str, group: str, topic: str, client_id: str) -> None:
         # Java's names are librdkafka's here.
         self.settings = {
             "bootstrap.servers": bootstrap,
             "group.id": group,
-            "client.id": f"consumer-of-{group}",
+            "client.id": client_id,
             "session.timeout.ms": TEN_MINUTES,
             "max.poll.interval.ms": TEN_MINUTES,
             "heartbeat.interval.ms": "200",
@@ -59,17 +59,22 @@ class OtherProcess:
         while self.partitions != partitions:
             self.id, self.partitions = json.loads(self.process.stdout.readline())
 
+    def until_it_has_an_id(self) -> None:
+        assert self.process.stdout is not None
+        while not self.id:
+            self.id, self.partitions = json.loads(self.process.stdout.readline())
+
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
 
 @pytest.fixture
-def consumer(bootstrap: str, group: str) -> Iterator[Callable[[str], OtherProcess]]:
+def consumer(bootstrap: str, group: str) -> Iterator[Callable[..., OtherProcess]]:
     processes = []
 
-    def start(topic: str) -> OtherProcess:
-        processes.append(OtherProcess(bootstrap, group, topic))
+    def start(topic: str, client_id: str = f"consumer-of-{group}") -> OtherProcess:
+        processes.append(OtherProcess(bootstrap, group, topic, client_id))
         return processes[-1]
 
     yield start
@@ -84,7 +89,7 @@ def members(kafka: Kafka, group: str) -> set[str]:
 
 
 def test_those_that_are_left_share_the_partitions_of_killed_ones(
-    kafka: Kafka, group: str, consumer: Callable[[str], OtherProcess]
+    kafka: Kafka, group: str, consumer: Callable[..., OtherProcess]
 ) -> None:
     topic, removal = kafka.create_topic(partitions=6), MemberRemoval()
     first, second, third = consumer(topic), consumer(topic), consumer(topic)
@@ -99,7 +104,7 @@ def test_those_that_are_left_share_the_partitions_of_killed_ones(
 
 
 def test_a_rebalance_that_waits_for_a_killed_member_ends(
-    kafka: Kafka, group: str, consumer: Callable[[str], OtherProcess]
+    kafka: Kafka, group: str, consumer: Callable[..., OtherProcess]
 ) -> None:
     topic = kafka.create_topic()
     killed = consumer(topic)
@@ -112,8 +117,29 @@ def test_a_rebalance_that_waits_for_a_killed_member_ends(
     assert members(kafka, group) == {following.id}
 
 
+def test_what_is_left_of_earlier_runs_is_removed_while_the_group_waits_for_it(
+    kafka: Kafka, group: str, consumer: Callable[..., OtherProcess]
+) -> None:
+    """Nobody knows the killed one's id; another living one, of another task, is not touched."""
+    topic, removal = kafka.create_topic(partitions=2), MemberRemoval()
+    killed, other = consumer(topic), consumer(topic, "consumer-of-another-task")
+    for each in (killed, other):
+        each.until_it_has(1)
+    removal.replace(killed.settings, lambda: "a later run")
+    until(lambda: not threads(), "the end of the request", SECONDS)
+    assert members(kafka, group) == {killed.id, other.id}  # the group is stable
+    killed.kill()
+    following, before = consumer(topic), other.id
+    following.until_it_has_an_id()
+    removal.replace(following.settings, lambda: following.id)
+    following.until_it_has(1)
+    other.until_it_has(1)
+    assert members(kafka, group) == {following.id, other.id}
+    assert other.id == before
+
+
 def test_members_and_groups_that_are_not_there_are_no_failure(
-    kafka: Kafka, group: str, consumer: Callable[[str], OtherProcess], caplog: pytest.LogCaptureFixture
+    kafka: Kafka, group: str, consumer: Callable[..., OtherProcess], caplog: pytest.LogCaptureFixture
 ) -> None:
     living = consumer(kafka.create_topic())
     living.until_it_has(1)

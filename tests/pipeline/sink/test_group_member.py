@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from confluent_kafka import Consumer
 
 from penstock.api.errors import KafkaError
 from penstock.api.record import SinkRecord
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.kafka.group.removal import MemberRemoval
+from penstock.pipeline.sink import member
 from penstock.pipeline.sink.member import GroupMember, GroupMetadata, consumer_settings
 from support.kafka.client import Kafka
 from support.tasks.recording_sink import recording, values
-from support.tasks.runs import TaskRun, eventually
+from support.tasks.runs import TaskRun, eventually, new_name
 
 
 @pytest.mark.parametrize(
@@ -88,3 +90,26 @@ def test_a_member_that_no_rebalance_waits_for_is_not_reported(
     with TaskRun(task, bootstrap, {"topics": topic, **overrides}) as run:
         eventually(lambda: values(task))
     assert not run.host.members
+
+
+@pytest.mark.integration
+def test_a_task_that_waits_long_for_its_group_says_so(
+    kafka: Kafka, bootstrap: str, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other member is alive for the broker, and does not take part in the rebalance."""
+    monkeypatch.setattr(member, "LONG_SECONDS", 0.5)
+    kafka.produce(topic, [b"1"])
+    task = recording()
+    connector = new_name()
+    other = Consumer({"bootstrap.servers": bootstrap, "group.id": f"connect-{connector}"})
+    other.subscribe([topic])
+    eventually(lambda: other.poll(0.1) is None and other.assignment())
+    with TaskRun(task, bootstrap, {"topics": topic}, connector=connector) as run:
+        eventually(lambda: len(run.host.waiting) >= 2)
+        assert set(run.host.waiting) == set(run.host.members)
+        other.close()
+        eventually(lambda: values(task))
+        waited = len(run.host.waiting)
+        kafka.produce(topic, [b"2"])
+        eventually(lambda: len(values(task)) == 2)
+        assert len(run.host.waiting) == waited

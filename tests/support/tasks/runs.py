@@ -68,6 +68,7 @@ class MemoryHost:
         self.states: list[str] = []
         self.topics: list[str] = []
         self.members: list[str] = []
+        self.waiting: list[str] = []
         """The ids that the coordinator has given a sink."""
         self.stored: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self.reported: dict[str, float] = {}
@@ -86,8 +87,8 @@ class MemoryHost:
     def topic_seen(self, topic: str) -> None:
         self.topics.append(topic)
 
-    def group_member(self, id: str) -> None:
-        self.members.append(id)
+    def group_member(self, id: str, waits: bool) -> None:
+        (self.waiting if waits else self.members).append(id)
 
     def store_offsets(self, offsets: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
         self.stored += offsets

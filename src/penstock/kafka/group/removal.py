@@ -3,6 +3,10 @@
 A consumer that is closed leaves its group. One that was killed stays a member until its ``session.timeout.ms`` is over:
 until then every rebalance waits for it, and its partitions belong to nobody else. Here it is removed by its id
 (KIP-345, KIP-571). The coordinator gives each consumer an id of its own, so no other member can be meant.
+
+That may not be enough: the killed one's worker may be gone as well, the coordinator may not have heard a consumer that
+left, and one that starts again takes all members of the last finished rebalance for living ones, with a new session
+each. So a run of a task that waits for its group has earlier runs of the same task removed, which it has replaced.
 """
 
 from __future__ import annotations
@@ -10,9 +14,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from typing import Any
 
 from kafka.admin import MemberToRemove
 
@@ -38,7 +43,9 @@ _Key = tuple[tuple[str, str], ...]
 class _Removal:
     settings: Mapping[str, str]
     given_up: float
-    members: list[str] = field(default_factory=list)
+    members: set[str] = field(default_factory=set)
+    successors: dict[str, Callable[[], str]] = field(default_factory=dict)
+    """By client.id, the one member that may have it at the moment."""
 
 
 class MemberRemoval:
@@ -56,11 +63,22 @@ class MemberRemoval:
 
     def remove(self, consumer: Mapping[str, str], member: str) -> None:
         """``consumer``: the settings of the consumer whose member it was, as Java's. Its process must have ended."""
+        self._ask(consumer, lambda removal: removal.members.add(member))
+
+    def replace(self, consumer: Mapping[str, str], member: Callable[[], str]) -> None:
+        """If the group is in a rebalance, remove what has the consumer's ``client.id`` and is another than ``member``.
+
+        No other living consumer may have that ``client.id``. ``member`` gives the id of the one that is alive; called
+        from another thread when the group has been described, since it may have joined again meanwhile.
+        """
+        self._ask(consumer, lambda removal: removal.successors.update({consumer["client.id"]: member}))
+
+    def _ask(self, consumer: Mapping[str, str], add: Callable[[_Removal], None]) -> None:
         key = tuple(sorted((name, value) for name, value in consumer.items() if name != "client.id"))
         with self._lock:
             if key not in self._waiting:
                 self._waiting[key] = _Removal(consumer, time.monotonic() + min(_session_s(consumer), LONGEST_S))
-            self._waiting[key].members.append(member)
+            add(self._waiting[key])
             if self._threads == THREADS:
                 return
             self._threads += 1
@@ -98,8 +116,13 @@ class MemberRemoval:
         with closing(group_admin(removal.settings, removal.settings["client.id"], **limits)) as client:
             with self._lock:  # those that were lost meanwhile, as a process with several tasks loses them
                 if (more := self._waiting.pop(key, None)) is not None:
-                    removal.members += more.members
-            wanted = [MemberToRemove(each, reason="its process has ended") for each in removal.members]
+                    removal.members |= more.members
+                    removal.successors |= more.successors
+            if removal.successors:
+                removal.members |= _replaced(client.describe_groups([group])[group], removal.successors)
+            if not removal.members:
+                return
+            wanted = [MemberToRemove(each, reason="its process has ended") for each in sorted(removal.members)]
             try:
                 answers = client.remove_group_members(group, wanted)
             except errors.UnknownMemberIdError:  # there is no such group any more
@@ -107,9 +130,9 @@ class MemberRemoval:
         for member, answer in answers.items():
             if answer is errors.NoError:
                 log.info("Removed member %s of group %s, whose process has ended", member, group)
-                removal.members.remove(member)
+                removal.members.discard(member)
             elif answer is errors.UnknownMemberIdError:
-                removal.members.remove(member)
+                removal.members.discard(member)
         for answer in answers.values():
             if answer not in (errors.NoError, errors.UnknownMemberIdError):
                 raise answer()
@@ -122,11 +145,22 @@ class MemberRemoval:
             level,
             "Member %s of group %s, whose process has ended, can't be removed: %s. The group waits for it until its "
             "session is over (session.timeout.ms=%d)",
-            ", ".join(removal.members),
+            ", ".join(sorted(removal.members)) or "of an earlier run",
             group,
             error if isinstance(error, ConnectError) else f"{type(error).__name__}: {error}",
             _session_s(removal.settings) * 1000,
         )
+
+
+def _replaced(group: Mapping[str, Any], successors: Mapping[str, Callable[[], str]]) -> set[str]:
+    """Members that a rebalance waits for though others have taken their place. ``group``: as kafka-python tells it."""
+    if group["error"] is not None:
+        raise errors.CoordinatorNotAvailableError(group["error"])
+    if group["group_state"] == "Stable":
+        return set()
+    alive = {name: member() for name, member in successors.items()}
+    members = [(each["member_id"], each["client_id"]) for each in group["members"]]
+    return {member for member, name in members if name in alive and member != alive[name]}
 
 
 def _session_s(consumer: Mapping[str, str]) -> float:

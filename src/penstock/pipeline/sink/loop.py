@@ -75,7 +75,7 @@ class SinkLoop:
             if self.end_put is not None and self._due(now):
                 self._end_put()
             self.consumer.subscription.update(self.consumer.client, now, self.on_assign, self.on_revoke, self.on_lost)
-            self.consumer.member.update()
+            self.consumer.member.update(now)
             if self.paused != control.pausing:
                 self._pause_or_resume()
             self._commit_if_due(now)
@@ -307,7 +307,7 @@ class SinkLoop:
         """Partitions were assigned: only the new ones if ``cooperative``, otherwise all."""
         came = names(partitions)
         try:
-            self.consumer.member.update()
+            self.consumer.member.joined(time.monotonic())
             self._end_put()
             starts = positions(consumer, partitions, self.consumer.offset_reset)
             self.context.assign(came)
@@ -341,6 +341,7 @@ class SinkLoop:
         self._remove(names(partitions), lost=True)
 
     def _remove(self, partitions: list[TopicPartition], lost: bool) -> None:
+        self.consumer.member.left(time.monotonic())
         if self.closed or not partitions:
             return
         try:

@@ -1,6 +1,7 @@
 """The member of a consumer group that a sink task is.
 
-The worker removes it from the group if the task's process is killed (``kafka.group.removal``). Plugins that look behind
+The worker removes it from the group if the task's process is killed (``kafka.group.removal``), and what is left of
+earlier runs of the task if the group waits for them. Plugins that look behind
 the API (Iceberg's sink does) commit the group's offsets in a transaction of their own, for which they need the
 generation and the id of the member that reads the records.
 """
@@ -22,29 +23,54 @@ from penstock.pipeline.sink.partitions import SECONDS, names, of_client
 from penstock.pipeline.task import TaskSpec
 
 _SERIALIZED = b"CGMDv2:"
+LONG_SECONDS = 5.0
+"""A rebalance that takes longer may wait for a member that is gone. A broker lets each group wait 3 s for its first."""
 
 
 def consumer_settings(spec: TaskSpec) -> dict[str, str]:
     """Those of the task's consumer, as Java's."""
     connector = {**spec.connector_config, "name": spec.connector}
-    return connector_consumer(spec.worker_config, connector, f"connector-consumer-{spec.connector}-{spec.task}")
+    return connector_consumer(spec.worker_config, connector, client_id(spec))
+
+
+def client_id(spec: TaskSpec) -> str:
+    """That no other task has, unless the consumer's ``client.id`` is overridden."""
+    return f"connector-consumer-{spec.connector}-{spec.task}"
 
 
 class MemberReport:
-    """Reports the consumer's id in its group. ``update`` is called by the loop, often."""
+    """Reports the consumer's id in its group, and if it waits long for a rebalance.
 
-    def __init__(self, client: Consumer, native: Mapping[str, Any], report: Callable[[str], None]) -> None:
+    ``update`` is called by the loop, often; ``joined`` and ``left`` when a rebalance is over and when one begins.
+    """
+
+    def __init__(self, client: Consumer, native: Mapping[str, Any], report: Callable[[str, bool], None]) -> None:
         """``native``: librdkafka's settings."""
         self._client, self._report = client, report
         self._reported = ""
+        self._waits_since: float | None = None
+        """None while it has its assignment, and as long as it has no id."""
         # The next run of a static member takes its place in the group, and needs no other to be gone; a member of
         # KIP-848's protocol is waited for by nobody, and can't be removed.
         self._removable = "group.instance.id" not in native and native.get("group.protocol") != "consumer"
 
-    def update(self) -> None:
-        if self._removable and (id := self._client.memberid() or "") != self._reported:
-            self._reported = id
-            self._report(id)
+    def update(self, now: float) -> None:
+        """``now``: of ``time.monotonic``."""
+        if not self._removable:
+            return
+        if (id := self._client.memberid() or "") != self._reported:
+            self._reported, self._waits_since = id, now
+            self._report(id, False)
+        elif id and self._waits_since is not None and now - self._waits_since >= LONG_SECONDS:
+            self._waits_since = now
+            self._report(id, True)
+
+    def joined(self, now: float) -> None:
+        self.update(now)
+        self._waits_since = None
+
+    def left(self, now: float) -> None:
+        self._waits_since = now
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.kafka.group.removal import MemberRemoval
-from penstock.pipeline.sink.member import consumer_settings
+from penstock.pipeline.sink.member import client_id, consumer_settings
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.channel import Message
 
@@ -17,6 +17,9 @@ class RunGroupMember:
 
     def heard(self, message: Message) -> None:
         self._id = message["id"]
+        settings = consumer_settings(self._spec)
+        if message["waits"] and settings["client.id"] == client_id(self._spec):
+            self._removal.replace(settings, lambda: self._id)
 
     def remove(self) -> None:
         """Called when the run is certainly over and has not closed its consumer; returns at once."""

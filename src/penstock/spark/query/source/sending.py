@@ -187,7 +187,7 @@ class _Host:
     def topic_seen(self, topic: str) -> None:
         self.topics.add(topic)
 
-    def group_member(self, id: str) -> None:
+    def group_member(self, id: str, waits: bool) -> None:
         pass
 
     def store_offsets(self, offsets: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
