@@ -91,7 +91,7 @@ class Queries:
         relay.addFilter(of_query := OfTask())
         logging.getLogger().addHandler(relay)
         # Lost contact ends the thread, not the process, which other queries share.
-        attending = (steer.obey, steer.leave, sys.exit, admitted["lease"])
+        attending = (steer.obey, lambda: self.cancel(group), sys.exit, admitted["lease"])
         threading.Thread(target=channel.attend, args=attending, name=f"channel-{group}", daemon=True).start()
         ended = False
         try:
@@ -111,6 +111,11 @@ class Queries:
         steer = self._steers.get(group)
         if steer is not None:
             steer.leave()
+            try:
+                java: Any = self._context._jsc.sc()
+                java.cancelJobGroupAndFutureJobs(group)
+            except Exception as error:  # Spark's Java has ended, and the query with it
+                log.debug("The jobs of %s can't be cancelled: %r", group, error)
         return steer is not None
 
     def sample(self, payload: Message) -> Message:
@@ -146,6 +151,8 @@ class Queries:
         from penstock.spark.query.source.task import run_source_query
 
         spec = TaskSpec.from_json(document)
+        # Jobs of this thread can be cancelled by this name; a streaming query has a group of its own.
+        self._context.setJobGroup(group, f"Connector {spec.connector}, task {spec.task}", interruptOnCancel=True)
         ended = watch_stalls(spec, control, channel)
         try:
             session = self._new_session(jars)

@@ -20,7 +20,9 @@ from penstock.kafka.fencing import query_transactional_id
 from penstock.kafka.offsets.file import OffsetFile
 from penstock.kafka.offsets.groups import committed_offsets
 from penstock.pipeline.task import FencedError
+from penstock.spark.query.sink import asking
 from penstock.spark.query.sink import offsets as group_offsets
+from penstock.spark.query.sink.asking import AbortedError
 from penstock.spark.query.sink.offsets import GroupOffsets
 from penstock.spark.query.sink.progress import Partition, Span, requested_root
 from penstock.worker.offsets import Offsets
@@ -47,6 +49,10 @@ def run(worker: dict[str, str], connector: dict[str, str]) -> Iterator[Run]:
         yield runs(worker, connector, stack)
 
 
+def never() -> bool:
+    return False
+
+
 def runs(worker: dict[str, str], connector: dict[str, str], stack: ExitStack) -> Run:
     """Makes runs of one connector; ``stack`` closes their consumers."""
 
@@ -57,7 +63,9 @@ def runs(worker: dict[str, str], connector: dict[str, str], stack: ExitStack) ->
         producer = new_producer(
             transactional_producer(worker, connector, "producer", query_transactional_id("queries", connector["name"]))
         )
-        return GroupOffsets(lambda: committed_offsets(java, "lister", java["group.id"], 30), consumer, producer)
+        return GroupOffsets(
+            lambda seconds: committed_offsets(java, "lister", java["group.id"], seconds), consumer, producer, never
+        )
 
     return make
 
@@ -143,7 +151,7 @@ def test_brokers_that_are_away_within_a_commit_lose_the_run_and_another_continue
     tmp_path: Path, connector: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its producer has a transaction that it can neither commit nor abort."""
-    monkeypatch.setattr(group_offsets, "SECONDS", 2.0)
+    monkeypatch.setattr(asking, "SECONDS", 2.0)
     with FaultyBroker(tmp_path) as broker, ExitStack() as stack:
         partition = (Kafka(broker.bootstrap).create_topic(), 0)
         run = runs({"bootstrap.servers": broker.proxied, "group.id": "queries"}, connector, stack)
@@ -151,18 +159,18 @@ def test_brokers_that_are_away_within_a_commit_lose_the_run_and_another_continue
         eventually(lambda: claims(group))
         version = group.read([partition]).version.next()
         group.begin(version, span)
-        asked, tried = list[str](), group_offsets._tried
+        asks, asked = list[str](), group_offsets.asked
 
-        def cut_before_the_commit(what: str, ask: Callable[[], Any]) -> Any:
-            asked.append(what)
-            if len(asked) == 2:  # after the offsets have been sent
+        def cut_before_the_commit(what: str, ask: Callable[[float], Any], aborted: Callable[[], bool]) -> Any:
+            asks.append(what)
+            if len(asks) == 2:  # after the offsets have been sent
                 broker.proxy.cut(8)
-            return tried(what, ask)
+            return asked(what, ask, aborted)
 
-        monkeypatch.setattr(group_offsets, "_tried", cut_before_the_commit)
+        monkeypatch.setattr(group_offsets, "asked", cut_before_the_commit)
         with pytest.raises(FencedError, match="can't be committed in this run"):
             group.done(version, span)
-        monkeypatch.setattr(group_offsets, "_tried", tried)
+        monkeypatch.setattr(group_offsets, "asked", asked)
         again = run()
         eventually(lambda: claims(again))
         assert eventually(lambda: again.read([partition])).offsets in ({partition: 0}, {partition: 5})
@@ -226,11 +234,12 @@ class Refusing:
 
 def group_with(producer: Any) -> GroupOffsets:
     unused: Any = None
-    return GroupOffsets(unused, unused, producer)
+    return GroupOffsets(unused, unused, producer, never)
 
 
 @pytest.mark.parametrize("code", [KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError.COORDINATOR_NOT_AVAILABLE])
-def test_a_claim_that_is_not_answered_is_made_again(code: int) -> None:
+def test_a_claim_that_is_not_answered_is_made_again(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "SECONDS", 0.0)
     producer = Refusing(code)
     group = group_with(producer)
     for _ in range(2):
@@ -241,9 +250,20 @@ def test_a_claim_that_is_not_answered_is_made_again(code: int) -> None:
     assert group.unfenced is None
 
 
-def test_a_claim_that_times_out_is_retriable() -> None:
+def test_a_claim_that_times_out_is_retriable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "SECONDS", 0.0)
     with pytest.raises(RetriableError):
         group_with(Refusing(KafkaError._TIMED_OUT)).claim()
+
+
+@pytest.mark.parametrize("code", [KafkaError._TIMED_OUT, KafkaError.COORDINATOR_NOT_AVAILABLE])
+def test_nothing_is_waited_for_once_the_task_is_aborted(code: int) -> None:
+    producer = Refusing(code)
+    unused: Any = None
+    group = GroupOffsets(unused, unused, producer, lambda: producer.claims == 2)
+    with pytest.raises(AbortedError, match="aborted before the transactional id was claimed"):
+        group.claim()
+    assert producer.claims == 2
 
 
 @pytest.mark.parametrize("code", [KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, KafkaError.UNSUPPORTED_VERSION])

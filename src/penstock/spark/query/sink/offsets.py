@@ -14,7 +14,6 @@ import logging
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
@@ -23,32 +22,15 @@ from kafka import errors as group_errors
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.kafka.clients import init_transactions
 from penstock.kafka.fencing import FENCING_IMPOSSIBLE
-from penstock.pipeline.broker_errors import broker_error, is_away, is_fenced
+from penstock.pipeline.broker_errors import broker_error, is_fenced
 from penstock.pipeline.task import FencedError
+from penstock.spark.query.sink.asking import PAUSE_SECONDS, SECONDS, AbortedError, asked, failed
 from penstock.spark.query.sink.progress import Committed, Note, Partition, Progress, Span, Version, progress
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
-SECONDS = 30.0
-"""How long to retry while no broker answers."""
-_SOON = (
-    BrokerError.UNSTABLE_OFFSET_COMMIT,
-    BrokerError.COORDINATOR_LOAD_IN_PROGRESS,
-    BrokerError.COORDINATOR_NOT_AVAILABLE,
-    BrokerError.NOT_COORDINATOR,
-    BrokerError.REQUEST_TIMED_OUT,
-)
-"""Codes of brokers that librdkafka's admin client returns without a hint that they are retriable."""
-
-
-def failed(what: str, error: BrokerError) -> ConnectError:
-    """The error to raise, from ``broker_error``: a RetriableError if the brokers may recover."""
-    return (RetriableError if _retriable(error) or is_away(error) else ConnectError)(what)
-
-
-def _retriable(error: BrokerError) -> bool:
-    return bool(error.retriable()) or error.code() in _SOON
+FIRST_SECONDS = 4.0
+"""How long a list of the group's offsets may take, which needs a connection of its own; the next ones have longer."""
 
 
 @dataclass(slots=True)
@@ -58,11 +40,13 @@ class GroupOffsets:
     claimed the transactional id, or a transaction could be neither committed nor aborted.
     """
 
-    known: Callable[[], Collection[Partition]]
-    """The partitions for which the group has offsets; raises kafka-python's errors."""
+    known: Callable[[float], Collection[Partition]]
+    """The partitions for which the group has offsets, in so many seconds; raises kafka-python's errors."""
     consumer: Consumer
     """One that reads only committed transactions: it waits for the end of those that commit offsets."""
     producer: Producer | None
+    aborted: Callable[[], bool]
+    """Whether the task has been aborted: then nothing is waited for, and AbortedError is raised."""
     root: str = ""
     """The root of epochs that was requested last, see ``progress``."""
     offsets: dict[Partition, int] = field(default_factory=dict)
@@ -78,12 +62,15 @@ class GroupOffsets:
         """
         if self.claimed or self.producer is None:
             return
+        producer = self.producer
         try:
-            self.producer.list_topics(timeout=SECONDS)
+            asked("the brokers have answered", lambda seconds: producer.list_topics(timeout=seconds), self.aborted)
         except KafkaException as e:
             raise failed("No broker answers", e.args[0]) from broker_error(e.args[0])
         try:
-            init_transactions(self.producer, SECONDS)
+            asked(
+                "the transactional id was claimed", lambda seconds: init_transactions(producer, seconds), self.aborted
+            )
         except KafkaException as e:
             if e.args[0].code() not in FENCING_IMPOSSIBLE:
                 raise failed("The transactional id can't be claimed", e.args[0]) from broker_error(e.args[0])
@@ -122,21 +109,37 @@ class GroupOffsets:
 
     def _read(self, assigned: Collection[Partition]) -> Committed:
         try:
-            return _tried("read", lambda: self._committed(assigned))
+            return self._committed({*self._known(), *assigned})
         except group_errors.KafkaError as e:
             kind = RetriableError if e.retriable else ConnectError
             raise kind(f"The offsets of the connector's group can't be listed: {e}") from e
         except KafkaException as e:
             raise failed("The offsets of the connector's group can't be read", e.args[0]) from broker_error(e.args[0])
 
-    def _committed(self, assigned: Collection[Partition]) -> dict[Partition, tuple[int, Note]]:
-        """What is committed for all partitions of the group, those ``assigned`` among them."""
-        partitions = {*self.known(), *assigned}
+    def _known(self) -> Collection[Partition]:
+        patience, until = FIRST_SECONDS, time.monotonic() + SECONDS
+        while True:
+            try:
+                return self.known(patience)
+            except group_errors.KafkaError as e:
+                if not e.retriable or time.monotonic() > until:
+                    raise
+                if self.aborted():
+                    raise AbortedError("The task has been aborted before the group's offsets were listed") from None
+            patience = min(2 * patience, SECONDS)
+            time.sleep(PAUSE_SECONDS)
+
+    def _committed(self, partitions: Collection[Partition]) -> dict[Partition, tuple[int, Note]]:
         wanted = [TopicPartition(*partition) for partition in sorted(partitions)]
-        answers = self.consumer.committed(wanted, timeout=SECONDS) if wanted else []
-        for answer in answers:
-            if answer.error is not None:
-                raise KafkaException(answer.error)
+
+        def ask(seconds: float) -> list[TopicPartition]:
+            answers: list[TopicPartition] = self.consumer.committed(wanted, timeout=seconds)
+            for answer in answers:
+                if answer.error is not None:
+                    raise KafkaException(answer.error)
+            return answers
+
+        answers = asked("the group's offsets were read", ask, self.aborted) if wanted else []
         return {(a.topic, a.partition): (a.offset, Note.of(a.metadata)) for a in answers if a.offset >= 0}
 
     def _commit(self, offsets: Mapping[Partition, int], metadata: Mapping[Partition, Note]) -> None:
@@ -146,7 +149,11 @@ class GroupOffsets:
         ]
         try:
             if self.producer is None:
-                _tried("committed", lambda: self.consumer.commit(offsets=wanted, asynchronous=False))
+                asked(
+                    "the group's offsets were committed",
+                    lambda _: self.consumer.commit(offsets=wanted, asynchronous=False),
+                    self.aborted,
+                )
             else:
                 self._transact(self.producer, wanted)
         except KafkaException as e:
@@ -163,36 +170,22 @@ class GroupOffsets:
         group = self.consumer.consumer_group_metadata()
         producer.begin_transaction()
         try:
-            _tried("committed", lambda: producer.send_offsets_to_transaction(wanted, group, SECONDS))
-            _tried("committed", lambda: producer.commit_transaction(SECONDS))
+            what = "the group's offsets were committed"
+            asked(what, lambda seconds: producer.send_offsets_to_transaction(wanted, group, seconds), self.aborted)
+            asked(what, producer.commit_transaction, self.aborted)
         except KafkaException as e:
             if not is_fenced(e.args[0]):
-                _abort(producer)
+                self._abort(producer)
             raise
 
-
-def _abort(producer: Producer) -> None:
-    """A producer that can't abort its transaction begins no other. Raises FencedError."""
-    try:
-        producer.abort_transaction(SECONDS)
-    except KafkaException as e:
-        raise _useless(e.args[0]) from None
+    def _abort(self, producer: Producer) -> None:
+        """A producer that can't abort its transaction begins no other. Raises FencedError."""
+        try:
+            asked("the transaction was aborted", producer.abort_transaction, self.aborted)
+        except KafkaException as e:
+            raise _useless(e.args[0]) from None
 
 
 def _useless(error: BrokerError) -> FencedError:
     """Only a new run may claim the transactional id: it is confirmed before, and this one may have a successor."""
     return FencedError(f"The offsets of the connector's group can't be committed in this run: {error.str()}")
-
-
-def _tried(what: str, ask: Callable[[], T]) -> T:
-    """The answer; retries retriable errors for a while. Raises KafkaException."""
-    until = time.monotonic() + SECONDS
-    while True:
-        try:
-            return ask()
-        except KafkaException as e:
-            error = e.args[0]
-            if not _retriable(error) or time.monotonic() > until:
-                raise
-            log.warning("The offsets of the connector's group can't be %s yet: %s", what, error.str())
-            time.sleep(0.5)

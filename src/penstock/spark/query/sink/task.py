@@ -32,7 +32,7 @@ from penstock.pipeline.telemetry.open_traces import open_traces
 from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.safe import Safe
-from penstock.spark.query.sink.offsets import SECONDS, GroupOffsets
+from penstock.spark.query.sink.offsets import GroupOffsets
 from penstock.spark.query.sink.progress import requested_root
 from penstock.spark.query.sink.query import LOOK_SECONDS, Input, Pace, Report, SinkQuery, Writer
 from penstock.spark.query.sink.retries import BatchRetries, CountedRetries, Retries
@@ -79,7 +79,7 @@ def run_sink_query(
         # A wrong setting fails the task now, not with the first record.
         stack.callback(Conversion.build(connector, spec.worker_config, resolve).close)
         stack.callback(Chain.build(connector, resolve).close)
-        source = _input(spec, connector, kind.pace, session, stack)
+        source = _input(spec, connector, kind.pace, session, lambda: control.aborted, stack)
         owner = Owner(spec.kafka_cluster_id, consumer_group(spec.worker_config, connector), spec.connector)
         own = str(session.sparkContext.getConf().get("spark.driver.host"))
         safe = stack.enter_context(Safe(own, control.may_write))
@@ -95,6 +95,7 @@ def _input(
     connector: dict[str, str],
     pace: Pace,
     session: SparkSession,
+    aborted: Callable[[], bool],
     stack: contextlib.ExitStack,
 ) -> Input:
     """Opens the clients of a task; ``stack`` closes them."""
@@ -107,13 +108,14 @@ def _input(
     committing = new_consumer({**java, "isolation.level": "read_committed"})
     stack.callback(committing.close)
     group = GroupOffsets(
-        lambda: committed_offsets(java, java["client.id"], java["group.id"], SECONDS),
+        lambda seconds: committed_offsets(java, java["client.id"], java["group.id"], seconds),
         committing,
         producer,
+        aborted,
         requested_root(spec.connector, spec.offsets),
     )
     return Input(
-        Topics(consumer, connector, java["auto.offset.reset"]),
+        Topics(consumer, connector, java["auto.offset.reset"], aborted),
         group,
         KafkaReader(session, kafka_options(worker, connector)),
         consumer_config(java)["metadata.max.age.ms"] / 1000,
@@ -164,6 +166,8 @@ def _run(
             query.run()
             patience = 1.0
         except Exception as error:
+            if control.aborted:
+                raise
             if not control.may_write():
                 reason = "No heartbeat of the worker has come for so long that another run may have begun"
                 raise FencedError(reason) from error

@@ -9,17 +9,18 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka.admin import TopicMetadata
 
 from penstock.api.errors import ConnectError
 from penstock.core.config.sink import topics_of
 from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import connector_consumer
 from penstock.pipeline.broker_errors import broker_error
-from penstock.spark.query.sink.offsets import failed
+from penstock.spark.query.sink.asking import asked, failed
 from penstock.spark.query.sink.progress import Partition, Span
 
 if TYPE_CHECKING:
@@ -108,9 +109,11 @@ class KafkaReader:
 class Topics:
     """The partitions of the topics that ``topics`` names or ``topics.regex`` matches."""
 
-    def __init__(self, consumer: Consumer, connector: Mapping[str, str], reset: str) -> None:
-        """``reset``: Java's ``auto.offset.reset``."""
-        self._consumer, self._reset = consumer, reset
+    def __init__(
+        self, consumer: Consumer, connector: Mapping[str, str], reset: str, aborted: Callable[[], bool]
+    ) -> None:
+        """``reset``: Java's ``auto.offset.reset``. ``aborted``: as that of ``GroupOffsets``."""
+        self._consumer, self._reset, self._aborted = consumer, reset, aborted
         self._topics = topics_of(connector.get("topics"))
         regex = connector.get("topics.regex", "").strip()
         self._pattern = compile_regex(regex) if regex and not self._topics else None
@@ -119,16 +122,23 @@ class Topics:
         """Those that exist now. Raises KafkaError."""
         try:
             if self._pattern is not None:
-                found = self._consumer.list_topics(timeout=30).topics
+                found = self._listed(None)
                 wanted = [name for name in found if name not in _INTERNAL and self._pattern.fullmatch(name)]
             else:
                 found = {}
                 for topic in self._topics:
-                    found |= self._consumer.list_topics(topic, timeout=30).topics
+                    found |= self._listed(topic)
                 wanted = self._topics
         except KafkaException as e:
             raise failed("The topics to read can't be listed", e.args[0]) from broker_error(e.args[0])
         return sorted((name, number) for name in wanted if name in found for number in found[name].partitions)
+
+    def _listed(self, topic: str | None) -> dict[str, TopicMetadata]:
+        def ask(seconds: float) -> dict[str, TopicMetadata]:
+            topics: dict[str, TopicMetadata] = self._consumer.list_topics(topic, timeout=seconds).topics
+            return topics
+
+        return asked("the topics to read were listed", ask, self._aborted)
 
     def starts(self, partitions: list[Partition], committed: Mapping[Partition, int]) -> dict[Partition, int]:
         """Where to start: at the committed offset if it is in range, otherwise as ``auto.offset.reset`` says.
@@ -147,7 +157,11 @@ class Topics:
 
     def _start(self, partition: Partition, committed: int | None) -> int:
         try:
-            low, high = self._consumer.get_watermark_offsets(TopicPartition(*partition), timeout=30)
+            low, high = asked(
+                "the offsets of the topics were read",
+                lambda seconds: self._consumer.get_watermark_offsets(TopicPartition(*partition), timeout=seconds),
+                self._aborted,
+            )
         except KafkaException as e:
             what = "The offsets of {}-{} can't be read".format(*partition)
             raise failed(what, e.args[0]) from broker_error(e.args[0])
