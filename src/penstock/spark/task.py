@@ -148,6 +148,7 @@ def host_task(payload: Message, attempt: int, threads: TaskThreads | None = None
         return None
     spec = TaskSpec.from_json(admitted["spec"])
     steer = Steering(TaskControl(pausing=spec.paused))
+    steer.control.leased = lambda: channel.holds(admitted["lease"])
     relay, over = LogRelay(channel), threading.Event()
     if threads is not None:
         steer.host_another = functools.partial(_host_another, threads, channel)

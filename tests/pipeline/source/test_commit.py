@@ -54,6 +54,23 @@ def test_source_partitions_do_not_wait_for_another_ones_topic(
     assert {partition for partition, _ in stored(run)} == {"a"}
 
 
+@pytest.mark.parametrize("base", [ScriptedSource, AcknowledgedSource])
+def test_no_offset_is_written_once_another_run_may_have_begun(
+    kafka: Kafka, topic: str, base: type[ScriptedSource]
+) -> None:
+    """As after a freeze: the loop goes on before it learns that it is to end, and offsets of the next run may exist."""
+    task = scripted([record(topic, "a", 1)], base=base)
+    with TaskRun(task, kafka.bootstrap, {}, worker=IMPATIENT) as run:
+        eventually(lambda: stored(run) == [("a", 1)])
+        run.control.leased = lambda: False
+        task.batches.append([record(topic, "a", 2)])
+        eventually(lambda: kafka.values(topic) == [b"v"] * 2)
+        run.turns("pausing", 40)
+        assert stored(run) == [("a", 1)]
+        run.control.leased = lambda: True
+        eventually(lambda: stored(run) == [("a", 1), ("a", 2)])
+
+
 def test_waiting_for_brokers_is_no_call_of_the_task(kafka: Kafka, missing: str) -> None:
     """Else a task that is well would be stalled while they are away."""
     seen, waits = list[str](), {"offset.flush.interval.ms": "100", "offset.flush.timeout.ms": "1500"}

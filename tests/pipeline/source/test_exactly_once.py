@@ -9,14 +9,19 @@ from typing import Any
 
 import pytest
 
-from penstock.api.errors import ConnectError
+from penstock.api.batch import Batch
+from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.record import SourceRecord
+from penstock.api.transform import Transformation
 from penstock.connectors.file_source import FileStreamSourceTask
+from penstock.pipeline.source.topic_creation import TopicCreator
 from support.kafka.client import Kafka
-from support.tasks.runs import TaskRun, eventually, new_name
-from support.tasks.scripted_source import records, scripted
+from support.tasks.runs import TaskRun, eventually, new_name, register
+from support.tasks.scripted_source import record, records, scripted
 
 pytestmark = pytest.mark.integration
+
+CONNECTOR = {"transaction.boundary": "connector"}
 
 
 def stored(kafka: Kafka, topic: str, connector: str) -> list[bytes | None]:
@@ -201,3 +206,67 @@ def test_lost_contact_ends_it_without_a_commit(kafka: Kafka, bootstrap: str, top
     run.control.abort()
     run.join()
     assert kafka.values(topic) == []
+
+
+def test_a_stop_while_topics_are_to_be_created_sends_nothing_of_what_was_polled_later(
+    kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second record's topic is known; its offset would hide the first record for ever."""
+    missing, runs = new_name("missing"), list[TaskRun]()
+
+    def ensure(self: TopicCreator, topics: set[str]) -> None:
+        if missing in topics:
+            eventually(lambda: runs)
+            runs[0].control.stop()
+            raise RetriableError("no broker answers")
+
+    monkeypatch.setattr(TopicCreator, "ensure", ensure)
+    first, second = record(missing, "p", 1), record(topic, "p", 2)
+
+    def poll(self: Any) -> Any:
+        for each in (first, second):
+            self.context.transaction.commit_transaction(after=each)
+        return [first, second]
+
+    with TaskRun(scripted(poll=poll), bootstrap, CONNECTOR, **once(offsets_topic)) as run:
+        runs.append(run)
+        run.thread.join()
+    assert kafka.values(topic) == []
+    assert stored(kafka, offsets_topic, run.connector) == []
+
+
+@pytest.mark.parametrize("end", ["commit_transaction", "abort_transaction"])
+def test_a_stop_within_a_batch_does_not_end_the_connectors_transaction(
+    kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str, end: str
+) -> None:
+    """It asked for that at the end of the batch, of which only some records were sent."""
+    runs = list[TaskRun]()
+
+    @register
+    class StoppedAtC(Transformation):
+        java_name = f"x.StoppedAtC.{end}"
+
+        def configure(self, config: Any) -> None:
+            pass
+
+        def apply_batch(self, batch: Batch) -> Batch:
+            if "c" in list(batch.values):
+                eventually(lambda: runs)
+                runs[0].control.stop()
+                raise RetriableError("the registry is away")
+            return batch
+
+    batches = [records(topic, "a", "b", "c")]
+
+    def poll(self: Any) -> Any:
+        if batches:
+            getattr(self.context.transaction, end)()
+        return batches.pop() if batches else None
+
+    chain = {"transforms": "s", "transforms.s.type": StoppedAtC.java_name, "errors.retry.timeout": "-1"}
+    with TaskRun(scripted(poll=poll), bootstrap, {**CONNECTOR, **chain}, **once(offsets_topic)) as run:
+        runs.append(run)
+        run.thread.join()
+    assert kafka.values(topic, "read_uncommitted") == [b"a", b"b"]
+    assert kafka.values(topic) == []
+    assert stored(kafka, offsets_topic, run.connector) == []

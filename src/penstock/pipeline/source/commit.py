@@ -6,6 +6,7 @@ Java: ``WorkerSourceTask``, ``SourceTaskOffsetCommitter``.
 
 from __future__ import annotations
 
+import enum
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -27,6 +28,15 @@ log = logging.getLogger(__name__)
 
 Part = tuple[Batch, Callable[[], None] | None]
 """A part of a batch, and what to call after it has been sent."""
+
+
+class Ending(enum.Enum):
+    """How a task has ended."""
+
+    STOPPED = enum.auto()
+    HALFWAY = enum.auto()
+    """Stopped before all records of a poll had been sent."""
+    FAILED = enum.auto()
 
 
 class CommitPolicy(Protocol):
@@ -56,7 +66,7 @@ class CommitPolicy(Protocol):
     def pause(self) -> None:
         """Called before a pause: commit everything."""
 
-    def finish(self, failed: bool) -> None:
+    def finish(self, how: Ending) -> None:
         """Called once at the end, unless contact with the worker is lost: commit what arrived."""
 
     def close(self) -> None:
@@ -82,7 +92,7 @@ class AtLeastOnce:
         timing: CommitTiming,
     ) -> None:
         self._task, self._sender, self._offsets, self._log = task, sender, offsets, offset_log
-        self._metrics, self._calls, self._timing = runtime.metrics, runtime.control.calls, timing
+        self._metrics, self._control, self._timing = runtime.metrics, runtime.control, timing
         self._next = time.monotonic() + timing.interval
         self._topics: dict[bytes, set[str]] = {}
         """Where each source partition (canonical) has sent records since its last offset was written."""
@@ -146,7 +156,8 @@ class AtLeastOnce:
         self._commit()
         self._sender.check()
 
-    def finish(self, failed: bool) -> None:
+    def finish(self, how: Ending) -> None:
+        failed = how is Ending.FAILED
         while self._timing.to_the_end and not failed and not self._sender.flush(1.0):
             self._sender.check()
         self._commit()
@@ -161,6 +172,9 @@ class AtLeastOnce:
         """One attempt; errors are logged, and the offsets wait for the next attempt."""
         started = time.monotonic()
         taken = self._acknowledged()
+        if not self._control.may_write():  # as after a freeze: those of a later run may be written already
+            self._offsets.give_back(taken)
+            return False
         try:
             if taken:
                 self._log.write(taken, self._timing.timeout)
@@ -174,7 +188,7 @@ class AtLeastOnce:
         self._offsets.committed(taken)
         self._metrics.committed(time.monotonic() - started)
         try:
-            with self._calls.entered("commit"):
+            with self._control.calls.entered("commit"):
                 self._task.commit()
         except Exception:
             log.exception("Exception thrown while calling task.commit()")
@@ -237,9 +251,9 @@ class RecordByRecord(AtLeastOnce):
         self._notify()
         return super().tick(now)
 
-    def finish(self, failed: bool) -> None:
+    def finish(self, how: Ending) -> None:
         self._sender.flush(self._timing.timeout)
-        super().finish(failed)
+        super().finish(how)
 
     def _acknowledged(self) -> list[SourceOffset]:
         self._sender.poll()
@@ -249,7 +263,7 @@ class RecordByRecord(AtLeastOnce):
         return self._offsets.take()
 
     def _notify(self) -> None:
-        with self._calls.entered("commit_record"):
+        with self._control.calls.entered("commit_record"):
             for batch in self._open:
                 batch.notify(self._task)
         self._open = [batch for batch in self._open if not batch.complete]

@@ -18,9 +18,9 @@ from penstock.api.errors import RetriableError
 from penstock.api.record import SourceRecord
 from penstock.api.returned import polled_batch
 from penstock.api.source import SourceTask
-from penstock.pipeline.errors import Step
+from penstock.pipeline.errors import Step, StoppedError
 from penstock.pipeline.runtime import TaskRuntime
-from penstock.pipeline.source.commit import CommitPolicy
+from penstock.pipeline.source.commit import CommitPolicy, Ending
 from penstock.pipeline.source.dead_letters import SourceDeadLetters
 from penstock.pipeline.source.delivery_tracking import tracked
 from penstock.pipeline.source.sender import Sender
@@ -109,9 +109,9 @@ class SourceLoop:
                 self.commit.sent()
             metrics.traces.end()
 
-    def finish(self) -> None:
+    def finish(self, how: Ending) -> None:
         """Called when the task has been stopped: commit what has arrived, and report its topics."""
-        self.commit.finish(failed=False)
+        self.commit.finish(how)
         self._report_topics(0.0)
 
     def _polled(self) -> bool:
@@ -154,23 +154,25 @@ class SourceLoop:
         new = self.topics.new(topics)
         if new:
             self.commit.expect(new)
-        if topics and not self._create_topics(topics):
-            return
+        if topics:
+            self._create_topics(topics)
         if self.steps.dead_letters is not None:
             ready = self.steps.dead_letters.among(part, ready, complete)
         self.commit.send(part, self.runtime.metrics.traces.carried(ready))
         self._report_topics(1.0 if new else 0.0)
 
-    def _create_topics(self, topics: set[str]) -> bool:
-        """Create those that a rule wants; False if the task is stopped while the brokers can't be reached."""
+    def _create_topics(self, topics: set[str]) -> None:
+        """Create those that a rule wants. Raises StoppedError if the task is stopped while brokers can't be reached:
+        nothing that was polled after these records may be sent.
+        """
         while True:
             try:
                 self.topics.creator.ensure(topics)
-                return True
-            except RetriableError:
+                return
+            except RetriableError as error:
                 log.warning("Failed to send records. Backing off before retrying", exc_info=True)
                 if self.runtime.control.halted.wait(RETRY_SECONDS):
-                    return False
+                    raise StoppedError("The task was stopped while its topics were to be created") from error
 
     def _report_topics(self, seconds: float) -> None:
         if self.topics.awaited and (arrived := self.commit.arrived(seconds)):

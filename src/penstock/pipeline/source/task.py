@@ -29,7 +29,7 @@ from penstock.pipeline.dead_letters import make_queue, queue_of
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, FailureReporter, LogReporter, StoppedError
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, StopOnce, TaskRuntime
-from penstock.pipeline.source.commit import AtLeastOnce, CommitPolicy, RecordByRecord
+from penstock.pipeline.source.commit import AtLeastOnce, CommitPolicy, Ending, RecordByRecord
 from penstock.pipeline.source.dead_letters import SourceDeadLetters
 from penstock.pipeline.source.delivery_tracking import wants_acknowledgements
 from penstock.pipeline.source.figures import SourceFigures
@@ -126,9 +126,11 @@ def run_source_task(
         loop = SourceLoop(runtime, task, commit, sender, steps, topics)
         errors.meanwhile = loop.meanwhile
         metrics.before_report = SourceFigures(task, offsets, sender.statistics, metrics, spec.offsets_topic).measure
+        how = Ending.STOPPED
         try:
             loop.run()
         except StoppedError as stopped:
+            how = Ending.HALFWAY
             log.info("%s %s; it will be polled again after the next start", id, stopped)
         except Exception as error:
             metrics.traces.end(error)
@@ -136,12 +138,12 @@ def run_source_task(
                 _finish_failed(commit)
             raise
         if not control.aborted:
-            loop.finish()
+            loop.finish(how)
 
 
 def _finish_failed(commit: CommitPolicy) -> None:
     try:
-        commit.finish(failed=True)
+        commit.finish(Ending.FAILED)
     except Exception:
         log.exception("Failed to commit offsets for already-failing task")
 

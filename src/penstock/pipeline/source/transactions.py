@@ -25,7 +25,7 @@ from penstock.core.model.tasks import TaskId
 from penstock.kafka.clients import init_transactions
 from penstock.pipeline.broker_errors import broker_error, is_away, is_fenced
 from penstock.pipeline.runtime import TaskRuntime
-from penstock.pipeline.source.commit import Part
+from penstock.pipeline.source.commit import Ending, Part
 from penstock.pipeline.source.delivery_tracking import (
     SampledBatch,
     TrackedBatch,
@@ -191,8 +191,10 @@ class ExactlyOnce:
         self._settle()
         self._boundaries.restart()
 
-    def finish(self, failed: bool) -> None:
-        if not failed:
+    def finish(self, how: Ending) -> None:
+        if how is Ending.HALFWAY and self._boundaries.kind == "connector":
+            self._boundaries.take_batch_request()  # it is for all records of the poll
+        elif how is not Ending.FAILED:
             self._finish()
         self._settle()
         if self._open:
