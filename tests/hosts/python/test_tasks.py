@@ -279,7 +279,7 @@ def test_a_sink_that_agrees_to_no_offsets_fails(plugins: Plugins, tmp_path: Path
     """It would rewind for ever if it counted as a commit that has failed."""
     made = sink(plugins, tmp_path / "out", trouble)
     positions = SinkTaskOffsets(Metrics(lambda values: None, TOTALS), CommitTiming(60, 5))
-    positions.taken({TopicPartition("t", 0): 4})
+    positions.taken({TopicPartition("t", 0): 4}, lambda _: 0)
     with pytest.raises(ConnectError) as raised:
         positions.commit(made, [TopicPartition("t", 0)], closing=False)
     assert str(raised.value) == says

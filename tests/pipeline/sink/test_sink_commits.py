@@ -13,6 +13,7 @@ from penstock.api.errors import ConnectError
 from penstock.api.record import SinkRecord
 from penstock.api.sink import OffsetAndMetadata, TopicPartition
 from penstock.connectors.file_sink import FileStreamSinkTask
+from penstock.pipeline.sink import loop
 from support.kafka.client import Kafka, Record
 from support.tasks.recording_sink import recording, values
 from support.tasks.runs import TaskRun, eventually, new_name
@@ -70,6 +71,45 @@ def test_after_a_failing_pre_commit_the_task_reads_from_the_committed_offsets(
         eventually(lambda: kafka.committed(f"connect-{run.connector}") == {(topic, 0): 2})
     assert failures == []
     assert values(task) == ["a", "b", "b"], "what is committed does not come again"
+
+
+def test_a_partition_without_offsets_is_read_again_from_its_first_record_after_a_failing_pre_commit(
+    kafka: Kafka, bootstrap: str, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it begins could not be looked up when it was assigned."""
+    monkeypatch.setattr(loop, "positions", lambda *_: {})
+    kafka.produce(topic, ["a", "b"])
+    failures = [ConnectError("disk full")]
+
+    def pre_commit(self: Any, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        if failures:
+            raise failures.pop()
+        return offsets
+
+    task = recording(pre_commit=pre_commit)
+    with TaskRun(task, bootstrap, {"topics": topic}) as run:
+        eventually(lambda: kafka.committed(f"connect-{run.connector}") == {(topic, 0): 2})
+    assert values(task) == ["a", "b", "a", "b"]
+
+
+def test_a_negative_offset_of_pre_commit_is_not_where_to_read_again(kafka: Kafka, bootstrap: str) -> None:
+    topic = kafka.create_topic(partitions=2)
+    kafka.produce(topic, [Record(b"a", partition=0), Record(b"b", partition=1)])
+    first, second = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    answers: list[Any] = [{first: 1, second: -1}, ConnectError("disk full")]
+
+    def pre_commit(self: Any, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        if len(offsets) < 2 or not answers:
+            return offsets
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    task = recording(pre_commit=pre_commit)
+    with TaskRun(task, bootstrap, {"topics": topic}) as run:
+        eventually(lambda: kafka.committed(f"connect-{run.connector}") == {tuple(first): 1, tuple(second): 1})
+    assert sorted(values(task)) == ["a", "b", "b"]
 
 
 def test_the_task_may_ask_for_a_commit(kafka: Kafka, bootstrap: str, topic: str) -> None:

@@ -206,7 +206,7 @@ class SinkLoop:
             taken = self._put(partial(self.task.put_batch, pending.records), len(pending.records), pending)
         if not taken:
             return
-        self.offsets.taken(pending.offsets)
+        self.offsets.taken(pending.offsets, pending.first_offset)
         self.pending = None
         self.runtime.metrics.traces.end()
         if retrying and not self.paused:

@@ -42,8 +42,13 @@ class SinkTaskOffsets:
             self.current.pop(partition, None)
             self.committed.pop(partition, None)
 
-    def taken(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """The task has taken all records before these offsets."""
+    def taken(self, offsets: Mapping[TopicPartition, int], first: Callable[[TopicPartition], int | None]) -> None:
+        """The task has taken all records before these offsets. ``first``: the offset of its first record there, for
+        partitions of which it could not be looked up where they begin.
+        """
+        for partition in offsets.keys() - self.committed.keys():
+            if (begin := first(partition)) is not None:
+                self.committed[partition] = begin
         self.current.update(offsets)
         self._metrics.put("sink-record-active-count", self.lag())
 
@@ -122,6 +127,8 @@ class SinkTaskOffsets:
         for partition, offset in answer.items():
             if partition not in wanted:
                 log.warning("Ignoring invalid task provided offset %s of %s: not asked for", offset, partition)
+            elif offset < 0:  # which librdkafka would leave out of the commit
+                log.warning("Ignoring invalid task provided offset %s of %s: it is negative", offset, partition)
             elif offset > wanted[partition]:
                 log.warning(
                     "Ignoring invalid task provided offset %s of %s -- not yet consumed, currentOffset=%d",
