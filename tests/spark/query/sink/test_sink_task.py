@@ -77,6 +77,18 @@ def test_it_pauses_and_resumes(sink: Callable[..., Sink]) -> None:
         assert ids(one.wait(20)) == list(range(20))
 
 
+def test_from_the_latest_means_from_where_it_has_begun(sink: Callable[..., Sink]) -> None:
+    with sink(schema=COLUMNS, consumer_override_auto_offset_reset="latest") as one:
+        one.produce(*make(0, 10))
+        one.start()
+        one.figures(lambda values: values.get("penstock-records-behind") == 0)
+        one.hosted.pause(one.id)
+        one.until(TaskPaused)
+        one.produce(*make(10, 20))
+        one.hosted.resume(one.id)
+        assert ids(one.wait(10)) == list(range(10, 20))
+
+
 def test_its_figures_tell_how_far_it_is_behind(sink: Callable[..., Sink]) -> None:
     def seconds(one: Sink, behind: int) -> Any:
         """When it is so many records behind."""

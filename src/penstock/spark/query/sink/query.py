@@ -137,7 +137,8 @@ class SinkQuery:
             self._write(self._input.reader.batch(progress.unfinished), progress.unfinished)
             progress = self._progress(partitions)
         self._version = progress.version
-        self._position = self._input.topics.starts(partitions, group.offsets)
+        # A partition without a committed offset goes on where this run has begun, as a consumer does.
+        self._position = self._input.topics.starts(partitions, {**self._position, **group.offsets})
         with tempfile.TemporaryDirectory(prefix="penstock-query-", ignore_cleanup_errors=True) as checkpoint:
             query = self._start(Path(checkpoint))
             try:
