@@ -147,6 +147,24 @@ def test_rows_are_sent_once_when_spark_is_killed(spark: Hosted, kafka: Kafka, po
         assert set(offset or {}) == {"timestamp", "timestamp_nanos"}
 
 
+def test_rows_of_a_time_are_not_read_again_if_the_last_of_them_is_dropped(
+    spark: Hosted, kafka: Kafka, postgres: Postgres
+) -> None:
+    """They are a transaction, whose offset is behind all of them."""
+    rows = ", ".join(f"({i + 1}, TIMESTAMP '2026-01-01 00:00:0{i // 3}', '{n}')" for i, n in enumerate("12x4"))
+    postgres.execute(f"CREATE TABLE drops (id BIGINT, at TIMESTAMP NOT NULL, n TEXT); INSERT INTO drops VALUES {rows}")
+    cast = {"transforms": "c", "transforms.c.type": "org.apache.kafka.connect.transforms.Cast$Value"}
+    dropping = {**cast, "transforms.c.spec": "n:int32", "errors.tolerance": "all"}
+    settings = {**TIMES, **dropping, "mode": "timestamp", "table.whitelist": "drops"}
+    with JdbcSource(spark, kafka, postgres.url, exactly_once=True, **settings) as one:
+        one.start()
+        assert [row["id"] for row in one.wait("drops", 3)] == [1, 2, 4]
+        eventually(lambda: len(kafka.values(one.offsets)) > 1)
+        stored = [json.loads(value)["timestamp"] for value in kafka.values(one.offsets) if value is not None]
+    midnight = 1767225600000
+    assert stored == [midnight, midnight + 1000]
+
+
 def test_a_pause_in_a_read_stops_it_and_after_it_no_row_is_missing_or_twice(
     spark: Hosted, kafka: Kafka, postgres: Postgres
 ) -> None:

@@ -226,6 +226,10 @@ class JdbcSource(SourceTask):
         if offsets.complete < len(batch):
             self._held = batch.select(range(offsets.complete, len(batch)))
             batch = batch.select(range(offsets.complete))
+        if not shape.by_number:
+            # They are committed together, and whichever of them is filtered out, what is behind them is read next.
+            partitions, behind = [source.partition] * len(batch), [offsets.behind.offset()] * len(batch)
+            batch = batch.with_(origin=SourceOrigin(partitions, behind))
         transaction.commit_transaction()
         return batch
 
