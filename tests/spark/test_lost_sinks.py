@@ -10,6 +10,7 @@ from typing import Any
 
 import psutil
 import pytest
+from confluent_kafka import Consumer
 
 from penstock.core.model.tasks import TaskEnded, TaskLost, TaskRunning
 from penstock.pipeline.task import TaskSpec
@@ -90,6 +91,33 @@ def test_all_tasks_of_a_killed_process_leave_their_group(
     eventually(lambda: kafka.members(group) == 1 == kafka.sharing(group))
     hosted.stop(id_of(alone))
     hosted.events.until(TaskEnded, id_of(alone))
+
+
+def test_a_run_does_not_wait_for_an_earlier_one_of_which_nobody_knows(
+    hosted: Any, kafka: Kafka, bootstrap: str, tmp_path: Path
+) -> None:
+    """As after its worker has gone with it."""
+    topic = kafka.create_topic()
+    one = file_sink(bootstrap, topic, tmp_path / "out")
+    group = f"connect-{one.connector}"
+    earlier = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "client.id": f"connector-consumer-{id_of(one)}",
+            "session.timeout.ms": 1_200_000,
+            "max.poll.interval.ms": 1_200_000,
+        }
+    )
+    earlier.subscribe([topic])
+    eventually(lambda: earlier.poll(0.1) is None and earlier.assignment())
+    hosted.run(one)
+    kafka.produce(topic, ["a"])
+    until_read(tmp_path / "out", "a")
+    assert kafka.members(group) == 1
+    hosted.stop(id_of(one))
+    hosted.events.until(TaskEnded, id_of(one))
+    earlier.close()
 
 
 def test_the_tasks_of_a_killed_worker_leave_their_group(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
