@@ -25,12 +25,11 @@ _PAUSE_S = 0.5
 class GroupOffsets:
     """One connection, which is made when it is first needed and again after an error.
 
-    ``settings``: a client's, as Java's; ``limits``: timeouts, as kafka-python's. Every method may be called from any
-    thread; ``close`` waits for a request.
+    ``settings``: a client's, as Java's. Every method may be called from any thread; ``close`` waits for a request.
     """
 
-    def __init__(self, settings: Mapping[str, str], client_id: str, **limits: int) -> None:
-        self._settings, self._client_id, self._limits = settings, client_id, limits
+    def __init__(self, settings: Mapping[str, str], client_id: str) -> None:
+        self._settings, self._client_id = settings, client_id
         self._client: KafkaAdminClient | None = None
         self._lock = threading.Lock()
 
@@ -62,7 +61,7 @@ class GroupOffsets:
 
     def _connected(self) -> KafkaAdminClient:
         if self._client is None:
-            self._client = group_admin(self._settings, self._client_id, **self._limits)
+            self._client = group_admin(self._settings, self._client_id)
         return self._client
 
     def commit(self, group: str, offsets: Mapping[TopicPartition, tuple[int, str]]) -> None:
@@ -92,6 +91,5 @@ def committed_offsets(
     settings: Mapping[str, str], client_id: str, group: str, timeout: float
 ) -> dict[TopicPartition, int]:
     """By partition, as ``GroupOffsets.committed``, with a connection for this call alone."""
-    most = max(int(timeout * 1000), 1)
-    with closing(GroupOffsets(settings, client_id, bootstrap_timeout_ms=most, request_timeout_ms=most)) as offsets:
+    with closing(GroupOffsets(settings, client_id)) as offsets:
         return {partition: offset for partition, (offset, _) in offsets.committed(group, timeout).items()}

@@ -63,9 +63,7 @@ def runs(worker: dict[str, str], connector: dict[str, str], stack: ExitStack) ->
         producer = new_producer(
             transactional_producer(worker, connector, "producer", query_transactional_id("queries", connector["name"]))
         )
-        return GroupOffsets(
-            lambda seconds: committed_offsets(java, "lister", java["group.id"], seconds), consumer, producer, never
-        )
+        return GroupOffsets(lambda: committed_offsets(java, "lister", java["group.id"], 30), consumer, producer, never)
 
     return make
 

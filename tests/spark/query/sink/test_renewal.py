@@ -69,7 +69,7 @@ def test_offsets_are_committed_again_as_they_are(kafka: Kafka) -> None:
     consumer = new_consumer({**java, "isolation.level": "read_committed"})
     producer = new_producer(transactional_producer(worker, connector, "producer", connector["name"]))
     group = GroupOffsets(
-        lambda seconds: committed_offsets(java, "lister", java["group.id"], seconds), consumer, producer, lambda: False
+        lambda: committed_offsets(java, "lister", java["group.id"], 30), consumer, producer, lambda: False
     )
     group.renew()
     partition, other = (kafka.create_topic(), 0), (kafka.create_topic(), 0)

@@ -6,8 +6,10 @@ A query that waited for brokers in one long call could be ended only with the wh
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import TypeVar
 
 from confluent_kafka import KafkaError as BrokerError
@@ -21,7 +23,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 SECONDS = 30.0
 """How long to ask again while no broker answers."""
-AT_ONCE_SECONDS = 2.0
+AT_ONCE_SECONDS = 1.0
 """How long a single call may wait."""
 PAUSE_SECONDS = 0.5
 _SOON = (
@@ -66,3 +68,27 @@ def asked(what: str, ask: Callable[[float], T], aborted: Callable[[], bool]) -> 
                 warned = True
                 log.warning("The brokers are asked again, before %s: %s", what, error.str())
             time.sleep(PAUSE_SECONDS)
+
+
+def looked_up(what: str, ask: Callable[[], T], aborted: Callable[[], bool]) -> T:
+    """The answer to ``ask``, which only reads: it may take long, and is left to itself when the task is aborted.
+
+    Raises AbortedError, and what ``ask`` raises.
+    """
+    answer: Future[T] = Future()
+
+    def find() -> None:
+        try:
+            answer.set_result(ask())
+        except BaseException as e:
+            answer.set_exception(e)
+
+    threading.Thread(target=find, name="look-up", daemon=True).start()
+    while True:
+        try:
+            return answer.result(PAUSE_SECONDS)
+        except TimeoutError:
+            if answer.done():  # just now, or it is an error of the look-up
+                return answer.result()
+            if aborted():
+                raise AbortedError(f"The task has been aborted before {what}") from None

@@ -11,7 +11,6 @@ once another run has started.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
@@ -20,17 +19,14 @@ from confluent_kafka import KafkaError as BrokerError
 
 from kafka import errors as group_errors
 from penstock.api.errors import ConnectError, RetriableError
-from penstock.kafka.clients import init_transactions
+from penstock.kafka.clients import TRANSACTIONS
 from penstock.kafka.fencing import FENCING_IMPOSSIBLE
 from penstock.pipeline.broker_errors import broker_error, is_fenced
 from penstock.pipeline.task import FencedError
-from penstock.spark.query.sink.asking import PAUSE_SECONDS, SECONDS, AbortedError, asked, failed
+from penstock.spark.query.sink.asking import asked, failed, looked_up
 from penstock.spark.query.sink.progress import Committed, Note, Partition, Progress, Span, Version, progress
 
 log = logging.getLogger(__name__)
-
-FIRST_SECONDS = 4.0
-"""How long a list of the group's offsets may take, which needs a connection of its own; the next ones have longer."""
 
 
 @dataclass(slots=True)
@@ -40,8 +36,8 @@ class GroupOffsets:
     claimed the transactional id, or a transaction could be neither committed nor aborted.
     """
 
-    known: Callable[[float], Collection[Partition]]
-    """The partitions for which the group has offsets, in so many seconds; raises kafka-python's errors."""
+    known: Callable[[], Collection[Partition]]
+    """The partitions for which the group has offsets; raises kafka-python's errors."""
     consumer: Consumer
     """One that reads only committed transactions: it waits for the end of those that commit offsets."""
     producer: Producer | None
@@ -64,13 +60,16 @@ class GroupOffsets:
             return
         producer = self.producer
         try:
-            asked("the brokers have answered", lambda seconds: producer.list_topics(timeout=seconds), self.aborted)
+            for _ in range(2):  # as init_transactions, of which each call would wait three times
+                asked(
+                    "the brokers have answered",
+                    lambda seconds: producer.list_topics(TRANSACTIONS, timeout=seconds),
+                    self.aborted,
+                )
         except KafkaException as e:
             raise failed("No broker answers", e.args[0]) from broker_error(e.args[0])
         try:
-            asked(
-                "the transactional id was claimed", lambda seconds: init_transactions(producer, seconds), self.aborted
-            )
+            asked("the transactional id was claimed", producer.init_transactions, self.aborted)
         except KafkaException as e:
             if e.args[0].code() not in FENCING_IMPOSSIBLE:
                 raise failed("The transactional id can't be claimed", e.args[0]) from broker_error(e.args[0])
@@ -109,25 +108,13 @@ class GroupOffsets:
 
     def _read(self, assigned: Collection[Partition]) -> Committed:
         try:
-            return self._committed({*self._known(), *assigned})
+            known = looked_up("the group's offsets were listed", self.known, self.aborted)
+            return self._committed({*known, *assigned})
         except group_errors.KafkaError as e:
             kind = RetriableError if e.retriable else ConnectError
             raise kind(f"The offsets of the connector's group can't be listed: {e}") from e
         except KafkaException as e:
             raise failed("The offsets of the connector's group can't be read", e.args[0]) from broker_error(e.args[0])
-
-    def _known(self) -> Collection[Partition]:
-        patience, until = FIRST_SECONDS, time.monotonic() + SECONDS
-        while True:
-            try:
-                return self.known(patience)
-            except group_errors.KafkaError as e:
-                if not e.retriable or time.monotonic() > until:
-                    raise
-                if self.aborted():
-                    raise AbortedError("The task has been aborted before the group's offsets were listed") from None
-            patience = min(2 * patience, SECONDS)
-            time.sleep(PAUSE_SECONDS)
 
     def _committed(self, partitions: Collection[Partition]) -> dict[Partition, tuple[int, Note]]:
         wanted = [TopicPartition(*partition) for partition in sorted(partitions)]

@@ -32,6 +32,7 @@ from penstock.pipeline.telemetry.open_traces import open_traces
 from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.safe import Safe
+from penstock.spark.query.sink.asking import SECONDS
 from penstock.spark.query.sink.offsets import GroupOffsets
 from penstock.spark.query.sink.progress import requested_root
 from penstock.spark.query.sink.query import LOOK_SECONDS, Input, Pace, Report, SinkQuery, Writer
@@ -108,7 +109,7 @@ def _input(
     committing = new_consumer({**java, "isolation.level": "read_committed"})
     stack.callback(committing.close)
     group = GroupOffsets(
-        lambda seconds: committed_offsets(java, java["client.id"], java["group.id"], seconds),
+        lambda: committed_offsets(java, java["client.id"], java["group.id"], SECONDS),
         committing,
         producer,
         aborted,
