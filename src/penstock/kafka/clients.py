@@ -192,10 +192,6 @@ def check_addresses(servers: str) -> None:
             raise ConfigError(f"Invalid url in bootstrap.servers: {address}")
 
 
-TRANSACTIONS = "__transaction_state"
-"""The topic of the coordinators of transactions."""
-
-
 def init_transactions(producer: Producer, timeout: float) -> None:
     """Claim the producer's transactional id, which fences the producer that had it; raises KafkaException.
 
@@ -203,7 +199,7 @@ def init_transactions(producer: Producer, timeout: float) -> None:
     before. The connection of its first request is closed with the answer, which names the brokers: so it asks twice.
     """
     for _ in range(2):
-        producer.list_topics(TRANSACTIONS, timeout=timeout)
+        producer.list_topics("__transaction_state", timeout=timeout)
     producer.init_transactions(timeout)
 
 

@@ -149,7 +149,8 @@ def test_brokers_that_are_away_within_a_commit_lose_the_run_and_another_continue
     tmp_path: Path, connector: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its producer has a transaction that it can neither commit nor abort."""
-    monkeypatch.setattr(asking, "SECONDS", 2.0)
+    for module in (asking, group_offsets):
+        monkeypatch.setattr(module, "SECONDS", 2.0)
     with FaultyBroker(tmp_path) as broker, ExitStack() as stack:
         partition = (Kafka(broker.bootstrap).create_topic(), 0)
         run = runs({"bootstrap.servers": broker.proxied, "group.id": "queries"}, connector, stack)
@@ -159,7 +160,7 @@ def test_brokers_that_are_away_within_a_commit_lose_the_run_and_another_continue
         group.begin(version, span)
         asks, asked = list[str](), group_offsets.asked
 
-        def cut_before_the_commit(what: str, ask: Callable[[float], Any], aborted: Callable[[], bool]) -> Any:
+        def cut_before_the_commit(what: str, ask: Callable[[], Any], aborted: Callable[[], bool]) -> Any:
             asks.append(what)
             if len(asks) == 2:  # after the offsets have been sent
                 broker.proxy.cut(8)
@@ -262,6 +263,15 @@ def test_nothing_is_waited_for_once_the_task_is_aborted(code: int) -> None:
     with pytest.raises(AbortedError, match="aborted before the transactional id was claimed"):
         group.claim()
     assert producer.claims == 2
+
+
+def test_a_call_that_hangs_is_left_when_the_task_is_aborted() -> None:
+    """As librdkafka's, which do not all end in their time."""
+    hangs, aborted = threading.Event(), threading.Event()
+    threading.Timer(0.2, aborted.set).start()
+    with pytest.raises(AbortedError, match="aborted before the offsets were sent"):
+        asking.asked("the offsets were sent", hangs.wait, aborted.is_set)
+    hangs.set()
 
 
 @pytest.mark.parametrize("code", [KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, KafkaError.UNSUPPORTED_VERSION])

@@ -1,6 +1,6 @@
 """Requests of a query to brokers that may be away: repeated for a while, and given up as soon as the task is aborted.
 
-A query that waited for brokers in one long call could be ended only with the whole of its Spark application.
+A query that waited for brokers as long as its clients do could be ended only with the whole of its Spark application.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 SECONDS = 30.0
-"""How long to ask again while no broker answers."""
-AT_ONCE_SECONDS = 1.0
-"""How long a single call may wait."""
+"""How long to retry while no broker answers."""
 PAUSE_SECONDS = 0.5
 _SOON = (
     BrokerError.UNSTABLE_OFFSET_COMMIT,
@@ -42,53 +40,53 @@ class AbortedError(RetriableError):
 
 def failed(what: str, error: BrokerError) -> ConnectError:
     """The error to raise, from ``broker_error``: a RetriableError if the brokers may recover."""
-    return (RetriableError if _may_recover(error) else ConnectError)(what)
+    return (RetriableError if _retriable(error) or is_away(error) else ConnectError)(what)
 
 
-def _may_recover(error: BrokerError) -> bool:
-    return bool(error.retriable()) or error.code() in _SOON or is_away(error)
+def _retriable(error: BrokerError) -> bool:
+    return bool(error.retriable()) or error.code() in _SOON
 
 
-def asked(what: str, ask: Callable[[float], T], aborted: Callable[[], bool]) -> T:
-    """The answer to ``ask``, which is given the seconds that it may wait, and is called again while brokers are away.
+def asked(what: str, ask: Callable[[], T], aborted: Callable[[], bool]) -> T:
+    """The answer to ``ask``, called again for SECONDS after errors that are retriable. ``what`` ends a sentence.
 
-    ``what`` ends the sentence of a warning. Raises AbortedError, and the KafkaException of the last call.
-    """
-    until, warned = time.monotonic() + SECONDS, False
-    while True:
-        try:
-            return ask(AT_ONCE_SECONDS)
-        except KafkaException as e:
-            error = e.args[0]
-            if not _may_recover(error) or error.fatal() or time.monotonic() > until:
-                raise
-            if aborted():
-                raise AbortedError(f"The task has been aborted before {what}") from None
-            if not warned:
-                warned = True
-                log.warning("The brokers are asked again, before %s: %s", what, error.str())
-            time.sleep(PAUSE_SECONDS)
-
-
-def looked_up(what: str, ask: Callable[[], T], aborted: Callable[[], bool]) -> T:
-    """The answer to ``ask``, which only reads: it may take long, and is left to itself when the task is aborted.
-
+    It runs in a thread that is left to itself when the task is aborted: it must do no harm if it ends later. A commit
+    does none in a transaction, since the next run has fenced it by then.
     Raises AbortedError, and what ``ask`` raises.
     """
     answer: Future[T] = Future()
 
     def find() -> None:
         try:
-            answer.set_result(ask())
+            answer.set_result(_tried(what, ask, aborted))
         except BaseException as e:
             answer.set_exception(e)
 
-    threading.Thread(target=find, name="look-up", daemon=True).start()
+    threading.Thread(target=find, name="asking", daemon=True).start()
     while True:
         try:
             return answer.result(PAUSE_SECONDS)
         except TimeoutError:
-            if answer.done():  # just now, or it is an error of the look-up
+            if answer.done():  # just now, or it is an error of the answer
                 return answer.result()
             if aborted():
-                raise AbortedError(f"The task has been aborted before {what}") from None
+                raise _aborted(what) from None
+
+
+def _aborted(what: str) -> AbortedError:
+    return AbortedError(f"The task has been aborted before {what}")
+
+
+def _tried(what: str, ask: Callable[[], T], aborted: Callable[[], bool]) -> T:
+    until = time.monotonic() + SECONDS
+    while True:
+        try:
+            return ask()
+        except KafkaException as e:
+            error = e.args[0]
+            if aborted():
+                raise _aborted(what) from None
+            if not _retriable(error) or time.monotonic() > until:
+                raise
+            log.warning("The brokers are asked again, before %s: %s", what, error.str())
+            time.sleep(PAUSE_SECONDS)

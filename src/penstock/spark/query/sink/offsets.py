@@ -19,11 +19,11 @@ from confluent_kafka import KafkaError as BrokerError
 
 from kafka import errors as group_errors
 from penstock.api.errors import ConnectError, RetriableError
-from penstock.kafka.clients import TRANSACTIONS
+from penstock.kafka.clients import init_transactions
 from penstock.kafka.fencing import FENCING_IMPOSSIBLE
 from penstock.pipeline.broker_errors import broker_error, is_fenced
 from penstock.pipeline.task import FencedError
-from penstock.spark.query.sink.asking import asked, failed, looked_up
+from penstock.spark.query.sink.asking import SECONDS, asked, failed
 from penstock.spark.query.sink.progress import Committed, Note, Partition, Progress, Span, Version, progress
 
 log = logging.getLogger(__name__)
@@ -60,16 +60,11 @@ class GroupOffsets:
             return
         producer = self.producer
         try:
-            for _ in range(2):  # as init_transactions, of which each call would wait three times
-                asked(
-                    "the brokers have answered",
-                    lambda seconds: producer.list_topics(TRANSACTIONS, timeout=seconds),
-                    self.aborted,
-                )
+            asked("the brokers have answered", lambda: producer.list_topics(timeout=SECONDS), self.aborted)
         except KafkaException as e:
             raise failed("No broker answers", e.args[0]) from broker_error(e.args[0])
         try:
-            asked("the transactional id was claimed", producer.init_transactions, self.aborted)
+            asked("the transactional id was claimed", lambda: init_transactions(producer, SECONDS), self.aborted)
         except KafkaException as e:
             if e.args[0].code() not in FENCING_IMPOSSIBLE:
                 raise failed("The transactional id can't be claimed", e.args[0]) from broker_error(e.args[0])
@@ -108,7 +103,7 @@ class GroupOffsets:
 
     def _read(self, assigned: Collection[Partition]) -> Committed:
         try:
-            known = looked_up("the group's offsets were listed", self.known, self.aborted)
+            known = asked("the group's offsets were listed", self.known, self.aborted)
             return self._committed({*known, *assigned})
         except group_errors.KafkaError as e:
             kind = RetriableError if e.retriable else ConnectError
@@ -119,8 +114,8 @@ class GroupOffsets:
     def _committed(self, partitions: Collection[Partition]) -> dict[Partition, tuple[int, Note]]:
         wanted = [TopicPartition(*partition) for partition in sorted(partitions)]
 
-        def ask(seconds: float) -> list[TopicPartition]:
-            answers: list[TopicPartition] = self.consumer.committed(wanted, timeout=seconds)
+        def ask() -> list[TopicPartition]:
+            answers: list[TopicPartition] = self.consumer.committed(wanted, timeout=SECONDS)
             for answer in answers:
                 if answer.error is not None:
                     raise KafkaException(answer.error)
@@ -138,7 +133,7 @@ class GroupOffsets:
             if self.producer is None:
                 asked(
                     "the group's offsets were committed",
-                    lambda _: self.consumer.commit(offsets=wanted, asynchronous=False),
+                    lambda: self.consumer.commit(offsets=wanted, asynchronous=False),
                     self.aborted,
                 )
             else:
@@ -158,8 +153,8 @@ class GroupOffsets:
         producer.begin_transaction()
         try:
             what = "the group's offsets were committed"
-            asked(what, lambda seconds: producer.send_offsets_to_transaction(wanted, group, seconds), self.aborted)
-            asked(what, producer.commit_transaction, self.aborted)
+            asked(what, lambda: producer.send_offsets_to_transaction(wanted, group, SECONDS), self.aborted)
+            asked(what, lambda: producer.commit_transaction(SECONDS), self.aborted)
         except KafkaException as e:
             if not is_fenced(e.args[0]):
                 self._abort(producer)
@@ -168,7 +163,7 @@ class GroupOffsets:
     def _abort(self, producer: Producer) -> None:
         """A producer that can't abort its transaction begins no other. Raises FencedError."""
         try:
-            asked("the transaction was aborted", producer.abort_transaction, self.aborted)
+            asked("the transaction was aborted", lambda: producer.abort_transaction(SECONDS), self.aborted)
         except KafkaException as e:
             raise _useless(e.args[0]) from None
 

@@ -242,14 +242,28 @@ class SinkQuery:
             self._control.wait(LOOK_SECONDS)
 
     def _end(self, query: StreamingQuery) -> None:
-        """End it between two batches, or, if the task is aborted, at once."""
+        """End it between two batches, or, if the task is aborted, at once.
+
+        Spark then closes its clients of brokers, which waits for brokers that are away: an aborted task does not.
+        """
         self._ending = True
         while not self._working.acquire(timeout=LOOK_SECONDS):
             if self._control.aborted:
                 break
         else:
             self._working.release()
-        query.stop()
+        stopping = threading.Thread(target=self._stop, args=(query,), name=f"stop-{self._name}", daemon=True)
+        stopping.start()
+        while stopping.is_alive() and not self._control.aborted:
+            stopping.join(LOOK_SECONDS)
+        with self._working:  # a batch that was aborted has ended, and none begins
+            pass
+
+    def _stop(self, query: StreamingQuery) -> None:
+        try:
+            query.stop()
+        except Exception as error:  # Spark's Java has ended
+            log.debug("The query of %s could not be stopped: %r", self._name, error)
 
     def _batch(self, records: DataFrame, number: int) -> None:
         """Called by Spark. Never raises, since Spark would log long traces; after a failure it skips all batches."""

@@ -20,7 +20,7 @@ from penstock.core.config.sink import topics_of
 from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import connector_consumer
 from penstock.pipeline.broker_errors import broker_error
-from penstock.spark.query.sink.asking import asked, failed
+from penstock.spark.query.sink.asking import SECONDS, asked, failed
 from penstock.spark.query.sink.progress import Partition, Span
 
 if TYPE_CHECKING:
@@ -134,8 +134,8 @@ class Topics:
         return sorted((name, number) for name in wanted if name in found for number in found[name].partitions)
 
     def _listed(self, topic: str | None) -> dict[str, TopicMetadata]:
-        def ask(seconds: float) -> dict[str, TopicMetadata]:
-            topics: dict[str, TopicMetadata] = self._consumer.list_topics(topic, timeout=seconds).topics
+        def ask() -> dict[str, TopicMetadata]:
+            topics: dict[str, TopicMetadata] = self._consumer.list_topics(topic, timeout=SECONDS).topics
             return topics
 
         return asked("the topics to read were listed", ask, self._aborted)
@@ -159,7 +159,7 @@ class Topics:
         try:
             low, high = asked(
                 "the offsets of the topics were read",
-                lambda seconds: self._consumer.get_watermark_offsets(TopicPartition(*partition), timeout=seconds),
+                lambda: self._consumer.get_watermark_offsets(TopicPartition(*partition), timeout=SECONDS),
                 self._aborted,
             )
         except KafkaException as e:
