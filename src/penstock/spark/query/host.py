@@ -63,6 +63,8 @@ class Queries:
         self._lock = threading.Lock()
         self._session: SparkSession | None = None
         self._steers: dict[str, Steering] = {}
+        self._threads: dict[str, Any] = {}
+        """Of Java, in which the calls of a query's thread run."""
         self._sampling = threading.BoundedSemaphore(SAMPLES)
         # The log lines of a query are in its worker's log, also those of threads that it starts.
         inherit_task()
@@ -104,16 +106,22 @@ class Queries:
                 channel.send({"say": "done"})
             logging.getLogger().removeHandler(relay)
             del self._steers[group]
+            self._threads.pop(group, None)
             channel.close()
 
     def cancel(self, group: str) -> bool:
-        """End a query by force; False if there is none of this name."""
+        """End a query by force; False if there is none of this name.
+
+        Planning a batch may wait for brokers, in no job: so Java's thread is interrupted as well.
+        """
         steer = self._steers.get(group)
         if steer is not None:
             steer.leave()
             try:
                 java: Any = self._context._jsc.sc()
                 java.cancelJobGroupAndFutureJobs(group)
+                if (thread := self._threads.get(group)) is not None:
+                    thread.interrupt()
             except Exception as error:  # Spark's Java has ended, and the query with it
                 log.debug("The jobs of %s can't be cancelled: %r", group, error)
         return steer is not None
@@ -156,6 +164,8 @@ class Queries:
         ended = watch_stalls(spec, control, channel)
         try:
             session = self._new_session(jars)
+            jvm: Any = session._jvm
+            self._threads[group] = jvm.java.lang.Thread.currentThread()
             resolve = resolver(spec, plugins(spec.plugin_path))
             task = named(spec.task_class)
             sources = {"spark": run_source_query, "jdbc": run_jdbc_source}
