@@ -176,6 +176,7 @@ class JsonReader:
         places = [i for i, kind in enumerate(types) if kind is None]
         others = [fields[i] for i in places]
         ranges = [(field.name, field.limit) for field in plan if field.plain is int]
+        read_fields = self._each_field(schema, fields)
 
         def read(node: Node) -> dict[str, Any]:
             if type(node) is not dict:
@@ -192,6 +193,14 @@ class JsonReader:
                         for name, read_field in others:
                             node[name] = read_field(node[name])
                         return node
+            return read_fields(node)
+
+        return read
+
+    def _each_field(self, schema: Schema, fields: list[tuple[str, Read]]) -> Read:
+        """The function that makes a struct of any object, field by field; a missing one is null."""
+
+        def read(node: Any) -> dict[str, Any]:
             get = node.get
             return {name: read_field(get(name)) for name, read_field in fields}
 

@@ -9,10 +9,11 @@ from decimal import Decimal
 from typing import Any
 
 from penstock.api.errors import DataError
-from penstock.api.schema import Schema, SchemaType
-from penstock.java.jackson.node import Node, node_type
+from penstock.api.schema import Field, Schema, SchemaType
+from penstock.java.jackson.node import MISSING, Node, node_type
 from penstock.pipeline.converters.json_reader import JsonReader
 from penstock.pipeline.converters.json_writer import JsonWriter, Write
+from penstock.pipeline.converters.registry.json_schema.fields import null_for, put
 from penstock.pipeline.converters.registry.json_schema.options import JsonSchemaOptions, has_object_keys, is_union
 from penstock.pipeline.converters.registry.mapping.maps import in_java_order
 from penstock.pipeline.converters.registry.mapping.recursion import RecursiveSchema
@@ -93,10 +94,16 @@ class ValueWriter(JsonWriter):
 
 
 class ValueReader(JsonReader):
-    """The functions that read the values of a converter's schemas."""
+    """The functions that read the values of a converter's schemas.
 
-    def __init__(self, cache_size: int) -> None:
+    A property that an object lacks is null there, even if it is required; only a null in the text is refused. What is
+    ``inside`` of another struct is looked through once more, and refused then. Java: ``Struct.put``.
+    """
+
+    def __init__(self, cache_size: int, inside: bool = False) -> None:
         super().__init__(True, cache_size)
+        self._is_inside = inside
+        self._inside = self if inside else ValueReader(cache_size, True)
 
     def reader(self, schema: Schema | None) -> Read:
         if isinstance(schema, RecursiveSchema):
@@ -109,6 +116,30 @@ class ValueReader(JsonReader):
 
     def table(self, schema: Schema | None, nodes: list[Node]) -> Any:
         return None if schema is not None and is_union(schema) else super().table(schema, nodes)
+
+    def _field(self, field: Field) -> Read:
+        return put(field, self._inside.reader(field.schema))
+
+    def _each_field(self, schema: Schema, fields: list[tuple[str, Read]]) -> Read:
+        given = [(name, read, field.schema.default) for (name, read), field in zip(fields, schema.fields, strict=True)]
+        required = [
+            field
+            for field in schema.fields
+            if self._is_inside and not field.schema.optional and field.schema.default is None
+        ]
+
+        def read(node: Any) -> dict[str, Any]:
+            get = node.get
+            found = {
+                name: absent if (inner := get(name, MISSING)) is MISSING else read_field(inner)
+                for name, read_field, absent in given
+            }
+            for field in required:
+                if found[field.name] is None:
+                    raise null_for(field.schema, f'field: "{field.name}"')
+            return found
+
+        return read
 
     def _map(self, schema: Schema) -> Read:
         if has_object_keys(schema):
@@ -138,7 +169,7 @@ class ValueReader(JsonReader):
         return read
 
     def _union(self, schema: Schema) -> Read:
-        members = [(field.name, field.schema, self.reader(field.schema)) for field in schema.fields]
+        members = [(field.name, field.schema, self._field(field)) for field in schema.fields]
         blank = {field.name: None for field in schema.fields}
 
         def read(node: Node) -> dict[str, Any]:
