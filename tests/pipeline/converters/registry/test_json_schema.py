@@ -27,9 +27,10 @@ from penstock.api.schema import (
 from penstock.pipeline.converters.registry.json_schema.compatibility import conflicts
 from penstock.pipeline.converters.registry.json_schema.documents import Documents
 from penstock.pipeline.converters.registry.json_schema.options import ENUM, ID, ONE_OF, JsonSchemaOptions
+from penstock.pipeline.converters.registry.json_schema.reader import ValueReader
 from penstock.pipeline.converters.registry.json_schema.to_connect import to_connect
 from penstock.pipeline.converters.registry.json_schema.to_json_schema import to_json_schema
-from penstock.pipeline.converters.registry.json_schema.values import ValueReader, ValueWriter
+from penstock.pipeline.converters.registry.json_schema.writer import ValueWriter
 
 OPTIONS = JsonSchemaOptions()
 
@@ -197,6 +198,22 @@ def test_nulls():
     assert read({"b": "x"}) == {"a": None, "b": "x", "c": 7}
     with pytest.raises(DataError, match=r"^Invalid null value for required STRING field$"):
         read({"a": None, "b": "x"})
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "node"),
+    [
+        (array(STRING), ["a", None], ["a", None]),
+        (array(INT32.with_(default=7)), [1, None], [1, 7]),
+        (array(array(INT32)), [[1, None], None], [[1, None], None]),
+        (map_of(STRING, STRING), {"k": None, "l": "x"}, {"k": None, "l": "x"}),
+        (map_of(INT32, STRING), {1: None}, [{"key": 1, "value": None}]),
+    ],
+)
+def test_nulls_among_items_are_written(schema, value, node):
+    assert ValueWriter(OPTIONS, 10).writer(schema)(value) == node
+    with pytest.raises(DataError, match="Invalid type for "):
+        ValueWriter(OPTIONS, 10).writer(schema)(5)
 
 
 LACKING = {

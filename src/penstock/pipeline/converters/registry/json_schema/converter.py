@@ -20,9 +20,10 @@ from penstock.pipeline.converters.registry.json_schema.compatibility import conf
 from penstock.pipeline.converters.registry.json_schema.documents import Documents
 from penstock.pipeline.converters.registry.json_schema.options import JsonSchemaOptions
 from penstock.pipeline.converters.registry.json_schema.payloads import PayloadWriter, payload_reader
+from penstock.pipeline.converters.registry.json_schema.reader import ValueReader
 from penstock.pipeline.converters.registry.json_schema.to_connect import to_connect
 from penstock.pipeline.converters.registry.json_schema.to_json_schema import to_json_schema
-from penstock.pipeline.converters.registry.json_schema.values import ValueReader, ValueWriter
+from penstock.pipeline.converters.registry.json_schema.writer import ValueWriter
 from penstock.pipeline.converters.registry.settings import define_flag, refuse, registry_settings
 
 _NO_CLASSES = "Java's classes are not made into JSON here; leave this setting out"

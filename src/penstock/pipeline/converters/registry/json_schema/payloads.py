@@ -16,7 +16,8 @@ from penstock.api.schema import Schema
 from penstock.java.jackson.reading import dumps, escaped, loads, needs_escapes, parse
 from penstock.pipeline.converters import json_columns
 from penstock.pipeline.converters.registry.format import Reader
-from penstock.pipeline.converters.registry.json_schema.values import ValueReader, ValueWriter
+from penstock.pipeline.converters.registry.json_schema.reader import ValueReader
+from penstock.pipeline.converters.registry.json_schema.writer import ValueWriter
 from penstock.pipeline.converters.scalar_nodes import InexactError
 
 Check = Callable[[Any], None]

@@ -20,7 +20,7 @@ from penstock.pipeline.converters.registry.json_schema.options import (
     UNION_PREFIX,
     JsonSchemaOptions,
 )
-from penstock.pipeline.converters.registry.json_schema.values import ValueReader
+from penstock.pipeline.converters.registry.json_schema.reader import ValueReader
 from penstock.pipeline.converters.registry.mapping.recursion import RecursiveSchema, reference
 from penstock.pipeline.converters.registry.mapping.schema_parts import SchemaParts
 

@@ -22,7 +22,7 @@ from penstock.pipeline.converters.registry.json_schema.options import (
     is_enum,
     is_union,
 )
-from penstock.pipeline.converters.registry.json_schema.values import ValueWriter
+from penstock.pipeline.converters.registry.json_schema.writer import ValueWriter
 
 _NUMBERS = {
     **dict.fromkeys((SchemaType.INT8, SchemaType.INT16, SchemaType.INT32, SchemaType.INT64), "integer"),

@@ -1,6 +1,5 @@
-"""Connect's values as JSON and back, as the JSON Schema converter has them. Where they differ from what JsonConverter
-does: maps with other keys than texts, unions, missing fields. Java: ``JsonSchemaData.fromConnectData``,
-``toConnectData``.
+"""JSON as Connect's values, as the JSON Schema converter reads it. Where it differs from JsonConverter: maps with
+other keys than texts, unions, missing properties. Java: ``JsonSchemaData.toConnectData``.
 """
 
 from __future__ import annotations
@@ -12,85 +11,14 @@ from penstock.api.errors import DataError
 from penstock.api.schema import Field, Schema, SchemaType
 from penstock.java.jackson.node import MISSING, Node, node_type
 from penstock.pipeline.converters.json_reader import JsonReader
-from penstock.pipeline.converters.json_writer import JsonWriter, Write
 from penstock.pipeline.converters.registry.json_schema.fields import null_for, put
-from penstock.pipeline.converters.registry.json_schema.options import JsonSchemaOptions, has_object_keys, is_union
+from penstock.pipeline.converters.registry.json_schema.options import has_object_keys, is_union
 from penstock.pipeline.converters.registry.mapping.maps import in_java_order
 from penstock.pipeline.converters.registry.mapping.recursion import RecursiveSchema
 from penstock.pipeline.converters.scalar_nodes import Read
-from penstock.values.class_names import class_name
 
 _INTEGERS = frozenset((SchemaType.INT8, SchemaType.INT16, SchemaType.INT32, SchemaType.INT64))
 _FLOATS = frozenset((SchemaType.FLOAT32, SchemaType.FLOAT64))
-
-
-class ValueWriter(JsonWriter):
-    """The functions that write the values of a converter's schemas."""
-
-    def __init__(self, options: JsonSchemaOptions, cache_size: int) -> None:
-        super().__init__(options.numeric, not options.ignore_default_for_nullables, cache_size)
-
-    def writer(self, schema: Schema | None) -> Write:
-        if isinstance(schema, RecursiveSchema):
-            compiled = super().writer
-            return lambda value: compiled(schema)(value)
-        return super().writer(schema)
-
-    def _map(self, schema: Schema) -> Write:
-        if has_object_keys(schema):
-            return super()._map(schema)
-        write_key, write_value = self.writer(schema.key_schema), self.writer(schema.value_schema)
-
-        def write(value: Any) -> Any:
-            if not isinstance(value, dict):
-                raise DataError(f"Invalid type for MAP: class {class_name(None, value)}")
-            return [{"key": write_key(key), "value": write_value(item)} for key, item in value.items()]
-
-        return write
-
-    def _struct(self, schema: Schema) -> Write:
-        write = self._union(schema) if is_union(schema) else super()._struct(schema)
-        absent = [
-            field.name
-            for field in schema.fields
-            if not field.schema.optional and (field.schema.default is None or not self.defaults)
-        ]
-        if is_union(schema) or not absent:
-            return write
-
-        def write_present(value: Any) -> Any:
-            """Required fields without a value are left out, as in Java; they are looked for where writing failed."""
-            try:
-                return write(value)
-            except DataError:
-                if type(value) is not dict or all(value.get(name) is not None for name in absent):
-                    raise
-            get = value.get
-            return {
-                field.name: self.writer(field.schema)(get(field.name))
-                for field in schema.fields
-                if get(field.name) is not None or field.name not in absent
-            }
-
-        return write_present
-
-    def _union(self, schema: Schema) -> Write:
-        members = [
-            (field.name, field.schema.default if self.defaults else None, self.writer(field.schema))
-            for field in schema.fields
-        ]
-
-        def write(value: Any) -> Any:
-            if type(value) is not dict:
-                raise DataError(f"Invalid type for STRUCT: class {class_name(None, value)}")
-            for name, default, write_member in members:
-                found = value.get(name)
-                found = default if found is None else found
-                if found is not None:
-                    return write_member(found)
-            return None
-
-        return write
 
 
 class ValueReader(JsonReader):
