@@ -111,7 +111,7 @@ def connect(node: Any, options: JsonSchemaOptions = OPTIONS) -> Schema:
     return to_connect(Documents(json.dumps(node), {}), options)
 
 
-READ = {
+READ: dict[str, tuple[dict[str, Any], Schema]] = {
     "integers without a type of Connect": ({"type": "integer"}, INT64),
     "numbers without a type of Connect": ({"type": "number"}, FLOAT64),
     "a list of types": ({"type": ["null", "string"]}, OPTIONAL_STRING),
@@ -131,17 +131,116 @@ READ = {
         },
         struct(("a", STRING), ("b", INT64)),
     ),
+    "properties beside allOf": (
+        {
+            "title": "T", "description": "lost", "type": "object", "properties": {"name": {"type": "string"}},
+            "allOf": [{"$ref": "#/definitions/Base"}],
+            "definitions": {"Base": {"type": "object", "properties": {"id": {"type": "integer"}}}},
+        },
+        struct(("id", INT64), ("name", STRING)),
+    ),
+    "properties beside anyOf": (
+        {
+            "type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
+            "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
+        },
+        struct(("a", STRING), ("b", STRING)),
+    ),
+    "properties beside oneOf with more of them": (
+        {
+            "properties": {"a": {"type": "string"}},
+            "oneOf": [{"properties": {"b": {"type": "string"}}}, {"required": []}],
+        },
+        struct(("a", STRING)),
+    ),
+    "properties beside a condition": (
+        {
+            "type": "object", "properties": {"a": {"type": "string"}},
+            "allOf": [{"if": {"properties": {"a": {"const": "x"}}}, "then": {"required": ["a"]}}],
+        },
+        struct(("a", STRING)),
+    ),
+    "properties beside not": (
+        {"title": "T", "type": "object", "properties": {"a": {"type": "string"}}, "not": {"required": ["b"]}},
+        struct(("a", STRING)),
+    ),
+    "a type beside anyOf": (
+        {"type": "string", "anyOf": [{"type": "string"}, {"type": "integer"}]},
+        struct((f"{ONE_OF}.field.0", OPTIONAL_STRING), (f"{ONE_OF}.field.1", INT64.with_(optional=True)), name=ONE_OF),
+    ),
+    "a text of an enum": (
+        {"type": "string", "enum": ["A", "B"], "default": "A", "description": "d", "title": "T"},
+        STRING.with_(parameters={ENUM: "", f"{ENUM}.A": "A", f"{ENUM}.B": "B"}),
+    ),
+    "an integer of an enum": ({"type": "integer", "enum": [1, 2], "connect.type": "int32", "title": "T"}, INT64),
+    "an enum": (
+        {"enum": ["A"], "default": "A", "description": "d", "title": "T"},
+        Schema(SchemaType.STRING, name="T", doc="d", default="A", parameters={ENUM: "", f"{ENUM}.A": "A"}),
+    ),
+    "a constant of a type": ({"type": "string", "const": "x", "default": "x"}, STRING),
+    "an attribute beside a list of types": (
+        {"type": ["string", "null"], "default": "x", "title": "T", "minLength": 1}, OPTIONAL_STRING
+    ),
+    "a type of Connect beside a list of types": (
+        {"type": ["integer", "null"], "connect.type": "int32"}, INT64.with_(optional=True)
+    ),
+    "an attribute of a union of types": (
+        {"type": ["integer", "string"], "title": "T", "description": "d"},
+        struct(
+            (f"{ONE_OF}.field.0", INT64.with_(optional=True)), (f"{ONE_OF}.field.1", OPTIONAL_STRING),
+            name=ONE_OF, doc="d",
+        ),
+    ),
+    "a format of a number": ({"type": "integer", "format": "int32", "description": "d", "default": 1}, INT64),
+    "a format of a number since 2019": (
+        {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "integer", "format": "int32", "description": "d", "default": 1,
+        },
+        INT64.with_(doc="d", default=1),
+    ),
+    "a format of a text": ({"type": "string", "format": "date", "description": "d"}, STRING.with_(doc="d")),
+    "properties beside a reference since 2019": (
+        {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$ref": "#/$defs/Base", "properties": {"name": {"type": "string"}},
+            "$defs": {"Base": {"properties": {"id": {"type": "integer"}}}},
+        },
+        struct(("id", INT64), ("name", STRING)),
+    ),
+    "a limit without a type": ({"minimum": 1}, FLOAT64),
     "definitions": (
         {"type": "object", "properties": {"a": {"$ref": "#/definitions/x"}}, "definitions": {"x": {"type": "string"}}},
         struct(("a", STRING)),
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", READ)
 def test_read(case):
     node, schema = READ[case]
     assert connect(node) == schema
+
+
+@pytest.mark.parametrize(
+    ("node", "message"),
+    [
+        ({"type": "null"}, "Unsupported schema type org.everit.json.schema.NullSchema"),
+        ({"if": {"minimum": 1}}, "Unsupported schema type org.everit.json.schema.ConditionalSchema"),
+        (
+            {"type": "boolean", "enum": [True]},
+            'Unsupported criterion allOf for {"type":"boolean","enum":[true]}',
+        ),
+        (
+            {"allOf": [{"type": "integer"}, {"minimum": 3}]},
+            'Unsupported criterion allOf for {"allOf":[{"type":"integer"},{"minimum":3}]}',
+        ),
+    ],
+)
+def test_what_has_no_type_of_connect(node, message):
+    with pytest.raises(DataError) as error:
+        connect(node)
+    assert str(error.value) == message
 
 
 def test_properties_that_are_not_required_are_optional_if_the_settings_say_so():
@@ -162,6 +261,16 @@ def test_a_schema_may_contain_itself():
     assert (inner.optional, inner.name, inner.fields) == (True, "Node", schema.fields)
     value = ValueReader(10).reader(schema)({"v": 1, "next": {"v": 2, "next": None}})
     assert value == {"next": {"next": None, "v": 2}, "v": 1}
+
+
+def test_a_schema_of_several_pieces_may_contain_itself():
+    node = {
+        "title": "Node", "type": "object", "not": {"required": ["x"]},
+        "properties": {"next": {"oneOf": [{"type": "null"}, {"$ref": "#"}]}, "v": {"type": "integer"}},
+    }  # fmt: skip
+    schema = connect(node)
+    inner = schema.field("next").schema
+    assert (schema.name, inner.name, inner.fields) == (None, None, schema.fields)
 
 
 def test_generalized_unions_and_enums():

@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.api.errors import DataError
 from penstock.api.schema import STRING, Schema, SchemaType
+from penstock.java.jackson.reading import dumps
 from penstock.pipeline.converters.registry.json_schema.documents import Documents, Place
 from penstock.pipeline.converters.registry.json_schema.options import (
     CONNECT_INDEX,
@@ -20,13 +21,13 @@ from penstock.pipeline.converters.registry.json_schema.options import (
     UNION_PREFIX,
     JsonSchemaOptions,
 )
+from penstock.pipeline.converters.registry.json_schema.pieces import COMBINATIONS, java_name, kind, members, pieces
 from penstock.pipeline.converters.registry.json_schema.reader import ValueReader
 from penstock.pipeline.converters.registry.mapping.recursion import RecursiveSchema, reference
 from penstock.pipeline.converters.registry.mapping.schema_parts import SchemaParts
 
 _TYPES = {kind.value: kind for kind in SchemaType}
-_OBJECT_WORDS = {"properties", "additionalProperties", "required", "patternProperties", "minProperties"}
-_COMBINATIONS = ("oneOf", "anyOf", "allOf")
+_MODERN = ("https://json-schema.org/draft/20", "http://json-schema.org/draft/20")
 
 
 def to_connect(documents: Documents, options: JsonSchemaOptions, version: int | None = None) -> Schema:
@@ -42,36 +43,36 @@ class _Builder:
         self.documents, self.options = documents, options
         self._open: dict[int, list[RecursiveSchema]] = {}
         self._ids, self._unions = itertools.count(1), itertools.count()
+        self._modern = str(documents.root().node.get("$schema")).startswith(_MODERN)
 
     def build(self, place: Place, version: int | None = None, optional: bool = False) -> Schema:
         node = place.node
+        several = pieces(node, self._modern)
+        if len(several) > 1:
+            return self._all_of(place, [place.child(piece) for piece in several], version, optional)
         if "$ref" in node:
             target = self.documents.resolve(place, str(node["$ref"]))
             if id(target.node) in self._open:
-                pending = reference(target.node.get("title"), optional)
+                name = target.node.get("title") if kind(target.node, self._modern) == "object" else None
+                pending = reference(name, optional)
                 self._open[id(target.node)].append(pending)
                 return pending
             return self.build(target, version, optional)
-        for word in _COMBINATIONS:
-            if word in node and isinstance(node[word], list):
-                return self._combined(place, word, version, optional)
-        if isinstance(node.get("type"), list):
-            branches = [place.child({**node, "type": kind}) for kind in node["type"]]
-            return self._one_of(place.child({}), branches, version, optional)
-        parts = self._parts(place)
-        return self._finished(parts, place, version, optional)
+        what = kind(node, self._modern)
+        if what in COMBINATIONS:
+            return self._combined(place, what, version, optional)
+        return self._finished(self._parts(place, what), place, version, optional)
 
     def _combined(self, place: Place, word: str, version: int | None, optional: bool) -> Schema:
-        node = place.node
-        branches = [place.child(branch) for branch in node[word]]
-        if len(branches) == 1 and self.options.flatten_singleton_unions:
-            return self.build(branches[0])
+        inner = [place.child(branch) for branch in members(place.node, word)]
+        if len(inner) == 1 and self.options.flatten_singleton_unions:
+            return self.build(inner[0])
         if word == "allOf":
-            return self._all_of(place, branches, version, optional)
-        return self._one_of(place, branches, version, optional)
+            return self._all_of(place, inner, version, optional)
+        return self._one_of(place, inner, version, optional)
 
     def _one_of(self, place: Place, branches: list[Place], version: int | None, optional: bool) -> Schema:
-        others = [branch for branch in branches if branch.node.get("type") != "null"]
+        others = [branch for branch in branches if kind(branch.node, self._modern) != "null"]
         if len(branches) == 2 and len(others) == 1:
             return self.build(others[0], version, True)
         parts = SchemaParts(SchemaType.STRUCT, name=ONE_OF)
@@ -87,53 +88,67 @@ class _Builder:
         properties: dict[str, tuple[Place, bool]] = {}
         for branch in branches:
             self._collect(branch, properties, set())
-        if properties:
-            parts = SchemaParts(SchemaType.STRUCT, optional=optional)
-            self._open[id(place.node)] = []
-            for name, (inner, required) in properties.items():
-                absent = self.options.use_optional_for_nonrequired and not required
-                parts.fields.append((name, self.build(inner, None, absent)))
-            return self._closed(place, parts.build())
+        if not properties:
+            return self.build(self._chosen(place, branches), version, optional)
+        parts = SchemaParts(SchemaType.STRUCT, optional=optional)
+        self._open[id(place.node)] = []
+        for name, (inner, required) in properties.items():
+            absent = self.options.use_optional_for_nonrequired and not required
+            parts.fields.append((name, self.build(inner, None, absent)))
+        return self._closed(place, parts.build())
+
+    def _chosen(self, place: Place, branches: list[Place]) -> Place:
+        """The one of several schemas that says the type, if none has properties."""
+        by_kind: dict[str, Place] = {}
         for branch in branches:
-            if any(word in branch.node for word in _COMBINATIONS):
-                return self.build(branch, version, optional)
-        merged: dict[str, Any] = {}
-        for branch in branches:
-            merged.update(branch.node)
-        if "$ref" in merged or "type" in merged or "enum" in merged:
-            return self.build(place.child(merged), version, optional)
-        raise DataError(f"The allOf of a JSON Schema says no type: {place.node}")
+            what = kind(branch.node, self._modern) or ""
+            by_kind["combined" if what in COMBINATIONS else "number" if what == "integer" else what] = branch
+        text, number = by_kind.get("string"), by_kind.get("number")
+        found: Place | None
+        if "combined" in by_kind:
+            found = by_kind["combined"]
+        elif "const" in by_kind:
+            found = text or number
+        elif "enum" in by_kind:
+            found = by_kind["enum"] if text else number
+        else:
+            found = (number or text) if text else by_kind.get("$ref")
+        if found is None:
+            raise DataError(f"Unsupported criterion allOf for {dumps(place.node).decode()}")
+        return found
 
     def _collect(self, place: Place, properties: dict[str, tuple[Place, bool]], seen: set[int]) -> None:
-        if id(place.node) in seen:
-            return
-        seen.add(id(place.node))
-        if "$ref" in place.node:
-            self._collect(self.documents.resolve(place, str(place.node["$ref"])), properties, seen)
-        for branch in place.node.get("allOf", ()):
-            self._collect(place.child(branch), properties, seen)
-        required = place.node.get("required", ())
-        for name, inner in place.node.get("properties", {}).items():
-            properties[name] = place.child(inner), name in required
+        """The properties of all that must hold at once. ``seen`` has the targets of references."""
+        several = pieces(place.node, self._modern)
+        if len(several) > 1:
+            for piece in several:
+                self._collect(place.child(piece), properties, seen)
+        elif "$ref" in place.node:
+            target = self.documents.resolve(place, str(place.node["$ref"]))
+            if id(target.node) not in seen:
+                seen.add(id(target.node))
+                self._collect(target, properties, seen)
+        elif (what := kind(place.node, self._modern)) == "allOf":
+            for branch in members(place.node, what):
+                self._collect(place.child(branch), properties, seen)
+        elif what == "object":
+            required = place.node.get("required", ())
+            for name, inner in place.node.get("properties", {}).items():
+                properties[name] = place.child(inner), name in required
 
-    def _parts(self, place: Place) -> SchemaParts:
-        node = place.node
-        kind, connect = node.get("type"), node.get(CONNECT_TYPE)
-        if "enum" in node and kind in (None, "string"):
-            return self._enum(node["enum"])
-        if "const" in node and kind is None:
-            return self._enum([node["const"]])
-        if kind is None and _OBJECT_WORDS & node.keys():
-            kind = "object"
-        if kind is None and "items" in node:
-            kind = "array"
-        match kind:
+    def _parts(self, place: Place, what: str | None) -> SchemaParts:
+        node, connect = place.node, place.node.get(CONNECT_TYPE)
+        match what:
+            case "enum":
+                return self._enum(node["enum"])
+            case "const":
+                return self._enum([node["const"]])
             case "boolean":
                 return SchemaParts(SchemaType.BOOLEAN)
             case "integer" | "number":
                 if connect is not None and connect not in _TYPES:
                     raise DataError(f"Unsupported type {connect}")
-                plain = SchemaType.INT64 if kind == "integer" else SchemaType.FLOAT64
+                plain = SchemaType.INT64 if what == "integer" else SchemaType.FLOAT64
                 return SchemaParts(plain if connect is None else _TYPES[connect])
             case "string":
                 return SchemaParts(SchemaType.BYTES if connect == "bytes" else SchemaType.STRING)
@@ -141,7 +156,7 @@ class _Builder:
                 return self._array(place, connect)
             case "object":
                 return self._map(place) if connect == "map" else self._struct(place)
-        raise DataError(f"Unsupported schema type {kind}: {node}")
+        raise DataError(f"Unsupported schema type {java_name(what)}")
 
     def _enum(self, symbols: list[Any]) -> SchemaParts:
         parts, parameter = SchemaParts(SchemaType.STRING), self.options.enum_parameter
@@ -192,7 +207,7 @@ class _Builder:
         if isinstance(given, dict):
             parts.parameters.update({str(key): str(value) for key, value in given.items()})
         if node.get("default") is not None:
-            parts.default = ValueReader(10).reader(parts.build())(node["default"])
+            parts.default = ValueReader(10, inside=True).reader(parts.build())(node["default"])
         parts.optional = parts.optional or optional
         return self._closed(place, parts.build())
 
