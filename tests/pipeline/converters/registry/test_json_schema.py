@@ -208,6 +208,12 @@ READ: dict[str, tuple[dict[str, Any], Schema]] = {
         },
         struct(("id", INT64), ("name", STRING)),
     ),
+    "a null as the default of what may be null": (
+        {"oneOf": [{"type": "null"}, {"type": "string"}], "default": None}, OPTIONAL_STRING
+    ),
+    "a null as the default since 2019": (
+        {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "string", "default": None}, STRING
+    ),
     "a limit without a type": ({"minimum": 1}, FLOAT64),
     "definitions": (
         {"type": "object", "properties": {"a": {"$ref": "#/definitions/x"}}, "definitions": {"x": {"type": "string"}}},
@@ -225,6 +231,7 @@ def test_read(case):
 @pytest.mark.parametrize(
     ("node", "message"),
     [
+        ({"type": "string", "default": None}, "Invalid null value for required STRING field"),
         ({"type": "null"}, "Unsupported schema type org.everit.json.schema.NullSchema"),
         ({"if": {"minimum": 1}}, "Unsupported schema type org.everit.json.schema.ConditionalSchema"),
         (
