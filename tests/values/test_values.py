@@ -11,7 +11,20 @@ from hypothesis import strategies as st
 
 from penstock import values
 from penstock.api.errors import DataError
-from penstock.api.schema import BOOLEAN, FLOAT32, INT8, INT64, STRING, array, map_of, struct
+from penstock.api.schema import (
+    BOOLEAN,
+    DATE,
+    FLOAT32,
+    INT8,
+    INT32,
+    INT64,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    array,
+    map_of,
+    struct,
+)
 from penstock.values.logical import moment_of
 
 MOMENT = dt.datetime(2024, 2, 29, 13, 14, 15, 123000, tzinfo=dt.UTC)
@@ -39,19 +52,42 @@ def test_what_only_begins_like_a_list_is_a_text():
 
 
 @pytest.mark.parametrize(
-    ("text", "day", "time", "moment"),
+    ("text", "value"),
+    [("2024-02-29T13:14:15.123Z", MOMENT), ("2024-02-29", MOMENT.date()), ("13:14:15.123Z", MOMENT.time())],
+)
+def test_texts_of_dates(text, value):
+    assert [to(None, text) for to in (values.to_date, values.to_time, values.to_timestamp)] == [value] * 3
+
+
+def test_dates_with_schemas():
+    midnight = MOMENT.replace(hour=0, minute=0, second=0, microsecond=0)
+    assert values.to_date(TIMESTAMP, MOMENT) == MOMENT.date()
+    assert values.to_time(TIMESTAMP, MOMENT) == MOMENT.time()
+    assert values.to_timestamp(DATE, MOMENT.date()) == midnight
+    assert values.to_timestamp(TIME, MOMENT.time()) == MOMENT.replace(1970, 1, 1)
+    assert values.to_long(DATE, MOMENT.date()) == 19782
+
+
+@pytest.mark.parametrize("schema", [None, INT32, TIME])
+def test_dates_are_numbers_only_by_their_schemas(schema):
+    with pytest.raises(DataError, match=r"^Unable to convert .* to "):
+        values.to_long(schema, MOMENT.date())
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
     [
-        ("2024-02-29T13:14:15.123Z", MOMENT.date(), MOMENT.time(), MOMENT),
-        ("2024-02-29", MOMENT.date(), None, MOMENT.replace(hour=0, minute=0, second=0, microsecond=0)),
-        ("13:14:15.123Z", None, MOMENT.time(), MOMENT.replace(1970, 1, 1)),
+        ('{"date":"2024-01-01","id":100000}', None),
+        ('{"date":"2024-01-01","price":7.5}', None),
+        ('{"ts":"2019-08-23T14:34:54.346Z","id":9999999999}', None),
+        ('["2024-01-01","09:30:00.000Z"]', "[2024-01-01,09:30:00.000Z]"),
+        ('["2024-01-01","2019-08-23T14:34:54.346Z"]', "[2024-01-01,2019-08-23T14:34:54.346Z]"),
     ],
 )
-def test_texts_of_dates(text, day, time, moment):
-    if day is not None:
-        assert values.to_date(None, text) == day
-    if time is not None:
-        assert values.to_time(None, text) == time
-    assert values.to_timestamp(None, text) in (moment, dt.datetime(1970, 1, 1, 13, 14, 15, 123000, tzinfo=dt.UTC))
+def test_dates_beside_others_are_kept(text, written):
+    schema, value = values.parse_string(text)
+    assert values.to_text(schema, value) == (written or text)
+    assert (schema is STRING) == (written is None)
 
 
 @pytest.mark.parametrize("around", [0, 2**32 * 1000, -(2**32) * 1000, 1_700_000_000_000, 250_000_000_000_000])

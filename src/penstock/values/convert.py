@@ -43,6 +43,8 @@ from penstock.values.numeric import as_double, as_long, big_decimal, cannot, des
 from penstock.values.parser import parse
 from penstock.values.text import to_text
 
+Temporal = dt.date | dt.time | dt.datetime
+_TEMPORAL = (dt.date, dt.time)
 _NO_NULL = "Unable to convert a null value to a schema that requires a value"
 
 
@@ -131,33 +133,45 @@ def _big_decimal(text: str) -> Decimal:
         raise DataError(str(error)) from error
 
 
-def to_date(schema: Schema | None, value: Any) -> dt.date:
-    """The day of a date, a timestamp, a text that is one of these, or a count of days since 1970."""
+def to_date(schema: Schema | None, value: Any) -> Temporal:
+    """The day of a date, a timestamp, a text that is one of these, or a count of days since 1970.
+
+    Without a schema dates, times and timestamps are left as they are.
+    """
     value = _moment(value)
-    if isinstance(value, dt.datetime):
-        return day_of(int(millis_since(value) / DAY))
-    if isinstance(value, dt.date):
-        return value
+    if isinstance(value, _TEMPORAL):
+        if schema is None or schema.name == DATE_NAME:
+            return value
+        if schema.name == TIMESTAMP_NAME and isinstance(value, dt.datetime):
+            return day_of(int(millis_since(value) / DAY))
     return day_of(wrapped(as_long(schema, value), 32))
 
 
-def to_time(schema: Schema | None, value: Any) -> dt.time:
-    """The time of day of a time, a timestamp, a text of one of these, or a count of milliseconds since midnight."""
+def to_time(schema: Schema | None, value: Any) -> Temporal:
+    """The time of day of a time, a timestamp, a text of one of these, or a count of milliseconds since midnight.
+
+    Without a schema dates, times and timestamps are left as they are.
+    """
     value = _moment(value)
-    if isinstance(value, dt.datetime):
-        return time_of(millis_since(value) % DAY)
-    if isinstance(value, dt.time):
-        return value
+    if isinstance(value, _TEMPORAL):
+        if schema is None or schema.name == TIME_NAME:
+            return value
+        if schema.name == TIMESTAMP_NAME and isinstance(value, dt.datetime):
+            return time_of(millis_since(value) % DAY)
     return time_of(wrapped(as_long(schema, value), 32))
 
 
-def to_timestamp(schema: Schema | None, value: Any) -> dt.datetime:
-    """The moment that a date, a time of 1970-01-01, a timestamp, a text of these or a count of milliseconds means."""
+def to_timestamp(schema: Schema | None, value: Any) -> Temporal:
+    """The moment that a date, a time of 1970-01-01, a timestamp, a text of these or a count of milliseconds means.
+
+    Without a schema dates, times and timestamps are left as they are.
+    """
     value = _moment(value)
-    if isinstance(value, dt.datetime):
-        return value
-    if isinstance(value, dt.date):
-        return moment_of(days_since(value) * DAY)
+    if isinstance(value, _TEMPORAL):
+        if schema is None or schema.name == TIMESTAMP_NAME:
+            return value
+        if schema.name == DATE_NAME and not isinstance(value, dt.datetime) and isinstance(value, dt.date):
+            return moment_of(days_since(value) * DAY)
     return moment_of(as_long(schema, value))
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from penstock.api.errors import DataError
-from penstock.api.schema import Schema
+from penstock.api.schema import DATE_NAME, TIME_NAME, TIMESTAMP_NAME, Schema
 from penstock.java.errors import NumberFormatError
 from penstock.values.class_names import class_name
 from penstock.values.logical import days_since, millis_of_day, millis_since
@@ -68,7 +68,8 @@ def wrapped(number: int, bits: int) -> int:
 
 
 def as_long(schema: Schema | None, value: Any) -> int:
-    """Any number, text of a number, or date (in its own unit) as a long; raises DataError."""
+    """Any number, text of a number, or date whose schema says so (in its own unit) as a long; raises DataError."""
+    name = None if schema is None else schema.name
     match value:
         case bool():
             pass
@@ -83,11 +84,11 @@ def as_long(schema: Schema | None, value: Any) -> int:
                 return _of_decimal(big_decimal(value))
             except ValueError as error:
                 raise cannot(schema, value, describe(schema) if schema else "a number") from error
-        case dt.datetime():
+        case dt.datetime() if name == TIMESTAMP_NAME:
             return millis_since(value)
-        case dt.date():
+        case dt.date() if name == DATE_NAME:
             return days_since(value)
-        case dt.time():
+        case dt.time() if name == TIME_NAME:
             return millis_of_day(value)
     raise cannot(schema, value, describe(schema) if schema else "a number")
 
