@@ -47,6 +47,11 @@ def test_a_list_takes_the_widest_of_its_types():
     assert values.parse_string("[1, 2.5]") == (array(FLOAT32), [1.0, 2.5])
 
 
+@pytest.mark.parametrize("text", ["7e26309580123456789012", "0e99999999999999999999", "-1e-3000000000"])
+def test_numbers_beyond_bigdecimal_are_texts(text):
+    assert values.parse_string(text) == (STRING, text)
+
+
 def test_what_only_begins_like_a_list_is_a_text():
     assert values.parse_string("[1, 2") == (STRING, "[1, 2")
 

@@ -28,6 +28,7 @@ from penstock.api.schema import (
     map_of,
 )
 from penstock.api.schema import decimal as decimal_schema
+from penstock.java.big_decimal import big_decimal
 from penstock.java.numbers import double_text, float32
 from penstock.values.logical import (
     DAY,
@@ -39,7 +40,7 @@ from penstock.values.logical import (
     moment_of,
     time_of,
 )
-from penstock.values.numeric import as_double, as_long, big_decimal, cannot, describe, wrapped
+from penstock.values.numeric import as_double, as_long, cannot, describe, wrapped
 from penstock.values.parser import parse
 from penstock.values.text import to_text
 

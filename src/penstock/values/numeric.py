@@ -1,56 +1,19 @@
-"""Anything as a Java number: ``new BigDecimal(text)`` and the casts of ``Values``, which wrap around or saturate."""
+"""Anything as a Java number: the casts of ``Values``, which wrap around or saturate."""
 
 from __future__ import annotations
 
 import datetime as dt
-import re
 from decimal import Decimal
 from typing import Any
 
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, TIME_NAME, TIMESTAMP_NAME, Schema
-from penstock.java.errors import NumberFormatError
+from penstock.java.big_decimal import big_decimal
 from penstock.values.class_names import class_name
 from penstock.values.logical import days_since, millis_of_day, millis_since
 from penstock.values.printing import to_string
 
-_BIG_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _LONG = 2**63
-_LONG_DIGITS = 18
-"""What has more characters is read by another loop of BigDecimal's, with another message."""
-_NO_EXPONENT = "Character array is missing \"exponent\" mark 'e' or 'E'."
-
-
-def big_decimal(text: str) -> Decimal:
-    """``new BigDecimal(text)``; raises NumberFormatError for what is none: blanks, ``NaN``, hexadecimal numbers."""
-    if _BIG_DECIMAL.fullmatch(text) is None:
-        raise NumberFormatError(_problem(text))
-    value = Decimal(text)
-    if not -(2**31) < value.as_tuple().exponent < 2**31:  # type: ignore[operator]
-        raise NumberFormatError("Scale out of range.")
-    return value.copy_abs() if value.is_zero() else value
-
-
-def _problem(text: str) -> str:
-    """What the JDK says of a text that is no BigDecimal: of the first character that can't be there."""
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    seen = ""
-    for i, char in enumerate(digits):
-        if char in "eE":
-            exponent = digits[i + 1 :].removeprefix("-" if digits[i + 1 : i + 2] == "-" else "+")
-            if exponent:
-                return "No digits found." if exponent.isdecimal() else "Not a digit."
-            return _NO_EXPONENT
-        if char == "." and "." in seen:
-            return "Character array contains more than one decimal point."
-        if char != "." and not char.isdecimal():
-            if len(digits) > _LONG_DIGITS:
-                return _NO_EXPONENT
-            return (
-                f'Character {char} is neither a decimal digit number, decimal point, nor "e" notation exponential mark.'
-            )
-        seen += char
-    return "No digits found." if text else _NO_EXPONENT
 
 
 def describe(schema: Schema) -> str:

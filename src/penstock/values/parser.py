@@ -33,10 +33,10 @@ from penstock.api.schema import (
     decimal,
     map_of,
 )
+from penstock.java.big_decimal import big_decimal
 from penstock.java.dates import DateFormat
 from penstock.java.numbers import float32
 from penstock.values.logical import DAY, day_of, moment_of, time_of
-from penstock.values.numeric import big_decimal
 from penstock.values.text import DATE_FORMAT, TIME_FORMAT, TIMESTAMP_FORMAT
 
 _DELIMITERS = frozenset(':,{}[]"')

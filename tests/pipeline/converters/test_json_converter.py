@@ -248,6 +248,25 @@ def test_plain_values_are_read_again(values):
     assert read(subject, *written) == ([None] * len(values), values)
 
 
+PLACE = "[Source: REDACTED (`StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION` disabled); line: 1, column: "
+JSON_ERRORS = {
+    "an exponent beyond those of BigDecimal": (
+        b'{"a":1e99999999999999999999}',
+        "com.fasterxml.jackson.core.JsonParseException: Malformed numeric value (1e99999999999999999999)\n at "
+        f"{PLACE}28]",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", JSON_ERRORS)
+def test_the_cause_is_what_jackson_says(case):
+    data, message = JSON_ERRORS[case]
+    for records in ([data], [b"{}", data]):
+        with pytest.raises(DataError, match=r"^Converting byte") as caught:
+            read(converter(schemas_enable="false"), *records)
+        assert str(caught.value.__cause__) == message
+
+
 @given(st.binary(max_size=12) | st.text(alphabet='{}[]",:0123e.-truefalsn \\u', max_size=12).map(str.encode))
 def test_whatever_is_no_json_is_a_data_error(data):
     subject = converter(schemas_enable="false")

@@ -68,6 +68,9 @@ def test_a_day_that_was_cast_is_no_day():
         (".", "No digits found."),
         ("1e", "Character array is missing \"exponent\" mark 'e' or 'E'."),
         ("1ex", "Not a digit."),
+        ("1e99999999999999999999", "Too many nonzero exponent digits."),
+        ("1e3000000000", "Exponent overflow."),
+        ("0.1e-2147483648", "Scale out of range."),
         ("no number at all, and long", "Character array is missing \"exponent\" mark 'e' or 'E'."),
     ],
 )

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from penstock.java.errors import JsonError
+from penstock.java.big_decimal import big_decimal
+from penstock.java.errors import JsonError, NumberFormatError
 from penstock.java.jackson.node import MISSING, Node
 
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -105,7 +106,12 @@ class Parser:
         if following in ("e", "E") and found[3] is None:
             self.i += 1
             raise self._bad_digit("Exponent indicator not followed by a digit")
-        return int(found[0]) if found[2] is None and found[3] is None else Decimal(found[0])
+        if found[2] is None and found[3] is None:
+            return int(found[0])
+        try:
+            return big_decimal(found[0])
+        except NumberFormatError as error:
+            raise self._error(f"Malformed numeric value ({found[0]})") from error
 
     def _no_number(self) -> JsonError:
         if self.text.startswith("-I", self.i):
