@@ -255,7 +255,36 @@ JSON_ERRORS = {
         "com.fasterxml.jackson.core.JsonParseException: Malformed numeric value (1e99999999999999999999)\n at "
         f"{PLACE}28]",
     ),
+    "a byte that begins nothing": (
+        b'"\xc3\xa9\xff"',
+        f"com.fasterxml.jackson.core.JsonParseException: Invalid UTF-8 start byte 0xff\n at {PLACE}5]",
+    ),
+    "a byte that continues nothing": (
+        b'"\xc3\xa9\xe2\x82x"',
+        f"com.fasterxml.jackson.core.JsonParseException: Invalid UTF-8 middle byte 0x78\n at {PLACE}7]",
+    ),
+    "the end of a text instead of a byte": (
+        b'"\xc3"',
+        f"com.fasterxml.jackson.core.JsonParseException: Invalid UTF-8 middle byte 0x22\n at {PLACE}4]",
+    ),
 }
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"\xed\xa0\xbd\xed\xb8\x80", "😀"),
+        (b"\xed\xa0\xbd", "\ud83d"),
+        (b"\xed\xa0\xbd\\ude00", "😀"),
+        (b"a\xc0\x80b", "a\0b"),
+        (b"\xc1\x81\xe0\x81\x81\xf0\x9f\x98\x80\xc3\xa9", "AA😀é"),
+        (b"\xf7\xbf\xbf\xbf", "\udfbf\udfff"),
+    ],
+)
+def test_utf_8_is_read_as_leniently_as_by_jackson(data, text):
+    subject = converter(schemas_enable="false")
+    assert read(subject, b'"%b"' % data) == ([None], [text])
+    assert read(subject, b'{"%b":1}' % data) == ([None], [{text: 1}])
 
 
 @pytest.mark.parametrize("case", JSON_ERRORS)

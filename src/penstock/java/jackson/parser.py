@@ -14,6 +14,7 @@ from typing import Any
 from penstock.java.big_decimal import big_decimal
 from penstock.java.errors import JsonError, NumberFormatError
 from penstock.java.jackson.node import MISSING, Node
+from penstock.java.jackson.utf8 import Utf8Error, decode_leniently, joined
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(\d+)(\.\d+)?([eE][+-]?\d+)?")
@@ -218,7 +219,7 @@ class Parser:
             char = self.text[self.i : self.i + 1]
             if char == '"':
                 self.i += 1
-                return _joined("".join(parts))
+                return joined("".join(parts))
             if not char:
                 raise self._end(" in VALUE_STRING")
             if char != "\\":
@@ -233,11 +234,13 @@ class Parser:
             return latin
         try:
             return latin.encode("latin-1").decode("utf-8")
-        except UnicodeDecodeError as error:
-            self.i += error.end
-            part = "start" if error.end - error.start == 1 and error.reason == "invalid start byte" else "middle"
-            wrong = latin[error.start if part == "start" else min(error.end, len(latin) - 1)]
-            raise self._error(f"Invalid UTF-8 {part} byte 0x{ord(wrong):x}") from None
+        except UnicodeDecodeError:
+            pass
+        try:
+            return decode_leniently(self.text, self.i, self.i + len(latin))
+        except Utf8Error as error:
+            self.i = error.end
+            raise self._error(error.problem) if error.problem else self._end(" in VALUE_STRING") from None
 
     def _escape(self) -> str:
         self.i += 2
@@ -254,12 +257,3 @@ class Parser:
         if len(digits[0]) < 4:
             raise self._unexpected("expected a hex-digit for character escape sequence")
         return chr(int(digits[0], 16))
-
-
-def _joined(text: str) -> str:
-    """Pairs of surrogates made one character."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return text
