@@ -29,6 +29,7 @@ from penstock.api.schema import (
     struct,
 )
 from penstock.pipeline.converters import JsonConverter
+from penstock.pipeline.converters.scalar_nodes import wrapped
 
 ROW = struct(("a", INT64), ("b", STRING))
 
@@ -255,6 +256,22 @@ JSON_ERRORS = {
         "com.fasterxml.jackson.core.JsonParseException: Malformed numeric value (1e99999999999999999999)\n at "
         f"{PLACE}28]",
     ),
+    "more digits than Jackson reads": (
+        b"[%b]" % (b"1" * 1001),
+        "com.fasterxml.jackson.core.exc.StreamConstraintsException: Number value length (1001) exceeds the maximum "
+        "allowed (1000, from `StreamReadConstraints.getMaxNumberLength()`)",
+    ),
+    "more digits than Python reads": (
+        b"-" + b"1" * 5000,
+        "com.fasterxml.jackson.core.exc.StreamConstraintsException: Number value length (5000) exceeds the maximum "
+        "allowed (1000, from `StreamReadConstraints.getMaxNumberLength()`)",
+    ),
+    "more levels than Jackson reads": (
+        b'{"[[":' + b"[" * 1500 + b"]" * 1500 + b"}",
+        "com.fasterxml.jackson.core.exc.StreamConstraintsException: Document nesting depth (1001) exceeds the maximum "
+        "allowed (1000, from `StreamReadConstraints.getMaxNestingDepth()`)",
+    ),
+    "more levels than are read here": (b"[" * 990 + b"]" * 990, "The JSON is nested too deeply"),
     "a byte that begins nothing": (
         b'"\xc3\xa9\xff"',
         f"com.fasterxml.jackson.core.JsonParseException: Invalid UTF-8 start byte 0xff\n at {PLACE}5]",
@@ -285,6 +302,10 @@ def test_utf_8_is_read_as_leniently_as_by_jackson(data, text):
     subject = converter(schemas_enable="false")
     assert read(subject, b'"%b"' % data) == ([None], [text])
     assert read(subject, b'{"%b":1}' % data) == ([None], [{text: 1}])
+
+
+def test_numbers_of_as_many_digits_as_jackson_reads():
+    assert read(converter(schemas_enable="false"), b"1" * 1000)[1] == [wrapped(int("1" * 1000), 64)]
 
 
 @pytest.mark.parametrize("case", JSON_ERRORS)

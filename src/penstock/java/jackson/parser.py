@@ -13,6 +13,7 @@ from typing import Any
 
 from penstock.java.big_decimal import big_decimal
 from penstock.java.errors import JsonError, NumberFormatError
+from penstock.java.jackson.limits import check_digits
 from penstock.java.jackson.node import MISSING, Node
 from penstock.java.jackson.utf8 import Utf8Error, decode_leniently, joined
 
@@ -107,6 +108,7 @@ class Parser:
         if following in ("e", "E") and found[3] is None:
             self.i += 1
             raise self._bad_digit("Exponent indicator not followed by a digit")
+        check_digits(sum(map(str.isdecimal, found[0])))
         if found[2] is None and found[3] is None:
             return int(found[0])
         try:

@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 
 from penstock.java.errors import JsonError
+from penstock.java.jackson.limits import too_deep
 from penstock.java.jackson.node import Node
 from penstock.java.jackson.parser import Parser
 from penstock.java.numbers import double_text
@@ -100,4 +101,4 @@ def parse(data: bytes) -> Node:
     try:
         return parser.document()
     except RecursionError:
-        raise JsonError("The JSON is nested too deeply") from None
+        raise too_deep(data) from None

@@ -19,6 +19,7 @@ from penstock.api.record import Header
 from penstock.api.schema import Schema
 from penstock.api.validators import CaseInsensitiveValidString
 from penstock.java.errors import JsonError
+from penstock.java.jackson.limits import too_deep
 from penstock.java.jackson.node import Node
 from penstock.java.jackson.reading import dumps, escaped, loads, needs_escapes, parse
 from penstock.pipeline.converters import json_columns
@@ -191,6 +192,8 @@ class JsonConverter(AnyConverter):
             return self._understand(loads, data)
         except InexactError:
             return self._understand(parse, data)
+        except RecursionError:
+            raise DataError(_UNREADABLE) from SerializationError(str(too_deep(data)))
 
     def to_connect_batch(
         self, topics: list[str], headers: list[Sequence[tuple[str, bytes | None]]], data: list[bytes | None]
@@ -209,7 +212,7 @@ class JsonConverter(AnyConverter):
                 nodes: list[Node] = list(map(orjson.loads, payloads))  # type: ignore[arg-type]
                 table = self._read.table(schema, nodes)
                 return [schema] * len(data), table or list(map(self._read.reader(schema), nodes))
-            except (TypeError, DataError, orjson.JSONDecodeError, InexactError):
+            except (TypeError, DataError, orjson.JSONDecodeError, InexactError, RecursionError):
                 pass
         return self._one_by_one(data)
 
@@ -226,7 +229,7 @@ class JsonConverter(AnyConverter):
             if item is not None and item.startswith(self._prefix) and item.endswith(_TAIL):
                 try:
                     value = self._read_behind(orjson.loads(item[len(self._prefix) : -1]))
-                except (orjson.JSONDecodeError, InexactError):
+                except (orjson.JSONDecodeError, InexactError, RecursionError):
                     schema, value = self.to_connect("", (), item)
                 else:
                     schema = self._schema_behind
