@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.api.batch import Batch
 from penstock.api.errors import DataError
 from penstock.api.schema import BOOLEAN, BYTES, FLOAT32, INT16, INT32, INT64, OPTIONAL_BYTES, STRING
-from penstock.pipeline import converters
+from penstock.pipeline import converters, transforms
 from penstock.pipeline.converters import (
     BooleanConverter,
     ByteArrayConverter,
@@ -16,6 +17,7 @@ from penstock.pipeline.converters import (
     ShortConverter,
     SimpleHeaderConverter,
 )
+from pipeline.transforms.applying import applied
 
 
 def made(kind):
@@ -36,7 +38,9 @@ def test_longs_are_read_again(number):
     ("kind", "schema", "value", "message"),
     [
         (LongConverter, INT32, 5, r"Failed to serialize to long \(was class java.lang.Integer\): "),
-        (IntegerConverter, None, 5, r"Failed to serialize to integer \(was class java.lang.Long\): "),
+        (IntegerConverter, None, 2**31, r"Failed to serialize to integer \(was class java.lang.Long\): "),
+        (IntegerConverter, None, 5.0, r"Failed to serialize to integer \(was class java.lang.Double\): "),
+        (FloatConverter, None, 1e39, r"Failed to serialize to float \(was class java.lang.Double\): "),
         (ShortConverter, STRING, "x", r"Failed to serialize to short \(was class java.lang.String\): "),
         (FloatConverter, FLOAT32, True, r"Failed to serialize to float \(was class java.lang.Boolean\): "),
         (ShortConverter, INT16, 40000, "Failed to serialize to short: 40000 is out of its range"),
@@ -54,6 +58,24 @@ def test_longs_are_read_again(number):
 def test_values_of_another_type(kind, schema, value, message):
     with pytest.raises(DataError, match=message):
         made(kind).from_connect("t", (), schema, value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "data"),
+    [
+        (IntegerConverter, 5, b"\0\0\0\5"),
+        (ShortConverter, -1, b"\xff\xff"),
+        (LongConverter, 5, b"\0\0\0\0\0\0\0\5"),
+        (FloatConverter, 0.1, b"\x3d\xcc\xcc\xcd"),
+    ],
+)
+def test_numbers_without_a_schema_have_no_width(kind, value, data):
+    assert made(kind).from_connect("t", (), None, value) == data
+
+
+def test_a_text_that_was_cast_without_a_schema():
+    batch = applied(transforms.CastKey(), Batch.of("t", [None], keys=["5"]), spec="int32")
+    assert made(IntegerConverter).from_connect("t", (), batch.key_schemas[0], batch.keys[0]) == b"\0\0\0\5"
 
 
 def test_bytes_of_every_kind():

@@ -1,7 +1,7 @@
 """Converters for one primitive type each: the big-endian bytes that Kafka's own serializers write.
 
 Java's number converters convert keys, values and headers, ignore the schema, and check only the class of the
-value.
+value. A number without a schema may be of any class here, so each takes what it has the bytes for.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from penstock.values.class_names import class_name
 
 _PACKAGE = "org.apache.kafka.connect.converters."
 _AS_IT_IS = frozenset((bytes, type(None)))
-_SCHEMALESS = {int: SchemaType.INT64, float: SchemaType.FLOAT64}
 
 
 class ByteArrayConverter(AnyConverter):
@@ -79,17 +78,14 @@ class NumberConverter(AnyConverter):
     def from_connect(self, topic: str, headers: Sequence[Header], schema: Schema | None, value: Any) -> bytes | None:
         if value is None:
             return None
-        if not self._is_mine(schema, value):
-            raise DataError(f"Failed to serialize to {self.type_name} (was class {class_name(schema, value)}): ")
-        try:
-            return self.form.pack(value)
-        except (struct.error, OverflowError):
-            raise DataError(f"Failed to serialize to {self.type_name}: {value} is out of its range") from None
-
-    def _is_mine(self, schema: Schema | None, value: Any) -> bool:
-        kind = int if self.whole else float
-        known = _SCHEMALESS[kind] if schema is None else schema.type
-        return type(value) is kind and known is self.schema.type
+        if type(value) is (int if self.whole else float) and (schema is None or schema.type is self.schema.type):
+            try:
+                return self.form.pack(value)
+            except (struct.error, OverflowError):
+                if schema is not None:
+                    problem = f"Failed to serialize to {self.type_name}: {value} is out of its range"
+                    raise DataError(problem) from None
+        raise DataError(f"Failed to serialize to {self.type_name} (was class {class_name(schema, value)}): ")
 
     def to_connect(self, topic: str, headers: Sequence[tuple[str, bytes | None]], data: bytes | None) -> SchemaAndValue:
         if data is None:
