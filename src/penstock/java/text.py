@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from penstock.java.numbers import double_text
+
+_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
+_REPLACEMENT = "\ufffd".encode()
+
+
+def decoded_utf8(data: bytes) -> str:
+    """``new String(data, UTF_8)``: a half of a surrogate pair is one replacement character, and not one per byte."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return _SURROGATE.sub(_REPLACEMENT, data).decode("utf-8", "replace")
 
 
 def java_text(value: object) -> str:

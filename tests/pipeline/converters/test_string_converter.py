@@ -4,7 +4,7 @@ import pytest
 
 from penstock.api.errors import ConfigError, SerializationError
 from penstock.api.schema import FLOAT32, INT64, OPTIONAL_STRING, STRING, struct
-from penstock.pipeline.converters import StringConverter
+from penstock.pipeline.converters import SimpleHeaderConverter, StringConverter
 
 
 def converter(**settings: str) -> StringConverter:
@@ -44,6 +44,21 @@ def test_each_value_is_printed_by_its_own_schema():
 
 def test_bytes_that_are_no_text_become_replacement_characters():
     assert read(b"a", b"\xff") == ([OPTIONAL_STRING] * 2, ["a", "\ufffd"])
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"\xed\xa0\xbd\xed\xb8\x80", "\ufffd\ufffd"),
+        (b"\xed\xa0", "\ufffd"),
+        (b"a\xed\xa0b", "a\ufffdb"),
+        (b"\xed\x9f\xbf\xc0\x80", "\ud7ff\ufffd\ufffd"),
+        (b"\xf4\x90\x80\x80", "\ufffd" * 4),
+    ],
+)
+def test_surrogates_in_utf_8_are_one_character_each(data, text):
+    assert read(data)[1] == read(data, b"x")[1][:1] == [text]
+    assert SimpleHeaderConverter().to_connect_header("t", "h", data) == (STRING, text)
 
 
 def test_half_of_a_surrogate_pair_is_a_question_mark():

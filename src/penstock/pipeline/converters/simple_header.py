@@ -10,6 +10,7 @@ from penstock import KAFKA_VERSION
 from penstock.api.config import ConfigDef
 from penstock.api.converter import HeaderConverter, SchemaAndValue
 from penstock.api.schema import BYTES, Schema
+from penstock.java.text import decoded_utf8
 from penstock.values import parse_string, to_text
 
 log = logging.getLogger(__name__)
@@ -18,7 +19,7 @@ log = logging.getLogger(__name__)
 @lru_cache(1024)
 def _parsed(data: bytes) -> SchemaAndValue:
     """Headers tend to have few values, and values are never changed in place."""
-    return parse_string(data.decode("utf-8", "replace"))
+    return parse_string(decoded_utf8(data))
 
 
 class SimpleHeaderConverter(HeaderConverter):

@@ -11,6 +11,7 @@ from penstock.api.converter import SchemaAndValue
 from penstock.api.errors import SerializationError
 from penstock.api.record import Header
 from penstock.api.schema import OPTIONAL_STRING, Schema
+from penstock.java.text import decoded_utf8
 from penstock.pipeline.converters.base import AnyConverter, converter_settings
 from penstock.values.column_printing import to_strings
 from penstock.values.printing import to_string
@@ -98,6 +99,8 @@ class StringConverter(AnyConverter):
                 return text.encode(encoding, "replace")
 
     def _decode(self, data: bytes) -> str:
+        if self.encoding == "utf-8":
+            return decoded_utf8(data)
         if self.encoding == "utf-16" and not data.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE)):
             return data.decode("utf-16-be", "replace")
         return data.decode(self.encoding, "replace")
