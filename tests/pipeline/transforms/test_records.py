@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from penstock.api.batch import Batch
+from penstock.api.errors import DataError
 from penstock.api.record import Header
 from penstock.api.schema import INT8, INT32, STRING, struct
+from penstock.java.errors import DatePatternError
+from penstock.java.text import java_class_name
 from penstock.pipeline import transforms
 from pipeline.transforms.applying import applied
 
@@ -41,6 +44,18 @@ def test_routers():
         "orders-2-19700101",
         "other-19700102",
     ]
+
+
+def test_a_pattern_that_is_none_fails_records_and_not_the_start():
+    router = transforms.TimestampRouter()
+    router.configure({"timestamp.format": "foo"})
+    assert len(router.apply_batch(Batch.of("t", [], timestamps=[]))) == 0
+    with pytest.raises(DataError, match=r"^Timestamp missing on record: "):
+        router.apply_batch(Batch.of("t", [1], timestamps=[None]))
+    for _ in range(2):
+        with pytest.raises(DatePatternError, match=r"^Illegal pattern character 'f'$") as caught:
+            router.apply_batch(Batch.of("t", [1], timestamps=[0]))
+    assert java_class_name(type(caught.value)) == "java.lang.IllegalArgumentException"
 
 
 def test_filter_drops_everything():

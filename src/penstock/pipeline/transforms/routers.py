@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from penstock.api.batch import Batch
@@ -99,18 +100,25 @@ class TimestampRouter(BuiltIn):
     def configure(self, config: Mapping[str, str]) -> None:
         settings = self.config_def().parse(config)
         self._topic_format: str = settings["topic.format"]
-        self._format = DateFormat(settings["timestamp.format"])
-        self._unit = self._format.finest_unit
+        self._time_format: str = settings["timestamp.format"]
+        self.__dict__.pop("_format", None)
         self._routes: Plans[tuple[str, int], str] = Plans(self._route)
+
+    @cached_property
+    def _format(self) -> DateFormat:
+        """As in Java made for the first record, which fails if its pattern is none."""
+        return DateFormat(self._time_format)
 
     def apply_batch(self, batch: Batch) -> Batch:
         if None in batch.timestamps:
             raise DataError(f"Timestamp missing on record: {record_text(batch.row(batch.timestamps.index(None)))}")
-        routes, unit = self._routes, self._unit
+        if not len(batch):
+            return batch
+        routes, unit = self._routes, self._format.finest_unit
         units = [time // unit for time in batch.timestamps if time is not None]
         return batch.with_(topics=[routes[place] for place in zip(batch.topics, units, strict=True)])
 
     def _route(self, place: tuple[str, int]) -> str:
         topic, units = place
         routed = self._topic_format.replace("${topic}", topic)
-        return routed.replace("${timestamp}", self._format.format_millis(units * self._unit))
+        return routed.replace("${timestamp}", self._format.format_millis(units * self._format.finest_unit))
