@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.java.numbers import double_text, float32, float_text
+from penstock.java.numbers import double_text, float32, float32_of, float_text
 
 
 @pytest.mark.parametrize(
@@ -35,6 +37,28 @@ def test_doubles_print_as_in_java(value: float, expected: str) -> None:
 )
 def test_floats_print_as_in_java(value: float, expected: str) -> None:
     assert float_text(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (1152921573326323713, 2.0**60 + 2.0**37),
+        (-1152921573326323713, -(2.0**60) - 2.0**37),
+        (1152921573326323712, 2.0**60),
+        (Decimal("1.0000000596046447753906251"), 1 + 2.0**-23),
+        (Decimal("1.0000000596046447753906250"), 1.0),
+        (Decimal("1.0000000596046447753906249"), 1.0),
+        (Decimal("1.000000178813934326171874999"), 1 + 2.0**-23),
+        (Decimal(2) ** -150 + Decimal(2) ** -210, 2.0**-149),
+        (2**128 - 2**103, float("inf")),
+        (2**128 - 2**103 - 1, 2.0**128 - 2.0**104),
+        (10**400, float("inf")),
+        (Decimal("-1E+400"), float("-inf")),
+        (Decimal("1E-400"), 0.0),
+    ],
+)
+def test_numbers_of_any_length_are_rounded_once(value: int | Decimal, expected: float) -> None:
+    assert float32_of(value) == expected
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

@@ -52,6 +52,19 @@ def test_numbers_beyond_bigdecimal_are_texts(text):
     assert values.parse_string(text) == (STRING, text)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0e30", (INT8, 0)),
+        ("-0e-2147483647", (INT8, 0)),
+        ("0e400000000", (INT8, 0)),
+        ("1.0000000596046447753906251", (FLOAT32, 1 + 2.0**-23)),
+    ],
+)
+def test_numbers_of_the_smallest_type(text, expected):
+    assert values.parse_string(text) == expected
+
+
 def test_what_only_begins_like_a_list_is_a_text():
     assert values.parse_string("[1, 2") == (STRING, "[1, 2")
 

@@ -9,6 +9,9 @@ with the shortest digits. Of numbers ``m * 10**n`` about one in a hundred theref
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from decimal import Decimal
+from math import nextafter
 from struct import Struct
 
 _FLOAT32 = Struct(">f")
@@ -52,6 +55,30 @@ def float32(value: float) -> float:
         return _FLOAT32.unpack(_FLOAT32.pack(value))[0]
     except OverflowError:
         return _INFINITY if value > 0 else -_INFINITY
+
+
+def float32_of(value: float | Decimal) -> float:
+    """The number of 32 bits that is nearest to one of any length; by way of 64 bits it could be rounded twice."""
+    try:
+        near = float(value)
+    except OverflowError:
+        return _INFINITY if value > 0 else -_INFINITY
+    return rounded_once(near, lambda: value)
+
+
+def rounded_once(near: float, exact: Callable[[], float | Decimal]) -> float:
+    """``float32`` of a number whose nearest of 64 bits is ``near``. ``exact`` is called only if that is halfway."""
+    single = float32(near)
+    if single == near or not is_halfway(near, single):
+        return single
+    number = exact()
+    return single if number == near else float32(nextafter(near, _INFINITY if number > near else -_INFINITY))
+
+
+def is_halfway(value: float, single: float) -> bool:
+    """Whether a number lies in the middle of ``single``, its nearest of 32 bits, and another one."""
+    other = value + (value - single)
+    return float32(other) == other
 
 
 def _scientific(value: float) -> str:

@@ -35,7 +35,7 @@ from penstock.api.schema import (
 )
 from penstock.java.big_decimal import big_decimal
 from penstock.java.dates import DateFormat
-from penstock.java.numbers import float32
+from penstock.java.numbers import float32_of
 from penstock.values.logical import DAY, day_of, moment_of, time_of
 from penstock.values.text import DATE_FORMAT, TIME_FORMAT, TIMESTAMP_FORMAT
 
@@ -288,6 +288,8 @@ def _number(token: str) -> SchemaAndValue:
     value = big_decimal(token)
     exponent = value.as_tuple().exponent
     assert isinstance(exponent, int)
+    if value.is_zero():
+        return INT8, 0
     if value.adjusted() < 20 and value == value.to_integral_value(ROUND_FLOOR, Context(prec=len(token) + 20)):
         whole = int(value)
         for schema, bits in ((INT8, 8), (INT16, 16), (INT32, 32), (INT64, 64)):
@@ -295,7 +297,7 @@ def _number(token: str) -> SchemaAndValue:
                 return schema, whole
     double = _finite(value)
     if exponent != 0 and double is not None:
-        single = float32(double)
+        single = float32_of(value)
         return (FLOAT32, single) if abs(single) != float("inf") else (FLOAT64, double)
     return decimal(-exponent), value
 

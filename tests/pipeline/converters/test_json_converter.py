@@ -304,6 +304,13 @@ def test_utf_8_is_read_as_leniently_as_by_jackson(data, text):
     assert read(subject, b'{"%b":1}' % data) == ([None], [{text: 1}])
 
 
+def test_floats_are_rounded_once():
+    schema = b'{"type":"struct","fields":[{"type":"float","field":"a"}]}'
+    payloads = b'{"a":1.0000000596046447753906251}', b'{"a":1.000000059604644775390625}', b'{"a":1152921573326323713}'
+    _, values = read(converter(), *envelope(schema, b'{"a":0.5}', *payloads))
+    assert [value["a"] for value in values] == [0.5, 1 + 2.0**-23, 1.0, 2.0**60 + 2.0**37]
+
+
 def test_numbers_of_as_many_digits_as_jackson_reads():
     assert read(converter(schemas_enable="false"), b"1" * 1000)[1] == [wrapped(int("1" * 1000), 64)]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from penstock.api.batch import Batch, SinkOrigin
@@ -18,6 +20,7 @@ from penstock.api.schema import (
     STRING,
     TIMESTAMP,
     array,
+    decimal,
     struct,
 )
 from penstock.pipeline import transforms
@@ -141,6 +144,21 @@ def test_cast_what_is_no_number(text, target):
     with pytest.raises(DataError) as caught:
         applied(transforms.CastValue(), Batch.of("t", [text], value_schema=STRING), spec=target)
     assert str(caught.value) == f"Value ({text}) was out of range for requested data type"
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "expected"),
+    [
+        (INT64, 1152921573326323713, 2.0**60 + 2.0**37),
+        (STRING, " 1.0000000596046447753906251f", 1 + 2.0**-23),
+        (STRING, "-1.0000000596046447753906250", -1.0),
+        (STRING, "1e99999999999999999999", float("inf")),
+        (decimal(25), Decimal("1.0000000596046447753906251"), 1 + 2.0**-23),
+    ],
+)
+def test_numbers_are_rounded_to_float32_once(schema, value, expected):
+    batch = Batch.of("t", [value] * 2, value_schema=schema)
+    assert applied(transforms.CastValue(), batch, spec="float32").values == [expected] * 2
 
 
 def test_schemaless_float32_prints_as_one():

@@ -11,7 +11,7 @@ from typing import Any
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.java.jackson.node import Node, node_type
-from penstock.java.numbers import float32
+from penstock.java.numbers import float32, float32_of, is_halfway
 from penstock.values.logical import day_of, decimal_of, moment_of, time_of
 
 Read = Callable[[Node], Any]
@@ -60,7 +60,12 @@ def read_double(node: Node) -> float:
 
 
 def read_float(node: Node) -> float:
-    return float32(read_double(node))
+    if type(node) is float:
+        single = float32(node or 0.0)
+        if single != node and is_halfway(node, single):
+            raise InexactError
+        return single
+    return float32_of(node) if type(node) is int or type(node) is Decimal else 0.0
 
 
 def read_boolean(node: Node) -> bool:

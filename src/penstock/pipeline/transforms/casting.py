@@ -16,7 +16,7 @@ from typing import Any
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.java.errors import NumberFormatError
-from penstock.java.numbers import double_text, float32, float_text
+from penstock.java.numbers import double_text, float32, float32_of, float_text, rounded_once
 from penstock.pipeline.transforms.structs import ClassCastError
 from penstock.values.class_names import class_name
 from penstock.values.logical import DAY, milliseconds
@@ -90,7 +90,9 @@ def _encoded(schema: Schema, value: Any) -> int:
 def _number(source: SchemaType, target: SchemaType) -> Caster:
     """Of numbers and booleans."""
     if target in (SchemaType.FLOAT32, SchemaType.FLOAT64):
-        return (lambda value: float32(float(value))) if target is SchemaType.FLOAT32 else float
+        if target is SchemaType.FLOAT64:
+            return float
+        return float32_of if source is SchemaType.INT64 else lambda value: float32(float(value))
     if target is SchemaType.BOOLEAN:
         # A number is true if its whole part is not zero.
         return _truth if source in (SchemaType.FLOAT32, SchemaType.FLOAT64) else bool
@@ -139,7 +141,7 @@ def _of_decimal(target: SchemaType) -> Caster:
             raise DataError(f"Unexpected type in Cast transformation: class {class_name(None, value)}")
         match target:
             case SchemaType.FLOAT32:
-                return float32(float(value))
+                return float32_of(value)
             case SchemaType.FLOAT64:
                 return float(value)
             case SchemaType.BOOLEAN:
@@ -153,7 +155,7 @@ def _of_decimal(target: SchemaType) -> Caster:
 def _parser(target: SchemaType) -> Caster:
     match target:
         case SchemaType.FLOAT32:
-            return lambda text: float32(_parse_float(text))
+            return lambda text: rounded_once(_parse_float(text), lambda: _exact(text))
         case SchemaType.FLOAT64:
             return _parse_float
         case SchemaType.BOOLEAN:
@@ -183,6 +185,12 @@ def _parse_float(text: str) -> float:
         except OverflowError:
             return float("-inf") if trimmed[0] == "-" else float("inf")
     raise _out_of_range(text, f'For input string: "{trimmed}"' if trimmed else "empty String")
+
+
+def _exact(text: str) -> Decimal | float:
+    """The number that a text stands for, digit by digit; of hexadecimal ones the nearest of 64 bits."""
+    found = _FLOAT.fullmatch(text.strip(_BLANKS))
+    return _parse_float(text) if found is None else Decimal(found[1] + found[3])
 
 
 def _out_of_range(text: str, cause: str) -> DataError:

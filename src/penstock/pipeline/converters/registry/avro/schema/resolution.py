@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.api.errors import SerializationError
-from penstock.java.numbers import float32
+from penstock.java.numbers import float32, float32_of
 from penstock.pipeline.converters.registry.avro.schema.fastavro_schema import (
     BRANCH,
     branch_name,
@@ -31,7 +31,7 @@ _PROMOTIONS: dict[tuple[str, str], Change | None] = {
     ("int", "long"): None,
     ("int", "float"): lambda value: float32(float(value)),
     ("int", "double"): float,
-    ("long", "float"): lambda value: float32(float(value)),
+    ("long", "float"): float32_of,
     ("long", "double"): float,
     ("float", "double"): None,
     ("string", "bytes"): lambda value: value.encode(),
