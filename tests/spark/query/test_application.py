@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from faults.broker import FaultyBroker
 from penstock.core.model.tasks import SparkReady, TaskEnded, TaskId, TaskLost, TaskRunning
 from penstock.pipeline.task import TaskSpec
 from penstock.spark import supervisor
@@ -138,6 +139,28 @@ def test_a_query_that_ends_its_java_ends_no_hosted_task(
             one.wait(1)
             psutil.Process(java_of_queries(own)).terminate()
         assert "Spark's Java" in lost(one).reason
+
+
+def test_a_query_that_waits_for_brokers_ends_alone(own: Hosted, tmp_path: Path) -> None:
+    """Spark's clients wait for them in every batch, and when they are closed."""
+    with FaultyBroker(tmp_path / "broker") as broker:
+        kafka = Kafka(broker.bootstrap)
+        with Sink(own, kafka, kafka.create_topic(partitions=1), tmp_path / "table", schema=COLUMNS) as one:
+            one.produce(*make(0, 5))
+            one.start()
+            one.wait(5)
+            process = psutil.Process(java_of_queries(own))
+            broker.freeze()
+            try:
+                one.stop()
+                assert alive(process)
+            finally:
+                broker.thaw()
+            one.produce(*make(5, 8))
+            one.start()
+            assert ids(one.wait(8)) == list(range(8))
+            assert psutil.Process(java_of_queries(own)) == process
+            one.stop()
 
 
 def test_a_query_that_does_not_end_is_killed_with_its_application(

@@ -12,6 +12,7 @@ import os
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,7 @@ _CHOSEN = {
 }
 
 
+INTERRUPT_SECONDS = 0.5
 SAMPLES = 2
 """Previews at a time."""
 
@@ -112,19 +114,24 @@ class Queries:
     def cancel(self, group: str) -> bool:
         """End a query by force; False if there is none of this name.
 
-        Planning a batch may wait for brokers, in no job: so Java's thread is interrupted as well.
+        Planning a batch may wait for brokers, in no job, and once more when Spark closes its clients: so Java's thread
+        is interrupted as well, until the query has ended.
         """
         steer = self._steers.get(group)
         if steer is not None:
             steer.leave()
-            try:
-                java: Any = self._context._jsc.sc()
-                java.cancelJobGroupAndFutureJobs(group)
-                if (thread := self._threads.get(group)) is not None:
-                    thread.interrupt()
-            except Exception as error:  # Spark's Java has ended, and the query with it
-                log.debug("The jobs of %s can't be cancelled: %r", group, error)
+            threading.Thread(target=self._interrupt, args=(group,), name=f"cancel-{group}", daemon=True).start()
         return steer is not None
+
+    def _interrupt(self, group: str) -> None:
+        try:
+            java: Any = self._context._jsc.sc()
+            java.cancelJobGroupAndFutureJobs(group)
+            while (thread := self._threads.get(group)) is not None:
+                thread.interrupt()
+                time.sleep(INTERRUPT_SECONDS)
+        except Exception as error:  # Spark's Java has ended, and the query with it
+            log.debug("The jobs of %s can't be cancelled: %r", group, error)
 
     def sample(self, payload: Message) -> Message:
         """``records`` (base64) of a source, None if there are none, or an ``error``.

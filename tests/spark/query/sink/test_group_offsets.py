@@ -20,9 +20,9 @@ from penstock.kafka.fencing import query_transactional_id
 from penstock.kafka.offsets.file import OffsetFile
 from penstock.kafka.offsets.groups import committed_offsets
 from penstock.pipeline.task import FencedError
-from penstock.spark.query.sink import asking
+from penstock.spark.query import asking
+from penstock.spark.query.asking import AbortedError
 from penstock.spark.query.sink import offsets as group_offsets
-from penstock.spark.query.sink.asking import AbortedError
 from penstock.spark.query.sink.offsets import GroupOffsets
 from penstock.spark.query.sink.progress import Partition, Span, requested_root
 from penstock.worker.offsets import Offsets

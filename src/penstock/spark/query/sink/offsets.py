@@ -23,7 +23,7 @@ from penstock.kafka.clients import init_transactions
 from penstock.kafka.fencing import FENCING_IMPOSSIBLE
 from penstock.pipeline.broker_errors import broker_error, is_fenced
 from penstock.pipeline.task import FencedError
-from penstock.spark.query.sink.asking import SECONDS, asked, failed
+from penstock.spark.query.asking import SECONDS, asked, failed
 from penstock.spark.query.sink.progress import Committed, Note, Partition, Progress, Span, Version, progress
 
 log = logging.getLogger(__name__)

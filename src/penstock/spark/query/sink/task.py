@@ -30,9 +30,9 @@ from penstock.pipeline.sink.task import TOTALS
 from penstock.pipeline.task import FencedError, TaskControl, TaskHost, TaskSpec
 from penstock.pipeline.telemetry.open_traces import open_traces
 from penstock.pipeline.topics import ActiveTopics
+from penstock.spark.query.asking import SECONDS
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.safe import Safe
-from penstock.spark.query.sink.asking import SECONDS
 from penstock.spark.query.sink.offsets import GroupOffsets
 from penstock.spark.query.sink.progress import requested_root
 from penstock.spark.query.sink.query import LOOK_SECONDS, Input, Pace, Report, SinkQuery, Writer

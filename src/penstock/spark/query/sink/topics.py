@@ -20,7 +20,7 @@ from penstock.core.config.sink import topics_of
 from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import connector_consumer
 from penstock.pipeline.broker_errors import broker_error
-from penstock.spark.query.sink.asking import SECONDS, asked, failed
+from penstock.spark.query.asking import SECONDS, asked, failed
 from penstock.spark.query.sink.progress import Partition, Span
 
 if TYPE_CHECKING:
