@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from penstock.core.config.secrets import MASK, is_secret, masked, restored
+from penstock.core.config.secrets import LONGEST, MASK, MOST_TEXT, is_secret, masked, restored
 
 SECRETS = """
 connection.password
@@ -107,6 +107,15 @@ def test_json_with_secrets_is_masked_as_a_whole() -> None:
         "e": "{" * 9999,
     }
     assert masked(config) == {**config, "a": MASK, "b": MASK}
+
+
+def test_what_is_too_long_to_be_looked_at_is_masked() -> None:
+    assert masked({"a": "x" * LONGEST, "b": "x" * (LONGEST + 1), "c": "y"}) == {"a": "x" * LONGEST, "b": MASK, "c": "y"}
+    assert masked({"x" * (LONGEST + 1): "y"}) == {"x" * (LONGEST + 1): MASK}
+    many = {str(number): "x" * LONGEST for number in range(MOST_TEXT // LONGEST)}
+    assert set(masked(many).values()) == {MASK}
+    assert masked({**many, "0": "x" * (MOST_TEXT * 2)})["1"] == "x" * LONGEST
+    assert restored(masked(many), many) == many
 
 
 def test_what_was_masked_comes_back() -> None:

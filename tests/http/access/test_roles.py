@@ -229,6 +229,7 @@ def test_every_change_leaves_a_line(users: Callable[[str], As], lines: Any) -> N
         "removed": {},
     }
     assert found[1]["difference"]["removed"] == {"tasks.max": "1"}
+    assert not [each for each in found if "difference" in each and each["outcome"] != "done"]
     assert set(found[0]) >= {"time", "how", "address", "request"}
     assert CANARY not in json.dumps(found)
 

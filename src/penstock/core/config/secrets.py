@@ -2,7 +2,11 @@
 
 Secrets are settings of type PASSWORD, those whose names look like it, and references to config providers in a value
 (the reference is no secret itself, but says where one is). Values that are JSON objects have settings, too; URLs have
-passwords.
+passwords: of users (``://me:password@host``), Oracle's (``oracle:thin:me/password@``), and parameters.
+
+Texts come from clients, and a regular expression that is applied to a text lets no other thread run meanwhile. So each
+is applied to at most ``LONGEST`` characters, for a time in proportion to them; what is too long to be looked at is
+masked.
 """
 
 from __future__ import annotations
@@ -22,12 +26,18 @@ LOOKS_SECRET = (
 )
 """Names of settings that look like secrets, as a regular expression that Python and Java read alike."""
 _LOOKS_SECRET = re.compile(LOOKS_SECRET)
-_IN_URLS = tuple(
+LONGEST, OVERLAP = 2**16, 2**10
+MOST_TEXT = 2**20
+"""Of one configuration: this much text is looked at, names and values."""
+_USER = re.compile(r"://[^/:;?\[\s]*:(?!\d+(?:[/?;,]|$))")
+"""Up to a password; but no host:port."""
+_END = re.compile(r"[/?\s]")
+_SPACE = re.compile(r"\s")
+_MOST = 200
+_OTHERS = tuple(
     map(
         re.compile,
         (
-            # user:password@, where the password may have @, or / that should have been %2F; but no host:port
-            r"(?P<kept>://)[^/:;?\[\s]*:(?!\d+(?:[/?;,]|$))(?P<secret>[^/?\s]*|[^@\s]{1,200})(?=@)",
             r"(?i)(?P<kept>\boracle:\w+:)[^/@\s]{1,200}/(?P<secret>\S{1,200}?)(?=@(?://|\(|[^@\s]*(?:\s|$)))",
             # Parameters: ``jdbc:postgresql://host/db?user=me&password=…``
             r"(?i)(?P<kept>[?&;:,(/][\w.-]*(?:password|passwd|passphrase|pwd|secret|token"
@@ -40,17 +50,30 @@ _Value = TypeVar("_Value", str, str | None)
 
 def is_secret(name: str, passwords: Collection[str] = ()) -> bool:
     """Whether a setting of this name is a secret; ``passwords`` are the settings of type PASSWORD that are known."""
-    return name in passwords or _LOOKS_SECRET.search(name) is not None
+    return name in passwords or len(name) > LONGEST or _LOOKS_SECRET.search(name) is not None
 
 
 def masked(config: Mapping[str, _Value], passwords: Collection[str] = ()) -> dict[str, _Value]:
-    """A configuration for people who may not read its secrets."""
+    """A configuration for people who may not read its secrets.
+
+    Values of more than ``LONGEST`` characters are masked whole; all are, if the others together have too many.
+    """
+    if not within(config, MOST_TEXT):
+        return {name: value if not value else MASK for name, value in config.items()}
     return {name: _masked(name, value, passwords) for name, value in config.items()}
+
+
+def within(config: Mapping[str, str | None], most: int) -> bool:
+    """Whether the names and values that are not too long by themselves have no more characters than this."""
+    texts = (text for setting in config.items() for text in setting if text is not None)
+    return sum(len(text) for text in texts if len(text) <= LONGEST) <= most
 
 
 def _masked(name: str, value: _Value, passwords: Collection[str]) -> _Value:
     if not value:
         return value
+    if len(value) > LONGEST:
+        return MASK
     if "${" in value or is_secret(name, passwords) or any(is_secret(inner) for inner, _ in inside(value)):
         return MASK
     return without_passwords(value)
@@ -74,15 +97,56 @@ def inside(value: str) -> Iterator[tuple[str, str]]:
                         waiting.append((name, json.loads(each)))
 
 
-def without_passwords(url: str) -> str:
-    """Users with passwords, and parameters that are secrets, are masked; in a text without any nothing is."""
-    for each in _IN_URLS:
-        url = each.sub(rf"\g<kept>{MASK}", url)
-    return url
+def without_passwords(text: str, mask: str = MASK) -> str:
+    """The mask in place of users with passwords, of parameters that are secrets, and of a text that is too long."""
+    if len(text) > LONGEST:
+        return mask
+    text = _replaced(text, mask)
+    for each in _OTHERS:
+        text = each.sub(lambda found: found["kept"] + mask, text)
+    return text
 
 
-def passwords_of(url: str) -> set[str]:
-    return {found["secret"] for each in _IN_URLS for found in each.finditer(url)}
+def passwords_of(text: str) -> set[str]:
+    """Those that are in a text of any length. A longer text is looked at in pieces that overlap."""
+    pieces = (text[at : at + LONGEST] for at in range(0, max(len(text) - OVERLAP, 1), LONGEST - OVERLAP))
+    return {secret for piece in pieces for secret in _passwords(piece)}
+
+
+def _passwords(text: str) -> Iterator[str]:
+    for _, start, end in _of_users(text):
+        yield text[start:end]
+    for each in _OTHERS:
+        yield from (found["secret"] for found in each.finditer(text))
+
+
+def _replaced(text: str, mask: str) -> str:
+    parts, last = [], 0
+    for begin, _, end in _of_users(text):
+        parts += [text[last : begin + len("://")], mask]
+        last = end
+    return "".join([*parts, text[last:]])
+
+
+def _of_users(text: str) -> Iterator[tuple[int, int, int]]:
+    """Where ``://`` is, and the start and end of the password, which may be empty."""
+    at, last = 0, text.rfind("@")
+    while found := _USER.search(text, at, last + 1):
+        end = _end_of_password(text, found.end())
+        at = found.end() - 1 if end is None else end  # its colon may begin the next ``://``
+        if end is not None:
+            yield found.start(), found.end(), end
+
+
+def _end_of_password(text: str, start: int) -> int | None:
+    """Where its ``@`` is. The password may have ``@``, or ``/`` that should have been ``%2F``."""
+    stop = _END.search(text, start)
+    at = text.rfind("@", start, len(text) if stop is None else stop.start())
+    if at < 0:
+        at = text.find("@", start + 1, start + _MOST + 1)
+        if at < 0 or _SPACE.search(text, start, at):
+            return None
+    return at
 
 
 def restored(config: Mapping[str, _Value], known: Mapping[str, str]) -> dict[str, _Value]:

@@ -74,8 +74,8 @@ class Gate:
             raise
         if recorded:
             status = answer.status if isinstance(answer, m.Reply) else answer.status_code
-            changed = await self._difference(request, before) if isinstance(request, WITH_CONFIG) else None
-            write(status, difference=changed)
+            done = isinstance(request, WITH_CONFIG) and status < 400
+            write(status, difference=await self._difference(request, before) if done else None)
         if self.roles is None or not isinstance(answer, m.Reply) or answer.status >= 400:
             return answer
         return await self._shown(Shown(self.roles.content(), principal, self.passwords), request, answer, ask)

@@ -67,7 +67,7 @@ class Shown:
                 more = self.passwords(needed or {})
                 return [{**task, "config": self._config(name, task["config"], more)} for task in body]
             case m.ValidateConfig(_, given) if not self._sees(given.get("name")):
-                return {**body, "configs": [_validated(info) for info in body["configs"]]}
+                return {**body, "configs": _validated(body["configs"])}
         return body
 
     def _sees(self, name: str | None) -> bool:
@@ -94,13 +94,21 @@ def _configs(versions: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         yield config
 
 
-def _validated(info: dict[str, Any]) -> dict[str, Any]:
-    value = info.get("value")
-    if value is None or not isinstance(value.get("value"), str):
-        return info
-    password = (info.get("definition") or {}).get("type") == "PASSWORD"
-    shown = masked({value["name"]: value["value"]}, {value["name"]} if password else ())
-    return {**info, "value": {**value, "value": shown[value["name"]]}}
+def _validated(infos: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    passwords = {info["value"]["name"] for info in infos if _has_text(info) and _is_password(info)}
+    shown = masked({info["value"]["name"]: info["value"]["value"] for info in infos if _has_text(info)}, passwords)
+    return [
+        {**info, "value": {**info["value"], "value": shown[info["value"]["name"]]}} if _has_text(info) else info
+        for info in infos
+    ]
+
+
+def _has_text(info: dict[str, Any]) -> bool:
+    return isinstance((info.get("value") or {}).get("value"), str)
+
+
+def _is_password(info: dict[str, Any]) -> bool:
+    return (info.get("definition") or {}).get("type") == "PASSWORD"
 
 
 def without_secrets(body: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
