@@ -170,3 +170,9 @@ def test_what_is_older_than_the_retention_is_forgotten_but_the_last_version() ->
     assert worker.books.events("c") == []
     worker.observe(StatusRead((status("RUNNING", 1),)), NOW + 2 * DAY)
     assert worker.due() == []
+
+
+def test_halves_of_surrogate_pairs_are_written_and_read() -> None:
+    version = Version("c", 1, 2, NOW, "created", "STARTED", {"file": "/data/\ud800"})
+    event = Event("c", 0, NOW, "state", state="FAILED", reason="FileNotFoundError: '/data/\udcff'")
+    assert [decode(encode(entry)[1]) for entry in (version, event)] == [version, event]

@@ -35,6 +35,9 @@ BROKEN = [
     '{"name": "x", "config": {"a": "tab\there"}}',
     '{"name": "\\ud800", "config": {}}',
     b'{"name": "\xff"}',
+    b'{"name": "\xed\xa0\x80", "config": {"connector.class": "FileStreamSource"}}',
+    '{"name": "\\ud800", "config": {}}'.encode("utf-16"),
+    '{"name": "\\udc00", "config": {}}'.encode("utf-32-le"),
     "[" * 100_000,
 ]
 
@@ -42,6 +45,13 @@ BROKEN = [
 @pytest.mark.parametrize("body", BROKEN, ids=[str(body)[:30] for body in BROKEN])
 def test_what_is_no_json(api: Any, body: str | bytes) -> None:
     assert posted(api, body).startswith(("The request's body is not valid JSON: ", "The request's body is nested too"))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32-be"])
+def test_encodings_that_java_knows(api: Any, encoding: str) -> None:
+    assert posted(api, '{"name": "\U0001f600", "config": {"a": ["\\ud83d\\ude00"]}}'.encode(encoding)) == (
+        "'a' must be a text, not a list"
+    )
 
 
 @pytest.mark.parametrize("body", ["null", "[]", "1", '"x"', "true"])

@@ -30,6 +30,17 @@ def test_encode(value: object, written: str):
     assert compact.encode(value) == written.encode()
 
 
+@pytest.mark.parametrize("value", [{"a": "\ud800", "\udfff": 1.5}, [2**70, "\udc00\ud800"]])
+def test_halves_of_surrogate_pairs_are_read_again(value: object):
+    assert compact.decode(compact.encode(value)) == value
+
+
+@pytest.mark.parametrize("data", [b"{", b"NaN", b'["\\ud800",NaN]', b'"\xed\xa0\x80"', b"[" * 100_000, b"\xff"])
+def test_what_is_no_json(data: bytes):
+    with pytest.raises(ValueError):
+        compact.decode(data)
+
+
 def test_what_json_can_not_hold():
     with pytest.raises(JsonError, match="A value of type object"):
         compact.encode({"a": object()})

@@ -22,7 +22,7 @@ DEEPEST, LONGEST_NUMBER = 100, 1000
 MOST_SETTINGS = 10_000
 """Of one configuration: validation looks at each."""
 _PARSER = ThreadPoolExecutor(1, "parser")  # one, so that large bodies wait for each other and nothing else for them
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class Number(str):
@@ -54,8 +54,9 @@ async def parsed(body: bytes) -> Any:
 def parse(body: bytes, what: str = "The request's body") -> Any:
     """JSON with numbers as ``Number``. Raises Refused (400), with a sentence about ``what``."""
     try:
-        value = json.loads(body, parse_int=_number, parse_float=_number, parse_constant=_no_constant)
-        if _SURROGATE.search(body):  # JSON can express half a surrogate pair, UTF-8 can't
+        text = body.decode(json.detect_encoding(body))  # strictly, as ``json.loads`` does not
+        value = json.loads(text, parse_int=_number, parse_float=_number, parse_constant=_no_constant)
+        if _SURROGATE.search(text):  # JSON can express half a surrogate pair, UTF-8 can't
             json.dumps(value, ensure_ascii=False).encode()
     except RecursionError:
         raise Refused(400, f"{what} is nested too deeply") from None

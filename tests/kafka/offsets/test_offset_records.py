@@ -26,6 +26,15 @@ def test_bytes_are_written_in_base64():
     assert canonical({"p": b"\x00\xff"}) == canonical({"p": "AP8="})
 
 
+def test_halves_of_surrogate_pairs_are_read_back():
+    partition = {"file": "/data/\udcff", "b": 1.5, "a": None}
+    key = decode_key(encode_key("c", partition))
+    assert key == ("c", partition)
+    assert canonical(partition) == canonical(dict(reversed(partition.items())))
+    assert canonical(partition) != canonical({**partition, "file": "/data/\udcfe"})
+    assert decode_value(encode_value(partition)) == partition
+
+
 @pytest.mark.parametrize(
     ("key", "problem"),
     [

@@ -31,6 +31,11 @@ def test_what_java_wrote_is_read_and_written_again_with_the_same_bytes(record: G
     assert encode(decoded) == (record.key, record.value)
 
 
+def test_halves_of_surrogate_pairs_are_read_back():
+    config = ConnectorConfig("a", {"name": "a", "file": "/data/\ud800"})
+    assert decode(0, *encode(config)) == config
+
+
 def test_the_kinds_of_records_java_wrote():
     kinds = {type(decode(0, r.key, r.value)) for r in golden("config")}
     assert kinds == {

@@ -24,6 +24,12 @@ def test_a_trace_is_read_as_it_was_raised():
     assert "\n\tat " in status.trace
 
 
+def test_a_trace_with_half_a_surrogate_pair_is_read_back():
+    """As of a file whose name is no UTF-8."""
+    failed = TaskStatus(TaskId("a", 0), "FAILED", "w:1", 4, "FileNotFoundError: '/data/\udcff'", "1.0")
+    assert decode(0, 0, *encode(failed)) == failed
+
+
 @pytest.mark.parametrize(
     ("key", "value", "record"),
     [

@@ -7,6 +7,7 @@ is ``penstock.java.jackson.reading.dumps``.
 from __future__ import annotations
 
 import base64
+import json
 from typing import Any
 
 import orjson
@@ -23,8 +24,25 @@ def encode(value: Any) -> bytes:
 
 
 def decode(data: bytes) -> Any:
-    """The value of such bytes, written by any worker; raises ValueError if they are no JSON."""
-    return orjson.loads(data)
+    """The value of such bytes, written by any worker; raises ValueError if they are no JSON.
+
+    Texts may have halves of surrogate pairs, which ``encode`` and Java write as escapes.
+    """
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return _with_surrogates(data)
+
+
+def _with_surrogates(data: bytes) -> Any:
+    try:
+        return json.loads(data.decode(), parse_constant=_no_constant)
+    except RecursionError:
+        raise JsonError("The JSON is nested too deeply") from None
+
+
+def _no_constant(name: str) -> Any:
+    raise JsonError(f"{name} is not a number of JSON")
 
 
 def _plain(value: Any) -> Any:

@@ -54,8 +54,6 @@ def _dumps(value: Any) -> str:
             return f"{{{','.join([f'{_dumps(key)}:{_dumps(item)}' for key, item in value.items()])}}}"
         case list():
             return f"[{','.join(map(_dumps, value))}]"
-        case orjson.Fragment():
-            return str(value.contents)
     try:
         return orjson.dumps(value).decode()
     except TypeError as error:

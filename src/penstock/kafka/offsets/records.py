@@ -10,6 +10,7 @@ Java: ``OffsetStorageWriter``, ``OffsetStorageReaderImpl``, ``OffsetUtils``.
 from __future__ import annotations
 
 import base64
+import json
 import logging
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -88,7 +89,10 @@ def decode_value(value: bytes | None) -> dict[str, Any] | None:
 
 def canonical(partition: Mapping[str, Any]) -> bytes:
     """The same bytes for the same source partition, whatever the order of its members."""
-    return orjson.dumps(partition, default=_base64, option=orjson.OPT_SORT_KEYS)
+    try:
+        return orjson.dumps(partition, default=_base64, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # halves of surrogate pairs, which ``json`` escapes
+        return json.dumps(partition, default=_base64, sort_keys=True, separators=(",", ":")).encode()
 
 
 def _has_canonical(partition: Mapping[str, Any]) -> bool:
@@ -97,7 +101,7 @@ def _has_canonical(partition: Mapping[str, Any]) -> bool:
         return True
     try:
         return bool(canonical(partition))
-    except TypeError:
+    except (TypeError, RecursionError):
         return False
 
 

@@ -7,9 +7,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 
-import orjson
-
 from penstock.history.entries import Entry, Event, Version
+from penstock.java.jackson import compact
 from penstock.kafka.admin import TopicSpec
 from penstock.kafka.client_settings import internal
 from penstock.kafka.log.outages import Outages
@@ -33,13 +32,13 @@ def topic_name(worker: Mapping[str, str]) -> str:
 
 def encode(entry: Entry) -> tuple[bytes, bytes]:
     kind = "version" if isinstance(entry, Version) else "event"
-    return entry.key.encode(), orjson.dumps({"type": kind, **asdict(entry)})
+    return entry.key.encode(), compact.encode({"type": kind, **asdict(entry)})
 
 
 def decode(value: bytes | None) -> Entry | None:
     """None for what no worker of this version has written."""
     try:
-        members = orjson.loads(value or b"null")
+        members = compact.decode(value or b"null")
         if members.get("reason") is not None:
             members["reason"] = sys.intern(members["reason"])  # a task that fails again and again fails in one way
         return _KINDS[members.pop("type")](**members)
