@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio.constants
 import contextlib
 import json
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -19,6 +22,7 @@ from penstock.core.model import messages as m
 from penstock.http.access.limits import BODIES_AT_ONCE, Bodies, Limits
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.server import RestServer
+from support.certificates import Authority
 
 LOCAL = {"listeners": "http://127.0.0.1:0"}
 JSON = {"Content-Type": "application/json"}
@@ -139,6 +143,45 @@ def test_a_crowd_leaves_room() -> None:
             with contextlib.suppress(ConnectionError):
                 stack.enter_context(closing(connected(port, sent)))
             assert httpx.get(url, timeout=60).json() == "GetRoot"
+
+
+@pytest.fixture
+def https(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, str], ssl.SSLContext]:
+    """Settings of a server, and what its clients trust. asyncio itself ends no handshake."""
+    monkeypatch.setattr(asyncio.constants, "SSL_HANDSHAKE_TIMEOUT", 10_000.0)
+    ca = Authority.make()
+    own = ca.identity("localhost")
+    (tmp_path / "own.pem").write_text(own.key_pem() + own.certificate_pem)
+    location = {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(tmp_path / "own.pem")}
+    return {"listeners": "https://127.0.0.1:0"} | location, ssl.create_default_context(cadata=ca.certificate_pem)
+
+
+def test_connections_count_before_their_handshake(https: tuple[dict[str, str], ssl.SSLContext]) -> None:
+    config, context = https
+    with (
+        serving(**config, **{"penstock.rest.max.connections": "20"}) as (url, port),
+        contextlib.ExitStack() as stack,
+        httpx.Client(verify=context, timeout=60) as client,
+    ):
+        silent = [stack.enter_context(closing(connected(port))) for _ in range(60)]
+        for sock in silent[:40]:
+            with contextlib.suppress(ConnectionError):
+                assert sock.recv(1) == b"", "nothing is sent"
+        assert client.get(url).json() == "GetRoot"
+        more = [stack.enter_context(closing(connected(port))) for _ in range(15)]
+        assert client.get(url).json() == "GetRoot"
+        more[-1].settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            more[-1].recv(1)
+
+
+@pytest.mark.parametrize("sent", [b"", b"\x16\x03\x01"])
+def test_a_handshake_that_does_not_end(https: tuple[dict[str, str], ssl.SSLContext], sent: bytes) -> None:
+    config, context = https
+    with serving(**config, **{"penstock.rest.header.timeout.ms": "500"}) as (url, port):
+        with closing(connected(port, sent)) as sock, contextlib.suppress(ConnectionError):
+            assert sock.recv(1) == b""
+        assert httpx.get(url, verify=context, timeout=60).json() == "GetRoot"
 
 
 def test_a_client_that_does_not_read_is_cut_off() -> None:

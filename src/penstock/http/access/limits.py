@@ -1,7 +1,8 @@
 """Limits of what clients may send: the size of bodies, the time for headers and bodies, the number of connections.
 
 Connections are bounded so that slow senders and idle clients leave room for others: when there are too many, the one
-that has sent nothing complete for the longest time is closed in favour of the new one.
+that has sent nothing complete for the longest time is closed in favour of the new one. With TLS they count from before
+their handshake on, for which they have the time for headers.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import h11
 import orjson
@@ -96,35 +97,55 @@ class BoundedBody:
 class BoundedProtocol(H11Protocol):
     """uvicorn's connection with deadlines for headers, bodies and the reading of answers, and a limit of their number.
 
-    ``limits`` is set by ``protocol_of``.
+    ``limits`` and ``accepted`` are set by ``protocol_of``.
     """
 
     limits = Limits()
+    accepted: ClassVar[dict[BoundedProtocol, asyncio.Task[Any]]] = {}
+    """Those that have no transport yet, because of their handshake, and asyncio's tasks that wait for it."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._deadline: asyncio.TimerHandle | None = None
         self._waits_for = ""
         self._since = self.loop.time()
+        self._make_room()
+        if (task := asyncio.current_task()) is not None:
+            self.accepted[self] = task
+            task.add_done_callback(self._accepted)
+            self._expect("handshake", self.limits.header_s)
 
     @property
     def _is_idle(self) -> bool:
         return self.cycle is None or self.cycle.response_complete
 
     def connection_made(self, transport: Any) -> None:
-        if len(self.connections) >= self.limits.connections:
-            self._make_room()
+        self._accepted()
         if (secured := transport.get_extra_info("ssl_object")) is not None:
             self.app_state = {**self.app_state, "certificate": secured.getpeercert()}
         super().connection_made(transport)
         self._watch()
 
+    def _accepted(self, done: asyncio.Task[Any] | None = None) -> None:
+        """The handshake has ended, or failed."""
+        self.accepted.pop(self, None)
+        if self._waits_for == "handshake":
+            self._expect("", 0)
+
     def _make_room(self) -> None:
-        others = [each for each in self.connections if isinstance(each, BoundedProtocol)]
+        others = [*self.accepted, *(each for each in self.connections if isinstance(each, BoundedProtocol))]
+        if len(others) < self.limits.connections:
+            return
         waiting = [each for each in others if each._is_idle] or [each for each in others if each.cycle.more_body]
         for each in sorted(waiting, key=lambda each: each._since)[: len(others) - self.limits.connections + 1]:
-            self.connections.discard(each)
-            each.transport.abort()
+            each._cut()
+
+    def _cut(self) -> None:
+        if (task := self.accepted.pop(self, None)) is not None:
+            task.cancel()
+            return
+        self.connections.discard(self)
+        self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -179,9 +200,9 @@ class BoundedProtocol(H11Protocol):
         if self._deadline is not None:
             self._deadline.cancel()
         self._waits_for = what
-        self._deadline = self.loop.call_later(seconds, self.transport.abort) if what else None
+        self._deadline = self.loop.call_later(seconds, self._cut) if what else None
 
 
 def protocol_of(limits: Limits) -> type[BoundedProtocol]:
     """The class of connections with these limits."""
-    return type("BoundedProtocol", (BoundedProtocol,), {"limits": limits})
+    return type("BoundedProtocol", (BoundedProtocol,), {"limits": limits, "accepted": {}})
