@@ -12,7 +12,16 @@ from pathlib import Path
 import pytest
 
 import penstock
-from penstock.observe import COUNTERPARTS, JsonLines, LogLevels, TextLines, add_context, log_context, start_logging
+from penstock.observe import (
+    AUDIT,
+    COUNTERPARTS,
+    JsonLines,
+    LogLevels,
+    TextLines,
+    add_context,
+    log_context,
+    start_logging,
+)
 from support.log_levels import levels_kept
 
 
@@ -83,6 +92,19 @@ def test_root_by_any_spelling(levels: LogLevels, name: str) -> None:
     assert {"root", "observe.under"} <= set(levels.set(name, "ERROR"))
     assert levels.get(name)["level"] == "ERROR"  # type: ignore[index]
     assert logging.getLogger("observe.under").getEffectiveLevel() == logging.ERROR
+
+
+@pytest.mark.parametrize(
+    "name", ["root", "p", "penstock", "penstock.audi", "org", "org.apache.kafka.connect", "org.apache.kafka"]
+)
+def test_the_audit_log_stays_on(levels: LogLevels, name: str) -> None:
+    logging.root.setLevel(logging.INFO)
+    for level in ("WARN", "OFF"):
+        assert AUDIT not in levels.set(name, level)
+        assert logging.getLogger(AUDIT).isEnabledFor(logging.INFO)
+    assert levels.set(AUDIT, "WARN") == [AUDIT]
+    levels.set(name, "DEBUG")
+    assert logging.getLogger(AUDIT).getEffectiveLevel() == logging.WARNING
 
 
 def test_unknown_loggers_are_none(levels: LogLevels) -> None:

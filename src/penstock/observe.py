@@ -2,7 +2,8 @@
 
 Levels carry Java's names. A level counts for the logger and for every logger whose name begins with its name. Names are
 those of Python's loggers (``penstock.worker.loop``); any other name may be given a level as well, and Java's names
-(``org.apache.kafka.connect.runtime``) take their Python counterparts with them.
+(``org.apache.kafka.connect.runtime``) take their Python counterparts with them. The audit log alone has the level that
+is given to its own name.
 
 Lines that are written inside ``log_context(connector, task)`` carry both.
 """
@@ -37,6 +38,7 @@ _NAMES = {number: name for name, number in NUMBERS.items()}
 for _number, _name in _NAMES.items():
     logging.addLevelName(_number, _name)
 ROOT = "root"
+AUDIT = "penstock.audit"
 FORMATS = ("text", "json")
 
 COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
@@ -224,15 +226,18 @@ class LogLevels:
         """Set the level (one of ``NUMBERS``, letters of either case) of a logger and of all whose names begin so.
 
         Returns the names of those that had another level before, their own or an inherited one, and of those that
-        were switched off.
+        were switched off. The audit log keeps its level unless it is its name.
         """
         number = NUMBERS[level.strip().upper()]
         with self._lock:
             name = ROOT if name.lower() == ROOT else name
-            found = [ROOT, *_existing()] if name == ROOT else [n for n in _existing() if n.startswith(name)]
-            changed = sorted(each for each in {name, *found} if _level(each) != number or number == OFF)
+            found = {ROOT, *_existing()} if name == ROOT else {n for n in _existing() if n.startswith(name)}
+            found, ours = {name, *found - {AUDIT}}, self._ours(name) - {AUDIT}
+            if name != AUDIT:
+                logging.getLogger(AUDIT).setLevel(_level(AUDIT))  # a level of its own, so that it inherits no other
+            changed = sorted(each for each in found if _level(each) != number or number == OFF)
             now = int(time.time() * 1000)
-            for each in [*changed, *_others(self._ours(name), number)]:
+            for each in [*changed, *_others(ours, number)]:
                 _logger(each).setLevel(number)
                 self._modified[each] = now
             return changed

@@ -309,3 +309,15 @@ def test_the_history_says_who_and_hides_secrets(users: Callable[[str], As]) -> N
             assert (users(name)(method, asked, body).status_code == 403) is not allowed, (name, asked)
     for what in ("history", "events", "logs", "logs/stream"):
         assert users("victor")("GET", f"/penstock/v1/connectors/payroll/{what}").status_code == 403
+
+
+def test_a_change_of_the_level_of_the_audit_log_is_recorded_before_it_is_carried_out(api: Any, lines: Any) -> None:
+    for path in ("/admin/loggers/root", "/admin/loggers/org.apache.kafka.connect"):
+        assert api.put(path, json={"level": "WARN"}).status_code == 200
+    assert [(line["outcome"], line["status"]) for line in lines()] == [("done", 200)] * 2
+    assert api.put("/admin/loggers/penstock.audit", json={"level": "WARN"}).status_code == 200
+    (line,) = lines()
+    assert (line["action"], line["outcome"], line["status"]) == ("admin", "asked", None)
+    assert line["request"] == "PUT /admin/loggers/penstock.audit"
+    assert api.put("/admin/loggers/penstock.audit", json={"level": "INFO"}).status_code == 200
+    assert [line["outcome"] for line in lines()] == ["done"]

@@ -2,7 +2,8 @@
 
 Members: ``time``, ``principal`` (for a wrong password ``tried``), ``how`` (it was authenticated), ``address``,
 ``action``, ``connector``, ``request``, ``outcome`` (``done``, ``refused``, ``failed``), ``status``, and for
-configurations ``difference``, secrets masked.
+configurations ``difference``, secrets masked. A change of this log's own level has a line before it is carried out,
+too, whose outcome is ``asked`` and whose status is null: the change may switch the log off.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from typing import Any
 
 from penstock.core.config.secrets import MASK, masked
 from penstock.http.access.authentication.principals import Principal
+from penstock.observe import AUDIT
 
-LOGGER = "penstock.audit"
+LOGGER = AUDIT
 log = logging.getLogger(LOGGER)
 
 Config = Mapping[str, str | None]
@@ -24,14 +26,16 @@ _LONGEST = 1000
 MOST_SETTINGS = 5000
 
 
-def outcome_of(status: int) -> str:
+def outcome_of(status: int | None) -> str:
+    if status is None:
+        return "asked"
     return "done" if status < 400 else "refused" if status < 500 else "failed"
 
 
 def write(
     principal: Principal,
     request: str,
-    status: int,
+    status: int | None,
     *,
     action: str | None = None,
     connector: str | None = None,

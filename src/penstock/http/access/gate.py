@@ -47,6 +47,7 @@ READS = (
     *(m.CheckSignature, m.ListDeadLetters),
 )
 """All others are changes, or show what records hold: they are recorded."""
+OF_LEVELS = (m.SetLogger, m.SetClusterLogger)
 WITH_CONFIG = (m.CreateConnector, m.PutConfig, m.PatchConfig, m.DeleteConnector)
 
 
@@ -65,6 +66,8 @@ class Gate:
             raise m.Refused(403, _refusal(principal, action, connector))
         request = replace(request, principal=principal.name)
         recorded = not isinstance(request, READS) and not principal.forwarded
+        if recorded and isinstance(request, OF_LEVELS) and request.name == audit.LOGGER:
+            write(None)
         before = await self._config(request, ask) if recorded else {}
         try:
             answer = await ask(request)
