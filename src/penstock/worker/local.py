@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from penstock.plugins import Plugins
 from penstock.worker.monitoring.history import History
 from penstock.worker.monitoring.log_lines import LogLines
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerLevels:
@@ -29,9 +32,15 @@ class WorkerLevels:
     """Sets the level of one logger in the tasks that run and in those that start later."""
 
     def set(self, name: str, level: str) -> list[str]:
-        """See ``LogLevels.set``; a Java logger's level counts in tasks for its Python counterparts."""
+        """See ``LogLevels.set``; a Java logger's level counts in tasks for its Python counterparts.
+
+        A level that there is not, as a record of the config topic may have, is ignored, as in Java.
+        """
+        number = NUMBERS.get(level.strip().upper())
+        if number is None:
+            log.warning("Ignoring request to set invalid level '%s' for namespace %s", level, name)
+            return []
         changed = self.levels.set(name, level)
-        number = NUMBERS[level.strip().upper()]
         for each in self.levels.for_tasks(name):
             self.send(each, number)
             JVMS.level_changed(each)

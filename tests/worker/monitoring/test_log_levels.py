@@ -35,3 +35,11 @@ def test_a_level_replaces_those_of_loggers_below_in_tasks_too() -> None:
     levels.set("org.apache.kafka.connect", "ERROR")
     assert (OURS, logging.ERROR) in sent
     assert {level for _, level in sent} == {logging.ERROR}
+
+
+def test_a_level_that_there_is_not_is_ignored_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    sent: list[tuple[str, int]] = []
+    levels = WorkerLevels(LogLevels(), lambda name, level: sent.append((name, level)))
+    assert levels.set("org.a", "VERBOSE") == []
+    assert sent == []
+    assert caplog.messages == ["Ignoring request to set invalid level 'VERBOSE' for namespace org.a"]
