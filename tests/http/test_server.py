@@ -9,16 +9,20 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import httpx
 import pytest
 
 from penstock.core.model import messages as m
+from penstock.core.model.actions import CallLeader
+from penstock.core.model.events import Completed
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.tls import client_context
 from penstock.http.server import ListenError, RestServer
 from penstock.java import key_stores
 from penstock.threads import Threads
+from penstock.worker.background import Background
 from support.certificates import PASSWORD, Authority, Identity, pkcs12_key_store
 from support.waiting import SECONDS, until
 
@@ -233,6 +237,31 @@ def test_requests_are_passed_on_over_https(serve: Serve, ca: Authority, tmp_path
     follower = serve(config, m.Elsewhere(leader.advertised_url))
     context = client_context(config, None)
     assert get(f"{follower.advertised_url}connectors", verify=context).json() == "from the leader"
+
+
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+def test_other_workers_are_asked_directly(serve: Serve, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        nobody = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    for each in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(each, raising=False)
+    monkeypatch.setenv(variable, nobody)
+    leader = serve({"listeners": LOCAL}, m.Reply(200, "from the leader"))
+    follower = serve({"listeners": LOCAL}, m.Elsewhere(leader.advertised_url))
+    with httpx.Client(trust_env=False, timeout=60) as client:
+        assert client.get(f"{follower.advertised_url}connectors").json() == "from the leader"
+    outcomes: list[Completed] = []
+    background = Background(
+        Threads(),
+        outcomes.append,
+        validate=lambda config: None,
+        offsets=Mock(),
+        fence=lambda name, tasks, config: None,
+        tls=client_context({}, None),
+    )
+    background.do(CallLeader("GET", leader.advertised_url, ("connectors",), None, None, "HmacSHA256", token=1))
+    until(lambda: bool(outcomes), "the leader has answered", SECONDS)
+    assert outcomes[0].error is None
 
 
 def test_only_the_trust_store_is_trusted_if_there_is_one(ca: Authority, tmp_path: Path) -> None:

@@ -139,7 +139,10 @@ class RestServer:
     async def _serve(self) -> None:
         limits = httpx.Limits(max_connections=50, keepalive_expiry=KEEP_ALIVE_S / 2)
         context = self._client_context
-        async with httpx.AsyncClient(timeout=FORWARD_TIMEOUT_S, limits=limits, verify=context) as client:
+        # Other workers are asked directly, as by Java's client, whatever HTTP_PROXY says: requests hold passwords.
+        async with httpx.AsyncClient(
+            timeout=FORWARD_TIMEOUT_S, limits=limits, verify=context, trust_env=False
+        ) as client:
             apps = {admin: self._app(client, admin) for admin in {each.admin for each in self._bound}}
             self._servers = [_server(apps[each.admin], each.context, self._limits) for each in self._bound]
             pairs = zip(self._servers, self._bound, strict=True)

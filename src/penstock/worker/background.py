@@ -51,7 +51,7 @@ class Background:
     ) -> None:
         self._threads, self._deliver, self._timeout = threads, deliver, timeout
         self._validate, self._offsets, self._fence = validate, offsets, fence
-        self._http = httpx.Client(timeout=95, verify=tls)
+        self._http = httpx.Client(timeout=95, verify=tls, trust_env=False)
 
     def do(self, ask: a.Ask) -> None:
         """The herder ignores the outcome of a call that returns after it has been given up."""
