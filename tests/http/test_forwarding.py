@@ -109,6 +109,50 @@ def test_the_other_can_not_be_reached() -> None:
     assert answer.json()["message"] == "IO Error trying to forward REST request: http://two:8083/: refused"
 
 
+HTML = {"Content-Type": "text/html;charset=iso-8859-1"}
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (400, "<h1>Ambiguous URI path separator</h1>"),
+        (502, "<html>proxy</html>"),
+        (404, ""),
+        (404, "{}"),
+        (500, "[]"),
+        (200, "<html>sign in</html>"),
+        (200, '"' * 3),
+        (200, "[" * 100_000),
+    ],
+)
+def test_what_no_worker_answers_is_not_passed_on(status: int, body: str) -> None:
+    other = Other(httpx.Response(status, content=body, headers=HTML))
+    answer = other.ask("http://two:8083/", "DELETE", "/connectors/a%2Fb")
+    why = f"IO Error trying to forward REST request: http://two:8083/: it answered {status} with what no worker answers"
+    assert (answer.status_code, answer.json()) == (500, {"error_code": 500, "message": why})
+    assert other.asked[0].headers["accept"] == "application/json"
+
+
+@pytest.mark.parametrize("status", [302, 304])
+def test_other_statuses(status: int) -> None:
+    other = Other(httpx.Response(status, headers={"Location": "http://elsewhere/"}))
+    answer = other.ask("http://two:8083/", "DELETE", "/connectors/a")
+    assert (answer.status_code, "location" in answer.headers) == (500, False)
+    assert answer.json()["message"] == f"Unexpected status code when handling forwarded request: {status}"
+
+
+def test_what_workers_answer_is_passed_on() -> None:
+    for status, body in (
+        (204, b""),
+        (202, b""),
+        (201, b'{"x": "\\ud800", "y": 1.50}'),
+        (409, b'{"error_code":1,"message":null}'),
+    ):
+        answer = Other(httpx.Response(status, content=body)).ask("http://two:8083/", "DELETE", "/connectors/a")
+        assert (answer.status_code, answer.content) == (status, body)
+        assert answer.headers.get("content-type") == ("application/json" if body else None)
+
+
 def test_a_worker_that_does_not_answer_in_time() -> None:
     never: Future[m.Reply | m.Elsewhere] = Future()
     app = make_router(lambda _: never, httpx.AsyncClient(), timeouts=Timeouts(request=0.01, health=0.01))

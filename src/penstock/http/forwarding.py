@@ -1,10 +1,13 @@
 """Forwards a request to the worker that must answer it, with two hops at most (Java: HerderRequestHandler).
 
 The first worker adds ``forward=true``, the second ``forward=false``; a worker that gets false and is not the right one
-either answers 409: a rebalance is in progress, the client may retry.
+either answers 409: a rebalance is in progress, the client may retry. What answers like no worker, such as Jetty of a
+Java worker with a page of HTML, is an error of this one (Java: RestClient).
 """
 
 from __future__ import annotations
+
+import json
 
 import httpx
 from starlette.requests import Request
@@ -12,9 +15,10 @@ from starlette.responses import Response
 
 from penstock.core.model.messages import ALGORITHM_HEADER, SIGNATURE_HEADER, Refused
 from penstock.http.access.authentication.principals import Forwarded, principal_of, target_of
+from penstock.http.media_types import JSON
 
+IO_ERROR = "IO Error trying to forward REST request"
 KEPT = ("content-type", "authorization", SIGNATURE_HEADER.lower(), ALGORITHM_HEADER.lower())
-RELAYED = ("content-type", "location")
 
 
 class Forwarding:
@@ -24,7 +28,7 @@ class Forwarding:
     async def to(self, url: str | None, request: Request) -> Response:
         """Raises Refused with 409 if the other worker is not known, or this is one hop too many.
 
-        500 if it can't be reached.
+        500 if it can't be reached, or its answer is not one of a worker.
         """
         forward = request.query_params.get("forward") or None
         if forward is not None and forward.lower() != "true":
@@ -38,7 +42,7 @@ class Forwarding:
         query = [(k, v) for k, v in request.query_params.multi_items() if k != "forward"]
         query.append(("forward", "true" if forward is None else "false"))
         target = httpx.URL(url.rstrip("/") + request.scope["raw_path"].decode("latin-1"), params=query)
-        headers = {name: request.headers[name] for name in KEPT if name in request.headers}
+        headers = {"accept": JSON} | {name: request.headers[name] for name in KEPT if name in request.headers}
         body = await request.body()
         signed = target_of(request.scope["raw_path"], query)
         headers |= self._forwarded.header(principal_of(request), request.method, signed, body)
@@ -46,6 +50,23 @@ class Forwarding:
             answer = await self._client.request(request.method, target, content=body, headers=headers)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             why = str(error) or type(error).__name__
-            raise Refused(500, f"IO Error trying to forward REST request: {url}: {why}") from None
-        relayed = {name: answer.headers[name] for name in RELAYED if name in answer.headers}
-        return Response(answer.content, answer.status_code, relayed)
+            raise Refused(500, f"{IO_ERROR}: {url}: {why}") from None
+        return _relayed(answer, url)
+
+
+def _relayed(answer: httpx.Response, url: str) -> Response:
+    status, body = answer.status_code, answer.content
+    if not (answer.is_success or status >= 400):
+        raise Refused(500, f"Unexpected status code when handling forwarded request: {status}")
+    if (body or status >= 400) and not _is_of_worker(body, status):
+        raise Refused(500, f"{IO_ERROR}: {url}: it answered {status} with what no worker answers")
+    headers = {"location": answer.headers["location"]} if "location" in answer.headers else {}
+    return Response(body, status, headers | ({"content-type": JSON} if body else {}))
+
+
+def _is_of_worker(body: bytes, status: int) -> bool:
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return status < 400 or (isinstance(document, dict) and {"error_code", "message"} <= document.keys())
