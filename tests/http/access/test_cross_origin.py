@@ -68,6 +68,47 @@ def test_a_page_of_another_origin_changes_nothing(configured: Callable[..., Any]
     assert configured(ALLOWED).post("/connectors/c/restart", headers=allowed).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("origin", "host"),
+    [
+        ("http://evil.example", "one:8083"),
+        ("http://one", "one:8083"),
+        ("http://one:8083.evil.example", "one:8083"),
+        ("http://one:8084", "one:8083"),
+        ("https://one", "one:80"),
+        ("null", "one:8083"),
+        ("null", "null"),
+        ("http://[::1]", "[::1]:8083"),
+    ],
+)
+def test_the_origin_of_a_change_that_says_nothing_else(configured: Callable[..., Any], origin: str, host: str) -> None:
+    """As browsers send it by plain HTTP, but to this machine."""
+    headers = {"Origin": origin, "Host": host}
+    answer = configured({}).post("/connectors/c/restart", headers=headers)
+    assert (answer.status_code, answer.json()["error_code"]) == (403, 403)
+    assert configured({}).get("/connectors", headers=headers).status_code == 200
+    assert configured(ALLOWED).post("/connectors/c/restart", headers=headers).status_code == 403
+    every = {"access.control.allow.origin": "*"}
+    assert configured(every).post("/connectors/c/restart", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("origin", "host"),
+    [
+        ("http://one:8083", "one:8083"),
+        ("http://ONE", "one"),
+        ("http://one", "one:80"),
+        ("https://one", "one"),
+        ("https://one:443", "one"),
+        ("http://[::1]:8083", "[::1]:8083"),
+        ("http://[::1]", "[::1]"),
+    ],
+)
+def test_a_change_by_a_page_of_the_worker(configured: Callable[..., Any], origin: str, host: str) -> None:
+    headers = {"Origin": origin, "Host": host}
+    assert configured({}).post("/connectors/c/restart", headers=headers).status_code == 200
+
+
 def test_a_broken_pattern() -> None:
     with pytest.raises(
         RestSettingError, match=r"`access\.control\.allow\.origin` has \(, which is no regular expression"

@@ -4,6 +4,7 @@ Java: Jetty's CrossOriginHandler. Origins are regular expressions, letters of ei
 the resource itself, whose answer gets the headers that the browser asked for. Requests of other origins are answered
 without these headers, and it is the browser that then refuses. Ours: a change that a browser says comes from a page of
 another origin is refused here, or that page could restart a connector with the password that the browser has kept.
+Browsers say so in ``Sec-Fetch-Site`` to https and this machine alone; to others, in ``Origin``.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ MAX_AGE_S = "60"
 _READS = ("GET", "HEAD", "OPTIONS")
 _OTHERS = ("cross-site", "same-site")
 """What browsers say in ``Sec-Fetch-Site`` of a request by a page of another origin."""
+_PORTS = {"http": "80", "https": "443"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +90,31 @@ class ChangesByOthers:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         asked = Headers(scope=scope)
         origin = asked.get("origin", "")
-        refused = scope["method"] not in _READS and asked.get("sec-fetch-site") in _OTHERS
+        refused = scope["method"] not in _READS and _by_another(asked)
         if not refused or (self._origins is not None and self._origins.allow(origin)):
             await self._app(scope, receive, send)
             return
+        page = "another origin" if origin in ("", "null") else origin
         message = (
-            f"A page of {origin or 'another origin'} may not change anything here. `access.control.allow.origin` "
-            "names the origins whose pages may"
+            f"A page of {page} may not change anything here. `access.control.allow.origin` names the origins whose "
+            "pages may"
         )
         await JSONResponse({"error_code": 403, "message": message}, 403)(scope, receive, send)
+
+
+def _by_another(asked: Headers) -> bool:
+    """Whether it is sent by a page of another origin. What is no browser says nothing."""
+    if (site := asked.get("sec-fetch-site")) is not None:
+        return site in _OTHERS
+    if not (origin := asked.get("origin", "")):
+        return False
+    scheme, separator, host = origin.lower().partition("://")
+    port = _PORTS.get(scheme, "")
+    return not separator or _with_port(host, port) != _with_port(asked.get("host", "").lower(), port)
+
+
+def _with_port(host: str, default: str) -> str:
+    return host if re.search(r":\d+$", host) else f"{host}:{default}"
 
 
 def _compiled(origin: str) -> re.Pattern[str]:
