@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import logging
 import ssl
@@ -18,8 +19,9 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet, OctKey
 
 from penstock.core.model import messages as m
+from penstock.http.access.authentication import tokens as oidc_tokens
 from penstock.http.access.authentication.principals import HEADER, Forwarded, Principal
-from penstock.http.access.authentication.tokens import OidcTokens
+from penstock.http.access.authentication.tokens import KEYS_AGAIN_S, RETRY_S, OidcTokens
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.server import RestServer
 from support.certificates import Authority
@@ -79,6 +81,87 @@ def test_keys_of_the_provider_are_read_again(oidc: dict[str, str], tmp_path: Pat
     (tmp_path / "jwks.json").write_text(json.dumps(KeySet([new]).as_dict(private=False)))
     token = jwt.encode({"alg": "ES256", "kid": "2"}, claims(), new)
     assert asyncio.run(tokens.principal(token)) == ("tom", frozenset({"ops"}))
+
+
+class Provider:
+    """Of the keys: it answers when ``go`` is set, and only if it has ``keys``. ``now`` is the time."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, keys: KeySet | None) -> None:
+        self.keys, self.asked, self.now, self.go = keys, 0, 1000.0, asyncio.Event()
+        monkeypatch.setattr(OidcTokens, "_text", self._text)
+        monkeypatch.setattr(oidc_tokens, "monotonic", lambda: self.now)
+
+    async def _text(self) -> str:
+        self.asked += 1
+        await self.go.wait()
+        if self.keys is None:
+            raise httpx.ConnectTimeout("")
+        return json.dumps(self.keys.as_dict(private=False))
+
+
+async def settled() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+def test_bad_tokens_delay_no_good_ones_while_the_provider_is_away(
+    oidc: dict[str, str], key: ECKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider, tokens = Provider(monkeypatch, KeySet([key])), OidcTokens(oidc | {f"{OIDC}jwks": "https://idp/jwks"})
+    good, known = jwt.encode({"alg": "ES256", "kid": "1"}, claims(), key), ("tom", frozenset({"ops"}))
+
+    async def requests() -> None:
+        provider.go.set()
+        assert await tokens.principal(good) == known
+        assert provider.asked == 1
+        provider.go.clear()
+        provider.keys = None
+        provider.now += KEYS_AGAIN_S
+        for attempt in range(2, 5):
+            first = [asyncio.create_task(tokens.principal("bad.bad.bad")) for _ in range(10)]
+            await settled()
+            assert provider.asked == attempt
+            begun = asyncio.create_task(tokens.principal(good))
+            await settled()
+            assert begun.done()  # although keys are being read
+            assert begun.result() == known
+            provider.go.set()
+            assert await asyncio.gather(*first) == [None] * 10
+            for _ in range(10):
+                assert await tokens.principal("bad.bad.bad") is None
+            assert await tokens.principal(good) == known
+            assert provider.asked == attempt
+            provider.go.clear()
+            provider.now += RETRY_S
+
+    asyncio.run(requests())
+
+
+def test_a_token_waits_for_the_first_keys(oidc: dict[str, str], key: ECKey, monkeypatch: pytest.MonkeyPatch) -> None:
+    provider, tokens = Provider(monkeypatch, KeySet([key])), OidcTokens(oidc | {f"{OIDC}jwks": "https://idp/jwks"})
+    good = jwt.encode({"alg": "ES256", "kid": "1"}, claims(), key)
+
+    async def requests() -> None:
+        waiting = [asyncio.create_task(tokens.principal(good)) for _ in range(3)]
+        await settled()
+        provider.go.set()
+        assert await asyncio.gather(*waiting) == [("tom", frozenset({"ops"}))] * 3
+
+    asyncio.run(requests())
+    assert provider.asked == 1
+
+
+@pytest.mark.parametrize(
+    "header", [{"alg": "RS256", "crit": 1}, {"alg": "ES256", "crit": {}}, {"alg": []}, {"kid": {}}]
+)
+def test_headers_that_are_none(oidc: dict[str, str], header: dict[str, Any]) -> None:
+    first = base64.urlsafe_b64encode(json.dumps(header).encode()).rstrip(b"=").decode()
+    assert asyncio.run(OidcTokens(oidc).principal(f"{first}.e30.c2ln")) is None
+
+
+def test_groups_that_are_no_list(oidc: dict[str, str], key: ECKey) -> None:
+    token = jwt.encode({"alg": "ES256", "kid": "1"}, claims(groups=5), key)
+    assert asyncio.run(OidcTokens(oidc).principal(token)) == ("tom", frozenset({"5"}))
 
 
 def test_settings_of_tokens(oidc: dict[str, str]) -> None:

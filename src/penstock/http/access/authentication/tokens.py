@@ -1,13 +1,19 @@
-"""Bearer tokens of an OIDC provider, checked with its public keys (JWKS)."""
+"""Bearer tokens of an OIDC provider, checked with its public keys (JWKS).
+
+Keys are read again when they are old, and for a token that they don't fit, but never twice within ``RETRY_S``. The
+request that finds the keys old waits for new ones; those that come meanwhile, as when the provider does not answer, are
+checked by the keys that are known.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
-import time
+import math
 from collections.abc import Mapping
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import httpx
@@ -24,6 +30,7 @@ ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 """Those with public keys; with others, everybody who can check a token could make one."""
 KEYS_AGAIN_S = 300.0
 RETRY_S = 10.0
+TIMEOUT_S = 5.0
 LONGEST = 16_384
 
 
@@ -41,8 +48,9 @@ class OidcTokens:
             wanted[claim] = {"essential": True, "value": given}
         self._claims = jwt.JWTClaimsRegistry(leeway=60, **wanted)
         self._keys: KeySet | None = None
-        self._next = 0.0
-        self._loading = asyncio.Lock()
+        self._read = self._tried = -math.inf
+        """When they were read last, and when that was tried last."""
+        self._reading: asyncio.Task[None] | None = None
         if not self._jwks.startswith(("https://", "http://")):
             try:
                 self._keys = KeySet.import_key_set(json.loads(Path(self._jwks).read_text("utf-8")))
@@ -53,16 +61,19 @@ class OidcTokens:
         """Name and groups; None for a token that does not count."""
         if len(token) > LONGEST:
             return None
-        await self._refresh(KEYS_AGAIN_S)
+        begun = monotonic() >= self._read + KEYS_AGAIN_S and self._begin()
+        if begun or self._keys is None:
+            await self._end()
         found = self._decoded(token)
-        if found is None and time.monotonic() > self._next - KEYS_AGAIN_S + RETRY_S:
-            await self._refresh(0.0)  # the provider may have new keys
-            found = self._decoded(token)
+        if found is None:  # the provider may have new keys
+            self._begin()
+            if await self._end():
+                found = self._decoded(token)
         name = None if found is None else found.get(self._name)
         if found is None or not isinstance(name, str) or not name:
             return None
         groups = found.get(self._groups) or []
-        return name, frozenset(str(each) for each in ([groups] if isinstance(groups, str) else groups))
+        return name, frozenset(str(each) for each in (groups if isinstance(groups, list) else [groups]))
 
     def _decoded(self, token: str) -> dict[str, Any] | None:
         if self._keys is None:
@@ -70,23 +81,37 @@ class OidcTokens:
         try:
             decoded = jwt.decode(token, self._keys, algorithms=ALGORITHMS)
             self._claims.validate(decoded.claims)
-        except (JoseError, ValueError) as error:
+        except Exception as error:  # JoseError, but a header may hold what the library does not expect
             log.info("A bearer token was refused: %s", error)
             return None
         return decoded.claims
 
-    async def _refresh(self, age: float) -> None:
-        async with self._loading:
-            if self._keys is not None and time.monotonic() < self._next - KEYS_AGAIN_S + age:
-                return
-            self._next = time.monotonic() + KEYS_AGAIN_S
-            try:
-                if self._jwks.startswith(("https://", "http://")):
-                    async with httpx.AsyncClient(timeout=5.0) as client:
-                        text = (await client.get(self._jwks)).raise_for_status().text
-                else:
-                    text = await asyncio.to_thread(Path(self._jwks).read_text, "utf-8")
-                self._keys = KeySet.import_key_set(json.loads(text))
-            except (OSError, ValueError, JoseError, httpx.HTTPError) as error:
-                self._next = time.monotonic() + RETRY_S
-                log.error("The keys of `%sjwks=%s` can't be read: %s", PREFIX, self._jwks, error)
+    def _begin(self) -> bool:
+        """Begin to read the keys, unless that has just been tried."""
+        if monotonic() < self._tried + RETRY_S:
+            return False
+        self._tried = monotonic()
+        self._reading = asyncio.create_task(self._read_keys())
+        return True
+
+    async def _end(self) -> bool:
+        """Wait until they have been read; whether there was anything to wait for."""
+        if self._reading is None or self._reading.done():
+            return False
+        await asyncio.wait({self._reading})
+        return True
+
+    async def _read_keys(self) -> None:
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                text = await self._text()
+            self._keys = KeySet.import_key_set(json.loads(text))
+            self._read = monotonic()
+        except Exception as error:  # what is no key set raises anything
+            log.error("The keys of `%sjwks=%s` can't be read: %s", PREFIX, self._jwks, str(error) or repr(error))
+
+    async def _text(self) -> str:
+        if not self._jwks.startswith(("https://", "http://")):
+            return await asyncio.to_thread(Path(self._jwks).read_text, "utf-8")
+        async with httpx.AsyncClient(timeout=TIMEOUT_S) as client:
+            return (await client.get(self._jwks)).raise_for_status().text
