@@ -34,6 +34,8 @@ from penstock.api.validators import NonNull, at_least
         (ConfigType.LIST, " a ,b,, c", ["a", "b", "", "c"]),
         (ConfigType.CLASS, " x.Y ", "x.Y"),
         (ConfigType.INT, None, None),
+        (ConfigType.INT, "-" + "0" * 5000 + "7", -7),
+        (ConfigType.LONG, "0" * 5000, 0),
         (ConfigType.INT, 5, 5),
         (ConfigType.LIST, ["a"], ["a"]),
         (ConfigType.BOOLEAN, False, False),
@@ -46,6 +48,8 @@ def test_parsing(type: ConfigType, text: Any, value: Any) -> None:
 @pytest.mark.parametrize(
     ("type", "text", "problem"),
     [
+        (ConfigType.INT, "9" * 5000, "Not a number of type INT"),
+        (ConfigType.LONG, "-" + "1" * 5000, "Not a number of type LONG"),
         (ConfigType.INT, "many", "Not a number of type INT"),
         (ConfigType.INT, "3000000000", "Not a number of type INT"),
         (ConfigType.SHORT, "32768", "Not a number of type SHORT"),

@@ -211,5 +211,7 @@ def test_an_empty_version_is_the_version_of_nothing() -> None:
 
 def test_the_order_of_versions() -> None:
     ordered = ["1.0-alpha1", "1.0-beta", "1.0-rc1", "1.0-SNAPSHOT", "1.0", "1.0-sp", "1.0.1", "1.2", "1.10"]
+    ordered += [f"1.{'9' * 999}", f"1.{'1' * 5000}", f"1.{'2' * 5000}", f"1.{'1' * 5001}", "2"]
     shuffled = ordered[::-1]
     assert sorted(shuffled, key=version_key) == ordered
+    assert version_key("0" * 5000 + "1") == version_key("1")

@@ -75,7 +75,17 @@ def test_unknown_paths(api: Any, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "shown"), [("0", 0), ("00", 0), ("-0", 0), ("+1", 1), ("-1", -1), ("%31", 1), ("2147483647", 2147483647)]
+    ("number", "shown"),
+    [
+        ("0", 0),
+        ("00", 0),
+        ("-0", 0),
+        ("+1", 1),
+        ("-1", -1),
+        ("%31", 1),
+        ("0" * 5000 + "1", 1),
+        ("2147483647", 2147483647),
+    ],
 )
 def test_numbers_of_tasks(api: Any, number: str, shown: int) -> None:
     assert_refused(api.get(f"/connectors/x/tasks/{number}/status"), 404, f"No status found for task x-{shown}")

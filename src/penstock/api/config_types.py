@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from penstock.api.errors import ConfigError
+from penstock.java.numbers import whole_number
 from penstock.java.text import java_class_name, java_text
 
 # Loads the class of a name, in any spelling that users may use. If there is no such class it returns None,
@@ -21,7 +22,6 @@ ClassLoader = Callable[[str], Any]
 
 _BLANKS = "".join(map(chr, range(33)))  # what String.trim takes away
 _COMMA = re.compile(r"\s*,\s*", re.ASCII)
-_INTEGER = re.compile(r"[+-]?\d+")
 _DOUBLE = re.compile(r"([+-]?)(?:(NaN|Infinity)|((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[fFdD]?)", re.ASCII)
 
 
@@ -117,10 +117,9 @@ def _integer(name: str, value: Any, trimmed: str | None, type: ConfigType) -> in
         return value
     if trimmed is None:
         raise ConfigError(name, value, f"Expected value to be {_INTEGERS[type]}, but it was a {_class_of(value)}")
-    if _INTEGER.fullmatch(trimmed):
-        number = int(trimmed)
-        if -(1 << _BITS[type] - 1) <= number < 1 << _BITS[type] - 1:
-            return number
+    number = whole_number(trimmed, _BITS[type])
+    if number is not None:
+        return number
     raise ConfigError(name, value, f"Not a number of type {type.name}")
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +25,7 @@ from penstock.http.access.authentication.principals import Principal, address_of
 from penstock.http.access.limits import Bodies, Limits
 from penstock.http.media_types import JSON, check_accept, check_content_type
 from penstock.http.paths import Path
+from penstock.java.numbers import whole_number
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,6 @@ Ask = Callable[["Call", Message], Awaitable[Reply | Response]]
 Guard = Callable[[Request], Reply | Awaitable[Reply | None] | None]
 """Called before a request is carried out; a Reply is the answer instead."""
 
-_NUMBER = re.compile(r"[+-]?0*[0-9]{1,10}")
 BOTH_LENGTHS = "A request has Transfer-Encoding or Content-Length, not both"
 ALLOW_ORDER = ("HEAD", "DELETE", "POST", "GET", "OPTIONS", "PUT", "PATCH")
 
@@ -56,7 +55,8 @@ class Call:
     def number(self, part: str) -> int:
         """A part of the path that must be a 32-bit number. Raises Refused (404) for any other, as for unknown paths."""
         text = self.parts[part]
-        if not _NUMBER.fullmatch(text) or not -(2**31) <= (number := int(text)) < 2**31:
+        number = whole_number(text, 32) if text.isascii() else None
+        if number is None:
             raise not_found()
         return number
 

@@ -47,6 +47,12 @@ def test_parse():
             "Partition values for sink connectors need to be integers.",
         ),
         (
+            {"kafka_topic": "t", "kafka_partition": "9" * 5000},
+            {},
+            f"Failed to parse the following Kafka partition value in the provided offsets: '{'9' * 5000}'. "
+            "Partition values for sink connectors need to be integers.",
+        ),
+        (
             {"kafka_topic": "t", "kafka_partition": 1},
             {"offset": 1},
             "The offset for a sink connector should either be null or contain the key 'kafka_offset'",

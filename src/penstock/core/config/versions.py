@@ -17,6 +17,8 @@ UNDEFINED_VERSION = "undefined"
 
 _QUALIFIERS = {name: rank for rank, name in enumerate(["alpha", "beta", "milestone", "rc", "snapshot", "", "sp"])}
 _SHORT = {"a": "alpha", "b": "beta", "m": "milestone", "cr": "rc", "ga": "", "final": "", "release": ""}
+_LONGEST = 1000
+"""Digits of a number. Python makes no int of many more, and longer numbers can be compared without."""
 _PART = re.compile(r"\d+|[a-z]+")
 _RANGE = re.compile(r"([\[(])([^\])]*)([\])])")
 
@@ -28,7 +30,9 @@ def version_key(version: str) -> tuple[tuple[int, int, str], ...]:
     key: list[tuple[int, int, str]] = []
     for part in _PART.findall(version.lower()):
         if part.isdigit():
-            key.append((2, int(part), ""))
+            digits = part.lstrip("0")
+            short = len(digits) <= _LONGEST
+            key.append((2, int(digits or "0"), "") if short else (2, 10**_LONGEST + len(digits), digits))
         else:
             _strip_zeros(key)
             name = _SHORT.get(part, part)

@@ -18,6 +18,7 @@ from kafka import TopicPartition as GroupPartition
 from kafka import errors as group_errors
 from penstock.api.errors import ConnectError
 from penstock.api.sink import TopicPartition
+from penstock.java.numbers import whole_number
 from penstock.java.text import java_text
 from penstock.kafka.admin import code_of, sentence
 from penstock.kafka.background import OnAnswer, in_background
@@ -75,9 +76,9 @@ def _partition(partition: Mapping[str, Any] | None) -> TopicPartition:
 
 def _number(value: Any, bits: int, what: str, kind: str) -> int:
     text = java_text(value)
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    if digits.isdecimal() and -(1 << bits - 1) <= int(text) < 1 << bits - 1:
-        return int(text)
+    number = whole_number(text, bits)
+    if number is not None:
+        return number
     raise SinkOffsetError(
         f"Failed to parse the following {what} value in the provided offsets: '{text}'. "
         f"{kind} values for sink connectors need to be integers."
