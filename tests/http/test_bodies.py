@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import httpx
 import pytest
+
+from penstock.http import bodies
+from penstock.http.bodies import SMALL
 
 JSON = {"Content-Type": "application/json"}
 NO_CLASS = "Connector config {{{}}} contains no connector type"
@@ -52,6 +56,25 @@ def test_encodings_that_java_knows(api: Any, encoding: str) -> None:
     assert posted(api, '{"name": "\U0001f600", "config": {"a": ["\\ud83d\\ude00"]}}'.encode(encoding)) == (
         "'a' must be a text, not a list"
     )
+
+
+@pytest.mark.parametrize("size", [1, SMALL])
+def test_offsets_of_a_large_body_are_read_on_the_thread_that_parses(
+    api: Any, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    threads: list[str] = []
+
+    def noted(value: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return pairs(value)
+
+    pairs = bodies.offset_pairs
+    monkeypatch.setattr(bodies, "offset_pairs", noted)
+    offsets = [{"partition": {"a": [1] * size}, "offset": {}}]
+    assert api.patch("/connectors/x/offsets", json={"offsets": offsets}).status_code == 404
+    body = {"name": "x", "config": {}, "initial_offsets": offsets}
+    assert message(api.post("/connectors", json=body)) == NO_CLASS.format("name=x")
+    assert [name.startswith("parser") for name in threads] == [size == SMALL] * 2
 
 
 @pytest.mark.parametrize("body", ["null", "[]", "1", '"x"', "true"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 
@@ -16,6 +16,7 @@ from penstock.http.media_types import says_json, unsupported
 
 Pairs = tuple[tuple[dict[str, Any] | None, dict[str, Any] | None], ...]
 
+_Read = TypeVar("_Read")
 SMALL = 64 * 2**10
 """Bodies up to this size are parsed by the thread that serves all requests."""
 DEEPEST, LONGEST_NUMBER = 100, 1000
@@ -46,9 +47,19 @@ async def document(request: Request, *, required: bool = True) -> Any:
 
 async def parsed(body: bytes) -> Any:
     """``parse``, a large body on a thread of its own. Raises Refused (400)."""
+    return await _apart(body, parse, body)
+
+
+async def read(request: Request, make: Callable[[Any], _Read]) -> _Read:
+    """What ``make`` makes of the body as JSON, that of a large body on the parser's thread, too. Raises Refused."""
+    given = await document(request)
+    return await _apart(await request.body(), make, given)
+
+
+async def _apart(body: bytes, make: Callable[[Any], _Read], given: Any) -> _Read:
     if len(body) <= SMALL:
-        return parse(body)
-    return await asyncio.get_running_loop().run_in_executor(_PARSER, parse, body)
+        return make(given)
+    return await asyncio.get_running_loop().run_in_executor(_PARSER, make, given)
 
 
 def parse(body: bytes, what: str = "The request's body") -> Any:

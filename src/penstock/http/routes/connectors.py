@@ -81,7 +81,7 @@ def add_routes(router: Router, ask: Ask, health: ConnectorHealth | None = None) 
 
 def _add_routes_with_bodies(router: Router, ask: Ask) -> None:
     async def create(call: Call) -> m.Reply | Response:
-        request = creation(await bodies.document(call.request))
+        request = await bodies.read(call.request, creation)
         return with_location(call, await ask(call, request), request.name)
 
     async def put_config(call: Call) -> m.Reply | Response:
@@ -97,16 +97,20 @@ def _add_routes_with_bodies(router: Router, ask: Ask) -> None:
         return await ask(call, m.PatchConfig(call.name, bodies.config(body, "The patch")))
 
     async def alter_offsets(call: Call) -> m.Reply | Response:
-        body = bodies.members(await bodies.document(call.request), "The request", "offsets")
-        pairs = bodies.offset_pairs(body.get("offsets"))
-        if pairs is None:
-            raise m.Refused(400, NO_OFFSETS)
-        return await ask(call, m.AlterOffsets(call.name, pairs))
+        return await ask(call, m.AlterOffsets(call.name, await bodies.read(call.request, alteration)))
 
     router.add("POST", "/connectors", create)
     router.add("PUT", "/connectors/{name}/config", put_config)
     router.add("PATCH", "/connectors/{name}/config", patch_config)
     router.add("PATCH", "/connectors/{name}/offsets", alter_offsets)
+
+
+def alteration(body: Any) -> bodies.Pairs:
+    """What ``PATCH …/offsets`` asks for."""
+    pairs = bodies.offset_pairs(bodies.members(body, "The request", "offsets").get("offsets"))
+    if pairs is None:
+        raise m.Refused(400, NO_OFFSETS)
+    return pairs
 
 
 def creation(body: Any) -> m.CreateConnector:
