@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 
 from penstock.core.model import messages as m
@@ -81,6 +82,16 @@ def test_lines_of_all_workers_are_followed_also_after_a_restart(client: Client, 
     assert next(lines)["message"] == "restarted"
     cluster.submit("one", m.DeleteConnector("lines"))
     assert list(lines) == []
+
+
+def test_the_head_of_what_is_followed_ends(client: Client, cluster: RestCluster) -> None:
+    with httpx.Client(timeout=60) as asking:
+        for path, status, kind in ((LOGS, 200, logs.EVENTS), (LOGS.replace("lines", "no"), 404, "application/json")):
+            answer = asking.head(f"{client.url}{path}/stream")
+            assert (answer.status_code, answer.content) == (status, b"")
+            assert answer.headers["content-type"].startswith(kind)
+        assert "content-length" not in asking.head(f"{client.url}{LOGS}/stream").headers
+        assert asking.get(f"{client.url}/connectors").json() == ["lines"]
 
 
 def test_so_many_follow_and_no_more(client: Client, cluster: RestCluster, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,12 +113,19 @@ def add_routes(router: Router, ask: Ask, peers: Peers | None) -> None:
             case (reading, others):
                 if peers is not None and peers.followers >= MOST_FOLLOWERS:
                     raise m.Refused(503, f"{MOST_FOLLOWERS} clients follow logs here already, which is the most")
-                return StreamingResponse(_followed(reading, others), media_type=EVENTS)
+                events = _none() if call.request.method == "HEAD" else _followed(reading, others)
+                return StreamingResponse(events, media_type=EVENTS)
             case answer:
                 return answer
 
     router.add("GET", f"{ONE}/logs", logs)
     router.add("GET", f"{ONE}/logs/stream", stream, consumes=False, produces=EVENTS)
+
+
+async def _none() -> AsyncIterator[bytes]:
+    nothing: tuple[bytes, ...] = ()
+    for each in nothing:
+        yield each
 
 
 async def _followed(reading: _Reading, others: list[str]) -> AsyncIterator[bytes]:
