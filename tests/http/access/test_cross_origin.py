@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -81,11 +83,16 @@ def test_a_page_of_another_origin_changes_nothing(configured: Callable[..., Any]
         ("http://[::1]", "[::1]:8083"),
     ],
 )
-def test_the_origin_of_a_change_that_says_nothing_else(configured: Callable[..., Any], origin: str, host: str) -> None:
+def test_the_origin_of_a_change_that_says_nothing_else(
+    configured: Callable[..., Any], caplog: pytest.LogCaptureFixture, origin: str, host: str
+) -> None:
     """As browsers send it by plain HTTP, but to this machine."""
+    caplog.set_level(logging.INFO, "penstock.audit")
     headers = {"Origin": origin, "Host": host}
     answer = configured({}).post("/connectors/c/restart", headers=headers)
     assert (answer.status_code, answer.json()["error_code"]) == (403, 403)
+    (line,) = (json.loads(record.getMessage()) for record in caplog.records if record.name == "penstock.audit")
+    assert (line["request"], line["outcome"], line["status"]) == ("POST /connectors/c/restart", "refused", 403)
     assert configured({}).get("/connectors", headers=headers).status_code == 200
     assert configured(ALLOWED).post("/connectors/c/restart", headers=headers).status_code == 403
     every = {"access.control.allow.origin": "*"}

@@ -15,9 +15,12 @@ from dataclasses import dataclass
 from typing import Self
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from penstock.http.access import audit
+from penstock.http.access.authentication.principals import Principal, address_of
 from penstock.http.access.listeners import RestSettingError
 
 DEFAULT_METHODS = ("GET", "POST", "HEAD")
@@ -99,6 +102,8 @@ class ChangesByOthers:
             f"A page of {page} may not change anything here. `access.control.allow.origin` names the origins whose "
             "pages may"
         )
+        request = Request(scope)
+        audit.write(Principal(address=address_of(request)), f"{request.method} {request.url.path}", 403)
         await JSONResponse({"error_code": 403, "message": message}, 403)(scope, receive, send)
 
 
