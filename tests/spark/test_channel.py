@@ -26,6 +26,12 @@ def test_messages_are_put_together_from_pieces() -> None:
     assert got == [{"say": "a", "text": "ä" * 1000}, {"say": "b"}]
 
 
+def test_halves_of_surrogate_pairs_arrive() -> None:
+    """A failure's trace may have one: the name of a file that is no UTF-8."""
+    said = {"say": "failed", "trace": "No such file: '/data/\udcff'"}
+    assert list(MessageDecoder().feed(encode(said))) == [said]
+
+
 @pytest.mark.parametrize("body", [b"[1]", b"{", b"\x80\x04K\x01."])
 def test_what_is_no_message_breaks_the_connection(body: bytes) -> None:
     with pytest.raises(ConnectionError, match="not a message"):

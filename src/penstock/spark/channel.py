@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import hmac
+import json
 import secrets
 import select
 import socket
@@ -23,6 +24,7 @@ from typing import Any
 
 import orjson
 
+from penstock.java.jackson import compact
 from penstock.spark.tls import SecuredConnection
 
 Message = dict[str, Any]
@@ -47,7 +49,10 @@ class RefusedError(Exception):
 
 
 def encode(message: Message) -> bytes:
-    body = orjson.dumps(message)
+    try:
+        body = orjson.dumps(message)
+    except TypeError:  # halves of surrogate pairs, as in the name of a file that is no UTF-8
+        body = json.dumps(message).encode()
     return len(body).to_bytes(4, "big") + body
 
 
@@ -79,8 +84,8 @@ def frame_size(header: bytes | bytearray, limit: int) -> int:
 
 def decode(body: bytes) -> Message:
     try:
-        message = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
+        message = compact.decode(body)
+    except ValueError as error:
         raise ConnectionError(f"not a message: {error}") from None
     if not isinstance(message, dict):
         raise ConnectionError("not a message: JSON, but no object")

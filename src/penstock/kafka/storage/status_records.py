@@ -101,4 +101,4 @@ def _members(value: bytes) -> dict[str, Any]:
                     "worker_id": worker or "",
                     "version": version,
                 }
-    raise TypeError(f"the value should hold state, trace, worker_id and generation, not {str(document)[:100]}")
+    raise TypeError(f"the value should hold state, trace, worker_id and generation, not {document!r:.100}")
