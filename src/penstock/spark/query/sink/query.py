@@ -20,6 +20,7 @@ from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskControl
 from penstock.pipeline.telemetry.places import Places, of_topic
 from penstock.pipeline.topics import ActiveTopics
+from penstock.spark.query.catch_up import LONGEST_INTERVAL, CatchUp
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.progress_report import BUSY, BatchTimes, shares
 from penstock.spark.query.sink.offsets import GroupOffsets
@@ -139,6 +140,8 @@ class SinkQuery:
         self._version = progress.version
         # A partition without a committed offset goes on where this run has begun, as a consumer does.
         self._position = self._input.topics.starts(partitions, {**self._position, **group.offsets})
+        if not self._catch_up():
+            return
         with tempfile.TemporaryDirectory(prefix="penstock-query-", ignore_cleanup_errors=True) as checkpoint:
             query = self._start(Path(checkpoint))
             try:
@@ -147,6 +150,26 @@ class SinkQuery:
                 self._end(query)
         if self._failure is not None:
             raise self._failure
+
+    def _catch_up(self) -> bool:
+        """Write batches that are no larger than they can be written soon, until what is left is no more than one.
+
+        False if it is time for something else: a stop, a pause, or to look up the partitions again.
+        """
+        pace, ahead, look = self._input.pace, CatchUp(), time.monotonic() + self._input.max_age
+        while pace.interval <= LONGEST_INTERVAL and ahead.size < pace.most:
+            self._report.metrics.tick(began := time.monotonic())
+            end = ahead.end(self._position, self._input.topics.ends(self._position))
+            if end is None:
+                break
+            if self._control.stopping or self._control.pausing or began >= look:
+                return False
+            self._report.entered()
+            span = Span(self._position, end)
+            self._write(self._input.reader.batch(span), span)
+            self._position = end
+            ahead.took(time.monotonic() - began)
+        return not (self._control.stopping or self._control.pausing)
 
     def _progress(self, partitions: list[Partition]) -> Progress:
         """Where to continue, by the group and by what the target knows. Raises ConnectError if they contradict."""
