@@ -71,7 +71,7 @@ def test_a_connector_moves_to_a_second_cluster_without_gap_or_repeat(
 
         its_offsets = own.get("offsets.storage.topic", shared)
         until(lambda: positions(second, its_offsets, topic)[-1:] == [24], "offsets on the second cluster", 120)
-        assert positions(second, its_offsets, topic)[0] == 8, "what the first cluster knew was brought along"
+        assert 8 not in positions(second, its_offsets, topic), "what the first cluster knows stays there"
         until(lambda: positions(kafka, shared, topic)[-1:] == [24], "their copy on the worker's cluster", 120)
         place = {"partition": {"filename": str(file)}, "offset": {"position": 24}}
         assert worker.get(f"/connectors/{topic}/offsets") == {"offsets": [place]}

@@ -58,7 +58,7 @@ class Offsets:
         resolved = {**self._resolve(config), "name": connector}
         if self._plugins.kind(config) == "sink":
             return as_json(await_result(lambda done: self._sinks.read(resolved, done)))
-        stored = self._of_source(resolved, migrate=False)
+        stored = self._of_source(resolved)
         return [{"partition": each.partition, "offset": each.offset} for each in stored]
 
     def write(self, connector: str, config: Config, offsets: OffsetChanges | None) -> str:
@@ -85,7 +85,7 @@ class Offsets:
         return own or shared, shared if own else None
 
     def for_task(self, connector: str, config: Config) -> CommittedOffsets:
-        stored = self._of_source({**config, "name": connector}, migrate=True)
+        stored = self._of_source({**config, "name": connector})
         return tuple((each.partition, each.offset, each.key) for each in stored)
 
     def store(self, event: OffsetsReported) -> None:
@@ -97,13 +97,13 @@ class Offsets:
 
         self._store.write(event.id.connector, list(event.offsets), stored)
 
-    def _of_source(self, config: Config, migrate: bool) -> list[StoredOffset]:
-        return await_result(lambda done: self._sources.read(config, done, migrate=migrate))
+    def _of_source(self, config: Config) -> list[StoredOffset]:
+        return await_result(lambda done: self._sources.read(config, done))
 
     def _write_source(self, plugin: SourceConnector, config: Config, offsets: OffsetChanges | None) -> bool:
         pairs: Any = offsets
         if offsets is None:
-            pairs = [(each.partition, None) for each in self._of_source(config, migrate=False)]
+            pairs = [(each.partition, None) for each in self._of_source(config)]
         for partition, offset in pairs:
             _check_primitive({**(partition or {}), **(offset or {})})
         whose = f"source connector {config['name']}"

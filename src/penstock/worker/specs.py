@@ -24,7 +24,7 @@ class OffsetsForTasks(Protocol):
         """Where a source's tasks write their offsets, and where copies go: see ``TaskSpec``."""
 
     def for_task(self, connector: str, config: Mapping[str, str]) -> CommittedOffsets:
-        """Read to the end; copies offsets to the connector's own topic while that is empty. May block."""
+        """Read to the end. May block."""
 
 
 @dataclass(frozen=True, slots=True)

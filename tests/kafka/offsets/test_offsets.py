@@ -23,7 +23,6 @@ def test_records_add_up():
     offsets.put([(b'["c",{"a":1,"b":2}]', None), (b'["d",{"a":1}]', b"null"), (None, b"{}"), (b"x", b"{}")])
     assert offsets.snapshot("c") == []
     assert offsets.snapshot("d") == []
-    assert (offsets.knows("c"), offsets.knows("e")) == (True, False)
 
 
 def test_keys_are_written_with_their_stored_bytes():
@@ -123,22 +122,22 @@ def test_offsets_in_the_workers_topic(worker: dict[str, str], shared: OffsetTopi
 
 
 @pytest.mark.integration
-def test_offsets_move_to_an_own_empty_topic_and_are_copied_back(
+def test_offsets_move_to_an_own_topic_as_they_change_and_are_copied_back(
     worker: dict[str, str], shared: OffsetTopic, kafka: Kafka
 ):
     own = f"{worker['offset.storage.topic']}-own"
     offsets, connector = SourceConnectorOffsets(worker, shared), {"name": "c", "offsets.storage.topic": own}
     answer(offsets.write, {"name": "c"}, [(A, {"p": 1})])
     assert positions(answer(offsets.read, connector)) == {"a": 1}
+    answer(offsets.write, {"name": "c"}, [(A, {"p": 2})])  # old tasks, whose topic is still the worker's
+    assert positions(answer(offsets.read, connector)) == {"a": 2}
     assert kafka.read_all(own) == []
-    assert positions(answer(offsets.read, connector, migrate=True)) == {"a": 1}
-    assert [(r.key, r.value) for r in kafka.read_all(own)] == [(b'["c",{"f":"a"}]', b'{"p":1}')]
 
     assert positions(answer(offsets.write, connector, [(A, {"p": 3}), (B, {"p": 2})])) == {"a": 3, "b": 2}
     assert positions(answer(offsets.read, {"name": "c"})) == {"a": 3, "b": 2}
     assert answer(offsets.write, connector, None) == []
     assert answer(offsets.read, {"name": "c"}) == []
-    assert answer(offsets.read, connector, migrate=True) == []
+    assert answer(offsets.read, connector) == []
     until(lambda: partitions(kafka, own) == 3, "the topic with three partitions", 60)
 
 

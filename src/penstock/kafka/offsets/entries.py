@@ -49,10 +49,6 @@ class OffsetEntries:
                 else:
                     entries[records.canonical(partition)] = _Entry(partition, value, key)
 
-    def knows(self, connector: str) -> bool:
-        """Whether there ever was an entry of this connector, even if it is deleted now."""
-        return connector in self._entries
-
     def snapshot(self, connector: str) -> list[StoredOffset]:
         """All source partitions of the connector that have an offset. Raises DataError for one that can't be read."""
         with self._lock:

@@ -48,9 +48,6 @@ class OffsetFile:
     def snapshot(self, connector: str) -> list[StoredOffset]:
         return self._entries.snapshot(connector)
 
-    def knows(self, connector: str) -> bool:
-        return self._entries.knows(connector)
-
     def write(self, connector: str, changes: Sequence[Change], on_done: OnDone) -> None:
         pairs = self._entries.encode(connector, changes)
         try:

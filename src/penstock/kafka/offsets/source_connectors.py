@@ -5,7 +5,6 @@ Java: ``ConnectorOffsetBackingStore`` (KIP-618, KIP-875).
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Mapping, Sequence
 
@@ -15,8 +14,6 @@ from penstock.kafka.offsets import records
 from penstock.kafka.offsets.entries import Change, StoredOffset
 from penstock.kafka.offsets.topic import OffsetStore, OffsetTopic, connector_offsets, own_offsets_topic
 
-log = logging.getLogger(__name__)
-
 Settings = Mapping[str, str]
 
 _TIMEOUT = 90.0
@@ -25,25 +22,17 @@ _TIMEOUT = 90.0
 class SourceConnectorOffsets:
     """Reads and alters them. An offset in a connector's own topic takes precedence over one in the worker's store.
 
+    A connector that has just got its own topic goes on from the worker's store: each partition's next commit moves it
+    (KIP-618). Readers copy nothing: by the time of their write it could be older than what a task has committed.
     Changes go to both. Each request runs in a thread of its own, which calls ``on_done`` with a result or an error.
     """
 
     def __init__(self, worker: Settings, store: OffsetStore) -> None:
         self._worker, self._store = worker, store
 
-    def read(
-        self,
-        connector: Settings,
-        on_done: OnAnswer[list[StoredOffset]],
-        *,
-        migrate: bool = False,
-    ) -> None:
-        """All offsets of the connector (its configuration, with ``name``) as they are now.
-
-        ``migrate``, for reads before its tasks start: if its own topic has no entry of it yet, the offsets in the
-        worker's store are copied there first (KIP-618).
-        """
-        in_background(f"offsets-{connector['name']}", lambda: self._read(connector, migrate), on_done)
+    def read(self, connector: Settings, on_done: OnAnswer[list[StoredOffset]]) -> None:
+        """All offsets of the connector (its configuration, with ``name``) as they are now."""
+        in_background(f"offsets-{connector['name']}", lambda: self._read(connector), on_done)
 
     def write(
         self,
@@ -54,7 +43,7 @@ class SourceConnectorOffsets:
         """Alter offsets, or delete all of them (None); the connector must be stopped. The result is its new offsets."""
         in_background(f"offsets-{connector['name']}", lambda: self._write(connector, changes), on_done)
 
-    def _read(self, connector: Settings, migrate: bool) -> list[StoredOffset]:
+    def _read(self, connector: Settings) -> list[StoredOffset]:
         name = connector["name"]
         await_done(self._store.read_to_end, "read to the end of the offsets topic")
         shared = self._store.snapshot(name)
@@ -63,10 +52,6 @@ class SourceConnectorOffsets:
             return shared
         own = self._open(connector, topic)
         try:
-            if migrate and shared and not own.knows(name):
-                log.info("Copying %d offsets of connector %s to its own topic `%s`", len(shared), name, topic)
-                moved = [(s.partition, s.offset) for s in shared]
-                await_done(lambda done: own.write(name, moved, done), f"copy offsets to topic `{topic}`")
             return merged(shared, own.snapshot(name))
         finally:
             own.close()

@@ -49,8 +49,6 @@ class OffsetStore(Protocol):
 
     def snapshot(self, connector: str) -> list[StoredOffset]: ...
 
-    def knows(self, connector: str) -> bool: ...
-
     def write(self, connector: str, changes: Sequence[Change], on_done: OnDone) -> None:
         """Store changed offsets; done when they are in the snapshots. Raises DataError for a malformed one."""
 
@@ -73,7 +71,7 @@ class OffsetTopic:
         )
         self.name = topic.name
         self.start, self.close, self.read_to_end = self._log.start, self._log.close, self._log.read_to_end
-        self.knows, self.snapshot = self._entries.knows, self._entries.snapshot
+        self.snapshot = self._entries.snapshot
 
     def _read(self, records: list[LogRecord]) -> None:
         self._entries.put([(record.key, record.value) for record in records])
