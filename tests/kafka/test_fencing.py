@@ -52,6 +52,12 @@ def test_nothing_to_fence(kafka: Kafka):
     assert answer(lambda done: fence(worker, {"name": "c"}, 0, done)) is None
 
 
+def test_no_task_is_fenced_when_the_time_for_it_is_over():
+    worker = {"bootstrap.servers": "127.0.0.1:1", "group.id": "g"}
+    with pytest.raises(ConnectError, match="There was no time left for task c-0 to be fenced"):
+        answer(lambda done: fence(worker, {"name": "c"}, 1, done, timeout=0))
+
+
 def test_brokers_that_do_not_answer_make_it_fail():
     worker = {"bootstrap.servers": "127.0.0.1:1", "group.id": "g"}
     with pytest.raises(ConnectError, match="The producer of task c-0 could not be fenced"):

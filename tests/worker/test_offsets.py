@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from penstock.api.connector import Connector, SinkConnector, SourceConnector
+from penstock.core.model.actions import FenceProducers, WriteOffsets
+from penstock.core.model.events import Completed
+from penstock.core.model.messages import OffsetChanges
+from penstock.http.access.tls import client_context
+from penstock.java import key_stores
+from penstock.kafka.background import Deadline
 from penstock.kafka.log.progress import OnDone
 from penstock.kafka.offsets import source_connectors
 from penstock.kafka.offsets.entries import OffsetEntries
+from penstock.worker.background import Background
 from penstock.worker.offsets import Offsets
+from support.waiting import until
 
 WORKER = {"bootstrap.servers": "k:9092", "offset.storage.topic": "shared", "group.id": "g"}
 OWN = {"connector.class": "X", "offsets.storage.topic": "own"}
@@ -67,8 +78,8 @@ def own(monkeypatch: pytest.MonkeyPatch) -> Topic:
     return topic
 
 
-def offsets_of(shared: Topic) -> Offsets:
-    return Offsets(WORKER, Store(shared), None, dict, None)  # type: ignore[arg-type]
+def offsets_of(shared: Topic, new: Callable[[Mapping[str, str]], Connector] | None = None) -> Offsets:
+    return Offsets(WORKER, Store(shared), None, dict, new)  # type: ignore[arg-type]
 
 
 def for_task(offsets: Offsets, config: dict[str, str]) -> list[Any]:
@@ -87,3 +98,70 @@ def test_a_connector_that_gets_an_own_topic_goes_on_from_what_its_old_tasks_comm
     assert for_task(offsets, OWN) == [{"p": 2}]
     own.put("c", {"p": 3})
     assert for_task(offsets, OWN) == [{"p": 3}]
+
+
+class Slow:
+    """A plugin that decides on offsets when the client has been answered already."""
+
+    def __init__(self, go: threading.Event) -> None:
+        self.go = go
+
+    def alter_offsets(self, config: Any, offsets: Any) -> bool:
+        return self.go.wait()
+
+
+class SlowSource(Slow, SourceConnector):  # type: ignore[misc]
+    pass
+
+
+class SlowSink(Slow, SinkConnector):  # type: ignore[misc]
+    pass
+
+
+def given_up(ask: WriteOffsets | FenceProducers, go: threading.Event, offsets: Any = None, fence: Any = None) -> None:
+    """What an ask does whose plugin returns after the client has got its error; returns when all is over."""
+    outcomes: list[Completed] = []
+    with ThreadPoolExecutor() as threads:
+        background = Background(
+            threads,
+            outcomes.append,
+            validate=lambda config: None,
+            offsets=offsets,
+            fence=fence,
+            tls=client_context({}, key_stores),
+            timeout=0.2,
+        )
+        background.do(ask)
+        until(lambda: bool(outcomes), "the ask is given up", 120)
+        go.set()
+    errors = [type(outcome.error) for outcome in outcomes]
+    assert errors == [TimeoutError, TimeoutError]  # of these the herder ignores the second
+
+
+@pytest.mark.parametrize("changes", [((PLACE, {"p": 2}),), ((PLACE, None),), None])
+@pytest.mark.parametrize("config", [OWN, {"connector.class": "X"}])
+def test_a_sources_offsets_are_not_written_after_the_client_has_got_an_error(
+    shared: Topic, own: Topic, config: dict[str, str], changes: OffsetChanges | None
+) -> None:
+    go = threading.Event()
+    shared.put("c", {"p": 1})
+    own.put("c", {"p": 1})
+    given_up(WriteOffsets("c", config, changes, token=1), go, offsets_of(shared, lambda config: SlowSource(go)))
+    assert (len(shared.log), len(own.log)) == (1, 1)
+
+
+def test_a_sinks_offsets_are_not_written_after_the_client_has_got_an_error(shared: Topic) -> None:
+    go, places = threading.Event(), (({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": 1}),)
+    given_up(WriteOffsets("c", {}, places, token=1), go, offsets_of(shared, lambda config: SlowSink(go)))
+
+
+def test_tasks_are_not_fenced_after_their_fencing_has_failed() -> None:
+    go, fenced = threading.Event(), list[str]()
+
+    def fence(name: str, tasks: int, config: object, deadline: Deadline) -> None:
+        go.wait()  # a config provider
+        deadline.check()
+        fenced.append(name)
+
+    given_up(FenceProducers("c", 1, {}, token=1), go, fence=fence)
+    assert fenced == []

@@ -1,10 +1,15 @@
-"""Running work that blocks on threads of its own, for callers that must not block; and waiting, for those that may."""
+"""Running work that blocks on threads of its own, for callers that must not block; and waiting, for those that may, and
+until when.
+"""
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Self, TypeVar
 
 from penstock.kafka.admin import NoAnswerError
 
@@ -42,3 +47,28 @@ def await_done(start: Callable[[Callable[[Exception | None], None]], None], what
         raise NoAnswerError(f"Timed out while trying to {what}")
     if failures:
         raise failures[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """After it whoever asked for a change has been told that it has failed, and may have gone on."""
+
+    at: float = math.inf
+    """Of the monotonic clock."""
+
+    @classmethod
+    def after(cls, seconds: float) -> Self:
+        return cls(time.monotonic() + seconds)
+
+    def check(self) -> None:
+        """Called before each write or fencing. Raises TimeoutError if it is too late for that."""
+        if time.monotonic() >= self.at:
+            raise TimeoutError("Nothing is changed any more: the request for it has been given up.")
+
+    def within(self, seconds: float) -> float:
+        """So many seconds, or those that are left. Raises as ``check``."""
+        self.check()
+        return min(seconds, self.at - time.monotonic())
+
+
+NO_DEADLINE = Deadline()

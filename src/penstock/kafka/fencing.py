@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 Settings = Mapping[str, str]
 
 _AT_ONCE = 8
+TIMEOUT_S = 60.0
 
 FENCING_IMPOSSIBLE = frozenset(
     {
@@ -44,7 +45,9 @@ def transactional_id(group_id: str, connector: str, task: int) -> str:
     return f"{group_id}-{connector}-{task}"
 
 
-def fence(worker: Settings, connector: Settings, tasks: int, on_done: OnAnswer[None], timeout: float = 60.0) -> None:
+def fence(
+    worker: Settings, connector: Settings, tasks: int, on_done: OnAnswer[None], timeout: float = TIMEOUT_S
+) -> None:
     """Fence the producers of tasks 0 to ``tasks`` - 1 of this connector (its configuration, with ``name``).
 
     Returns at once. Done with ConnectError if a task could not be fenced within ``timeout`` seconds: it may still be at
@@ -53,7 +56,7 @@ def fence(worker: Settings, connector: Settings, tasks: int, on_done: OnAnswer[N
     in_background(f"fence-{connector['name']}", lambda: _fence(worker, connector, tasks, timeout), on_done)
 
 
-def fence_task(worker: Settings, connector: Settings, task: int, timeout: float = 60.0) -> None:
+def fence_task(worker: Settings, connector: Settings, task: int, timeout: float = TIMEOUT_S) -> None:
     """Fence the producer of one task; its offsets can be read without waiting for its open transaction after that.
 
     Blocks. Raises ConnectError if that can't be done within ``timeout`` seconds.
@@ -74,7 +77,7 @@ def query_transactional_id(group_id: str | None, connector: str) -> str:
     return transactional_id(group_id or "connect", connector, 0)
 
 
-def fence_query(worker: Settings, connector: Settings, timeout: float = 60.0) -> None:
+def fence_query(worker: Settings, connector: Settings, timeout: float = TIMEOUT_S) -> None:
     """Fence the query of a sink, wherever it may still be at work: it commits no offsets any more.
 
     Does nothing where the brokers don't know or don't allow transactions, which the query then does not use either.
@@ -95,7 +98,10 @@ def _fence(worker: Settings, connector: Settings, tasks: int, timeout: float) ->
     deadline = time.monotonic() + timeout
 
     def claim(task: int) -> None:
-        fence_task(worker, connector, task, max(1.0, deadline - time.monotonic()))
+        left = deadline - time.monotonic()
+        if left <= 0:  # the next try may have succeeded by now, and its tasks be at work
+            raise ConnectError(f"There was no time left for task {connector['name']}-{task} to be fenced")
+        fence_task(worker, connector, task, left)
 
     if tasks:
         with ThreadPoolExecutor(min(tasks, _AT_ONCE), thread_name_prefix=f"fence-{connector['name']}") as pool:

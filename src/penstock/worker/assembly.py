@@ -31,9 +31,10 @@ from penstock.java import key_stores
 from penstock.java.regex import compile_regex
 from penstock.java.text import java_class_name
 from penstock.kafka import admin
-from penstock.kafka.background import await_done
+from penstock.kafka.background import Deadline, await_done
 from penstock.kafka.client_settings import internal
 from penstock.kafka.clients import check_addresses, new_admin
+from penstock.kafka.fencing import TIMEOUT_S as FENCING_S
 from penstock.kafka.fencing import fence
 from penstock.kafka.offsets.topic import ensure_own_topic
 from penstock.observe import LogLevels, name_worker, redact_by
@@ -378,10 +379,12 @@ class Worker:
     def _cluster_id(self) -> str:
         return admin.cluster_id(new_admin(internal(self.settings.config, "admin", "connect-cluster-id")))
 
-    def _fence(self, name: str, tasks: int, config: Mapping[str, str]) -> None:
+    def _fence(self, name: str, tasks: int, config: Mapping[str, str], deadline: Deadline) -> None:
         resolved = {**self._resolve(config), "name": name}
-        worker = self.settings.config
-        await_done(lambda done: fence(worker, resolved, tasks, lambda _, error: done(error)), f"fence tasks of {name}")
+        worker, timeout = self.settings.config, deadline.within(FENCING_S)
+        await_done(
+            lambda done: fence(worker, resolved, tasks, lambda _, error: done(error), timeout), f"fence tasks of {name}"
+        )
 
     def _observe(self, event: object) -> None:
         self._metrics.observe(event)

@@ -17,6 +17,7 @@ import orjson
 from penstock.core.model import actions as a
 from penstock.core.model.events import Completed
 from penstock.core.session_keys import key_bytes, signature_headers
+from penstock.kafka.background import Deadline
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +33,9 @@ class ConnectorOffsets(Protocol):
     """Reading and writing the offsets of connectors, source or sink (KIP-875)."""
 
     def read(self, connector: str, config: Config) -> list[dict[str, Any]]: ...
-    def write(self, connector: str, config: Config, offsets: tuple[tuple[Any, Any], ...] | None) -> str: ...
+    def write(
+        self, connector: str, config: Config, offsets: tuple[tuple[Any, Any], ...] | None, deadline: Deadline
+    ) -> str: ...
 
 
 class Background:
@@ -45,7 +48,7 @@ class Background:
         *,
         validate: Callable[[Mapping[str, str | None]], str | None],
         offsets: ConnectorOffsets,
-        fence: Callable[[str, int, Config], None],
+        fence: Callable[[str, int, Config, Deadline], None],
         tls: ssl.SSLContext,
         timeout: float = TIMEOUT_S,
     ) -> None:
@@ -54,17 +57,17 @@ class Background:
         self._http = httpx.Client(timeout=95, verify=tls, trust_env=False)
 
     def do(self, ask: a.Ask) -> None:
-        """The herder ignores the outcome of a call that returns after it has been given up."""
-        done = self._threads.submit(self._do, ask)
+        """The herder ignores the outcome of a call that returns after it has been given up; it changes nothing then."""
+        done = self._threads.submit(self._do, ask, Deadline.after(self._timeout))
         if isinstance(ask, RUNS_PLUGINS):
             timer = threading.Timer(self._timeout, self._give_up, (ask,))
             timer.daemon = True
             timer.start()
             done.add_done_callback(lambda _: timer.cancel())
 
-    def _do(self, ask: a.Ask) -> None:
+    def _do(self, ask: a.Ask, deadline: Deadline) -> None:
         try:
-            self._deliver(Completed(ask.token, self._outcome(ask)))
+            self._deliver(Completed(ask.token, self._outcome(ask, deadline)))
         except BaseException as error:
             self._deliver(Completed(ask.token, error=error))
 
@@ -80,16 +83,16 @@ class Background:
         log.error("%s Its thread is abandoned", message)
         self._deliver(Completed(ask.token, error=TimeoutError(message)))
 
-    def _outcome(self, ask: a.Ask) -> Any:
+    def _outcome(self, ask: a.Ask, deadline: Deadline) -> Any:
         match ask:
             case a.Validate(config):
                 return self._validate(config)
             case a.ReadOffsets(connector, config):
                 return self._offsets.read(connector, config)
             case a.WriteOffsets(connector, config, offsets):
-                return self._offsets.write(connector, config, offsets)
+                return self._offsets.write(connector, config, offsets, deadline)
             case a.FenceProducers(connector, tasks, config):
-                return self._fence(connector, tasks, config)
+                return self._fence(connector, tasks, config, deadline)
             case a.MakeSessionKey(algorithm, size):
                 return secrets.token_bytes(key_bytes(algorithm, size))
             case a.CallLeader():

@@ -17,6 +17,8 @@ from penstock.core.model.messages import OffsetChanges, PluginFailed, Refused
 from penstock.core.model.tasks import OffsetsReported
 from penstock.hosts.jvm.errors import BadRequestError
 from penstock.hosts.jvm.plugins.connector import JavaConnector
+from penstock.kafka.background import NO_DEADLINE, Deadline
+from penstock.kafka.fencing import TIMEOUT_S as FENCING_S
 from penstock.kafka.fencing import fence_query
 from penstock.kafka.offsets.entries import StoredOffset
 from penstock.kafka.offsets.sink_connectors import SinkConnectorOffsets, SinkOffsetError, as_json, parse
@@ -61,14 +63,19 @@ class Offsets:
         stored = self._of_source(resolved)
         return [{"partition": each.partition, "offset": each.offset} for each in stored]
 
-    def write(self, connector: str, config: Config, offsets: OffsetChanges | None) -> str:
-        """Alter them, or reset all (None); the message for the client. Raises Refused."""
+    def write(
+        self, connector: str, config: Config, offsets: OffsetChanges | None, deadline: Deadline = NO_DEADLINE
+    ) -> str:
+        """Alter them, or reset all (None); the message for the client. Raises Refused, and TimeoutError.
+
+        Java checks its timer after ``alterOffsets``: what it has answered with an error is not written later.
+        """
         resolved = {**self._resolve(config), "name": connector}
         plugin = self._new(resolved)
         if isinstance(plugin, SinkConnector):
-            external = self._write_sink(plugin, resolved, offsets)
+            external = self._write_sink(plugin, resolved, offsets, deadline)
         elif isinstance(plugin, SourceConnector):
-            external = self._write_source(plugin, resolved, offsets)
+            external = self._write_source(plugin, resolved, offsets, deadline)
         done = "reset" if offsets is None else "altered"
         if external:
             return f"The offsets for this connector have been {done} successfully"
@@ -100,7 +107,9 @@ class Offsets:
     def _of_source(self, config: Config) -> list[StoredOffset]:
         return await_result(lambda done: self._sources.read(config, done))
 
-    def _write_source(self, plugin: SourceConnector, config: Config, offsets: OffsetChanges | None) -> bool:
+    def _write_source(
+        self, plugin: SourceConnector, config: Config, offsets: OffsetChanges | None, deadline: Deadline
+    ) -> bool:
         pairs: Any = offsets
         if offsets is None:
             pairs = [(each.partition, None) for each in self._of_source(config)]
@@ -109,7 +118,7 @@ class Offsets:
         whose = f"source connector {config['name']}"
         external = _asked(plugin, whose, lambda: plugin.alter_offsets(config, list(pairs)))
         known = None if offsets is None else [(p, o) for p, o in pairs if p is not None]
-        await_result(lambda done: self._sources.write(config, known, done))
+        await_result(lambda done: self._sources.write(config, known, done, deadline))
         return external
 
     def _begin_epochs(self, connector: str) -> None:
@@ -121,15 +130,18 @@ class Offsets:
 
         await_result(write)
 
-    def _write_sink(self, plugin: SinkConnector, config: Config, offsets: OffsetChanges | None) -> bool:
+    def _write_sink(
+        self, plugin: SinkConnector, config: Config, offsets: OffsetChanges | None, deadline: Deadline
+    ) -> bool:
         try:
             changes = None if offsets is None else parse(offsets)
         except SinkOffsetError as error:
             raise Refused(400, str(error)) from error
         if isinstance(plugin, QueryConnector):
             # It commits to a group without members, which accepts a commit after this change too.
-            fence_query(self._worker, config)
+            fence_query(self._worker, config, deadline.within(FENCING_S))
             if changes is None or None in changes.values():
+                deadline.check()
                 self._begin_epochs(config["name"])
         places = (
             dict.fromkeys(await_result(lambda done: self._sinks.read(config, done))) if changes is None else changes
@@ -137,7 +149,7 @@ class Offsets:
         changed = {tuple(place): to for place, to in places.items()}
         external = _asked(plugin, f"sink connector {config['name']}", lambda: plugin.alter_offsets(config, changed))
         try:
-            await_result(lambda done: self._sinks.write(config, changes, done))
+            await_result(lambda done: self._sinks.write(config, changes, done, deadline))
         except ConnectError as error:
             raise Refused(400, str(error)) from error
         return external

@@ -6,6 +6,7 @@ import pytest
 
 from penstock.api.errors import ConnectError
 from penstock.api.sink import TopicPartition
+from penstock.kafka.background import Deadline
 from penstock.kafka.client_settings import connector_consumer
 from penstock.kafka.clients import new_consumer
 from penstock.kafka.offsets.sink_connectors import SinkConnectorOffsets, SinkOffsetError, as_json, parse
@@ -85,6 +86,11 @@ def test_offsets_of_a_group_are_altered_and_forgotten(kafka: Kafka):
     assert answer(offsets.read, connector) == {}
     answer(offsets.write, connector, {TopicPartition(topic, 0): 3, TopicPartition(topic, 1): 4})
     answer(offsets.write, connector, {TopicPartition(topic, 0): None, TopicPartition(topic, 1): 5})
+    assert answer(offsets.read, connector) == {TopicPartition(topic, 1): 5}
+    late = Deadline.after(0)
+    for changes in ({TopicPartition(topic, 1): 6}, {TopicPartition(topic, 1): None}, None):
+        with pytest.raises(TimeoutError, match="Nothing is changed any more"):
+            answer(lambda done, changes=changes: offsets.write(connector, changes, done, late))
     assert answer(offsets.read, connector) == {TopicPartition(topic, 1): 5}
     answer(offsets.write, connector, None)
     answer(offsets.write, connector, None)

@@ -18,7 +18,7 @@ from penstock.core.model.tasks import TaskEnded, TaskId, TaskLost, TaskWaiting
 from penstock.http.access.tls import client_context
 from penstock.java import key_stores
 from penstock.kafka.admin import NoAnswerError
-from penstock.kafka.background import await_done
+from penstock.kafka.background import Deadline, await_done
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.spark.run.hosted_run import NotConfirmedError
 from penstock.threads import ConnectorThreads, Threads
@@ -182,7 +182,7 @@ class HangingOffsets:
     def read(self, connector: str, config: Any) -> list[dict[str, Any]]:
         return []
 
-    def write(self, connector: str, config: Any, offsets: OffsetChanges | None) -> str:
+    def write(self, connector: str, config: Any, offsets: OffsetChanges | None, deadline: Deadline) -> str:
         self._go.wait()
         return "late"
 
@@ -193,7 +193,7 @@ def test_a_request_that_a_plugin_does_not_answer_is_given_up(go: threading.Event
     def validate(config: Any) -> None:
         go.wait()
 
-    def fence(name: str, tasks: int, config: Any) -> None:
+    def fence(name: str, tasks: int, config: Any, deadline: Deadline) -> None:
         go.wait()
 
     background = Background(

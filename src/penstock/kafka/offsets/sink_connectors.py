@@ -21,7 +21,7 @@ from penstock.api.sink import TopicPartition
 from penstock.java.numbers import whole_number
 from penstock.java.text import java_text
 from penstock.kafka.admin import code_of, sentence
-from penstock.kafka.background import OnAnswer, in_background
+from penstock.kafka.background import NO_DEADLINE, Deadline, OnAnswer, in_background
 from penstock.kafka.client_settings import connector_admin, consumer_group
 from penstock.kafka.clients import new_admin
 from penstock.kafka.group.admin import group_admin
@@ -112,14 +112,18 @@ class SinkConnectorOffsets:
         connector: Settings,
         changes: Mapping[TopicPartition, int | None] | None,
         on_done: OnAnswer[None],
+        deadline: Deadline = NO_DEADLINE,
     ) -> None:
-        """Alter or reset (None) single offsets, or reset the whole group (no changes); its tasks must have ended."""
+        """Alter or reset (None) single offsets, or reset the whole group (no changes); its tasks must have ended.
+
+        After the deadline nothing is changed any more.
+        """
 
         def work(admin: AdminClient, group: str) -> None:
             if changes is None:
-                _reset(admin, group, connector["name"])
+                _reset(admin, group, connector["name"], deadline)
             else:
-                self._alter(admin, group, connector, changes)
+                self._alter(admin, group, connector, changes, deadline)
 
         self._work(connector, work, on_done)
 
@@ -132,7 +136,12 @@ class SinkConnectorOffsets:
         return connector_admin(self._worker, connector, f"connector-worker-adminclient-{connector['name']}")
 
     def _alter(
-        self, admin: AdminClient, group: str, connector: Settings, changes: Mapping[TopicPartition, int | None]
+        self,
+        admin: AdminClient,
+        group: str,
+        connector: Settings,
+        changes: Mapping[TopicPartition, int | None],
+        deadline: Deadline,
     ) -> None:
         name = connector["name"]
         if any(offset is not None and offset < 0 for offset in changes.values()):
@@ -143,12 +152,13 @@ class SinkConnectorOffsets:
             ]
             if written:
                 request = [ConsumerGroupTopicPartitions(group, written)]
-                future = admin.alter_consumer_group_offsets(request, request_timeout=_TIMEOUT)[group]
+                future = admin.alter_consumer_group_offsets(request, request_timeout=deadline.within(_TIMEOUT))[group]
                 for answer in future.result().topic_partitions:
                     if answer.error is not None:
                         raise KafkaException(answer.error)
             forgotten = [partition for partition, offset in changes.items() if offset is None]
             if forgotten:
+                deadline.check()
                 self._forget(group, connector, forgotten)
         except (
             KafkaException,
@@ -182,9 +192,10 @@ def _committed(settings: Settings, group: str, name: str) -> dict[TopicPartition
     return dict(sorted(found.items()))
 
 
-def _reset(admin: AdminClient, group: str, name: str) -> None:
+def _reset(admin: AdminClient, group: str, name: str, deadline: Deadline) -> None:
+    timeout = deadline.within(_TIMEOUT)
     try:
-        admin.delete_consumer_groups([group], request_timeout=_TIMEOUT)[group].result()
+        admin.delete_consumer_groups([group], request_timeout=timeout)[group].result()
     except KafkaException as e:
         code = code_of(e)
         if code == BrokerError.GROUP_ID_NOT_FOUND:

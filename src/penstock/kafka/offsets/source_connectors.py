@@ -9,7 +9,7 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from penstock.kafka.admin import NoAnswerError
-from penstock.kafka.background import OnAnswer, await_done, in_background
+from penstock.kafka.background import NO_DEADLINE, Deadline, OnAnswer, await_done, in_background
 from penstock.kafka.offsets import records
 from penstock.kafka.offsets.entries import Change, StoredOffset
 from penstock.kafka.offsets.topic import OffsetStore, OffsetTopic, connector_offsets, own_offsets_topic
@@ -39,9 +39,13 @@ class SourceConnectorOffsets:
         connector: Settings,
         changes: Sequence[Change] | None,
         on_done: OnAnswer[list[StoredOffset]],
+        deadline: Deadline = NO_DEADLINE,
     ) -> None:
-        """Alter offsets, or delete all of them (None); the connector must be stopped. The result is its new offsets."""
-        in_background(f"offsets-{connector['name']}", lambda: self._write(connector, changes), on_done)
+        """Alter offsets, or delete all of them (None); the connector must be stopped. The result is its new offsets.
+
+        After the deadline nothing is written any more.
+        """
+        in_background(f"offsets-{connector['name']}", lambda: self._write(connector, changes, deadline), on_done)
 
     def _read(self, connector: Settings) -> list[StoredOffset]:
         name = connector["name"]
@@ -56,27 +60,30 @@ class SourceConnectorOffsets:
         finally:
             own.close()
 
-    def _write(self, connector: Settings, changes: Sequence[Change] | None) -> list[StoredOffset]:
+    def _write(self, connector: Settings, changes: Sequence[Change] | None, deadline: Deadline) -> list[StoredOffset]:
         name = connector["name"]
         topic = own_offsets_topic(self._worker, connector)
         await_done(self._store.read_to_end, "read to the end of the offsets topic")
         if topic is None:
-            self._write_shared(name, _deletions(self._store.snapshot(name)) if changes is None else changes)
+            changes = _deletions(self._store.snapshot(name)) if changes is None else changes
+            self._write_shared(name, changes, deadline)
             return self._store.snapshot(name)
         own = self._open(connector, topic)
         try:
             if changes is None:
                 changes = _deletions(merged(self._store.snapshot(name), own.snapshot(name)))
             # Tombstones go to the worker's store first, so that a deleted offset never comes back from there.
-            self._write_shared(name, [c for c in changes if c[1] is None])
+            self._write_shared(name, [c for c in changes if c[1] is None], deadline)
+            deadline.check()
             await_done(lambda done: own.write(name, changes, done), f"write offsets to topic `{topic}`")
-            self._write_shared(name, [c for c in changes if c[1] is not None])
+            self._write_shared(name, [c for c in changes if c[1] is not None], deadline)
             return merged(self._store.snapshot(name), own.snapshot(name))
         finally:
             own.close()
 
-    def _write_shared(self, name: str, changes: Sequence[Change]) -> None:
+    def _write_shared(self, name: str, changes: Sequence[Change], deadline: Deadline) -> None:
         if changes:
+            deadline.check()
             await_done(lambda done: self._store.write(name, changes, done), "write offsets")
 
     def _open(self, connector: Settings, topic: str) -> OffsetTopic:
