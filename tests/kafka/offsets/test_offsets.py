@@ -55,6 +55,9 @@ def test_an_own_topics_offsets_count_first():
 WORKER = {"bootstrap.servers": "a:1", "offset.storage.topic": "shared"}
 
 
+SERVERS = "producer.override.bootstrap.servers"
+
+
 @pytest.mark.parametrize(
     ("worker", "connector", "topic"),
     [
@@ -62,9 +65,19 @@ WORKER = {"bootstrap.servers": "a:1", "offset.storage.topic": "shared"}
         ({}, {"offsets.storage.topic": ""}, None),
         ({}, {"offsets.storage.topic": "own"}, "own"),
         ({}, {"offsets.storage.topic": "shared"}, None),
-        ({}, {"offsets.storage.topic": "shared", "producer.override.bootstrap.servers": "b:1"}, "shared"),
-        ({}, {"producer.override.bootstrap.servers": "b:1"}, None),
-        ({"exactly.once.source.support": "enabled"}, {"producer.override.bootstrap.servers": "b:1"}, "shared"),
+        ({}, {"offsets.storage.topic": "shared", SERVERS: "b:1"}, "shared"),
+        ({}, {SERVERS: "b:1"}, None),
+        ({"exactly.once.source.support": "enabled"}, {SERVERS: "b:1"}, "shared"),
+        *(
+            ({"exactly.once.source.support": "enabled", "bootstrap.servers": "a:1, b:1"}, connector, None)
+            for connector in (
+                {SERVERS: "a:1,b:1"},
+                {SERVERS: "b:1 ,a:1", "offsets.storage.topic": "shared"},
+                {SERVERS: "b:1"},
+                {SERVERS: "b:1,c:1", "offsets.storage.topic": "shared"},
+            )
+        ),
+        ({"bootstrap.servers": "a:1, b:1"}, {SERVERS: "c:1,d:1", "offsets.storage.topic": "shared"}, "shared"),
     ],
 )
 def test_own_offsets_topic(worker: dict[str, str], connector: dict[str, str], topic: str | None):

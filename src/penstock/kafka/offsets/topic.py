@@ -97,16 +97,22 @@ def own_offsets_topic(worker: Settings, connector: Settings) -> str | None:
     """The offsets topic of this source connector's own; None if it uses the worker's.
 
     With exactly once, a connector that writes to another Kafka cluster has its offsets there, since a transaction can't
-    span two clusters; if it does not name a topic, one of the same name as the worker's.
+    span two clusters; if it does not name a topic, one of the same name as the worker's. Java compares all addresses of
+    brokers (``Worker.sameOffsetTopicAsWorker``); here one in common means the same cluster.
     """
     shared = worker.get("offset.storage.topic")
     if shared is None:
         return None
     named = (connector.get("offsets.storage.topic") or "").strip()
-    elsewhere = connector_producer(worker, connector, "")["bootstrap.servers"] != bootstrap_servers(worker)
+    its = _addresses(connector_producer(worker, connector, "")["bootstrap.servers"])
+    elsewhere = its.isdisjoint(_addresses(bootstrap_servers(worker)))
     if named and (named != shared or elsewhere):
         return named
     return shared if elsewhere and exactly_once_support(worker) == "enabled" else None
+
+
+def _addresses(servers: str) -> frozenset[str]:
+    return frozenset(each.strip() for each in servers.split(",") if each.strip())
 
 
 def ensure_own_topic(worker: Settings, connector: Settings) -> None:
