@@ -7,6 +7,7 @@ import pytest
 from penstock.api.errors import ConfigError
 from penstock.core.topic_creation.draft import check_draft
 from penstock.core.topic_creation.groups import NewTopicSpec, TopicCreation, uses_topic_creation
+from penstock.java.regex import compile_regex
 
 DEFAULT = {"topic.creation.default.replication.factor": "1", "topic.creation.default.partitions": "3"}
 
@@ -41,6 +42,31 @@ def test_the_first_group_that_matches_applies() -> None:
     assert spec(config) == NewTopicSpec("orders", 3, -1, {"compression.type": "gzip"}, "second")
     assert spec(config, "order") == NewTopicSpec("order", 3, 1, {}, "first")
     assert spec(config, "my-order") == NewTopicSpec("my-order", 3, 1, {}, "default")
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude", "topic", "group"),
+    [
+        ("(?i)foo.*,BAR.*", "", "bar1", "g"),
+        (".*", "(?i)tmp.*,ORDERS.*", "orders.eu", "default"),
+        (r"(a)\1,(b)\1", "", "bb", "default"),
+        (r"(a)\1,(b)\2", "", "bb", "g"),
+        ("(?x)x|orders #,others", "", "others", "default"),
+        ("", "", "orders", "default"),
+        ("orders", "", "orders", "g"),
+    ],
+)
+def test_the_patterns_of_a_list_are_one_pattern(include: str, exclude: str, topic: str, group: str) -> None:
+    own = {"topic.creation.groups": "g", "topic.creation.g.include": include, "topic.creation.g.exclude": exclude}
+    rule = TopicCreation.from_config({**DEFAULT, **own}, compile_regex).rule_for(topic)
+    assert rule is not None
+    assert rule.name == group
+
+
+def test_patterns_that_are_none_together_are_refused() -> None:
+    own = {"topic.creation.groups": "g", "topic.creation.g.include": "(?<n>a),(?<n>b)"}
+    with pytest.raises(ConfigError, match="Named capturing group <n> is already defined"):
+        TopicCreation.from_config({**DEFAULT, **own}, compile_regex)
 
 
 def test_a_group_named_default_is_the_default_group() -> None:

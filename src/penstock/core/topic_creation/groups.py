@@ -23,6 +23,7 @@ from penstock.core.topic_creation.rules import (
     PREFIX,
     RULES,
     Compile,
+    Matcher,
     NewTopicSpec,
     Props,
     Rule,
@@ -81,8 +82,8 @@ def _shipped_rules(config: Props, compile: Compile) -> Iterator[Rule]:
             own = _parse_group(config, prefix, _group_def(default, _check_patterns(compile)))
             yield Rule(
                 name,
-                tuple(map(compile, own["include"])),
-                tuple(map(compile, own["exclude"])),
+                _joined("include", own["include"], compile),
+                _joined("exclude", own["exclude"], compile),
                 own["partitions"],
                 own["replication.factor"],
                 topic_configs(config, prefix, _SHIPPED),
@@ -95,6 +96,18 @@ def _shipped_rules(config: Props, compile: Compile) -> Iterator[Rule]:
         default["replication.factor"],
         topic_configs(config, default_prefix, _SHIPPED),
     )
+
+
+def _joined(name: str, patterns: list[str], compile: Compile) -> tuple[Matcher, ...]:
+    """One pattern, as in Java: flags and groups of an entry count in those after it. Raises ConfigError."""
+    return (_compiled(name, patterns, "|".join(patterns), compile),) if patterns else ()
+
+
+def _compiled(name: str, given: Any, pattern: str, compile: Compile) -> Matcher:
+    try:
+        return compile(pattern)
+    except (ConfigError, ValueError, re.error) as error:
+        raise ConfigError(name, given, f"Syntax error in regular expression: {error}") from error
 
 
 def _parse_group(config: Props, prefix: str, child: ConfigDef) -> dict[str, Any]:
@@ -133,9 +146,6 @@ def _check_patterns(compile: Compile) -> Validator:
     def check(name: str, value: Any) -> None:
         check_count(name, value)
         for pattern in value:
-            try:
-                compile(pattern)
-            except (ConfigError, ValueError, re.error) as error:
-                raise ConfigError(name, value, f"Syntax error in regular expression: {error}") from error
+            _compiled(name, value, pattern, compile)
 
     return Described(check, "regular expressions")
