@@ -57,6 +57,9 @@ class Store:
     def snapshot(self, connector: str) -> list[Any]:
         return self._entries.snapshot(connector)
 
+    def deleted(self, connector: str) -> frozenset[bytes]:
+        return self._entries.deleted(connector)
+
     def write(self, connector: str, changes: Any, on_done: OnDone) -> None:
         self._topic.log += self._entries.encode(connector, changes)
         self.read_to_end(on_done)
@@ -98,6 +101,21 @@ def test_a_connector_that_gets_an_own_topic_goes_on_from_what_its_old_tasks_comm
     assert for_task(offsets, OWN) == [{"p": 2}]
     own.put("c", {"p": 3})
     assert for_task(offsets, OWN) == [{"p": 3}]
+
+
+def test_an_offset_that_a_task_has_deleted_does_not_come_back_from_the_workers_topic(shared: Topic, own: Topic) -> None:
+    """The task's process has ended before the deletion was copied there."""
+    go = threading.Event()
+    go.set()
+    offsets = offsets_of(shared, lambda config: SlowSource(go))
+    shared.put("c", {"p": 1})
+    own.put("c", {"p": 1})
+    own.put("c", None)
+    assert for_task(offsets, OWN) == []
+    offsets.write("c", OWN, None)
+    assert for_task(offsets, {"connector.class": "X"}) == []
+    own.put("c", {"p": 2})
+    assert for_task(offsets, OWN) == [{"p": 2}]
 
 
 class Slow:

@@ -23,6 +23,13 @@ def test_records_add_up():
     offsets.put([(b'["c",{"a":1,"b":2}]', None), (b'["d",{"a":1}]', b"null"), (None, b"{}"), (b"x", b"{}")])
     assert offsets.snapshot("c") == []
     assert offsets.snapshot("d") == []
+    assert offsets.deleted("c") == {b'{"a":1,"b":2}'}
+    offsets.put([(b'["c",{"b":2,"a":1}]', b'{"p":3}')])
+    assert (positions_of(offsets.snapshot("c")), offsets.deleted("c"), offsets.deleted("e")) == ([3], set(), set())
+
+
+def positions_of(stored: list[StoredOffset]) -> list[int]:
+    return [each.offset["p"] for each in stored]
 
 
 def test_keys_are_written_with_their_stored_bytes():

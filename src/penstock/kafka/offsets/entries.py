@@ -33,7 +33,8 @@ class OffsetEntries:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._entries: dict[str, dict[bytes, _Entry]] = {}
+        self._entries: dict[str, dict[bytes, _Entry | None]] = {}
+        """By connector and canonical partition; None for one that is deleted."""
 
     def put(self, pairs: Sequence[tuple[bytes | None, bytes | None]]) -> None:
         """Apply keys and values in their order; a value of None, or ``null``, deletes the key."""
@@ -45,7 +46,7 @@ class OffsetEntries:
                 connector, partition = decoded
                 entries = self._entries.setdefault(connector, {})
                 if value is None or value == b"null":
-                    entries.pop(records.canonical(partition), None)
+                    entries[records.canonical(partition)] = None
                 else:
                     entries[records.canonical(partition)] = _Entry(partition, value, key)
 
@@ -56,8 +57,13 @@ class OffsetEntries:
         return [
             StoredOffset(e.partition, offset, base64.b64encode(e.key).decode())
             for e in entries
-            if (offset := records.decode_value(e.value)) is not None
+            if e is not None and (offset := records.decode_value(e.value)) is not None
         ]
+
+    def deleted(self, connector: str) -> frozenset[bytes]:
+        """The partitions, as ``records.canonical``, whose offset has been deleted and not stored again."""
+        with self._lock:
+            return frozenset(place for place, e in self._entries.get(connector, {}).items() if e is None)
 
     def encode(self, connector: str, changes: Sequence[Change]) -> list[tuple[bytes, bytes | None]]:
         """Keys and values to be written for these changes; raises DataError for what is no source offset."""

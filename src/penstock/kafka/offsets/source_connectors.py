@@ -6,7 +6,7 @@ Java: ``ConnectorOffsetBackingStore`` (KIP-618, KIP-875).
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from penstock.kafka.admin import NoAnswerError
 from penstock.kafka.background import NO_DEADLINE, Deadline, OnAnswer, await_done, in_background
@@ -56,7 +56,7 @@ class SourceConnectorOffsets:
             return shared
         own = self._open(connector, topic)
         try:
-            return merged(shared, own.snapshot(name))
+            return _together(name, shared, own)
         finally:
             own.close()
 
@@ -77,7 +77,7 @@ class SourceConnectorOffsets:
             deadline.check()
             await_done(lambda done: own.write(name, changes, done), f"write offsets to topic `{topic}`")
             self._write_shared(name, [c for c in changes if c[1] is not None], deadline)
-            return merged(self._store.snapshot(name), own.snapshot(name))
+            return _together(name, self._store.snapshot(name), own)
         finally:
             own.close()
 
@@ -103,9 +103,15 @@ class SourceConnectorOffsets:
         return own
 
 
-def merged(shared: Sequence[StoredOffset], own: Sequence[StoredOffset]) -> list[StoredOffset]:
-    """One offset for each source partition; that of the own topic takes precedence."""
-    by_partition = {records.canonical(s.partition): s for s in shared}
+def _together(name: str, shared: Sequence[StoredOffset], own: OffsetTopic) -> list[StoredOffset]:
+    return merged(shared, own.snapshot(name), own.deleted(name))
+
+
+def merged(
+    shared: Sequence[StoredOffset], own: Sequence[StoredOffset], deleted: Collection[bytes] = ()
+) -> list[StoredOffset]:
+    """One offset for each source partition; that of the own topic takes precedence, even if it is ``deleted`` there."""
+    by_partition = {place: s for s in shared if (place := records.canonical(s.partition)) not in deleted}
     by_partition.update((records.canonical(s.partition), s) for s in own)
     return list(by_partition.values())
 

@@ -71,7 +71,7 @@ class OffsetTopic:
         )
         self.name = topic.name
         self.start, self.close, self.read_to_end = self._log.start, self._log.close, self._log.read_to_end
-        self.snapshot = self._entries.snapshot
+        self.snapshot, self.deleted = self._entries.snapshot, self._entries.deleted
 
     def _read(self, records: list[LogRecord]) -> None:
         self._entries.put([(record.key, record.value) for record in records])
