@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from penstock.api.connector import Connector, SinkConnector, SourceConnector
+from penstock.api.errors import ConnectError
+from penstock.core.config.overrides import NONE
+from penstock.core.config.permissions.connector_clients import check_clients
 from penstock.core.model.actions import FenceProducers, WriteOffsets
 from penstock.core.model.events import Completed
 from penstock.core.model.messages import OffsetChanges
@@ -81,8 +84,21 @@ def own(monkeypatch: pytest.MonkeyPatch) -> Topic:
     return topic
 
 
-def offsets_of(shared: Topic, new: Callable[[Mapping[str, str]], Connector] | None = None) -> Offsets:
-    return Offsets(WORKER, Store(shared), None, dict, new)  # type: ignore[arg-type]
+class Kinds:
+    """Stands for plugins."""
+
+    def kind(self, config: Mapping[str, str]) -> str:
+        return "sink" if "topics" in config else "source"
+
+
+def allowed(config: Mapping[str, str], clients: Collection[str]) -> None:
+    pass
+
+
+def offsets_of(
+    shared: Topic, new: Callable[[Mapping[str, str]], Connector] | None = None, check: Any = allowed
+) -> Offsets:
+    return Offsets(WORKER, Store(shared), Kinds(), dict, new, check)  # type: ignore[arg-type]
 
 
 def for_task(offsets: Offsets, config: dict[str, str]) -> list[Any]:
@@ -183,3 +199,38 @@ def test_tasks_are_not_fenced_after_their_fencing_has_failed() -> None:
 
     given_up(FenceProducers("c", 1, {}, token=1), go, fence=fence)
     assert fenced == []
+
+
+SERVERS = "override.bootstrap.servers"
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "clients"),
+    [
+        (SlowSource, {}, ["producer"]),
+        (SlowSource, {"offsets.storage.topic": "own"}, ["producer", "consumer", "admin"]),
+        (SlowSink, {"topics": "t"}, ["consumer", "admin"]),
+    ],
+)
+@pytest.mark.parametrize("client", ["producer", "consumer", "admin"])
+def test_offsets_are_reached_with_overrides_only_that_are_allowed(
+    shared: Topic, kind: Any, config: dict[str, str], clients: list[str], client: str
+) -> None:
+    """As the policy is now: the configuration may be older, or the client not one that its tasks have."""
+    asked: list[list[str]] = []
+
+    def check(config: Mapping[str, str], prefixes: Collection[str]) -> None:
+        asked.append(sorted(prefixes))
+        check_clients(NONE, config, prefixes, source=True)
+        raise ConnectError("nothing refused")
+
+    offsets = offsets_of(shared, lambda config: kind(threading.Event()), check)
+    given = {**config, f"{client}.{SERVERS}": "other:9092"}
+    why = "The 'None' policy does not allow 'bootstrap.servers' to be overridden in the connector configuration."
+    refusal = f"Client Config Overrides not allowed [[bootstrap.servers,other:9092,[],[{why}],true]]"
+    for request in (lambda: offsets.read("c", given), lambda: offsets.write("c", given, None)):
+        with pytest.raises(ConnectError) as caught:
+            request()
+        assert str(caught.value) == (refusal if client in clients else "nothing refused")
+    assert asked == [sorted(f"{each}.override." for each in clients)] * 2
+    assert shared.log == []

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from penstock.api.errors import ConfigError
+from penstock.api.errors import ConfigError, ConnectError
+from penstock.core.config.overrides import NONE, PRODUCER
+from penstock.core.config.permissions.connector_clients import check_clients
 from penstock.core.config.validation import WorkerRules
 from penstock.core.model.actions import StartTask
 from penstock.core.model.messages import Refused
@@ -115,6 +118,45 @@ def test_a_denied_class_is_not_touched(tmp_path: Path) -> None:
     assert not touched.exists()
     assert "connector.class" not in validated(config, plugin__path=str(tmp_path))
     assert touched.exists()
+
+
+@pytest.mark.parametrize(
+    ("config", "refused"),
+    [
+        ({"producer.override.acks": "1"}, True),
+        ({"admin.override.acks": "1"}, False),
+        ({"consumer.override.acks": "1"}, False),
+        ({"admin.override.acks": "1", "offsets.storage.topic": "own"}, False),  # which is for distributed mode
+        ({"admin.override.acks": "1", "topic.creation.groups": "g"}, True),
+        ({"producer.override.acks": "1", "connector.class": "FileStreamSink"}, False),
+        ({"consumer.override.acks": "1", "connector.class": "FileStreamSink"}, True),
+        ({"admin.override.acks": "1", "connector.class": "FileStreamSink"}, False),
+        (
+            {
+                "admin.override.acks": "1",
+                "connector.class": "FileStreamSink",
+                "errors.deadletterqueue.topic.name": "dead",
+            },
+            True,
+        ),
+        ({"producer.override.acks": "1", "connector.class": "SparkSink"}, True),
+    ],
+)
+def test_overrides_of_the_clients_that_a_connector_has_are_refused(config: dict[str, str], refused: bool) -> None:
+    worker = WorkerSettings.standalone_of(WORKER | {"connector.client.config.override.policy": "None"})
+    plugins = Plugins.discover(())
+    permissions = WorkerPermissions.of(worker, plugins)
+    expected = pytest.raises(ConnectError, match=r"^Client Config Overrides not allowed \[\[acks,1,\[\],\[The 'None' ")
+    with expected if refused else nullcontext():
+        permissions.check_overrides(plugins.catalog, CONNECTOR | config)
+
+
+def test_a_password_among_refused_overrides_is_hidden() -> None:
+    secret = {"producer.override.sasl.jaas.config": "secret", "producer.override.a": "b"}
+    with pytest.raises(ConnectError, match=r"\[sasl.jaas.config,\[hidden\],") as caught:
+        check_clients(NONE, secret, [PRODUCER], source=True)
+    assert "[a,b,[]," in str(caught.value)
+    assert "secret" not in str(caught.value)
 
 
 def test_tasks_do_not_start_with_what_is_not_allowed() -> None:

@@ -10,14 +10,16 @@ from __future__ import annotations
 import functools
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from typing import Any
 
 from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError
+from penstock.core.config.catalog import Catalog
 from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.infos import ConfigInfos
+from penstock.core.config.overrides import PRODUCER
 from penstock.core.config.restarts import RESTART_POLICY
 from penstock.core.config.validation import WorkerRules
 from penstock.core.herder import Herder
@@ -189,7 +191,14 @@ class Worker:
         settings = self.settings
         group_id = settings.group.group_id if settings.group else ""
         exactly_once = settings.exactly_once is ExactlyOnceSource.ENABLED
-        offsets = Offsets(config, self._foundation.offset_store, self._plugins, self._resolve, self._new_connector)
+        offsets = Offsets(
+            config,
+            self._foundation.offset_store,
+            self._plugins,
+            self._resolve,
+            self._new_connector,
+            self._check_overrides,
+        )
         setup = ConnectorSetup(
             new=self._new_connector,
             resolve=self._resolve,
@@ -210,7 +219,7 @@ class Worker:
             cluster_id=self._cluster_id,
             variables=self._telemetry.variables,
         )
-        specs = Specs(facts, self._plugins, self._resolve, self._permissions.check, offsets)
+        specs = Specs(facts, self._plugins, self._resolve, self._check_task, offsets)
         try:
             tls = client_context(config, key_stores)
         except RestSettingError as error:
@@ -247,7 +256,9 @@ class Worker:
             history=self._history,
             log_lines=self._log_lines,
             preview=previews.answer,
-            dead_letters=DeadLetters(config, self._config_of, self._plugins.kind, previews.decoded).answer,
+            dead_letters=DeadLetters(
+                config, self._config_of, self._plugins.kind, previews.decoded, self._check_overrides
+            ).answer,
         )
         return Parts(
             foundation=self._foundation,
@@ -355,8 +366,17 @@ class Worker:
     def _check_connector(self, connector: Connector, config: Mapping[str, str]) -> None:
         """What Java checks when a source connector starts, though it accepted the configuration; and permissions."""
         self._permissions.check(self._plugins.catalog, config)
-        if self._plugins.kind(config) == "source" and self.settings.topic_creation:
-            TopicCreation.from_config(config, compile_regex)
+        if self._plugins.kind(config) == "source":
+            self._check_overrides(config)
+            if self.settings.topic_creation:
+                TopicCreation.from_config(config, compile_regex)
+
+    def _check_task(self, catalog: Catalog, config: Mapping[str, str]) -> None:
+        self._permissions.check(catalog, config)
+        self._permissions.check_overrides(catalog, config)
+
+    def _check_overrides(self, config: Mapping[str, str], clients: Collection[str] | None = None) -> None:
+        self._permissions.check_overrides(self._plugins.catalog, config, clients)
 
     def _prepare_connector(self, config: Mapping[str, str]) -> None:
         if self._plugins.kind(config) == "source":
@@ -381,6 +401,7 @@ class Worker:
 
     def _fence(self, name: str, tasks: int, config: Mapping[str, str], deadline: Deadline) -> None:
         resolved = {**self._resolve(config), "name": name}
+        self._check_overrides(resolved, (PRODUCER,))
         worker, timeout = self.settings.config, deadline.within(FENCING_S)
         await_done(
             lambda done: fence(worker, resolved, tasks, lambda _, error: done(error), timeout), f"fence tasks of {name}"

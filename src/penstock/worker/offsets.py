@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from penstock.api.connector import Connector, SinkConnector, SourceConnector
 from penstock.api.errors import AlreadyExistsError, ConnectError, KafkaError, NotFoundError
 from penstock.connectors.spark_query import QueryConnector
+from penstock.core.config.overrides import ADMIN, CONSUMER, PRODUCER
 from penstock.core.model.messages import OffsetChanges, PluginFailed, Refused
 from penstock.core.model.tasks import OffsetsReported
 from penstock.hosts.jvm.errors import BadRequestError
@@ -46,9 +47,13 @@ class Offsets:
         plugins: Plugins,
         resolve: Callable[[Config], dict[str, str]],
         new: Callable[[Config], Connector],
+        check: Callable[[Config, Collection[str]], None],
     ) -> None:
-        """``new`` makes a connector of the class that a configuration names, if that is allowed."""
+        """``new`` makes a connector of the class that a configuration names, if that is allowed. ``check`` raises
+        ConnectError for overrides, of clients with these prefixes, that are not.
+        """
         self._worker, self._plugins, self._resolve, self._new = worker, plugins, resolve, new
+        self._check = check
         self._sources, self._sinks, self._store = (
             SourceConnectorOffsets(worker, store),
             SinkConnectorOffsets(worker),
@@ -59,7 +64,9 @@ class Offsets:
         """As ``GET /connectors/{name}/offsets`` shows them."""
         resolved = {**self._resolve(config), "name": connector}
         if self._plugins.kind(config) == "sink":
+            self._check(resolved, (CONSUMER, ADMIN))
             return as_json(await_result(lambda done: self._sinks.read(resolved, done)))
+        self._check(resolved, self._of_offsets(resolved))
         stored = self._of_source(resolved)
         return [{"partition": each.partition, "offset": each.offset} for each in stored]
 
@@ -73,8 +80,11 @@ class Offsets:
         resolved = {**self._resolve(config), "name": connector}
         plugin = self._new(resolved)
         if isinstance(plugin, SinkConnector):
+            fencing = (PRODUCER,) if isinstance(plugin, QueryConnector) else ()
+            self._check(resolved, (CONSUMER, ADMIN, *fencing))
             external = self._write_sink(plugin, resolved, offsets, deadline)
         elif isinstance(plugin, SourceConnector):
+            self._check(resolved, self._of_offsets(resolved))
             external = self._write_source(plugin, resolved, offsets, deadline)
         done = "reset" if offsets is None else "altered"
         if external:
@@ -103,6 +113,10 @@ class Offsets:
                 log.error("The offsets of %s could not be stored: %s", event.id, error)
 
         self._store.write(event.id.connector, list(event.offsets), stored)
+
+    def _of_offsets(self, config: Config) -> tuple[str, ...]:
+        """The clients of a source that reach its offsets; Java asks about its producer in any case."""
+        return (PRODUCER,) if own_offsets_topic(self._worker, config) is None else (PRODUCER, CONSUMER, ADMIN)
 
     def _of_source(self, config: Config) -> list[StoredOffset]:
         return await_result(lambda done: self._sources.read(config, done))

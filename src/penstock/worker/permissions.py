@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from penstock.api.errors import ConfigError
-from penstock.core.config.catalog import Catalog
+from penstock.core.config.catalog import Catalog, Kind
 from penstock.core.config.connector import CONNECTOR_CLASS
+from penstock.core.config.permissions.connector_clients import check_clients, clients_of
 from penstock.core.config.permissions.programs import RULES
 from penstock.core.config.permissions.rules import (
     DEFAULT_FORMATS,
@@ -26,13 +27,15 @@ from penstock.pipeline.transforms.python_function import defined_as
 from penstock.plugins import Plugins
 from penstock.plugins.modules import plugin_modules
 from penstock.plugins.passwords import password_settings
-from penstock.settings import WorkerSettings
+from penstock.settings import ExactlyOnceSource, WorkerSettings
 from penstock.settings.paths import path_problem
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerPermissions:
     rules: Permissions
+    exactly_once: bool
+    distributed: bool
 
     @classmethod
     def of(cls, settings: WorkerSettings, plugins: Plugins) -> WorkerPermissions:
@@ -50,7 +53,9 @@ class WorkerPermissions:
                 plugins.override_policy(settings.override_policy, settings.config),
                 {rule.allowing: tuple(values[rule.allowing]) for rule in RULES},
                 values[DERBY_QUERIES],
-            )
+            ),
+            settings.exactly_once is ExactlyOnceSource.ENABLED,
+            settings.distributed,
         )
 
     def problems(self, catalog: Catalog, props: Mapping[str, str | None]) -> list[tuple[str, str]]:
@@ -76,6 +81,19 @@ class WorkerPermissions:
         """Raises Refused (403) for a plugin whose settings may not be asked for."""
         if problem := self.rules.of_plugin(catalog, name):
             raise Refused(403, problem)
+
+    def check_overrides(
+        self, catalog: Catalog, props: Mapping[str, str | None], clients: Collection[str] | None = None
+    ) -> None:
+        """Raises ConnectError for settings of clients that this worker's policy does not let the connector override: of
+        all its clients, or of those with these prefixes. Called, with references resolved, before they are made. The
+        policy may be a plugin.
+        """
+        found = catalog.load((props.get(CONNECTOR_CLASS) or "").strip())
+        name, source = ("", True) if found is None else (found.java_name, Kind.SOURCE in found.kinds)
+        if clients is None:
+            clients = clients_of(name, props, source, exactly_once=self.exactly_once, distributed=self.distributed)
+        check_clients(self.rules.policy, props, clients, source)
 
     def check(self, catalog: Catalog, props: Mapping[str, str | None]) -> None:
         """Raises ConfigError for a configuration that is not allowed."""

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from penstock.api.config import ConfigDef, ConfigType, ConfigValue, parse_type
-from penstock.api.errors import ConfigError
+from penstock.api.errors import ConfigError, ConnectError
 from penstock.core.config.infos import ConfigInfos, prefixed_infos
 from penstock.core.model.messages import Refused
 from penstock.java.hash_map import hash_order
+from penstock.java.text import java_text
 
 PRODUCER = "producer.override."
 ADMIN = "admin.override."
@@ -90,6 +91,35 @@ def validate_overrides(
     policy: OverridePolicy, props: Mapping[str, str | None], prefix: str, settings: ConfigDef, source: bool
 ) -> ConfigInfos:
     """What the policy says about one client's settings. Raises Refused for a value that is not of the client's type."""
+    return prefixed_infos(settings.keys, _judged(policy, props, prefix, settings, source), prefix)
+
+
+def check_overrides(
+    policy: OverridePolicy, props: Mapping[str, str | None], prefix: str, settings: ConfigDef, source: bool
+) -> None:
+    """Called before a client gets them. Raises ConnectError for what the policy does not allow: the configuration may
+    be older than the policy, or not validated, or this client not among those that validation knows of.
+
+    Java: ``Worker.connectorClientConfigOverrides``; passwords are hidden here.
+    """
+    refused = [each for each in _judged(policy, props, prefix, settings, source) if each.errors]
+    if refused:
+        shown = ", ".join(_shown(each, settings, props.get(f"{prefix}{each.name}")) for each in refused)
+        raise ConnectError(f"Client Config Overrides not allowed [{shown}]")
+
+
+def _shown(value: ConfigValue, settings: ConfigDef, given: str | None) -> str:
+    """Java: ``ConfigValue.toString``."""
+    known = settings.keys.get(value.name)
+    secret = known is not None and known.type is ConfigType.PASSWORD
+    recommended, errors = (f"[{', '.join(map(str, each))}]" for each in (value.recommended_values, value.errors))
+    text = "[hidden]" if secret else java_text(given)
+    return f"[{value.name},{text},{recommended},{errors},{java_text(value.visible)}]"
+
+
+def _judged(
+    policy: OverridePolicy, props: Mapping[str, str | None], prefix: str, settings: ConfigDef, source: bool
+) -> list[ConfigValue]:
     overrides: dict[str, Any] = {}
     texts: dict[str, str | None] = {}
     for key, value in props.items():
@@ -112,4 +142,4 @@ def validate_overrides(
                 each.value = [each.value]
     else:
         values = policy.validate(overrides)
-    return prefixed_infos(settings.keys, values, prefix)
+    return values

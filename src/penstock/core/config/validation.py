@@ -13,12 +13,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from penstock.api.config import ConfigDef, ConfigKeyInfo, ConfigValue
+from penstock.api.config import ConfigKeyInfo, ConfigValue
 from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.returned import validated
 from penstock.core.config.catalog import CONNECTORS, LISTED, Catalog, Kind, PluginClass, asking, is_bad_request
-from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from penstock.core.config.connector import (
     CONNECTOR_CLASS,
     CONNECTOR_VERSION,
@@ -33,14 +32,13 @@ from penstock.core.config.converter import CONVERTERS, converter_defaults
 from penstock.core.config.enrichment import enrich
 from penstock.core.config.infos import ConfigInfos, connector_infos, prefixed_infos
 from penstock.core.config.overrides import (
-    ADMIN,
     ALL,
     CONSUMER,
-    PRODUCER,
     OverridePolicy,
     is_built_in,
     validate_overrides,
 )
+from penstock.core.config.permissions.connector_clients import SETTINGS, clients_of
 from penstock.core.config.permissions.plugin_limits import LIMITS, check_limits, define_limits
 from penstock.core.config.restarts import (
     RESTART_MAX,
@@ -49,21 +47,18 @@ from penstock.core.config.restarts import (
     define_restart_policy,
     limits_nothing,
 )
-from penstock.core.config.sink import DLQ_TOPIC, check_topics, sink_config
+from penstock.core.config.sink import check_topics, sink_config
 from penstock.core.config.source import (
     DEAD_LETTERS,
-    OFFSETS_TOPIC,
     check_source,
     check_source_dead_letters,
     define_source_dead_letters,
-    has_dead_letters,
     source_config,
 )
 from penstock.core.config.unknown.keys import Defined, unknown_keys
 from penstock.core.config.versions import VersionRange
 from penstock.core.model.messages import Refused
 from penstock.core.model.settings import RestartPolicyName
-from penstock.core.topic_creation.groups import uses_topic_creation
 from penstock.core.topic_creation.rules import Compile
 from penstock.java.hash_map import copy_order, hash_order
 from penstock.java.text import java_text
@@ -199,12 +194,12 @@ def validate_connector(
     converters = [_converter_infos(catalog, props, values, key, near) for key in ("header", "key", "value")]
     with asking():
         own = found.config_def()
-    clients = _clients(props, source, worker)
+    clients = clients_of(name, props, source, exactly_once=worker.exactly_once, distributed=worker.group_id is not None)
     defined = Defined(
         config,
         own,
         connector.setting_prefixes,
-        [prefix for prefix, _ in clients],
+        clients,
         exactly_once=source and worker.exactly_once,
         optional=_optional(source),
         without_effect=limits_nothing(props, worker.restart_policy),
@@ -221,7 +216,7 @@ def validate_connector(
         [*(values[key] for key in hash_order(values)), *by_connector],
         dict.fromkeys([*config.groups, *own.groups]),
     )
-    overrides = [validate_overrides(worker.policy, props, prefix, settings, source) for prefix, settings in clients]
+    overrides = [validate_overrides(worker.policy, props, each, SETTINGS[each], source) for each in clients]
     warnings = tuple(each.sentence for key, each in unknown.items() if key not in refused)
     infos = replace(infos.plus([*overrides, *converters]), warnings=warnings)
     return infos if raw is None else infos.as_given(props, raw)
@@ -268,21 +263,6 @@ def _converter_infos(
 def _optional(source: bool) -> tuple[str, ...]:
     """The runtime's settings that are defined only if they are given, so that without them the list is Java's."""
     return (RESTART_POLICY, RESTART_MAX, JAVA_OPTIONS, TASKS_PER_PROCESS, *LIMITS, *(DEAD_LETTERS if source else ()))
-
-
-def _clients(props: Props, source: bool, worker: WorkerRules) -> list[tuple[str, ConfigDef]]:
-    """The prefixes of overrides, and the settings, of the clients that the connector has."""
-    distributed = worker.group_id is not None
-    queue = has_dead_letters(props) if source else bool((props.get(DLQ_TOPIC) or "").strip())
-    own_offsets = source and distributed and (worker.exactly_once or bool((props.get(OFFSETS_TOPIC) or "").strip()))
-    clients = []
-    if source or queue:
-        clients.append((PRODUCER, PRODUCER_SETTINGS))
-    if not source or own_offsets:
-        clients.append((CONSUMER, CONSUMER_SETTINGS))
-    if own_offsets or queue or (source and uses_topic_creation(props)):
-        clients.append((ADMIN, ADMIN_SETTINGS))
-    return clients
 
 
 def _not_usable(

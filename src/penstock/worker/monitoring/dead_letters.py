@@ -6,7 +6,7 @@ Bounded, unlike ``penstock dlq``: the last records of each partition are read, a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -14,6 +14,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from penstock.core.config.overrides import CONSUMER, PRODUCER
 from penstock.core.model import messages as m
 from penstock.kafka.admin import sentence
 from penstock.kafka.client_settings import connector_consumer, connector_producer
@@ -30,13 +31,15 @@ MOST_RECORD = str(100 << 20)
 @dataclass(frozen=True, slots=True)
 class DeadLetters:
     """``config_of`` gives a connector's configuration with references resolved, and raises Refused (404); ``kind_of``
-    its type. ``decoded`` shows what the connector's steps make of the record at a place of its queue.
+    its type. ``decoded`` shows what the connector's steps make of the record at a place of its queue. ``check`` raises
+    ConnectError for overrides, of clients with these prefixes, that are not allowed.
     """
 
     worker: Mapping[str, str]
     config_of: Callable[[str], dict[str, str]]
     kind_of: Callable[[Mapping[str, str]], str]
     decoded: Callable[[Mapping[str, str], Letter], dict[str, Any]]
+    check: Callable[[Mapping[str, str], Collection[str]], None]
 
     def answer(self, request: m.LocalRequest) -> dict[str, Any]:
         """Blocks while Kafka is asked. Raises Refused, ConnectError."""
@@ -140,6 +143,7 @@ class DeadLetters:
     @contextmanager
     def _reader(self, name: str, config: Mapping[str, str]) -> Iterator[Consumer]:
         """Of the cluster that the connector writes its dead letters to."""
+        self.check(config, (PRODUCER, CONSUMER))
         client = connector_consumer(self.worker, config, "penstock-dlq", group_of(name))
         servers = connector_producer(self.worker, config, "penstock-dlq")["bootstrap.servers"]
         own = {

@@ -199,7 +199,9 @@ def test_a_batch_that_ends_later_does_not_undo_a_change_of_offsets(
     plugins: Any = SparkSinks()
     stored = OffsetFile(str(tmp_path / "offsets"))
     stored.start()
-    offsets = Offsets(worker, stored, plugins, dict, lambda config: plugins.connector(config)())
+    offsets = Offsets(
+        worker, stored, plugins, dict, lambda config: plugins.connector(config)(), lambda config, clients: None
+    )
     topic = kafka.create_topic()
     partition = (topic, 0)
     query = run()
