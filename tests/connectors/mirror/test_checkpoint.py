@@ -12,6 +12,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 from penstock.api.errors import RetriableError
 from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror import MirrorCheckpointConnector
+from penstock.connectors.mirror.checkpoint import task as checkpoint_task
 from penstock.connectors.mirror.checkpoint.task import MirrorCheckpointTask, is_news, to_commit
 from penstock.connectors.mirror.records import Checkpoint, OffsetSync
 from support.kafka.client import Kafka, Record
@@ -151,3 +152,42 @@ def test_a_group_that_comes_later_is_found(kafka: Kafka, bootstrap: str) -> None
         commit(kafka, group, topic, 1)
         assert connector.context.wanted.wait(120)
         assert [task["task.assigned.groups"] for task in connector.task_configs(1)] == [group]
+
+
+@pytest.mark.integration
+def test_a_topic_that_the_connector_could_not_create_is_created_by_the_broker(kafka: Kafka, bootstrap: str) -> None:
+    source, target = aliases()
+    topic, group = kafka.create_topic(), f"g-{uuid.uuid4().hex}"
+    kafka.create_topic(f"mm2-offset-syncs.{target}.internal")
+    sync(kafka, target, OffsetSync(TopicPartition(topic, 0), 5, 2))
+    commit(kafka, group, topic, 5)
+    config = mirror_config(bootstrap, source, target, topics=topic, emit_checkpoints_interval_seconds="1")
+    with TaskRun(MirrorCheckpointTask, bootstrap, config | {"task.assigned.groups": group}):
+        eventually(lambda: f"{source}.checkpoints.internal" in kafka.admin.list_topics(timeout=30).topics)
+        eventually(lambda: [(each.upstream, each.downstream) for each in checkpoints(kafka, source)] == [(5, 2)])
+
+
+@pytest.mark.integration
+def test_without_its_topic_a_task_goes_on_with_what_comes_after_its_start(
+    kafka: Kafka, bootstrap: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(checkpoint_task, "TOPIC_PATIENCE", 1.0)
+    source, target = aliases()
+    topic, group = kafka.create_topic(), f"g-{uuid.uuid4().hex}"
+    kafka.create_topic(f"mm2-offset-syncs.{target}.internal")
+    commit(kafka, group, topic, 5)
+    config = mirror_config(bootstrap, source, target, topics=topic, emit_checkpoints_interval_seconds="1")
+    config |= {"target.consumer.allow.auto.create.topics": "false", "task.assigned.groups": group}
+    task = MirrorCheckpointTask()
+    task.start(config)
+    try:
+        eventually(lambda: "was not there within 1 s" in caplog.text)
+        sync(kafka, target, OffsetSync(TopicPartition(topic, 0), 5, 2))
+        batch = eventually(task.poll)
+    finally:
+        task.stop()
+    assert f"{source}.checkpoints.internal could not be read" in caplog.text
+    assert batch is not None
+    assert [Checkpoint.read(*row) for row in zip(batch.keys, batch.values, strict=True)] == [
+        Checkpoint(group, TopicPartition(f"{source}.{topic}", 0), 5, 2, "")
+    ]

@@ -32,6 +32,9 @@ from penstock.kafka.offsets.groups import GroupOffsets
 
 log = logging.getLogger(__name__)
 
+TOPIC_PATIENCE = 30.0
+"""Seconds for the checkpoints topic to appear. Java: ``KafkaBasedLog.CREATE_TOPIC_TIMEOUT_NS``."""
+
 Checkpoints = dict[TopicPartition, Checkpoint]
 
 
@@ -122,7 +125,7 @@ class MirrorCheckpointTask(SourceTask):
     def _read_checkpoints(self) -> bool:
         c = self._config
         settings = c.consumer("target", "checkpoints-target-consumer")
-        reader = TopicReader(settings, c.checkpoints_topic, self._know)
+        reader = TopicReader(settings, c.checkpoints_topic, self._know, TOPIC_PATIENCE)
         self._readers.append(reader)
         try:
             if not self._stopping:
