@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from penstock.api.batch import Batch
-from penstock.api.errors import ConfigError, ConnectError, DataError
+from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.schema import BYTES, STRING
 from penstock.api.source import SourceProgress
 from penstock.api.testing import MemoryOffsets, MemorySourceContext, run_source
@@ -175,15 +175,23 @@ def test_a_position_beyond_the_end_waits_as_in_java(
     assert task.lines() == ["three"]
 
 
-def test_bytes_that_are_no_text(tmp_path: Path, reading: Start) -> None:
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_bytes_that_are_no_text(tmp_path: Path, reading: Start, caplog: pytest.LogCaptureFixture, end: bytes) -> None:
     file = tmp_path / "in"
-    file.write_bytes(b"ok\n\xff\n")
-    task = reading(file)
-    assert task.task.poll().values == ["ok"]  # type: ignore[union-attr]
-    with pytest.raises(DataError, match=rf"File {file} is not UTF-8: .* at position 3"):
-        task.task.poll()
+    lines = [b"ok", b"caf\xe9 cr\xe8me", b"\xe2\x82 \xed\xa0\x80 \xf0\x9f\x98", b"after"]
+    file.write_bytes(b"".join(line + end for line in lines))
+    # As Java's InputStreamReader reads them.
+    expected = ["ok", "caf\ufffd cr\ufffdme", "\ufffd \ufffd \ufffd", "after"]
+    batch = reading(file).task.poll()
+    assert batch is not None
+    assert batch.values == expected
+    assert isinstance(batch.origin, SourceOrigin)
+    ends = [sum(len(line + end) for line in lines[: n + 1]) for n in range(len(lines))]
+    assert [offset["position"] for offset in batch.origin.offsets] == ends, "in bytes"
+    [warning] = [r.getMessage() for r in caplog.records if "not UTF-8" in r.getMessage()]
+    assert f"File {file} is not UTF-8: invalid continuation byte, byte 0xe9 at position {len(end) + 5}." in warning
     found = run_source(FileStreamSourceTask, {"file": str(file), "topic": "t", "value.format": "bytes"})
-    assert [(r.value_schema, r.value) for r in found] == [(BYTES, b"ok"), (BYTES, b"\xff")]
+    assert [(r.value_schema, r.value) for r in found] == [(BYTES, line) for line in lines]
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:

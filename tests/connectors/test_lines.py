@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.api.errors import DataError
 from penstock.connectors.lines import LineReader
 
 
@@ -50,13 +49,11 @@ def test_lines_are_given_up_to_a_limit() -> None:
     assert read([b"a\nb\nc\nd\ne\n"], limit=2) == [("a", 2), ("b", 4), ("c", 6), ("d", 8), ("e", 10)]
 
 
-def test_lines_before_one_that_is_no_text_are_given_first() -> None:
-    reader = LineReader("/data/x", text=True)
-    reader.feed(b"good\nb\xe9d\nmore\n")
-    assert reader.take(10)[0] == ["good"]
-    for _ in range(2):
-        with pytest.raises(DataError, match=r"File /data/x is not UTF-8: .* byte 0xe9 at position 6"):
-            reader.take(10)
+def test_bytes_that_are_no_text_are_replaced_and_named_once(caplog: pytest.LogCaptureFixture) -> None:
+    lines = read([b"good\nb\xe9d\nmore\n", b"b\xe9d\r\nend\n"])
+    assert lines == [("good", 5), ("b\ufffdd", 9), ("more", 14), ("b\ufffdd", 19), ("end", 23)]
+    [warning] = caplog.messages
+    assert "is not UTF-8: invalid continuation byte, byte 0xe9 at position 6." in warning
 
 
 def test_a_line_of_ten_megabytes_in_small_blocks() -> None:

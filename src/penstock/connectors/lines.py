@@ -7,18 +7,21 @@ needed.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any, overload
 
-from penstock.api.errors import DataError
+from penstock.java.text import decoded_utf8
+
+log = logging.getLogger(__name__)
 
 
 class LineReader:
     """Give it blocks by ``feed`` and take lines; ``name`` is for errors, ``text`` asks for ``str``."""
 
     def __init__(self, name: str, text: bool) -> None:
-        self._name, self._text = name, text
+        self._name, self._text, self._warned = name, text, False
         self.start_at(0)
 
     def start_at(self, position: int) -> None:
@@ -57,7 +60,7 @@ class LineReader:
             self._rest = []
 
     def take(self, limit: int) -> tuple[list[Any], Positions]:
-        """Up to this many lines, and the positions after them. Raises DataError for bytes that are not UTF-8."""
+        """Up to this many lines, and the positions after them."""
         if self._next >= len(self._values) and self._whole:
             self._split()
         start, end = self._next, min(self._next + limit, len(self._values))
@@ -68,22 +71,10 @@ class LineReader:
     def _split(self) -> None:
         whole, self._whole = self._whole, b""
         if self._text:
-            try:
-                text = whole.decode()
-            except UnicodeDecodeError as e:
-                good = max(whole.rfind(b"\n", 0, e.start), whole.rfind(b"\r", 0, e.start)) + 1
-                if good == 0:
-                    self._whole = whole
-                    raise DataError(
-                        f"File {self._name} is not UTF-8: {e.reason}, byte 0x{whole[e.start]:02x} "
-                        f"at position {self._position + e.start}. Set value.format=bytes (and value.converter to "
-                        "ByteArrayConverter) to send lines as they are."
-                    ) from e
-                self._whole, whole = whole[good:], whole[:good]
-                text = whole.decode()
+            text = self._decoded(whole)
         if b"\r" in whole:
             lines: list[Any] = whole.splitlines()
-            self._values = [line.decode() for line in lines] if self._text else lines
+            self._values = [decoded_utf8(line) for line in lines] if self._text else lines
         else:
             self._values = text.split("\n") if self._text else whole.split(b"\n")
             if whole.endswith(b"\n"):
@@ -91,6 +82,24 @@ class LineReader:
         self._positions = Positions(self._position, whole, len(self._values))
         self._position += len(whole)
         self._next = 0
+
+    def _decoded(self, whole: bytes) -> str:
+        """As Java's reader: what is not UTF-8 becomes U+FFFD. Says so once."""
+        try:
+            return whole.decode()
+        except UnicodeDecodeError as e:
+            if not self._warned:
+                self._warned = True
+                log.warning(
+                    "File %s is not UTF-8: %s, byte 0x%02x at position %d. Such bytes are sent as U+FFFD, the "
+                    "replacement character. Set value.format=bytes (and value.converter to ByteArrayConverter) to send "
+                    "lines as they are.",
+                    self._name,
+                    e.reason,
+                    whole[e.start],
+                    self._position + e.start,
+                )
+            return decoded_utf8(whole)
 
 
 class Positions(Sequence[dict[str, Any]]):
