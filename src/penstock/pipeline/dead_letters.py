@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
@@ -21,7 +20,6 @@ from penstock.core.model.tasks import TaskId
 from penstock.java.text import java_class_name
 from penstock.kafka.letters.queue import PREFIX, QUEUE_SETTINGS, queue_setting
 from penstock.pipeline.broker_errors import broker_error
-from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.errors import Failure
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.topic_creation import create, exists
@@ -137,24 +135,3 @@ def context_headers(task: TaskId, failure: Failure, place: Sequence[tuple[str, s
         ("exception.stacktrace", trace(failure.error)),
     ]
     return [(PREFIX + name, None if text is None else text.encode()) for name, text in pairs]
-
-
-@dataclass(slots=True)
-class OriginalRecords:
-    """Finds records as they were read, for dead letters: in the last fetch, else by converting them back."""
-
-    raw: Batch | None = None
-    conversion: Conversion | None = None
-
-    def original(self, record: Batch) -> Batch:
-        origin = record.origin
-        if self.raw is not None and isinstance(origin, SinkOrigin) and isinstance(self.raw.origin, SinkOrigin):
-            o = self.raw.origin
-            wanted = (origin.offsets[0], origin.partitions[0], origin.topics[0])
-            for i, place in enumerate(zip(o.offsets, o.partitions, o.topics, strict=True)):
-                if place == wanted:
-                    return self.raw.select((i,))
-        assert self.conversion is not None
-        for step in self.conversion.from_connect():
-            record = step.apply(record)
-        return record

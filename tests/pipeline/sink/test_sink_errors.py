@@ -144,6 +144,20 @@ def test_tasks_can_report_errant_records(dead: Dead) -> None:
     assert headers["__connect.errors.exception.message"] == b"odd one"
 
 
+def test_a_record_reported_after_later_ones_were_put_is_a_dead_letter_as_it_was_read(dead: Dead) -> None:
+    def put(self: Any, records: Sequence[SinkRecord]) -> None:
+        self.log += records
+        if len(self.log) == 3:
+            for record in self.log:
+                self.context.errant_record_reporter.report(record, ValueError("late"))
+
+    given = ['{ "a" : 1.50, "pw": "x" }', '{ "a":2 }', "{}"]
+    config = {**PLAIN_JSON, **chain(("ReplaceField$Value", {"exclude": "pw"}))}
+    config["consumer.override.max.poll.records"] = "1"
+    _, letters, _ = dead(given, 3, recording(put=put, open=lambda *_: None), **config)
+    assert [letter.value.decode() for letter in letters] == given
+
+
 def test_a_reported_record_that_is_not_tolerated_fails_the_task_even_if_it_hides_that(
     kafka: Kafka, bootstrap: str, topic: str
 ) -> None:

@@ -14,7 +14,6 @@ from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.errors import NotReadyError, RetriableError
 from penstock.api.sink import SinkTask
 from penstock.core.model.tasks import TaskId
-from penstock.pipeline.dead_letters import OriginalRecords
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, TaskRuntime
@@ -22,6 +21,7 @@ from penstock.pipeline.sink.context import SinkContext
 from penstock.pipeline.sink.loop import SinkLoop
 from penstock.pipeline.sink.member import MemberReport
 from penstock.pipeline.sink.offsets import SinkTaskOffsets
+from penstock.pipeline.sink.original_records import OriginalRecords
 from penstock.pipeline.sink.parts import GroupConsumer, SinkSteps
 from penstock.pipeline.sink.pending import PendingBatch
 from penstock.pipeline.sink.standstill import PartitionWatch

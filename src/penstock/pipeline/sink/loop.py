@@ -163,10 +163,12 @@ class SinkLoop:
         self.runtime.metrics.traces.begin(raw.headers)
         self.runtime.metrics.traces.polled(raw)
         self.runtime.metrics.add("sink-record-read-total", len(raw))
-        self.steps.originals.raw = raw
-        unconverted = self.steps.puts is not None and self.steps.puts.converts
-        self.pending = begun or PendingBatch.of(raw, raw if unconverted else self._converted(raw), self.reading.only)
-        self.pending.unconverted = unconverted
+        pending = begun or PendingBatch.of(raw, raw, self.reading.only)
+        self.steps.originals.fetched(raw, pending.offsets, self.offsets.committed)
+        pending.unconverted = self.steps.puts is not None and self.steps.puts.converts
+        if not pending.unconverted:
+            pending.records = self._converted(raw)
+        self.pending = pending
 
     def _converted(self, raw: Batch) -> Batch:
         self.taking = True

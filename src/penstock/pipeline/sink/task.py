@@ -15,7 +15,7 @@ from penstock.kafka.clients import consumer_config, make_admin, new_consumer, ne
 from penstock.kafka.statistics import ClientStatistics
 from penstock.pipeline.chain import Chain, Resolve
 from penstock.pipeline.conversion import Conversion
-from penstock.pipeline.dead_letters import DeadLetterQueue, OriginalRecords, make_queue, queue_of
+from penstock.pipeline.dead_letters import DeadLetterQueue, make_queue, queue_of
 from penstock.pipeline.errors import (
     ErrorHandler,
     ErrorSettings,
@@ -33,6 +33,7 @@ from penstock.pipeline.sink.figures import SinkFigures
 from penstock.pipeline.sink.loop import SinkLoop
 from penstock.pipeline.sink.member import GroupMember, MemberReport, consumer_settings
 from penstock.pipeline.sink.offsets import SinkTaskOffsets
+from penstock.pipeline.sink.original_records import OriginalRecords
 from penstock.pipeline.sink.parts import GroupConsumer, SinkSteps
 from penstock.pipeline.sink.standstill import PartitionWatch
 from penstock.pipeline.sink.subscription import Subscription
@@ -106,6 +107,8 @@ def run_sink_task(
             steps.insert(0, Step(Stage.KAFKA_CONSUME, java_class_name(task_class), task.send))
             converters = conversion.in_java() if seen == [active] and not chain.steps else None
             puts = JavaPuts(task, converters, active, metrics)
+        # A JVM that converts the records holds them as they were read itself.
+        originals.keeps = queue is not None and (puts is None or not puts.converts)
         runtime = TaskRuntime(id, control, host, metrics, errors)
         loop = SinkLoop(runtime, task, context, consumer, SinkSteps(steps, originals, queue, puts), offsets)
         context.member = GroupMember(consumer.client, lambda: loop.positions)

@@ -24,9 +24,10 @@ from penstock.kafka.client_settings import connector_producer
 from penstock.kafka.clients import new_producer
 from penstock.pipeline.chain import Chain
 from penstock.pipeline.conversion import Conversion
-from penstock.pipeline.dead_letters import DeadLetterQueue, OriginalRecords, queue_of
+from penstock.pipeline.dead_letters import DeadLetterQueue, queue_of
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, FailureReporter, LogReporter, Step
 from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.sink.original_records import OriginalRecords
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry.stages import timed
 from penstock.pipeline.telemetry.traces import MOST, TRACES, is_on, traceparents

@@ -1,0 +1,106 @@
+"""Records of a sink as they were read, for its dead letters.
+
+Java's ``InternalSinkRecord`` holds the record it was made of as long as a task holds it. Here the fetches of which not
+everything is committed are kept, up to ``MOST_BYTES``: a task reports what it has put before that, mostly at once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from penstock.api.batch import Batch, SinkOrigin
+from penstock.api.sink import TopicPartition
+from penstock.pipeline.conversion import Conversion
+
+log = logging.getLogger(__name__)
+
+MOST_BYTES = 64 << 20
+"""What the fetches before the last one may take."""
+_RECORD_BYTES = 400
+"""What a record takes beside its key and value, about."""
+
+Offsets = Mapping[TopicPartition, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Fetch:
+    raw: Batch
+    ends: Offsets
+    """The offset after the last record, per partition."""
+    size: int
+
+    def committed(self, offsets: Offsets) -> bool:
+        """Whether all records are; those of a partition that is gone are another task's."""
+        return all(offsets.get(partition, end) >= end for partition, end in self.ends.items())
+
+
+@dataclass(slots=True)
+class OriginalRecords:
+    """Finds records as they were read: in the last fetch, else in those before it, else by converting them back.
+
+    The task may ask from any thread.
+    """
+
+    raw: Batch | None = None
+    """The last fetch."""
+    conversion: Conversion | None = None
+    keeps: bool = False
+    """Whether fetches before the last one are kept."""
+    _last: _Fetch | None = None
+    _before: deque[_Fetch] = field(default_factory=deque)
+    _size: int = 0
+    _warned: bool = False
+
+    def fetched(self, raw: Batch, ends: Offsets, committed: Offsets) -> None:
+        """This is the last fetch now; ``committed``: the offsets of the group."""
+        if self.keeps:
+            if self._last is not None:
+                self._before.append(self._last)
+                self._size += self._last.size
+            self._last = _Fetch(raw, dict(ends), _size(raw))
+        self.raw = raw
+        while self._before and (self._size > MOST_BYTES or self._before[0].committed(committed)):
+            self._size -= self._before.popleft().size
+
+    def original(self, record: Batch) -> Batch:
+        """``record`` has one row."""
+        if isinstance(origin := record.origin, SinkOrigin):
+            partition, offset = TopicPartition(origin.topics[0], origin.partitions[0]), origin.offsets[0]
+            if self.raw is not None and (found := _found(self.raw, partition, offset)) is not None:
+                return found
+            for fetch in tuple(self._before):
+                if fetch.ends.get(partition, -1) > offset and (found := _found(fetch.raw, partition, offset)):
+                    return found
+        return self._converted(record)
+
+    def _converted(self, record: Batch) -> Batch:
+        if self.keeps and not self._warned:
+            self._warned = True
+            log.warning(
+                "A record was reported when it was no longer known as it was read, after its offset was committed or "
+                "%d MiB later: its dead letter is what the converters make of the reported record",
+                MOST_BYTES >> 20,
+            )
+        assert self.conversion is not None
+        for step in self.conversion.from_connect():
+            record = step.apply(record)
+        return record
+
+
+def _found(raw: Batch, partition: TopicPartition, offset: int) -> Batch | None:
+    origin = raw.origin
+    if not isinstance(origin, SinkOrigin) or offset not in origin.offsets:
+        return None
+    wanted = (offset, partition.partition, partition.topic)
+    for i, place in enumerate(zip(origin.offsets, origin.partitions, origin.topics, strict=True)):
+        if place == wanted:
+            return raw.select((i,))
+    return None
+
+
+def _size(raw: Batch) -> int:
+    data = sum(map(len, filter(None, raw.values))) + sum(map(len, filter(None, raw.keys)))
+    return data + len(raw) * _RECORD_BYTES
