@@ -180,13 +180,25 @@ def test_the_records_before_the_culprit_are_good() -> None:
     assert [failure.record.values for failure in handling.failures] == [["x"]]
 
 
-def test_failures_elsewhere_count_the_same() -> None:
+def test_failures_elsewhere_are_reported_and_tolerated_the_same() -> None:
     failure = Failure(Stage.TASK_PUT, "x.Task", DataError("bad"), consumed("a"))
     handling = Handling(TOLERATE)
     handling.handler.failed(failure)
     assert handling.failures == [failure]
     with pytest.raises(ConnectError, match="Tolerance exceeded"):
         Handling({}).handler.failed(failure)
+
+
+def test_failures_elsewhere_are_errors_only_if_they_are_not_tolerated() -> None:
+    failure = Failure(Stage.TASK_PUT, "x.Task", DataError("bad"), consumed("a"))
+    tolerant, strict = Handling(TOLERATE), Handling({})
+    tolerant.handler.failed(failure)
+    with pytest.raises(ConnectError):
+        strict.handler.failed(failure)
+    assert [h.total("total-record-failures") for h in (tolerant, strict)] == [1, 1]
+    assert [h.total("total-record-errors") for h in (tolerant, strict)] == [0, 1]
+    tolerant.handler.run([NUMBERS], consumed("x"))
+    assert tolerant.total("total-record-errors") == 1, "of a step it is one anyhow"
 
 
 @pytest.mark.parametrize(

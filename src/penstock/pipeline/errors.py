@@ -215,6 +215,7 @@ class ErrorHandler:
             except Exception as e:
                 self.metrics.add("total-record-failures")
                 error = e
+            self.metrics.add("total-record-errors")
             self._failed(Failure(step.stage, step.plugin, error, record, step.alias))
             self.metrics.add("total-records-skipped")
             return record.select(())
@@ -244,12 +245,16 @@ class ErrorHandler:
         return False
 
     def failed(self, failure: Failure) -> None:
-        """An operation outside of the steps failed for this record; raises as ``run`` does unless it is tolerated."""
+        """An operation outside of the steps failed for this record; raises as ``run`` does unless it is tolerated.
+
+        As Java's ``executeFailed`` it counts an error only if it is not.
+        """
         self.metrics.add("total-record-failures")
+        if not self.settings.tolerate:
+            self.metrics.add("total-record-errors")
         self._failed(failure)
 
     def _failed(self, failure: Failure) -> None:
-        self.metrics.add("total-record-errors")
         self.metrics.put("last-error-timestamp", int(time.time() * 1000))
         self.metrics.survived(failure.error)
         for report in self._reporters:
@@ -274,25 +279,25 @@ class LogReporter:
     """``errors.log.enable`` and ``errors.log.include.messages``: every failure as one line, with Java's words."""
 
     def __init__(self, task: TaskId, settings: ErrorSettings, metrics: Metrics) -> None:
-        self._task, self._settings, self._metrics = task, settings, metrics
+        self._task, self.settings, self._metrics = task, settings, metrics
 
     def __call__(self, failure: Failure) -> None:
-        if self._settings.log:
+        if self.settings.log:
             log.error("%s", self.message(failure), exc_info=failure.error)
             self._metrics.add("total-errors-logged")
 
     def message(self, failure: Failure) -> str:
         text = f"Error encountered in task {self._task}. Executing stage '{failure.stage.name}'"
         text += f" with class '{failure.plugin}'"
-        return text + (self._record(failure.record) if self._settings.log_messages else "") + "."
+        return text + (self.record_text(failure.record) if self.settings.log_messages else "") + "."
 
-    def _record(self, record: Batch) -> str:
-        match record.origin:
-            case SinkOrigin(topics, partitions, offsets) as origin:
-                time_text, kind = "", origin.timestamp_types[0]
-                if kind != "NoTimestampType":
-                    time_text = f", timestamp={record.timestamps[0]}, timestampType={kind}"
-                place = f"{{topic='{topics[0]}', partition={partitions[0]}, offset={offsets[0]}{time_text}}}"
-                return f", where consumed record is {place}"
-            case _:
-                return f", where source record is = {record.row(0)}"
+    def record_text(self, record: Batch) -> str:
+        """What the message says of a consumed record; a source's reporter has its own."""
+        origin = record.origin
+        if not isinstance(origin, SinkOrigin):
+            return ""
+        time_text, kind = "", origin.timestamp_types[0]
+        if kind != "NoTimestampType":
+            time_text = f", timestamp={record.timestamps[0]}, timestampType={kind}"
+        place = f"topic='{origin.topics[0]}', partition={origin.partitions[0]}, offset={origin.offsets[0]}{time_text}"
+        return f", where consumed record is {{{place}}}"

@@ -23,6 +23,7 @@ from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.commit import CommitPolicy, Ending
 from penstock.pipeline.source.dead_letters import SourceDeadLetters
 from penstock.pipeline.source.delivery_tracking import tracked
+from penstock.pipeline.source.failure_log import SourceLogReporter
 from penstock.pipeline.source.sender import Sender
 from penstock.pipeline.source.topic_creation import TopicCreator
 from penstock.pipeline.topics import ActiveTopics
@@ -35,10 +36,11 @@ RETRY_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SourceSteps:
-    """What turns a polled batch into bytes, and the queue for records that fail on the way."""
+    """What turns a polled batch into bytes, and who is told of records that fail on the way."""
 
     steps: list[Step]
     dead_letters: SourceDeadLetters | None
+    failure_log: SourceLogReporter
 
 
 @dataclass(slots=True)
@@ -144,6 +146,7 @@ class SourceLoop:
         """Transform, convert and send; raises what ended it after the records before the failed one were sent."""
         if self.steps.dead_letters is not None:
             part = tracked(part)
+        part = self.steps.failure_log.processed(part)
         ready, error = self.runtime.errors.run_until(self.steps.steps, part)
         self._send(part, ready, complete=error is None)
         if error is not None:

@@ -26,12 +26,13 @@ from penstock.kafka.security.settings import Security
 from penstock.pipeline.chain import Chain, Resolve
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.dead_letters import make_queue, queue_of
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, FailureReporter, LogReporter, StoppedError
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, FailureReporter, StoppedError
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, StopOnce, TaskRuntime
 from penstock.pipeline.source.commit import AtLeastOnce, CommitPolicy, Ending, RecordByRecord
 from penstock.pipeline.source.dead_letters import SourceDeadLetters
 from penstock.pipeline.source.delivery_tracking import wants_acknowledgements
+from penstock.pipeline.source.failure_log import SourceLogReporter
 from penstock.pipeline.source.figures import SourceFigures
 from penstock.pipeline.source.loop import SourceLoop, SourceSteps, TargetTopics
 from penstock.pipeline.source.offset_log import HostOffsetLog, OffsetCopies, OffsetLog, TopicOffsetLog
@@ -85,7 +86,8 @@ def run_source_task(
         metrics.traces = open_traces(spec)
         stack.callback(metrics.traces.close)
         settings = ErrorSettings.of(spec.connector_config)
-        reporters: list[FailureReporter] = [LogReporter(id, settings, metrics)]
+        failure_log = SourceLogReporter(id, settings, metrics)
+        reporters: list[FailureReporter] = [failure_log]
         dead_letters = _dead_letters(spec, id, metrics)
         if dead_letters is not None:
             reporters.insert(0, dead_letters)
@@ -121,7 +123,7 @@ def run_source_task(
         log.info("%s Source task finished initialization and start", id)
         host.running()
         chained = [*chain.steps, *noting(spec, metrics), *conversion.from_java()]
-        steps = SourceSteps(timed(chained, metrics, control.calls), dead_letters)
+        steps = SourceSteps(timed(chained, metrics, control.calls), dead_letters, failure_log)
         topics = TargetTopics(ActiveTopics(spec, control, host), creator)
         loop = SourceLoop(runtime, task, commit, sender, steps, topics)
         errors.meanwhile = loop.meanwhile

@@ -131,7 +131,7 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
     },
     "task-error-metrics": {
         "total-record-failures": "Attempts at a record that failed",
-        "total-record-errors": "Records that failed for good",
+        "total-record-errors": "Records that failed for good; not tolerated ones that the task itself reports",
         "total-records-skipped": "Records skipped because of an error",
         "total-retries": "Attempts that were repeated",
         "total-errors-logged": "Errors logged, see errors.log.enable",
