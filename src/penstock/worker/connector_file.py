@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
 from penstock.api.errors import ConfigError
 from penstock.core.model import messages as m
 from penstock.http import bodies
-from penstock.http.routes.connectors import creation
+from penstock.http.routes.connectors import CREATION, beginning
 from penstock.java.errors import PropertiesError
 from penstock.java.properties import parse_properties
 
+log = logging.getLogger(__name__)
+
+_OF_ANSWERS = ("tasks", "type")
+
 
 def read_connector(path: Path, default_name: str | None = None) -> m.CreateConnector:
-    """A connector's configuration file: JSON, as a plain object of settings or as ``POST /connectors`` takes it, or
-    Java properties. The content decides which it is; but a ``.json`` file must be JSON. ``default_name`` is that of
-    plain settings without a name, which are refused if there is none.
+    """A connector's configuration file: JSON, as a plain object of settings or as ``POST /connectors`` takes it and
+    ``GET /connectors/{name}`` returns it, or Java properties. The content decides which it is; but a ``.json`` file
+    must be JSON. ``default_name`` is that of plain settings without a name, which are refused if there is none.
+
+    Java: ``ConnectStandalone.parseConnectorConfigurationFile``, which tries these in this order, and takes names as
+    they are, with blanks around them.
     """
     try:
         return parse_connector(path, path.read_bytes(), default_name)
@@ -28,17 +36,36 @@ def parse_connector(path: Path, content: bytes, default_name: str | None = None)
     """As ``read_connector``, of this content; the path is for messages."""
     try:
         document = _document(path, content)
-        if isinstance(document, dict) and "config" not in document:
-            if default_name is not None:
-                document = {"name": default_name, **document}
-            if "name" not in document:
-                raise ConfigError(f"Connector configuration at '{path}' is missing the mandatory 'name' configuration")
-            document = {"name": document["name"], "config": document}
         if not isinstance(document, dict):
             raise ConfigError(f"The connector's file {path} is not a connector configuration: right is a JSON object")
-        return creation(document)
+        if "config" in document and any(isinstance(value, dict | list) for value in document.values()):
+            return _of_request(path, document)
+        config = bodies.config(document, "it")
+        if default_name is not None:
+            config = {"name": default_name, **config}
+        return m.CreateConnector(_name(path, config), config)
     except m.Refused as error:
         raise ConfigError(f"The connector's file {path} is not a connector configuration: {error}") from error
+
+
+def _of_request(path: Path, document: dict[str, Any]) -> m.CreateConnector:
+    """Members that such a request does not have are ignored, with a warning but for those of an answer."""
+    if unknown := sorted(document.keys() - {*CREATION, *_OF_ANSWERS}):
+        log.warning("%s has members without effect: %s; they may be %s", path, ", ".join(unknown), ", ".join(CREATION))
+    config = bodies.config(document["config"], "'config'")
+    name = _name(path, {"name": bodies.text(document.get("name"), "'name'")})
+    if config.setdefault("name", name) != name:
+        raise ConfigError(
+            f"Connector name configuration in 'config' doesn't match the one specified in 'name' at '{path}'"
+        )
+    return m.CreateConnector(name, config, *beginning(document))
+
+
+def _name(path: Path, config: dict[str, str | None]) -> str:
+    name = config.get("name")
+    if name is None:
+        raise ConfigError(f"Connector configuration at '{path}' is missing the mandatory 'name' configuration")
+    return name
 
 
 def _document(path: Path, content: bytes) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from starlette.responses import Response
@@ -17,6 +17,7 @@ from penstock.http.routes.task_health import ConnectorHealth
 INITIAL_STATES: dict[str, Any] = {"RUNNING": "STARTED", "PAUSED": "PAUSED", "STOPPED": "STOPPED"}
 BLANKS = "".join(map(chr, range(33)))
 """The characters that Java's ``trim`` removes."""
+CREATION = ("name", "config", "initial_state", "initial_offsets")
 NO_OFFSETS = "Partitions / offsets need to be provided for an alter offsets request"
 
 
@@ -115,14 +116,19 @@ def alteration(body: Any) -> bodies.Pairs:
 
 def creation(body: Any) -> m.CreateConnector:
     """What ``POST /connectors`` asks for. Names are trimmed; ``initial_offsets`` is KIP-995."""
-    given = bodies.members(body, "The request", "name", "config", "initial_state", "initial_offsets")
+    given = bodies.members(body, "The request", *CREATION)
     name = (bodies.text(given.get("name"), "'name'") or "").strip(BLANKS)
     config = bodies.config(given.get("config"), "'config'")
+    return m.CreateConnector(name, named(name, config), *beginning(given))
+
+
+def beginning(given: Mapping[str, Any]) -> tuple[Any, bodies.Pairs | None]:
+    """The state and the offsets that such a request asks for, if it does. Raises Refused."""
     state = bodies.text(given.get("initial_state"), "'initial_state'")
     if state is not None and state.upper() not in INITIAL_STATES:
         raise m.Refused(400, f"Unknown initial_state '{state}'; it may be {', '.join(INITIAL_STATES)}")
     pairs = bodies.offset_pairs(given.get("initial_offsets"))
-    return m.CreateConnector(name, named(name, config), INITIAL_STATES[state.upper()] if state else None, pairs)
+    return INITIAL_STATES[state.upper()] if state else None, pairs
 
 
 def named(name: str, config: dict[str, str | None]) -> dict[str, str | None]:
