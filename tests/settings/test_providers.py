@@ -84,12 +84,47 @@ def test_without_providers_references_stay() -> None:
     assert ConfigTransformer.of({}, resolve).transform({"a": "${file:/x:y}"}) == {"a": "${file:/x:y}"}
 
 
-def test_a_file_that_can_not_be_read(tmp_path: Path) -> None:
-    (tmp_path / "binary").write_bytes(b"\xff")
-    with pytest.raises(ConfigError, match=f"Could not read file {tmp_path}/binary for property binary"):
-        ConfigTransformer.of(WORKER, resolve).transform({"a": f"${{dir:{tmp_path}:binary}}"})
+def test_a_file_that_can_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").touch()
     with pytest.raises(ConfigError, match=f"Could not read properties from file {tmp_path}/none"):
         ConfigTransformer.of(WORKER, resolve).transform({"a": f"${{file:{tmp_path}/none:y}}"})
+    monkeypatch.setattr(Path, "read_bytes", Path.rmdir)  # an OSError
+    with pytest.raises(ConfigError, match=f"Could not read file {tmp_path}/gone for property gone"):
+        ConfigTransformer.of(WORKER, resolve).transform({"a": f"${{dir:{tmp_path}:gone}}"})
+
+
+def test_files_that_are_not_utf8(tmp_path: Path) -> None:
+    for name, content in {"latin": b"caf\xe9", "half": b"a\xed\xa0\x80b"}.items():
+        (tmp_path / name).write_bytes(content)
+    assert DirectoryConfigProvider().get(str(tmp_path)) == {"latin": "caf\ufffd", "half": "a\ufffdb"}, "as in Java"
+    with pytest.raises(ConfigError, match="Could not read properties from file"):
+        FileConfigProvider().get(str(tmp_path / "latin"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        (r"\p{Upper}+", {"HOME"}),
+        (r"(?<a>HOME)", {"HOME"}),
+        (r"[A-Z&&[^X]]+", {"HOME"}),
+        (r"HO\QM\EE", {"HOME"}),
+        (r"[A-Z]*_\d", {"HOME_1"}),
+        (".*", {"HOME", "HOME_1"}),
+    ],
+)
+def test_which_variables_may_be_read_is_a_regular_expression_of_javas(
+    pattern: str, names: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "HOME_1"):
+        monkeypatch.setenv(name, "x")
+    provider = EnvVarConfigProvider()
+    provider.configure({"allowlist.pattern": pattern})
+    assert provider.get("", {"HOME", "HOME_1", "HOME_2"}) == dict.fromkeys(names, "x")
+
+
+def test_a_regular_expression_that_is_none() -> None:
+    with pytest.raises(ConfigError, match=r"Invalid value \[A for configuration allowlist\.pattern: Unclosed char"):
+        EnvVarConfigProvider().configure({"allowlist.pattern": "[A"})
 
 
 def test_a_path_for_the_environment(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, overload
@@ -17,8 +16,11 @@ from penstock import KAFKA_VERSION
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError
 from penstock.api.provider import ConfigData, ConfigProvider
-from penstock.java.errors import PropertiesError
+from penstock.java.errors import PatternError, PropertiesError
 from penstock.java.properties import parse_properties
+from penstock.java.regex import compile_regex, full_match
+from penstock.java.regex.pattern import JavaPattern
+from penstock.java.text import decoded_utf8
 from penstock.settings.references import Reference, references, replaced
 
 __all__ = ["DirectoryConfigProvider", "EnvVarConfigProvider", "FileConfigProvider"]
@@ -108,8 +110,8 @@ class DirectoryConfigProvider(_PathProvider):
 
     def _content(self, file: Path) -> str:
         try:
-            return file.read_bytes().decode()
-        except (OSError, UnicodeDecodeError) as error:
+            return decoded_utf8(file.read_bytes())
+        except OSError as error:
             raise ConfigError(f"Could not read file {file} for property {file.name}") from error
 
 
@@ -117,7 +119,8 @@ class EnvVarConfigProvider(ConfigProvider):
     """``${env:NAME}``: a variable of the worker's environment; ``allowlist.pattern`` says which may be read."""
 
     java_name = f"{_PACKAGE}EnvVarConfigProvider"
-    _pattern = re.compile(".*", re.DOTALL)
+    _pattern: JavaPattern | None = None
+    """None for all."""
 
     @classmethod
     def version(cls) -> str:
@@ -130,21 +133,22 @@ class EnvVarConfigProvider(ConfigProvider):
             ConfigType.STRING,
             ".*",
             importance=Importance.LOW,
-            documentation="A regular expression that the names of readable variables match as a whole.",
+            documentation="A regular expression of Java's that the names of readable variables match as a whole.",
         )
 
     def configure(self, config: Mapping[str, str]) -> None:
         if (pattern := config.get("allowlist.pattern")) is not None:
             try:
-                self._pattern = re.compile(pattern)
-            except re.error as error:
+                self._pattern = compile_regex(pattern)
+            except PatternError as error:
                 raise ConfigError("allowlist.pattern", pattern, str(error)) from error
 
     def get(self, path: str, keys: Collection[str] | None = None) -> dict[str, str]:
         if path:
             raise ConfigError(f"Path is not supported for EnvVarConfigProvider, invalid value '{path}'")
         names = os.environ if keys is None else [key for key in keys if key in os.environ]
-        return {name: os.environ[name] for name in names if self._pattern.fullmatch(name)}
+        allowed = self._pattern
+        return {name: os.environ[name] for name in names if allowed is None or full_match(allowed, name)}
 
 
 BUILT_IN = (FileConfigProvider, DirectoryConfigProvider, EnvVarConfigProvider)
